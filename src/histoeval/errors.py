@@ -1,0 +1,53 @@
+"""What can go wrong, and how it is said.
+
+Exceptions stop a command; they are for what the user must change before anything can be done::
+
+    HistoEvalError
+    ├── InputError          a file, folder or column that cannot be used
+    ├── SettingError        an option, metric name or value that makes no sense
+    ├── ModelError          a model that cannot be loaded or does not fit its task
+    ├── MissingDependency   an extra or a data set that is not installed
+    └── OutputError         a result folder that must not or cannot be written
+
+Problems do not stop anything. A row that cannot be read and a pair that a metric cannot score
+each become one `Problem`, kept beside the scores, counted, and never replaced by a number.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class HistoEvalError(Exception):
+    """Base of everything this package raises on purpose; its text is meant for people."""
+
+
+class InputError(HistoEvalError):
+    """A file, folder or column cannot be used."""
+
+
+class SettingError(HistoEvalError):
+    """An option, metric name or value makes no sense."""
+
+
+class ModelError(HistoEvalError):
+    """A model cannot be loaded, or is not of the kind its task needs."""
+
+
+class MissingDependency(HistoEvalError):  # noqa: N818 - reads better than MissingDependencyError
+    """Something optional is needed here and is not installed."""
+
+
+class OutputError(HistoEvalError):
+    """A result folder must not or cannot be written."""
+
+
+class Problem(BaseModel):
+    """Why one row, or one metric on one row, has no score."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    code: str
+    message: str
+    column: str | None = None
+    metric: str | None = None

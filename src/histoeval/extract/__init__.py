@@ -1,0 +1,1 @@
+"""From text to what it says: sections, sentences, windows, and the readers."""

@@ -1,0 +1,1 @@
+"""Files in and out: tables, folders, expert sheets, results."""

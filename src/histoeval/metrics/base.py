@@ -1,0 +1,64 @@
+"""What the metrics share: settings that are checked, signed, and applied pair by pair."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import cached_property
+from typing import ClassVar
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
+
+from histoeval.errors import HistoEvalError, Problem
+from histoeval.report import Pair
+from histoeval.score import Score, Signature
+
+
+@dataclass(frozen=True, config=ConfigDict(arbitrary_types_allowed=True, extra="forbid"))
+class SettledMetric:
+    """A metric whose settings are its fields: checked when it is made, listed when it signs."""
+
+    name: str
+    higher_is_better: ClassVar[bool] = True
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    unsigned: ClassVar[frozenset[str]] = frozenset({"name"})
+
+    @cached_property
+    def signature(self) -> Signature:
+        """The metric, its settings, and what else `pins` names."""
+        settings = {
+            f.name: str(getattr(self, f.name)) for f in fields(self) if f.name not in self.unsigned
+        }
+        return Signature(metric=self.name.partition(":")[0], settings=settings | self.pins())
+
+    def pins(self) -> dict[str, str]:
+        """What a number depends on beside the settings: library versions, model hashes."""
+        return {}
+
+    def obstacle(self) -> str | None:
+        """Nothing stands in the way, unless a metric says otherwise."""
+        return None
+
+    def corpus_value(self, mean: float, counts: Sequence[float]) -> float:  # noqa: ARG002
+        """The mean, unless a metric is counted over the whole corpus."""
+        return mean
+
+
+class PairMetric(SettledMetric, ABC):
+    """A metric that looks at one pair at a time."""
+
+    @abstractmethod
+    def score_pair(self, reference: str, candidate: str) -> Score:
+        """The score of one pair of texts."""
+
+    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """Each pair on its own; a pair that cannot be scored is a problem, not a number."""
+        return [self._answer(pair) for pair in pairs]
+
+    def _answer(self, pair: Pair) -> Score | Problem:
+        try:
+            return self.score_pair(pair.reference, pair.candidate)
+        except HistoEvalError as error:
+            return Problem(code="metric_failed", metric=self.name, message=str(error))

@@ -1,0 +1,149 @@
+"""The nouns of a report: what it says, where it says it, and how sure it is.
+
+Everything here is immutable and checked when it is made. The one invariant that all
+instruments lean on is that an entity is a slice of its report's own text:
+``report.text[e.start:e.end] == e.text``.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Confidence = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class EntityType(StrEnum):
+    """What kind of thing a span of a report names."""
+
+    DIAGNOSIS = "diagnosis"
+    DESCRIPTOR = "descriptor"
+    GRADE = "grade"
+    STAGE = "stage"
+    SITE = "site"
+    FINDING = "finding"
+    MARKER = "marker"
+    RESULT = "result"
+    MEASUREMENT = "measurement"
+    PROCEDURE = "procedure"
+
+
+class Assertion(StrEnum):
+    """Whether the report says that the thing is there."""
+
+    PRESENT = "present"
+    ABSENT = "absent"
+    UNCERTAIN = "uncertain"
+
+
+HARE_TYPES = frozenset(
+    {
+        EntityType.DIAGNOSIS,
+        EntityType.DESCRIPTOR,
+        EntityType.GRADE,
+        EntityType.SITE,
+        EntityType.MARKER,
+        EntityType.RESULT,
+    }
+)
+"""The types that stand for the five of the HARE paper (its descriptor is ours plus grade)."""
+
+RELATION_TYPES = frozenset(
+    {
+        (EntityType.MARKER, EntityType.RESULT),
+        (EntityType.DIAGNOSIS, EntityType.DESCRIPTOR),
+        (EntityType.DIAGNOSIS, EntityType.GRADE),
+        (EntityType.DIAGNOSIS, EntityType.STAGE),
+        (EntityType.DIAGNOSIS, EntityType.SITE),
+        (EntityType.DIAGNOSIS, EntityType.MEASUREMENT),
+        (EntityType.FINDING, EntityType.SITE),
+        (EntityType.FINDING, EntityType.MEASUREMENT),
+    }
+)
+"""The (head, tail) types between which a relation can hold."""
+
+HARE_RELATION_TYPES = frozenset(
+    {
+        (EntityType.MARKER, EntityType.RESULT),
+        (EntityType.DIAGNOSIS, EntityType.DESCRIPTOR),
+        (EntityType.DIAGNOSIS, EntityType.GRADE),
+    }
+)
+"""The two relations of the HARE paper, in our types."""
+
+
+class Noun(BaseModel):
+    """A value: immutable, compared by content, refusing fields it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Entity(Noun):
+    """A span of a report that names something."""
+
+    text: str
+    start: Annotated[int, Field(ge=0)]
+    end: int
+    type: EntityType
+    assertion: Assertion = Assertion.PRESENT
+    score: Confidence = 1.0
+
+    @model_validator(mode="after")
+    def _spans_its_text(self) -> Self:
+        if self.end <= self.start:
+            raise ValueError(f"entity {self.text!r} ends at {self.end}, before its first character")
+        if self.end - self.start != len(self.text):
+            raise ValueError(
+                f"entity {self.text!r} has {len(self.text)} characters, "
+                f"its offsets {self.start}:{self.end} span {self.end - self.start}"
+            )
+        return self
+
+
+class Relation(Noun):
+    """A link from one entity to another, as positions in the report's tuple of entities."""
+
+    head: Annotated[int, Field(ge=0)]
+    tail: Annotated[int, Field(ge=0)]
+    score: Confidence = 1.0
+
+
+class Report(Noun):
+    """A text and what was read in it."""
+
+    text: str
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+    @model_validator(mode="after")
+    def _holds_its_entities(self) -> Self:
+        for entity in self.entities:
+            if self.text[entity.start : entity.end] != entity.text:
+                raise ValueError(
+                    f"entity {entity.text!r} at {entity.start}:{entity.end} is not what stands "
+                    f"there: {self.text[entity.start : entity.end]!r}"
+                )
+        for relation in self.relations:
+            if max(relation.head, relation.tail) >= len(self.entities):
+                raise ValueError(
+                    f"relation {relation.head}-{relation.tail} points past the last of "
+                    f"{len(self.entities)} entities"
+                )
+            if (kind := self.relation_type(relation)) not in RELATION_TYPES:
+                raise ValueError(f"no relation can hold between {kind[0]} and {kind[1]}")
+        return self
+
+    def relation_type(self, relation: Relation) -> tuple[EntityType, EntityType]:
+        """The types of the two entities that a relation links."""
+        return self.entities[relation.head].type, self.entities[relation.tail].type
+
+
+class Pair(Noun):
+    """A reference report and what one system wrote for the same case."""
+
+    id: str
+    reference: str
+    candidate: str
+    system: str = "candidate"

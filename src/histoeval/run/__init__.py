@@ -1,0 +1,1 @@
+"""How work is executed: chunks, resume, totals."""

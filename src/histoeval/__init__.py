@@ -1,17 +1,29 @@
-"""HistoEval tells whether a machine-written histopathology report is right, and why."""
+"""HistoEval tells whether a machine-written histopathology report is right, and why.
 
-from histoeval.errors import (
-    HistoEvalError,
-    InputError,
-    MissingDependency,
-    ModelError,
-    OutputError,
-    Problem,
-    SettingError,
-)
-from histoeval.report import Assertion, Entity, EntityType, Pair, Relation, Report
-from histoeval.score import Metric, Score, Signature, create, register
+Names are loaded when they are first used, so that importing the package costs nothing.
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
 from histoeval.version import __version__
+
+if TYPE_CHECKING:
+    from histoeval.errors import (
+        HistoEvalError,
+        InputError,
+        MissingDependency,
+        ModelError,
+        OutputError,
+        Problem,
+        SettingError,
+    )
+    from histoeval.report import Assertion, Entity, EntityType, Pair, Relation, Report
+    from histoeval.run.scoring import Results, score
+    from histoeval.run.tools import Models
+    from histoeval.score import Metric, Score, Signature, create, register
 
 __all__ = [
     "Assertion",
@@ -22,15 +34,55 @@ __all__ = [
     "Metric",
     "MissingDependency",
     "ModelError",
+    "Models",
     "OutputError",
     "Pair",
     "Problem",
     "Relation",
     "Report",
+    "Results",
     "Score",
     "SettingError",
     "Signature",
     "__version__",
     "create",
     "register",
+    "score",
 ]
+
+_HOMES = {
+    "histoeval.errors": (
+        "HistoEvalError",
+        "InputError",
+        "MissingDependency",
+        "ModelError",
+        "OutputError",
+        "Problem",
+        "SettingError",
+    ),
+    "histoeval.report": ("Assertion", "Entity", "EntityType", "Pair", "Relation", "Report"),
+    "histoeval.run.scoring": ("Results",),
+    "histoeval.run.tools": ("Models",),
+    "histoeval.score": ("Metric", "Score", "Signature", "create", "register"),
+}
+
+
+class _Package(ModuleType):
+    """Keeps `histoeval.score` the function after the module of that name has been imported."""
+
+    @property
+    def score(self) -> Any:
+        return import_module("histoeval.run.scoring").score
+
+    @score.setter
+    def score(self, module: ModuleType) -> None:
+        """Python binds a submodule to its package here; it stays reachable by import."""
+
+    def __getattr__(self, name: str) -> Any:
+        for home, names in _HOMES.items():
+            if name in names:
+                return getattr(import_module(home), name)
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+
+sys.modules[__name__].__class__ = _Package

@@ -15,7 +15,7 @@ each become one `Problem`, kept beside the scores, counted, and never replaced b
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from dataclasses import dataclass
 
 
 class HistoEvalError(Exception):
@@ -42,10 +42,9 @@ class OutputError(HistoEvalError):
     """A result folder must not or cannot be written."""
 
 
-class Problem(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Problem:
     """Why one row, or one metric on one row, has no score."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     code: str
     message: str

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, NoReturn, Protocol, cast, runtime_checkable
+from typing import Annotated, Any, NoReturn, Protocol, cast, runtime_checkable
 
-from pydantic import AfterValidator, ValidationError
+from pydantic import AfterValidator, FiniteFloat, ValidationError
 
 from histoeval.errors import Problem, SettingError
 from histoeval.report import Noun, Pair
@@ -27,7 +27,7 @@ class FrozenDict(dict[str, Any]):
         return FrozenDict, (dict(self),)
 
 
-Numbers = Annotated[Mapping[str, float], AfterValidator(FrozenDict)]
+Numbers = Annotated[Mapping[str, FiniteFloat], AfterValidator(FrozenDict)]
 Settings = Annotated[Mapping[str, str], AfterValidator(FrozenDict)]
 Evidence = Annotated[Mapping[str, Any], AfterValidator(FrozenDict)]
 
@@ -52,7 +52,7 @@ class Score(Noun):
     that has one of its own, and they are empty where that is the mean.
     """
 
-    value: float
+    value: FiniteFloat
     parts: Numbers = FrozenDict()
     evidence: Evidence = FrozenDict()
     counts: tuple[float, ...] = ()
@@ -63,9 +63,17 @@ class Score(Noun):
 class Metric(Protocol):
     """What every metric can say of itself, and do."""
 
-    name: str
-    higher_is_better: ClassVar[bool]
-    range: ClassVar[tuple[float, float]]
+    @property
+    def name(self) -> str:
+        """What it is called in results: its specification."""
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether more is better."""
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The smallest and the largest value."""
 
     @property
     def signature(self) -> Signature:

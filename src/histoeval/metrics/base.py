@@ -15,15 +15,21 @@ from histoeval.errors import HistoEvalError, Problem
 from histoeval.report import Pair
 from histoeval.score import Score, Signature
 
+STRICT = ConfigDict(extra="forbid")
 
-@dataclass(frozen=True, config=ConfigDict(arbitrary_types_allowed=True, extra="forbid"))
+
+@dataclass(frozen=True, config=STRICT)
 class SettledMetric:
     """A metric whose settings are its fields: checked when it is made, listed when it signs."""
 
     name: str
     higher_is_better: ClassVar[bool] = True
-    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unsigned: ClassVar[frozenset[str]] = frozenset({"name"})
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """From 0 to 1, unless a metric says otherwise."""
+        return (0.0, 1.0)
 
     @cached_property
     def signature(self) -> Signature:

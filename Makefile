@@ -1,0 +1,35 @@
+# Two commands on a fresh machine with only Python: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/demo.done ## install, and score the bundled examples
+	$(BIN)/histoeval score src/histoeval/examples/pairs.csv \
+	  --metrics "bleu,rouge_l,meteor:matchers=exact+stem,chrf" --output results/demo --overwrite
+
+test: lint ## install everything, check style and types, run the tests
+	$(BIN)/pytest
+
+lint: $(VENV)/dev.done ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/dev.done ## measure speed, memory and start-up; prints the tables of docs/benchmarks.md
+	$(BIN)/python -m benchmarks
+
+$(VENV)/demo.done: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --editable .
+	touch $@
+
+$(VENV)/dev.done: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --constraint constraints.txt --editable ".[dev,hf]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) results .mypy_cache .pytest_cache .ruff_cache .hypothesis

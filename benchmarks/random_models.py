@@ -1,0 +1,109 @@
+"""Models with random weights and a real tokenizer, of any size, for tests and timings.
+
+They know nothing, but they are whole: a token classifier, a two-label relation classifier and an
+encoder, saved as folders that load like any other. Heads are scaled so that predictions are
+spread over labels and confidences instead of sitting at chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from tokenizers import BertWordPieceTokenizer
+
+NER_LABELS = ["O"] + [
+    f"{position}-{name}"
+    for name in (
+        "Pathological_Diagnosis",
+        "Diagnosis_Descriptor",
+        "Anatomical_Site",
+        "IHC_Marker",
+        "IHC_Modifier",
+    )
+    for position in ("B", "I")
+]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The size of a BERT-shaped model, and how often its tagger finds nothing."""
+
+    hidden: int = 32
+    layers: int = 2
+    heads: int = 4
+    vocabulary: int = 600
+    outside: float = 1.0
+    spread: float = 2.5
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class ModelFolders:
+    """Where the three models of the HARE scheme lie."""
+
+    entities: Path
+    relations: Path
+    aligner: Path
+
+
+def make_models(folder: Path, texts: list[str], shape: Shape) -> ModelFolders:
+    """Train a tokenizer on the texts and save three random models that use it."""
+    tokenizer = _make_tokenizer(texts, shape.vocabulary)
+    folders = ModelFolders(folder / "ner", folder / "relations", folder / "aligner")
+    tagger = transformers.BertForTokenClassification(_config(tokenizer, shape, NER_LABELS))
+    relater = transformers.BertForSequenceClassification(
+        _config(tokenizer, shape, ["NO_REL", "Relation"])
+    )
+    encoder = transformers.BertModel(_config(tokenizer, shape, ["NO_REL", "Relation"]))
+    models = zip((tagger, relater, encoder), vars(folders).values(), strict=True)
+    for number, (model, target) in enumerate(models):
+        _randomise(model, shape, shape.seed + number)
+        model.save_pretrained(target)
+        tokenizer.save_pretrained(target)
+    return folders
+
+
+def _make_tokenizer(texts: list[str], vocabulary: int) -> Any:
+    words = BertWordPieceTokenizer(lowercase=True)
+    words.train_from_iterator(
+        [*texts, "[E1] [/E1] [E2] [/E2]"],
+        vocab_size=vocabulary,
+        min_frequency=1,
+        show_progress=False,
+    )
+    return transformers.BertTokenizerFast(
+        tokenizer_object=words._tokenizer, model_max_length=512, do_lower_case=True
+    )
+
+
+def _config(tokenizer: Any, shape: Shape, labels: list[str]) -> Any:
+    return transformers.BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=shape.hidden,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        intermediate_size=4 * shape.hidden,
+        max_position_embeddings=512,
+        id2label=dict(enumerate(labels)),
+        label2id={label: i for i, label in enumerate(labels)},
+        pad_token_id=tokenizer.pad_token_id,
+    )
+
+
+def _randomise(model: Any, shape: Shape, seed: int) -> None:
+    """Weights large enough that tokens differ, and a head that is sometimes sure."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, weights in model.named_parameters():
+            if weights.dim() > 1:
+                scale = 1.0 if "embeddings" in name else weights.shape[1] ** -0.5
+                weights.copy_(torch.randn(weights.shape, generator=generator) * scale)
+        if hasattr(model, "classifier"):
+            model.classifier.weight *= shape.spread
+            model.classifier.bias.zero_()
+            if len(model.config.id2label) == len(NER_LABELS):
+                model.classifier.bias[0] = shape.outside

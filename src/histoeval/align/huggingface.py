@@ -1,0 +1,100 @@
+"""Any Transformers encoder as an aligner, and as the encoder behind BERTScore and REG2025."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from histoeval.align.aligner import Vectors, unit
+from histoeval.extract.memory import Memory
+from histoeval.extract.transformer import Transformer
+
+HARE_ALIGNMENT = "knowlab-research/HARE-alignment"
+ENTITY_TOKENS = 30
+"""Where the published aligner cuts an entity."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenStates:
+    """A text as its encoder sees it: a row per token, which are special, the share it saw."""
+
+    states: Vectors
+    special: NDArray[np.bool_]
+    seen: float
+
+
+class HuggingFaceEncoder:
+    """An encoder from a hub name or a folder.
+
+    `pooling` is what stands for a whole phrase: the state of its first token, as SapBERT-like
+    aligners are trained, or the mean over its tokens.
+    """
+
+    def __init__(
+        self,
+        name: str | Path = HARE_ALIGNMENT,
+        *,
+        pooling: Literal["cls", "mean"] = "cls",
+        most_tokens: int = ENTITY_TOKENS,
+        device: str | None = None,
+        token_budget: int = 4096,
+    ) -> None:
+        self.transformer = Transformer(name, "encoder", device=device, token_budget=token_budget)
+        self.pooling = pooling
+        self.most_tokens = min(most_tokens, self.transformer.most_tokens)
+        self._remembered = Memory(self._embed, most=100_000)
+
+    @property
+    def identity(self) -> str:
+        """The model, and how a phrase becomes one vector."""
+        return f"{self.transformer.identity}/{self.pooling}{self.most_tokens}"
+
+    def embed(self, phrases: Sequence[str]) -> Vectors:
+        """One unit-length row per phrase."""
+        if not phrases:
+            return np.zeros((0, self.transformer.model.config.hidden_size), dtype=np.float32)
+        return np.stack(self._remembered(phrases))
+
+    def tokens(self, texts: Sequence[str]) -> list[TokenStates]:
+        """The last-layer state of every token of each text."""
+        sequences = self._encode(texts)
+        states = self.transformer.forward(sequences, lambda output: output.last_hidden_state)
+        return [
+            TokenStates(rows, self._special(ids), self._seen(text, ids))
+            for text, ids, rows in zip(texts, sequences, states, strict=True)
+        ]
+
+    def _special(self, ids: list[int]) -> NDArray[np.bool_]:
+        tokenizer = self.transformer.tokenizer
+        return np.isin(ids, [tokenizer.cls_token_id, tokenizer.sep_token_id])
+
+    def _seen(self, text: str, ids: list[int]) -> float:
+        """The share of a text that the model was shown."""
+        if len(ids) < self.most_tokens:
+            return 1.0
+        return min(1.0, len(ids) / len(self.transformer.tokenizer.encode(text)))
+
+    def _embed(self, phrases: Sequence[str]) -> list[Vectors]:
+        sequences = self._encode(phrases)
+        if self.pooling == "cls":
+            rows = self.transformer.forward(sequences, _first_state)
+        else:
+            states = self.transformer.forward(sequences, lambda output: output.last_hidden_state)
+            rows = [state.mean(axis=0) for state in states]
+        return list(unit(np.stack(rows)))
+
+    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
+        encoded = self.transformer.tokenizer(
+            list(texts), truncation=True, max_length=self.most_tokens
+        )
+        sequences: list[list[int]] = encoded["input_ids"]
+        return sequences
+
+
+def _first_state(output: Any) -> Any:
+    return output.last_hidden_state[:, 0]

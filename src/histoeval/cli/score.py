@@ -1,0 +1,175 @@
+"""`histoeval score`: score candidates against references."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from histoeval.errors import InputError
+from histoeval.run.scoring import DEFAULT_METRICS
+
+MODELS = "Models (they need the extra hf)"
+COLUMNS = "Columns (guessed when left out)"
+
+
+def score(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="A table (csv, tsv, jsonl, json, parquet); or references and then one or more "
+            "systems, each a text file with a report per line or a folder of text files.",
+            show_default=False,
+        ),
+    ],
+    metrics: Annotated[
+        str,
+        typer.Option(
+            help="Names with commas between; settings after a colon, as in "
+            "hare:threshold=0.5. `histoeval metrics` lists them."
+        ),
+    ] = DEFAULT_METRICS,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Folder for scores.jsonl and summary.json; a stopped run continues."),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what the folder holds.")
+    ] = False,
+    reference: Annotated[
+        str | None, typer.Option(help="Column of the reference.", rich_help_panel=COLUMNS)
+    ] = None,
+    candidate: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of a candidate; give it again for each system.", rich_help_panel=COLUMNS
+        ),
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="Column that names a pair.", rich_help_panel=COLUMNS)
+    ] = None,
+    system: Annotated[
+        str | None,
+        typer.Option(help="Column that names the system of a row.", rich_help_panel=COLUMNS),
+    ] = None,
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="Encoding of text files, e.g. latin-1.", rich_help_panel=COLUMNS),
+    ] = None,
+    reader: Annotated[
+        str | None,
+        typer.Option(
+            help="Entity model: a folder, a hub name, or 'hare' for the published models.",
+            rich_help_panel=MODELS,
+        ),
+    ] = None,
+    relations: Annotated[
+        str | None,
+        typer.Option(help="Relation model, likewise.", rich_help_panel=MODELS),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            help="JSON file that says what the reader's labels mean, as in "
+            '{"Tumour": "diagnosis"}.',
+            rich_help_panel=MODELS,
+        ),
+    ] = None,
+    aligner: Annotated[
+        str | None,
+        typer.Option(help="Entity embedding model, likewise.", rich_help_panel=MODELS),
+    ] = None,
+    pooling: Annotated[
+        Literal["cls", "mean"],
+        typer.Option(help="How the aligner makes one vector.", rich_help_panel=MODELS),
+    ] = "cls",
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="Encoder for bertscore and reg2025.", rich_help_panel=MODELS),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(help="cpu, cuda, cuda:1; best when left out.", rich_help_panel=MODELS),
+    ] = None,
+    token_budget: Annotated[
+        int, typer.Option(min=1, help="Most tokens in a model batch.", rich_help_panel=MODELS)
+    ] = 4096,
+    batch_size: Annotated[
+        int, typer.Option(min=1, help="Pairs handled together; it never changes a score.")
+    ] = 256,
+) -> None:
+    """Score reports against references.
+
+    Exit code 0: every pair was scored; 1: some were not, and errors say why; 2: nothing could
+    be done.
+    """
+    from rich.console import Console  # noqa: PLC0415 - keeps --help fast
+
+    from histoeval.io.pairs import Columns, open_source  # noqa: PLC0415
+    from histoeval.io.results import ResultFolder  # noqa: PLC0415
+    from histoeval.run.local import run  # noqa: PLC0415
+    from histoeval.run.scoring import make_metrics  # noqa: PLC0415
+    from histoeval.run.tools import Models  # noqa: PLC0415
+    from histoeval.view.progress import row_progress  # noqa: PLC0415
+    from histoeval.view.terminal import problem_table, score_table  # noqa: PLC0415
+
+    columns = Columns(
+        reference=reference, candidates=tuple(candidate or ()), id=id_column, system=system
+    )
+    source = open_source(inputs, columns, encoding)
+    models = Models(
+        reader=reader,
+        relations=relations,
+        labels=None if labels is None else _read_labels(labels),
+        aligner=aligner,
+        pooling=pooling,
+        encoder=encoder,
+        device=device,
+        token_budget=token_budget,
+    )
+    folder = None if output is None else ResultFolder(output)
+    try:
+        with row_progress(source) as watch:
+            summary = run(
+                source,
+                make_metrics(metrics, models),
+                folder=folder,
+                overwrite=overwrite,
+                batch_size=batch_size,
+                watch=watch,
+            )
+    except KeyboardInterrupt:
+        typer.echo(_stopped(output), err=True)
+        raise typer.Exit(130) from None
+    console = Console()
+    console.print(score_table(summary))
+    if (problems := problem_table(summary)) is not None:
+        console.print(problems)
+    if output is not None:
+        console.print(f"Written: {output}/scores.jsonl, {output}/summary.json", highlight=False)
+    raise typer.Exit(_exit_code(summary["scores"], summary["rows_with_errors"]))
+
+
+def _exit_code(scores: int, rows_with_errors: int) -> int:
+    if not scores:
+        return 2
+    return 1 if rows_with_errors else 0
+
+
+def _stopped(output: Path | None) -> str:
+    if output is None:
+        return "stopped; nothing was kept, since no --output was given"
+    return f"stopped; what was scored is kept in {output}: the same command continues there"
+
+
+def _read_labels(path: Path) -> dict[str, str]:
+    try:
+        names = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read the labels in {path}: {error}") from error
+    if not isinstance(names, dict) or not all(isinstance(v, str) for v in names.values()):
+        raise InputError(f'{path} must hold an object such as {{"Tumour": "diagnosis"}}')
+    return names

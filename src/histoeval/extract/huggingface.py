@@ -1,0 +1,196 @@
+"""Reads reports with the published HARE models, or with any of their kind.
+
+Entities come from a token-classification model; relations from a two-label sequence classifier
+that is shown the window with [E1]head[/E1] and [E2]tail[/E2] marked. The paper's scheme, without
+its waste: every distinct window is read once, and a pair of entities is put to the relation model
+once, and only when its types can be related and one window holds both.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from histoeval.extract.labels import read_tags, relation_label
+from histoeval.extract.memory import Memory
+from histoeval.extract.tagging import entities_of, mark
+from histoeval.extract.transformer import Transformer
+from histoeval.extract.windows import Window, windows
+from histoeval.report import HARE_RELATION_TYPES, Entity, EntityType, Relation, Report
+
+HARE_NER = "knowlab-research/HARE-NER"
+HARE_RELATIONS = "knowlab-research/HARE-RE"
+
+_MARKER_ROOM = 40
+_OVERLAP = 96
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """Two entities that might be related, and the text that shows both."""
+
+    report: int
+    head: int
+    tail: int
+    marked: str
+
+
+class HuggingFaceReader:
+    """A token-classification model and, if wanted, a relation model, from hub names or folders."""
+
+    def __init__(
+        self,
+        entities: str | Path = HARE_NER,
+        relations: str | Path | None = HARE_RELATIONS,
+        *,
+        labels: Mapping[str, str] | None = None,
+        relation_types: Collection[tuple[EntityType, EntityType]] = HARE_RELATION_TYPES,
+        device: str | None = None,
+        token_budget: int = 4096,
+    ) -> None:
+        self.tagger = Transformer(
+            entities, "token-classification", device=device, token_budget=token_budget
+        )
+        self.tags = read_tags(_label_names(self.tagger), labels)
+        self.relater: Transformer | None = None
+        if relations is not None:
+            self.relater = Transformer(
+                relations, "sequence-classification", device=device, token_budget=token_budget
+            )
+            self.related = relation_label(_label_names(self.relater))
+        self.relation_types = frozenset(relation_types)
+        self._remembered = Memory(self._read)
+
+    @property
+    def identity(self) -> str:
+        """Both models, down to their weights."""
+        return "+".join(m.identity for m in (self.tagger, self.relater) if m is not None)
+
+    def read(self, texts: Sequence[str]) -> list[Report]:
+        """Entities and relations of each text."""
+        return self._remembered(texts)
+
+    def _read(self, texts: Sequence[str]) -> list[Report]:
+        cut = [self._windows(text) for text in texts]
+        entities = self._entities(texts, cut)
+        candidates = [
+            candidate
+            for number, text in enumerate(texts)
+            for candidate in self._candidates(number, text, cut[number], entities[number])
+        ]
+        relations = self._relations(candidates)
+        return [
+            Report(text=text, entities=tuple(found), relations=tuple(relations.get(number, ())))
+            for number, (text, found) in enumerate(zip(texts, entities, strict=True))
+        ]
+
+    def _windows(self, text: str) -> list[Window]:
+        """Windows that both models take whole, markers included."""
+        tokenizer = self.tagger.tokenizer
+        models = [model for model in (self.tagger, self.relater) if model is not None]
+        most = min(model.most_tokens for model in models)
+        room = _MARKER_ROOM if self.relater is not None else 2
+
+        @cache
+        def measure(fragment: str) -> int:
+            return len(tokenizer.encode(fragment, add_special_tokens=False))
+
+        limit = max(8, most - room)
+        cut = windows(text, measure, limit, min(_OVERLAP, limit // 4))
+        while limit > 8 and any(measure(text[w.start : w.end]) > most - room for w in cut):
+            limit = limit * 3 // 4
+            cut = windows(text, measure, limit, min(_OVERLAP, limit // 4))
+        return cut
+
+    def _entities(self, texts: Sequence[str], cut: list[list[Window]]) -> list[list[Entity]]:
+        places = [(n, window) for n, found in enumerate(cut) for window in found]
+        encoded = [self._encode(texts[n][w.start : w.end]) for n, w in places]
+        logits = self.tagger.forward([e.ids for e in encoded], lambda output: output.logits)
+        found: list[list[Entity]] = [[] for _ in texts]
+        for (n, window), encoding, scores in zip(places, encoded, logits, strict=True):
+            inside = texts[n][window.start : window.end]
+            words = encoding.word_ids
+            for entity in entities_of(inside, softmax(scores), encoding.offsets, words, self.tags):
+                moved = _move(entity, window.start)
+                seen = found[n][-1].end if found[n] else 0
+                if window.own_start <= moved.start < window.own_end and moved.start >= seen:
+                    found[n].append(moved)
+        return found
+
+    def _encode(self, text: str) -> Any:
+        return self.tagger.tokenizer(text, truncation=True, max_length=self.tagger.most_tokens)[0]
+
+    def _candidates(
+        self, number: int, text: str, cut: list[Window], entities: list[Entity]
+    ) -> list[_Candidate]:
+        """Each pair of entities that can be related, once, in the window that shows it best."""
+        if self.relater is None:
+            return []
+        chosen: dict[tuple[int, int], Window] = {}
+        for window in cut:
+            inside = _inside(entities, window)
+            for h, t in product(inside, inside):
+                head, tail = entities[h], entities[t]
+                if (head.type, tail.type) not in self.relation_types:
+                    continue
+                if (h, t) not in chosen or window.own_start <= head.start < window.own_end:
+                    chosen[h, t] = window
+        return [
+            _Candidate(number, h, t, _marked(text, window, entities[h], entities[t]))
+            for (h, t), window in chosen.items()
+        ]
+
+    def _relations(self, candidates: list[_Candidate]) -> dict[int, list[Relation]]:
+        if self.relater is None or not candidates:
+            return {}
+        sequences = self.relater.tokenizer(
+            [c.marked for c in candidates], truncation=True, max_length=self.relater.most_tokens
+        )["input_ids"]
+        logits = self.relater.forward(sequences, lambda output: output.logits)
+        found: dict[int, list[Relation]] = {}
+        for candidate, scores in zip(candidates, logits, strict=True):
+            probability = softmax(scores)[self.related]
+            if probability > 0.5:
+                relation = Relation(
+                    head=candidate.head, tail=candidate.tail, score=min(1.0, float(probability))
+                )
+                found.setdefault(candidate.report, []).append(relation)
+        return found
+
+
+def softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Probabilities over the last axis."""
+    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    shares: NDArray[np.float32] = powers / powers.sum(axis=-1, keepdims=True)
+    return shares
+
+
+def _label_names(model: Transformer) -> list[str]:
+    names = model.model.config.id2label
+    return [str(names[i]) for i in range(len(names))]
+
+
+def _move(entity: Entity, by: int) -> Entity:
+    return entity.model_copy(update={"start": entity.start + by, "end": entity.end + by})
+
+
+def _inside(entities: list[Entity], window: Window) -> range:
+    """Positions of the entities that stand whole in a window; entities come in their order."""
+    first = bisect_left(entities, window.start, key=lambda entity: entity.start)
+    last = bisect_right(entities, window.end, key=lambda entity: entity.end)
+    return range(first, last)
+
+
+def _marked(text: str, window: Window, head: Entity, tail: Entity) -> str:
+    def inside(entity: Entity) -> tuple[int, int]:
+        return entity.start - window.start, entity.end - window.start
+
+    return mark(text[window.start : window.end], inside(head), inside(tail))

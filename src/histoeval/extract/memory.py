@@ -1,0 +1,37 @@
+"""Not doing the same work twice, within bounds."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Memory(Generic[T]):
+    """Answers for texts, remembering those used last.
+
+    References return in many pairs and entities in many reports. What is not remembered is
+    answered in one go, so that batches stay full; at most `most` answers are kept, so that
+    memory stays flat on files of any length.
+    """
+
+    def __init__(self, answer: Callable[[Sequence[str]], Sequence[T]], most: int = 20_000) -> None:
+        self._answer = answer
+        self._most = most
+        self._known: OrderedDict[str, T] = OrderedDict()
+
+    def __call__(self, texts: Sequence[str]) -> list[T]:
+        """One answer per text, in the order of the texts."""
+        distinct = dict.fromkeys(texts)
+        unknown = [text for text in distinct if text not in self._known]
+        found = {text: self._known[text] for text in distinct if text in self._known}
+        if unknown:
+            found |= dict(zip(unknown, self._answer(unknown), strict=True))
+        for text in distinct:
+            self._known[text] = found[text]
+            self._known.move_to_end(text)
+        while len(self._known) > self._most:
+            self._known.popitem(last=False)
+        return [found[text] for text in texts]

@@ -1,0 +1,20 @@
+"""What every reader can do: turn texts into reports with entities and relations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from histoeval.report import Report
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """Reads what reports say. The answer for a text never depends on the texts beside it."""
+
+    @property
+    def identity(self) -> str:
+        """Which model this is, down to its weights, for the signature."""
+
+    def read(self, texts: Sequence[str]) -> list[Report]:
+        """One report per text, in the order of the texts."""

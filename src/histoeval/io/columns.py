@@ -1,0 +1,147 @@
+"""Which columns of a table hold the reference, the candidates, the id and the system."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from histoeval.errors import InputError
+from histoeval.io.problems import shown
+from histoeval.report import Noun
+
+
+class Columns(Noun):
+    """The columns a person named; those left out are guessed."""
+
+    reference: str | None = None
+    candidates: tuple[str, ...] = ()
+    id: str | None = None
+    system: str | None = None
+
+
+class Layout(Noun):
+    """The columns of one table, settled.
+
+    Each candidate column is a system and gives it its name, unless a column of its own names the
+    system of each row.
+    """
+
+    reference: str
+    candidates: tuple[str, ...]
+    id: str | None = None
+    system: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that must be read."""
+        named = (self.id, self.system, self.reference, *self.candidates)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+def layout_of(found: Sequence[str], named: Columns, file: str) -> Layout:
+    """Settle the columns of a table: those that were named, and a guess at the others."""
+    explicit = (named.reference, *named.candidates, named.id, named.system)
+    for name in explicit:
+        if name is not None and name not in found:
+            raise InputError(f"{file} has no column {name!r}{_nearest(name, found)}{_list(found)}")
+    if len(set(named.candidates)) < len(named.candidates):
+        raise InputError(f"a candidate column is named twice: {', '.join(named.candidates)}")
+    reference = named.reference or _first("reference", _besides(found, explicit))
+    if reference is None:
+        raise InputError(
+            f"{file} has no column for the reference; name it: --reference NAME{_list(found)}"
+        )
+    id_ = named.id or _first("id", _besides(found, (*explicit, reference)))
+    others = _besides(found, (*explicit, reference, id_))
+    candidates = named.candidates or _rated(found, others) or _candidates(others)
+    if not candidates:
+        raise InputError(
+            f"{file} has no column for the candidate; name it: --candidate NAME{_list(found)}"
+        )
+    system = named.system or _guessed_system(_besides(others, candidates), candidates)
+    layout = Layout(reference=reference, candidates=candidates, id=id_, system=system)
+    _check(layout, file)
+    return layout
+
+
+def recognised(found: Sequence[str], named: Columns) -> int:
+    """How many of these names are known or were named: a measure of being a header."""
+    wanted = {named.reference, *named.candidates, named.id, named.system}
+    known = {alias for names in _aliases().values() for alias in names}
+    return sum(name in wanted or normalised(name) in known for name in found)
+
+
+def normalised(name: str) -> str:
+    """A column name as it is compared: `Ground Truth` and `ground-truth` are the same."""
+    return re.sub(r"[\W_]+", "_", name.casefold()).strip("_")
+
+
+def _first(role: str, found: Sequence[str]) -> str | None:
+    """The column with the most preferred name for a role; of two equal ones, the left."""
+    for alias in _aliases()[role]:
+        for name in found:
+            if normalised(name) == alias:
+                return name
+    return None
+
+
+def _candidates(found: Sequence[str]) -> tuple[str, ...]:
+    """Every column called a candidate, with or without the name of a system behind it."""
+    return tuple(name for name in found if _is_candidate(normalised(name)))
+
+
+def _is_candidate(name: str) -> bool:
+    aliases = _aliases()["candidate"]
+    if name in aliases:
+        return True
+    rests = [name.removeprefix(f"{alias}_") for alias in aliases if name.startswith(f"{alias}_")]
+    return bool(rests) and not any(rest in _aliases()["not_a_system"] for rest in rests)
+
+
+def _rated(found: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """The candidate columns of an expert sheet: those with a column `Scoring NAME` beside them."""
+    names = {normalised(name) for name in found}
+    return tuple(name for name in others if f"scoring_{normalised(name)}" in names)
+
+
+def _guessed_system(found: Sequence[str], candidates: Sequence[str]) -> str | None:
+    """A column that names the system of each row makes sense with one candidate column only."""
+    return _first("system", found) if len(candidates) == 1 else None
+
+
+def _check(layout: Layout, file: str) -> None:
+    if layout.system is not None and len(layout.candidates) > 1:
+        raise InputError(
+            f"in {file}, {layout.system!r} is to name the system of each row, and there are "
+            f"{len(layout.candidates)} candidate columns ({', '.join(layout.candidates)}): "
+            "name the one that holds the texts with --candidate NAME"
+        )
+    for name in layout.columns:
+        if shown(name) != name:
+            raise InputError(
+                f"the column name {shown(name)!r} of {file} cannot be read: save the file as "
+                "UTF-8, or say how it is encoded, for example --encoding latin-1"
+            )
+
+
+def _besides(found: Sequence[str], taken: Sequence[str | None]) -> list[str]:
+    return [name for name in found if name not in taken]
+
+
+def _nearest(name: str, found: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, found, n=1)
+    return f" (did you mean {shown(near[0])!r}?)" if near else ""
+
+
+def _list(found: Sequence[str]) -> str:
+    names = [shown(name if len(name) <= 40 else f"{name[:40]}…") for name in found[:20]]
+    return f". Columns found: {', '.join(map(repr, names))}{' …' if len(found) > 20 else ''}"
+
+
+@cache
+def _aliases() -> dict[str, list[str]]:
+    return tomllib.loads(files(__package__).joinpath("columns.toml").read_text("utf-8"))

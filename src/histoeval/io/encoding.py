@@ -1,0 +1,207 @@
+"""How a file is encoded: seen in one pass that also takes its hash, in constant memory."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import hashlib
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from io import BufferedReader
+from pathlib import Path
+
+from histoeval.errors import InputError
+
+CHUNK = 2**20
+
+BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Longest first where one begins with another."""
+
+BINARY_BEGINNINGS = {
+    b"PK\x03\x04": "an Excel workbook or another zip archive",
+    b"%PDF": "a PDF",
+    b"PAR1": "a Parquet file",
+    b"\x1f\x8b": "a gzip file",
+    b"\x89PNG": "an image",
+    b"\xff\xd8\xff": "an image",
+}
+
+_SIGNS = "\udca0\udca7\udcab\udcb0-\udcb3\udcb5\udcbb-\udcbd\udcd7"
+_PUNCTUATION = "\udc85\udc91-\udc97"
+_LETTERS = (
+    "\udcc0\udcc1\udcc4-\udccf\udcd1-\udcd6\udcd8-\udcdd\udcdf-\udcef\udcf1-\udcf6\udcf8-\udcfd"
+)
+_LIKELY = f"[{_SIGNS}{_PUNCTUATION}]|(?<=[A-Za-z])[{_LETTERS}]|[{_LETTERS}](?=[A-Za-z])"
+
+UNLIKELY_IN_WESTERN_TEXT = re.compile(rf"(?<=[\s\S])(?!{_LIKELY})[\udc80-\udcff](?=[\s\S])")
+"""A byte, both of whose neighbours are known, that no Western European text would hold there."""
+WINDOWS_PUNCTUATION = re.compile(f"[{_PUNCTUATION}]")
+GOOD_AND_NOT_ASCII = re.compile(r"[^\x00-\x7f\udc80-\udcff]")
+
+BAD_BYTES = "histoeval.bad_bytes"
+"""Error handler for decoding: each byte that cannot be read becomes one lone surrogate."""
+
+
+def _mark_bad_bytes(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return "".join(chr(0xDC00 + b) for b in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error(BAD_BYTES, _mark_bad_bytes)
+
+
+def marked_byte(character: str) -> int:
+    """The byte that a lone surrogate, put there by `BAD_BYTES`, stands for."""
+    return ord(character) & 0xFF
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What one pass over a file shows. The hash is that of its content, unpacked."""
+
+    size: int
+    sha256: str
+    encoding: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Scan:
+    """The bytes of one file, looked at a chunk at a time."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.digest = hashlib.sha256()
+        self._nulls = 0
+        self._head = b""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self._carried = "\n"
+        self._good = self._bad = self._unlikely = self._windows = False
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes into account."""
+        self.size += len(chunk)
+        self.digest.update(chunk)
+        self._nulls += chunk.count(0)
+        self._head = self._head or chunk[:4]
+        self._judge(self._decoder.decode(chunk))
+
+    def _judge(self, text: str) -> None:
+        """Judge every character but the last, whose right neighbour is not known yet."""
+        text = self._carried + text
+        self._carried = text[-2:]
+        if text.isascii():
+            return
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self._bad = True
+            self._good = self._good or bool(GOOD_AND_NOT_ASCII.search(text))
+            self._unlikely = self._unlikely or bool(UNLIKELY_IN_WESTERN_TEXT.search(text))
+            self._windows = self._windows or bool(WINDOWS_PUNCTUATION.search(text))
+        else:
+            self._good = True
+
+    def binary(self) -> str | None:
+        """What the file seems to be, if it is no text at all."""
+        if self._marked() not in (None, "utf-8-sig"):
+            return None
+        for beginning, name in BINARY_BEGINNINGS.items():
+            if self._head.startswith(beginning):
+                return name
+        if self._nulls * 20 > self.size:
+            return "a binary file, or UTF-16 without the mark that says so"
+        return None
+
+    def encoding(self) -> tuple[str, tuple[str, ...]]:
+        """The encoding and what a person should be told of it."""
+        self._judge(self._decoder.decode(b"", final=True) + "\n")
+        if marked := self._marked():
+            return marked, ()
+        if not self._bad:
+            return "utf-8", ()
+        if self._good or self._unlikely:
+            return "utf-8", ("some bytes are not UTF-8; the rows that hold them are refused",)
+        name = "cp1252" if self._windows else "latin-1"
+        said = "Windows-1252" if self._windows else "Latin-1"
+        return name, (f"not UTF-8; read as {said} (if that is wrong, say --encoding NAME)",)
+
+    def survey(self, encoding: str | None = None) -> Survey:
+        """All of it, with the encoding that was said, if one was."""
+        found, notes = self.encoding()
+        if encoding is not None:
+            found, notes = known_encoding(encoding, found), ()
+        return Survey(self.size, self.digest.hexdigest(), found, notes)
+
+    def _marked(self) -> str | None:
+        marks = (name for mark, name in BYTE_ORDER_MARKS.items() if self._head.startswith(mark))
+        return next(marks, None)
+
+
+def survey(path: Path, encoding: str | None = None) -> Survey:
+    """Read a text file once: its size on disk, its hash, and its encoding unless that is said."""
+    scan = scan_file(path)
+    if not scan.size:
+        raise InputError(f"{path} is empty")
+    if encoding is None and (kind := scan.binary()):
+        raise InputError(f"{path} is not a text file: it looks like {kind}")
+    return replace(scan.survey(encoding), size=path.stat().st_size)
+
+
+def known_encoding(name: str, found: str = "") -> str:
+    """The encoding a person named, in Python's spelling; a mark that was found stays known."""
+    try:
+        "a".encode(name)
+    except (LookupError, UnicodeError):
+        raise InputError(
+            f"there is no encoding {name!r}; try utf-8, latin-1, cp1252 or utf-16"
+        ) from None
+    name = codecs.lookup(name).name
+    return found if found == f"{name}-sig" else name
+
+
+def scan_file(path: Path) -> Scan:
+    """Look at every byte of a file, unpacked."""
+    scan = Scan()
+    with open_bytes(path) as (stream, _):
+        for chunk in iter(lambda: stream.read(CHUNK), b""):
+            scan.feed(chunk)
+    return scan
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[tuple[BufferedReader | gzip.GzipFile, BufferedReader]]:
+    """The content of a file, unpacked if it is a .gz, and the file as it lies on the disk."""
+    try:
+        with path.open("rb") as raw:
+            if path.suffix == ".gz":
+                with gzip.GzipFile(fileobj=raw) as unpacked:
+                    yield unpacked, raw
+            else:
+                yield raw, raw
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path} is not a whole gzip file: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def joined(surveys: Iterable[tuple[str, Survey]]) -> Survey:
+    """Several named files as one: sizes added, hash over the list of their hashes and names."""
+    digest, size = hashlib.sha256(), 0
+    encodings: set[str] = set()
+    notes: dict[str, None] = {}
+    for name, each in surveys:
+        digest.update(f"{each.sha256}  {name}\n".encode("utf-8", "surrogateescape"))
+        size += each.size
+        encodings.add(each.encoding)
+        notes |= {f"{name}: {note}": None for note in each.notes}
+    return Survey(size, digest.hexdigest(), ", ".join(sorted(encodings)), tuple(notes))

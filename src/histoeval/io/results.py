@@ -1,0 +1,126 @@
+"""Result folders: one line per pair, written as it is scored, and a summary at the end.
+
+A folder holds `run.json` (what was asked, written first), `scores.jsonl` (one row per pair, in
+the order of the input) and `summary.json` (written last). A run that was stopped leaves the first
+two; the same command continues after the last whole line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from pydantic import Field
+
+from histoeval.errors import OutputError, Problem
+from histoeval.report import Noun
+from histoeval.score import Evidence, FrozenDict, Numbers, Score
+
+
+class MetricResult(Noun):
+    """What a row of results says of one metric: a score without its signature."""
+
+    value: float
+    parts: Numbers = FrozenDict()
+    evidence: Evidence = FrozenDict()
+    counts: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, score: Score) -> MetricResult:
+        """What is kept of a score; the signature stands once, in the summary."""
+        return cls.model_construct(
+            value=score.value, parts=score.parts, evidence=score.evidence, counts=score.counts
+        )
+
+
+class ResultRow(Noun):
+    """One pair with all its scores, and the reasons for those it does not have."""
+
+    id: str
+    system: str | None
+    row: int
+    scores: dict[str, MetricResult] = Field(default_factory=dict)
+    errors: tuple[Problem, ...] = ()
+
+
+class ResultFolder:
+    """A folder that results are written to and can be continued in."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.scores = path / "scores.jsonl"
+        self.summary = path / "summary.json"
+        self._run = path / "run.json"
+
+    def prepare(self, run: Mapping[str, Any], *, overwrite: bool = False) -> None:
+        """Make the folder ready for this run: new, or continuing the same one."""
+        if overwrite:
+            for file in (self.scores, self.summary, self._run):
+                file.unlink(missing_ok=True)
+        if self._run.exists():
+            self._refuse_another(run)
+        elif self.scores.exists() or self.summary.exists():
+            raise OutputError(
+                f"{self.path} holds results that do not say what made them; "
+                "give another --output, or --overwrite to replace them"
+            )
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_json(self._run, run)
+        except OSError as error:
+            raise OutputError(f"cannot write to {self.path}: {error.strerror}") from error
+        self._drop_half_line()
+
+    def finished(self) -> Iterator[ResultRow]:
+        """Rows that are already there."""
+        if not self.scores.exists():
+            return
+        with self.scores.open("rb") as lines:
+            for line in lines:
+                yield ResultRow.model_validate_json(line)
+
+    def append(self) -> IO[bytes]:
+        """Open for more rows."""
+        return self.scores.open("ab")
+
+    def _refuse_another(self, run: Mapping[str, Any]) -> None:
+        before = json.loads(self._run.read_text("utf-8"))
+        now = json.loads(json.dumps(run))
+        if different := sorted(k for k in {*before, *now} if before.get(k) != now.get(k)):
+            raise OutputError(
+                f"{self.path} holds the results of another run (different: "
+                f"{', '.join(different)}); give another --output, or --overwrite to replace them"
+            )
+
+    def _drop_half_line(self) -> None:
+        """A run that was killed may have left the beginning of a line."""
+        if not self.scores.exists():
+            return
+        with self.scores.open("rb+") as file:
+            end = file.seek(0, os.SEEK_END)
+            while end:
+                start = max(0, end - 65536)
+                file.seek(start)
+                newline = file.read(end - start).rfind(b"\n")
+                if newline >= 0:
+                    end = start + newline + 1
+                    break
+                end = start
+            file.truncate(end)
+
+
+def write_rows(file: IO[bytes], rows: Iterable[ResultRow]) -> None:
+    """Append rows and hand them to the system, so that a kill loses none of them."""
+    for row in rows:
+        file.write(row.model_dump_json(exclude_defaults=False).encode() + b"\n")
+    file.flush()
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a whole file or none of it."""
+    draft = path.with_suffix(".part")
+    draft.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    draft.replace(path)

@@ -1,0 +1,122 @@
+"""Reports as plain text: files with one report per line, or folders with one file per report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+
+from histoeval.errors import InputError
+from histoeval.io.columns import Layout
+from histoeval.io.encoding import BAD_BYTES, Survey, joined, scan_file, survey
+from histoeval.io.lines import open_lines
+from histoeval.io.problems import RECORD_LIMIT, Fault
+from histoeval.io.tables import Record, Table
+
+REFERENCE = "reference"
+TEXT_ENDINGS = (".txt", ".md")
+
+
+def text_layout(systems: Sequence[str]) -> Layout:
+    """The first path is the reference, and each other one is a system by its own name."""
+    if REFERENCE in systems:
+        raise InputError(
+            f"a candidate is called {REFERENCE!r}: give the references first, then the candidates"
+        )
+    if twice := sorted({name for name in systems if systems.count(name) > 1}):
+        raise InputError(f"two candidates are called {', '.join(twice)}: rename one")
+    return Layout(reference=REFERENCE, candidates=tuple(systems))
+
+
+def open_text_files(paths: Sequence[Path], encoding: str | None) -> tuple[Table, Layout, Survey]:
+    """Files with one report per line; the same line in each is the same case."""
+    layout = text_layout([path.stem for path in paths[1:]])
+    surveys = [survey(path, encoding) for path in paths]
+    encodings = [each.encoding for each in surveys]
+    read = partial(_read_lines, paths, encodings, layout.columns)
+    whole = joined(zip([path.name for path in paths], surveys, strict=True))
+    return Table(layout.columns, read, half_character="not_utf8"), layout, whole
+
+
+def _read_lines(
+    paths: Sequence[Path], encodings: Sequence[str], columns: Sequence[str], _needed: Sequence[str]
+) -> Iterator[Record]:
+    with ExitStack() as stack:
+        opened = zip(paths, encodings, strict=True)
+        files = [stack.enter_context(open_lines(path, encoding)) for path, encoding in opened]
+        for number, lines in enumerate(zip_longest(*files), start=1):
+            if any(line and not line.isspace() for line in lines):
+                cells = zip(columns, lines, strict=True)
+                values = {column: _cell(line, number) for column, line in cells}
+                position = sum(file.position() for file in files)
+                yield Record(number, values, line=number, position=position)
+
+
+def _cell(line: str | None, number: int) -> str | Fault:
+    if line is None:
+        return Fault("missing_line", {"line": number})
+    if len(line) > RECORD_LIMIT:
+        return Fault("long_text")
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+def open_folders(folders: Sequence[Path], encoding: str | None) -> tuple[Table, Layout, Survey]:
+    """Folders with one file per report; files of the same name are the same case.
+
+    A file that is empty or binary is the trouble of its row alone.
+    """
+    layout = text_layout([folder.resolve().name for folder in folders[1:]])
+    found = [_files(folder) for folder in folders]
+    whole = joined(
+        (path.relative_to(folder).as_posix(), scan_file(path).survey(encoding))
+        for folder, files in zip(folders, found, strict=True)
+        for path in files.values()
+    )
+    read = partial(_read_files, found, encoding, layout.columns)
+    return Table(layout.columns, read, keyed=True, half_character="not_utf8"), layout, whole
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """The reports of a folder and the folders in it, by name without ending, in order."""
+    files: dict[str, Path] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() in TEXT_ENDINGS and path.is_file():
+            stem = path.relative_to(folder).with_suffix("").as_posix()
+            if stem in files:
+                raise InputError(
+                    f"{folder} holds two files for {stem}: {files[stem].name} and "
+                    f"{path.name}; keep one"
+                )
+            files[stem] = path
+    if not files:
+        raise InputError(f"{folder} holds no reports: no file in it ends in .txt or .md")
+    return files
+
+
+def _read_files(
+    found: Sequence[dict[str, Path]],
+    encoding: str | None,
+    columns: Sequence[str],
+    _needed: Sequence[str],
+) -> Iterator[Record]:
+    position = 0
+    for number, key in enumerate(sorted(set().union(*found)), start=1):
+        expected = next(files[key].name for files in found if key in files)
+        values: dict[str, object] = {}
+        for column, files in zip(columns, found, strict=True):
+            if path := files.get(key):
+                values[column] = _text(path, encoding)
+                position += path.stat().st_size
+            else:
+                values[column] = Fault("missing_file", {"key": key, "file": expected})
+        yield Record(number, values, position=position, key=key)
+
+
+def _text(path: Path, encoding: str | None) -> str | Fault:
+    """The whole file, but for the end of its last line."""
+    if path.stat().st_size > RECORD_LIMIT:
+        return Fault("long_text")
+    settled = scan_file(path).survey(encoding).encoding
+    return path.read_bytes().decode(settled, BAD_BYTES).removesuffix("\n").removesuffix("\r")

@@ -1,0 +1,69 @@
+"""BERTScore: every token finds its nearest on the other side, by contextual embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic.dataclasses import dataclass
+
+from histoeval.align.aligner import unit
+from histoeval.errors import Problem, SettingError
+from histoeval.metrics.agreement import Nearest, harmonic_mean, nearest
+from histoeval.metrics.base import SettledMetric
+from histoeval.report import Pair
+from histoeval.score import Score
+
+
+@dataclass(frozen=True)
+class BertScore(SettledMetric):
+    """Greedy matching of last-layer token states of any encoder, without idf or rescaling.
+
+    As in the published `bert_score`: the first and last special tokens can be matched but do not
+    count. A report longer than the encoder takes is cut at its limit, and `parts` says what share
+    of the tokens was seen.
+    """
+
+    encoder: Any = None
+    unsigned: ClassVar[frozenset[str]] = frozenset({"name", "encoder"})
+
+    def obstacle(self) -> str | None:
+        """BERTScore needs an encoder."""
+        if self.encoder is not None:
+            return None
+        return "needs an encoder: name one with --encoder (a folder or a hub name; extra [hf])"
+
+    def pins(self) -> dict[str, str]:
+        """The encoder, down to its weights."""
+        return {"encoder": self.encoder.identity} if self.encoder is not None else {}
+
+    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """All distinct texts encoded first, then each pair matched."""
+        if reason := self.obstacle():
+            raise SettingError(f"{self.name} {reason}")
+        texts = list(dict.fromkeys(t for pair in pairs for t in (pair.reference, pair.candidate)))
+        states = dict(zip(texts, self.encoder.tokens(texts), strict=True))
+        return [self._match(states[pair.reference], states[pair.candidate]) for pair in pairs]
+
+    def _match(self, reference: Any, candidate: Any) -> Score:
+        reference_rows, candidate_rows = unit(reference.states), unit(candidate.states)
+        recall = _counted(nearest(reference_rows, candidate_rows), reference.special)
+        precision = _counted(nearest(candidate_rows, reference_rows), candidate.special)
+        return Score(
+            value=harmonic_mean(precision, recall),
+            parts={
+                "precision": precision,
+                "recall": recall,
+                "reference_seen": reference.seen,
+                "candidate_seen": candidate.seen,
+            },
+            signature=self.signature,
+        )
+
+
+def _counted(found: Nearest, special: NDArray[np.bool_]) -> float:
+    """The mean over ordinary tokens."""
+    ordinary = found.cosine[~special]
+    return float(ordinary.mean()) if len(ordinary) else 0.0

@@ -1,0 +1,203 @@
+"""HARE: do both reports name the same things, and link them in the same way?
+
+`mode=paper` is our reading of section 3.3 of the paper. `mode=upstream` repeats the arithmetic of
+the published code (see `histoeval.extract.upstream`). docs/hare.md sets both side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from histoeval.align.aligner import Aligner
+from histoeval.errors import HistoEvalError, Problem, SettingError
+from histoeval.extract.reader import Reader
+from histoeval.metrics.agreement import (
+    NONE,
+    Agreement,
+    entity_agreement,
+    nearest,
+    relation_agreement,
+)
+from histoeval.metrics.base import SettledMetric
+from histoeval.report import HARE_RELATION_TYPES, HARE_TYPES, Entity, Pair, Relation, Report
+from histoeval.score import Score
+
+Link = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Hare(SettledMetric):
+    """Sum of entity F1 and relation F1 over what the reader is sure of.
+
+    An entity or a relation counts when its confidence is above the threshold, a relation only
+    when both its entities do. In paper mode the value is the sum, from 0 to 2, with the mean
+    beside it; in upstream mode it is the mean, as the published code returns it.
+    """
+
+    mode: Literal["paper", "upstream"] = "paper"
+    threshold: Annotated[float, Field(ge=0, lt=1)] = 0.7
+    reader: Any = None
+    aligner: Any = None
+    unsigned: ClassVar[frozenset[str]] = frozenset({"name", "reader", "aligner"})
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """A sum of two F1 in paper mode, their mean in upstream mode."""
+        return (0.0, 2.0) if self.mode == "paper" else (0.0, 1.0)
+
+    def obstacle(self) -> str | None:
+        """HARE needs a reader and an aligner."""
+        lacking = [name for name in ("reader", "aligner") if getattr(self, name) is None]
+        if self.mode == "upstream" and getattr(self.reader, "relater", None) is None:
+            lacking = ["reader with a relation model", *lacking[1:]]
+        if not lacking:
+            return None
+        return (
+            f"needs {' and '.join(lacking)}: name models with --reader, --relations and --aligner "
+            "(a folder, a hub name, or 'hare' for the published ones; extra [hf])"
+        )
+
+    def pins(self) -> dict[str, str]:
+        """The models, down to their weights."""
+        models = {"reader": self.reader, "aligner": self.aligner}
+        return {name: model.identity for name, model in models.items() if model is not None}
+
+    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """All reports read first, then all entities embedded, then each pair compared."""
+        if reason := self.obstacle():
+            raise SettingError(f"{self.name} {reason}")
+        if self.mode == "upstream":
+            return [self._score_as_published(pair) for pair in pairs]
+        reader: Reader = self.reader
+        aligner: Aligner = self.aligner
+        texts = [text for pair in pairs for text in (pair.reference, pair.candidate)]
+        readings = [_Reading(report, self.threshold) for report in reader.read(texts)]
+        phrases = list(dict.fromkeys(e.text for reading in readings for e in reading.entities))
+        vectors = aligner.embed(phrases)
+        row = {phrase: i for i, phrase in enumerate(phrases)}
+        return [
+            self._compare(
+                reference,
+                candidate,
+                vectors[[row[e.text] for e in reference.entities]],
+                vectors[[row[e.text] for e in candidate.entities]],
+            )
+            for reference, candidate in zip(readings[::2], readings[1::2], strict=True)
+        ]
+
+    def _compare(
+        self, reference: _Reading, candidate: _Reading, reference_rows: Any, candidate_rows: Any
+    ) -> Score:
+        entities = entity_agreement(reference_rows, candidate_rows)
+        relations = relation_agreement(reference.links, candidate.links)
+        return Score(
+            value=entities.f1 + relations.f1,
+            parts=_parts(entities, relations),
+            evidence={
+                "reference": _matches(reference, candidate, reference_rows, candidate_rows),
+                "candidate": _matches(candidate, reference, candidate_rows, reference_rows),
+                "relations": {
+                    "shared": sorted(reference.links & candidate.links),
+                    "omitted": sorted(reference.links - candidate.links),
+                    "invented": sorted(candidate.links - reference.links),
+                },
+            },
+            signature=self.signature,
+        )
+
+    @cached_property
+    def _upstream(self) -> Any:
+        from histoeval.extract.upstream import UpstreamReader  # noqa: PLC0415 - needs [hf]
+
+        return UpstreamReader(self.reader)
+
+    def _score_as_published(self, pair: Pair) -> Score | Problem:
+        try:
+            reference, candidate = self._upstream.read([pair.reference, pair.candidate])
+        except HistoEvalError as error:
+            return Problem(code="metric_failed", metric=self.name, message=str(error))
+        words = [
+            [e.word for e in reading.entities if e.score > self.threshold]
+            for reading in (reference, candidate)
+        ]
+        links = [
+            {(head, tail) for head, tail, score in reading.relations if score > self.threshold}
+            for reading in (reference, candidate)
+        ]
+        entities = NONE
+        if all(words):
+            vectors = [self.aligner.embed(side) for side in words]
+            recall = float(nearest(vectors[0], vectors[1]).cosine.mean())
+            precision = float(nearest(vectors[1], vectors[0]).cosine.mean())
+            entities = _agreement_as_published(precision, recall)
+        shared = len(links[0] & links[1])
+        relations = _agreement_as_published(
+            shared / (len(links[1]) + 1e-9), shared / (len(links[0]) + 1e-9)
+        )
+        return Score(
+            value=0.5 * entities.f1 + 0.5 * relations.f1,
+            parts=_parts(entities, relations),
+            signature=self.signature,
+        )
+
+
+def _agreement_as_published(precision: float, recall: float) -> Agreement:
+    """The published F1, which is not held at 0 when cosines are negative."""
+    total = precision + recall
+    return Agreement(precision, recall, 2 * precision * recall / total if total else 0.0)
+
+
+class _Reading:
+    """What HARE sees of a report: the paper's types, above the threshold."""
+
+    def __init__(self, report: Report, threshold: float) -> None:
+        def counts(entity: Entity) -> bool:
+            return entity.type in HARE_TYPES and entity.score > threshold
+
+        def links(relation: Relation) -> bool:
+            return (
+                relation.score > threshold
+                and report.relation_type(relation) in HARE_RELATION_TYPES
+                and counts(report.entities[relation.head])
+                and counts(report.entities[relation.tail])
+            )
+
+        self.entities = [entity for entity in report.entities if counts(entity)]
+        self.links: set[Link] = {_link(report, r) for r in report.relations if links(r)}
+
+
+def _link(report: Report, relation: Relation) -> Link:
+    """Both phrases and the kind of relation; case and spacing do not tell relations apart."""
+    head, tail = report.entities[relation.head], report.entities[relation.tail]
+    kind = "marker-result" if head.type == "marker" else "diagnosis-descriptor"
+    return _plain(head.text), _plain(tail.text), kind
+
+
+def _plain(phrase: str) -> str:
+    return " ".join(phrase.casefold().split())
+
+
+def _parts(entities: Agreement, relations: Agreement) -> dict[str, float]:
+    named = {"entity": asdict(entities), "relation": asdict(relations)}
+    parts = {f"{side}_{k}": v for side, numbers in named.items() for k, v in numbers.items()}
+    return parts | {"mean": (entities.f1 + relations.f1) / 2}
+
+
+def _matches(
+    own: _Reading, other: _Reading, own_rows: Any, other_rows: Any
+) -> list[dict[str, Any]]:
+    """Each entity of one side with the nearest of the other, for a person to check."""
+    rows: list[dict[str, Any]] = [
+        {"text": e.text, "type": str(e.type), "start": e.start, "end": e.end} for e in own.entities
+    ]
+    if own.entities and other.entities:
+        best = nearest(own_rows, other_rows)
+        for row, position, cosine in zip(rows, best.position, best.cosine, strict=True):
+            row |= {"nearest": other.entities[position].text, "cosine": float(cosine)}
+    return rows

@@ -1,0 +1,110 @@
+"""The score of the REG2025 challenge: words, entities and embeddings in fixed shares."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+from pydantic.dataclasses import dataclass
+
+from histoeval.errors import Problem, SettingError
+from histoeval.metrics.base import SettledMetric
+from histoeval.metrics.bleu import Bleu
+from histoeval.metrics.rouge import Rouge, subsequence_shares
+from histoeval.report import Pair, Report
+from histoeval.score import Score
+
+SHORTEST_ENTITY = 3
+
+
+@dataclass(frozen=True)
+class Reg2025(SettledMetric):
+    """0.15 x (ROUGE-L + BLEU-4) + 0.4 x shared entities + 0.3 x embedding cosine.
+
+    `mode=corrected` uses BLEU and ROUGE-L as their makers define them, and a cosine rescaled
+    from 0.5..1 to 0..1. `mode=literal` repeats the challenge's own parts: a 4-gram precision
+    that counts repeats and has no brevity penalty, so that it can exceed 1; and a rescaling that
+    leaves cosines below 0.5 as they are, so that 0.5 scores more than 0.6.
+    """
+
+    mode: Literal["corrected", "literal"] = "corrected"
+    reader: Any = None
+    encoder: Any = None
+    unsigned: ClassVar[frozenset[str]] = frozenset({"name", "reader", "encoder"})
+
+    def obstacle(self) -> str | None:
+        """REG2025 needs a reader for its entities and an encoder for its cosine."""
+        lacking = [name for name in ("reader", "encoder") if getattr(self, name) is None]
+        if not lacking:
+            return None
+        options = " and ".join(f"--{name}" for name in lacking)
+        return f"needs {' and '.join(lacking)}: name with {options} (a folder or a hub name)"
+
+    def pins(self) -> dict[str, str]:
+        """The models, down to their weights."""
+        models = {"reader": self.reader, "encoder": self.encoder}
+        return {name: model.identity for name, model in models.items() if model is not None}
+
+    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """All texts read and embedded first, then each pair compared."""
+        if reason := self.obstacle():
+            raise SettingError(f"{self.name} {reason}")
+        texts = [text for pair in pairs for text in (pair.reference, pair.candidate)]
+        keys = [keywords(report) for report in self.reader.read(texts)]
+        vectors = self.encoder.embed(texts)
+        cosines = (vectors[::2] * vectors[1::2]).sum(axis=1)
+        return [
+            self._combine(pair, jaccard(reference, candidate), float(cosine))
+            for pair, reference, candidate, cosine in zip(
+                pairs, keys[::2], keys[1::2], cosines, strict=True
+            )
+        ]
+
+    @cached_property
+    def _rouge(self) -> Rouge:
+        return Rouge(name="rouge_l", kind="l")
+
+    @cached_property
+    def _bleu(self) -> Bleu:
+        return Bleu(name="bleu_4")
+
+    def _combine(self, pair: Pair, key: float, cosine: float) -> Score:
+        if self.mode == "literal":
+            words = (text.lower().split() for text in (pair.reference, pair.candidate))
+            _, _, rouge = subsequence_shares(*words)
+            bleu = literal_bleu4(pair.reference, pair.candidate)
+            embedding = (cosine - 0.5) / 0.5 if cosine > 0.5 else cosine
+        else:
+            rouge = self._rouge.score_pair(pair.reference, pair.candidate).value
+            bleu = self._bleu.score_pair(pair.reference, pair.candidate).value / 100
+            embedding = max(0.0, (cosine - 0.5) / 0.5)
+        return Score(
+            value=0.15 * (rouge + bleu) + 0.4 * key + 0.3 * embedding,
+            parts={"rouge_l": rouge, "bleu_4": bleu, "key": key, "embedding": embedding},
+            signature=self.signature,
+        )
+
+
+def keywords(report: Report) -> frozenset[str]:
+    """Lower-cased entities of at least three characters."""
+    found = (entity.text.lower() for entity in report.entities)
+    return frozenset(word for word in found if len(word) >= SHORTEST_ENTITY)
+
+
+def jaccard(reference: frozenset[str], candidate: frozenset[str]) -> float:
+    """Shared of all; 0 where neither side has any, as the challenge has it."""
+    union = reference | candidate
+    return len(reference & candidate) / len(union) if union else 0.0
+
+
+def literal_bleu4(reference: str, candidate: str) -> float:
+    """The challenge's BLEU: every 4-gram of the candidate adds the smaller of its two counts."""
+    counts = [
+        Counter(zip(*(words[i:] for i in range(4)), strict=False))
+        for words in (reference.split(), candidate.split())
+    ]
+    total = counts[1].total()
+    matched = sum(n * min(n, counts[0][gram]) for gram, n in counts[1].items())
+    return matched / total if total else 0.0

@@ -1,0 +1,55 @@
+"""What this machine has, for `histoeval doctor` and for people who report a problem."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from histoeval.metrics import wordnet
+from histoeval.score import METRICS, create
+from histoeval.version import __version__
+
+CORE = ("numpy", "pydantic", "polars", "sacrebleu", "rouge-score", "nltk", "rapidfuzz", "ijson")
+EXTRAS = {"hf": ("torch", "transformers"), "frames": ("pandas",)}
+
+
+class Item(NamedTuple):
+    """One thing that is here or not."""
+
+    what: str
+    state: str
+    matters_for: str
+
+
+def examine() -> Iterator[Item]:
+    """Everything worth knowing about this machine."""
+    yield Item("histoeval", __version__, "")
+    yield Item("python", f"{platform.python_version()}, {platform.machine()}", "")
+    for package in CORE:
+        yield Item(package, _state(package), "every run")
+    for package in EXTRAS["hf"]:
+        yield Item(package, _state(package), "extra [hf]: Hugging Face readers and aligners")
+    yield Item("accelerator", _accelerator(), "speed of Hugging Face models")
+    yield Item("pandas", _state("pandas"), "Results.to_pandas()")
+    found = wordnet.find()
+    yield Item("WordNet", str(found) if found else "missing", "synonyms in meteor")
+    for name in METRICS:
+        yield Item(f"metric {name}", create(name).obstacle() or "ready", "")
+
+
+def _state(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "missing"
+
+
+def _accelerator() -> str:
+    if find_spec("torch") is None:
+        return "unknown without torch"
+    import torch  # noqa: PLC0415 - slow to import
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else "none; runs on the CPU"

@@ -1,0 +1,178 @@
+"""Scoring on this machine: chunk by chunk, nothing finished is lost, nothing failed is hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
+from platform import python_version
+from typing import Any
+
+from histoeval.errors import Problem, SettingError
+from histoeval.io.pairs import Row, Source
+from histoeval.io.results import MetricResult, ResultFolder, ResultRow, write_json, write_rows
+from histoeval.report import Pair
+from histoeval.run.totals import Totals
+from histoeval.score import Metric, Score
+from histoeval.version import __version__
+
+CHUNK_CHARACTERS = 4_000_000
+"""A chunk is closed early when its texts grow past this, so that memory stays flat."""
+
+LIBRARIES = ("numpy", "sacrebleu", "rouge-score", "nltk", "rapidfuzz", "torch", "transformers")
+
+Hear = Callable[[ResultRow], None]
+Watch = Callable[[int, int, int], None]
+"""Told of rows done, rows with errors, and bytes read."""
+
+
+def _nobody_watches(rows: int, errors: int, position: int) -> None:
+    pass
+
+
+def run(
+    source: Source,
+    metrics: Sequence[Metric],
+    *,
+    folder: ResultFolder | None = None,
+    overwrite: bool = False,
+    batch_size: int = 256,
+    hear: Hear | None = None,
+    watch: Watch = _nobody_watches,
+) -> dict[str, Any]:
+    """Score every pair of a source with every metric and return the summary.
+
+    With a folder, rows are written as they are scored and a stopped run is continued. `hear` is
+    given every row, those found in the folder included; `watch` is told how far it has come.
+    """
+    obstacles = {m.name: reason for m in metrics if (reason := m.obstacle()) is not None}
+    if len(obstacles) == len(metrics):
+        raise SettingError("\n".join(f"{name} {reason}" for name, reason in obstacles.items()))
+    totals = Totals(list(metrics))
+    listeners = [totals.add] if hear is None else [totals.add, hear]
+    if folder is not None:
+        folder.prepare(_request(source, metrics), overwrite=overwrite)
+        _tell(folder.finished(), listeners)
+    with nullcontext() if folder is None else folder.append() as file:
+        for chunk in _chunks(islice(source.rows(), totals.rows, None), batch_size):
+            rows = _score_chunk(chunk, metrics, obstacles)
+            if file is not None:
+                write_rows(file, rows)
+            _tell(rows, listeners)
+            watch(totals.rows, totals.failed_rows, chunk[-1].position)
+    summary = _summary(source, totals, obstacles)
+    if folder is not None:
+        write_json(folder.summary, summary)
+    return summary
+
+
+def _tell(rows: Iterable[ResultRow], listeners: Sequence[Hear]) -> None:
+    for row in rows:
+        for listener in listeners:
+            listener(row)
+
+
+def _chunks(rows: Iterator[Row], most: int) -> Iterator[list[Row]]:
+    chunk: list[Row] = []
+    characters = 0
+    for row in rows:
+        chunk.append(row)
+        if row.pair is not None:
+            characters += len(row.pair.reference) + len(row.pair.candidate)
+        if len(chunk) >= most or characters >= CHUNK_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
+
+
+def _score_chunk(
+    chunk: Sequence[Row], metrics: Sequence[Metric], obstacles: dict[str, str]
+) -> list[ResultRow]:
+    pairs = [row.pair for row in chunk if row.pair is not None]
+    answers = {
+        metric.name: iter(
+            [_unavailable(metric.name)] * len(pairs)
+            if metric.name in obstacles
+            else _ask(metric, pairs)
+        )
+        for metric in metrics
+    }
+    return [_result(row, answers) for row in chunk]
+
+
+def _unavailable(name: str) -> Problem:
+    message = f"{name} cannot run on this machine; summary.json and `histoeval metrics` say why"
+    return Problem(code="metric_unavailable", metric=name, message=message)
+
+
+def _ask(metric: Metric, pairs: Sequence[Pair]) -> list[Score | Problem]:
+    """The answers of a metric; when it breaks, pair by pair, so that only the culprit has none."""
+    if not pairs:
+        return []
+    try:
+        return metric.score(pairs)
+    except Exception as error:  # noqa: BLE001 - whatever a metric does wrong, the run goes on
+        if len(pairs) > 1:
+            return [answer for pair in pairs for answer in _ask(metric, [pair])]
+        message = f"{type(error).__name__}: {error}"
+        return [Problem(code="metric_failed", metric=metric.name, message=message)]
+
+
+def _result(row: Row, answers: dict[str, Iterator[Score | Problem]]) -> ResultRow:
+    if row.pair is None:
+        return ResultRow(id=row.id, system=row.system, row=row.number, errors=row.problems)
+    found = {name: next(answer) for name, answer in answers.items()}
+    return ResultRow(
+        id=row.id,
+        system=row.pair.system,
+        row=row.number,
+        scores={n: MetricResult.of(a) for n, a in found.items() if isinstance(a, Score)},
+        errors=tuple(answer for answer in found.values() if isinstance(answer, Problem)),
+    )
+
+
+def _request(source: Source, metrics: Sequence[Metric]) -> dict[str, Any]:
+    """What makes two runs the same: the input and everything the numbers depend on."""
+    return {
+        "histoeval": __version__,
+        "input": source.name,
+        "sha256": source.sha256,
+        "encoding": source.encoding,
+        "columns": source.layout.model_dump(mode="json"),
+        "metrics": {metric.name: str(metric.signature) for metric in metrics},
+    }
+
+
+def _summary(source: Source, totals: Totals, obstacles: dict[str, str]) -> dict[str, Any]:
+    return {
+        "histoeval": __version__,
+        "input": {
+            "name": source.name,
+            "format": source.format,
+            "encoding": source.encoding,
+            "sha256": source.sha256,
+            "notes": list(source.notes),
+        },
+        "rows": totals.rows,
+        "rows_with_errors": totals.failed_rows,
+        "scores": totals.scores,
+        "metrics": totals.by_metric(),
+        "unavailable": obstacles,
+        "errors": {
+            code: {"count": count, "example": totals.examples[code]}
+            for code, count in sorted(totals.problems.items())
+        },
+        "versions": {"python": python_version(), **_library_versions()},
+    }
+
+
+def _library_versions() -> dict[str, str]:
+    found = {}
+    for library in LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            continue
+    return found

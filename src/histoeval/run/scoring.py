@@ -1,0 +1,207 @@
+"""Scoring in one line of Python: ``histoeval.score("pairs.csv", metrics="bleu,rouge_l")``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from histoeval.errors import SettingError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+    from histoeval.io.pairs import Source
+    from histoeval.io.results import ResultRow
+    from histoeval.run.tools import Models
+    from histoeval.score import Metric
+
+DEFAULT_METRICS = "bleu,rouge_l,chrf"
+
+Texts = Sequence[str]
+
+
+class Results:
+    """What a run found: a summary, a row per pair, and frames made of them."""
+
+    def __init__(self, summary: dict[str, Any], rows: Iterable[ResultRow]) -> None:
+        self.summary = summary
+        self._rows = rows
+
+    @property
+    def rows(self) -> Iterator[ResultRow]:
+        """Each pair with its scores and its errors, in the order of the input."""
+        return iter(self._rows)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Flat records: id, system, a column per metric and per part of it, errors."""
+        names = list(self.summary["metrics"])
+        parts = {
+            f"{name}.{part}": None
+            for name in names
+            for totals in self.summary["metrics"][name]["systems"].values()
+            for part in totals["parts"]
+        }
+        empty = {"id": None, "system": None, **dict.fromkeys(names), **parts, "errors": None}
+        return [empty | _flat(row) for row in self.rows]
+
+    def to_polars(self) -> polars.DataFrame:
+        """A polars frame of the flat records."""
+        import polars  # noqa: PLC0415 - slow to import, and not always wanted
+
+        return polars.DataFrame(self.to_dicts(), infer_schema_length=None)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas frame of the flat records, where pandas is installed."""
+        import pandas  # noqa: PLC0415 - not a dependency
+
+        return pandas.DataFrame(self.to_dicts())
+
+    def __repr__(self) -> str:
+        systems = {
+            f"{name} {system}: {totals['mean']:.4f}"
+            for name, metric in self.summary["metrics"].items()
+            for system, totals in metric["systems"].items()
+            if totals["mean"] is not None
+        }
+        return f"<Results of {self.summary['rows']} rows; means: {', '.join(sorted(systems))}>"
+
+
+def score(
+    data: Any = None,
+    *,
+    references: Texts | None = None,
+    candidates: Texts | Mapping[str, Texts] | None = None,
+    metrics: str | Sequence[str] = DEFAULT_METRICS,
+    output: str | Path | None = None,
+    reference: str | None = None,
+    candidate: str | Sequence[str] = (),
+    id: str | None = None,  # noqa: A002 - the name people give the column
+    system: str | None = None,
+    encoding: str | None = None,
+    models: Models | None = None,
+    batch_size: int = 256,
+    overwrite: bool = False,
+) -> Results:
+    """Score candidates against references.
+
+    Args:
+        data: a table file (csv, tsv, jsonl, json, parquet); a list of files or folders (the
+            references, then the candidates of each system); a polars or pandas frame; or
+            records (dicts). Or leave it out and give `references` and `candidates`.
+        references: reference texts, in place of `data`.
+        candidates: as many candidate texts, or such a list for each of several systems.
+        metrics: names as `histoeval metrics` lists them, with settings as in
+            ``hare:threshold=0.5``; a list or one text with commas.
+        output: a folder for scores.jsonl and summary.json; a stopped run is continued there.
+        reference: the column that holds the reference, where it cannot be guessed.
+        candidate: the column or columns that hold candidates.
+        id: the column that names a pair.
+        system: the column that names the system that wrote a candidate.
+        encoding: of text files, where it cannot be told.
+        models: the reader, aligner and encoder to use.
+        batch_size: pairs handled together; it never changes a score.
+        overwrite: replace what `output` holds.
+
+    Returns:
+        A summary, the rows, and frames of them. Without `output` the rows are held in memory.
+    """
+    from histoeval.io.pairs import Columns  # noqa: PLC0415 - keeps `import histoeval` fast
+    from histoeval.io.results import ResultFolder  # noqa: PLC0415
+    from histoeval.run.local import run  # noqa: PLC0415
+    from histoeval.view.progress import row_progress  # noqa: PLC0415
+
+    named = (candidate,) if isinstance(candidate, str) else tuple(candidate)
+    columns = Columns(reference=reference, candidates=named, id=id, system=system)
+    if data is None:
+        data = _records(references, candidates)
+    source = _source(data, columns, encoding)
+    folder = None if output is None else ResultFolder(Path(output))
+    kept: list[ResultRow] = []
+    with row_progress(source) as watch:
+        summary = run(
+            source,
+            make_metrics(metrics, models),
+            folder=folder,
+            overwrite=overwrite,
+            batch_size=batch_size,
+            hear=kept.append if folder is None else None,
+            watch=watch,
+        )
+    return Results(summary, kept if folder is None else _Reopened(folder))
+
+
+def make_metrics(specs: str | Sequence[str], models: Models | None = None) -> list[Metric]:
+    """The metrics that a list of specifications names, with the models they need."""
+    from histoeval.run.tools import Models, make_tools  # noqa: PLC0415
+    from histoeval.score import METRICS, create  # noqa: PLC0415
+
+    names = specs.split(",") if isinstance(specs, str) else list(specs)
+    wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
+    if not wanted:
+        raise SettingError(f"no metric was named; known: {', '.join(sorted(METRICS))}")
+    for spec in wanted:
+        create(spec)  # a wrong name is said before any model is loaded
+    tools = make_tools(wanted, models or Models())
+    return [create(spec, tools) for spec in wanted]
+
+
+class _Reopened:
+    """Rows of a folder, read anew each time they are asked for."""
+
+    def __init__(self, folder: Any) -> None:
+        self._folder = folder
+
+    def __iter__(self) -> Iterator[ResultRow]:
+        found: Iterator[ResultRow] = self._folder.finished()
+        return found
+
+
+def _flat(row: ResultRow) -> dict[str, Any]:
+    flat: dict[str, Any] = {"id": row.id, "system": row.system}
+    for name, result in row.scores.items():
+        flat[name] = result.value
+        flat |= {f"{name}.{part}": number for part, number in result.parts.items()}
+    if row.errors:
+        flat["errors"] = "; ".join(f"{error.code}: {error.message}" for error in row.errors)
+    return flat
+
+
+def _source(data: Any, columns: Any, encoding: str | None) -> Source:
+    from histoeval.io.pairs import open_source, source_of_records  # noqa: PLC0415
+
+    if isinstance(data, str | Path):
+        return open_source([Path(data)], columns, encoding)
+    if hasattr(data, "iter_rows"):
+        return source_of_records(list(data.iter_rows(named=True)), columns)
+    if hasattr(data, "to_dict"):
+        return source_of_records(data.to_dict(orient="records"), columns)
+    items = list(data)
+    if items and all(isinstance(item, str | Path) for item in items):
+        return open_source([Path(item) for item in items], columns, encoding)
+    return source_of_records([_record(item) for item in items], columns)
+
+
+def _record(item: Any) -> Mapping[str, Any]:
+    """A mapping as it is; a `Pair` by its fields."""
+    return item.model_dump() if hasattr(item, "model_dump") else item
+
+
+def _records(
+    references: Texts | None, candidates: Texts | Mapping[str, Texts] | None
+) -> list[dict[str, Any]]:
+    if references is None or candidates is None:
+        raise SettingError("give data, or both references and candidates")
+    systems = candidates if isinstance(candidates, Mapping) else {"candidate": candidates}
+    for name, texts in systems.items():
+        if len(texts) != len(references):
+            raise SettingError(
+                f"{name} has {len(texts)} texts for {len(references)} references; "
+                "there must be one for each"
+            )
+    return [
+        {"id": str(position), "system": name, "reference": reference, "candidate": text}
+        for name, texts in systems.items()
+        for position, (reference, text) in enumerate(zip(references, texts, strict=True))
+    ]

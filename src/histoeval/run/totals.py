@@ -1,0 +1,120 @@
+"""Sums over any number of pairs, exact, in constant memory."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+from histoeval.io.results import MetricResult, ResultRow
+from histoeval.score import Metric
+
+
+class ExactSum:
+    """A sum without rounding (Shewchuk's partial sums), so that order cannot change a mean."""
+
+    def __init__(self) -> None:
+        self._partials: list[float] = []
+
+    def add(self, value: float) -> None:
+        """Add one number."""
+        kept = 0
+        for partial in self._partials:
+            small, large = sorted((value, partial), key=abs)
+            value = large + small
+            if rest := small - (value - large):
+                self._partials[kept] = rest
+                kept += 1
+        self._partials[kept:] = [value]
+
+    @property
+    def value(self) -> float:
+        """The sum, rounded once."""
+        return math.fsum(self._partials)
+
+
+class MetricTotals:
+    """One metric over the pairs of one system."""
+
+    def __init__(self) -> None:
+        self.scored = 0
+        self._value = ExactSum()
+        self._parts: dict[str, ExactSum] = {}
+        self._counts: list[ExactSum] = []
+
+    def add(self, result: MetricResult) -> None:
+        """Take one pair in."""
+        self.scored += 1
+        self._value.add(result.value)
+        for name, number in result.parts.items():
+            self._parts.setdefault(name, ExactSum()).add(number)
+        for position, count in enumerate(result.counts):
+            if position == len(self._counts):
+                self._counts.append(ExactSum())
+            self._counts[position].add(count)
+
+    def summary(self, metric: Metric, pairs: int) -> dict[str, Any]:
+        """Mean, corpus value and coverage; no number where nothing was scored."""
+        found: dict[str, Any] = {
+            "pairs": pairs,
+            "scored": self.scored,
+            "coverage": self.scored / pairs if pairs else 0.0,
+            "mean": None,
+            "corpus": None,
+            "parts": {},
+        }
+        if self.scored:
+            mean = self._value.value / self.scored
+            found["mean"] = mean
+            found["corpus"] = metric.corpus_value(mean, [c.value for c in self._counts])
+            found["parts"] = {name: s.value / self.scored for name, s in self._parts.items()}
+        return found
+
+
+class Totals:
+    """Everything the summary needs of the rows."""
+
+    def __init__(self, metrics: list[Metric]) -> None:
+        self.rows = 0
+        self.failed_rows = 0
+        self.problems: Counter[str] = Counter()
+        self.examples: dict[str, str] = {}
+        self._metrics = metrics
+        self._pairs: Counter[str] = Counter()
+        self._totals: dict[tuple[str, str], MetricTotals] = {}
+
+    @property
+    def scores(self) -> int:
+        """How many numbers there are in all."""
+        return sum(totals.scored for totals in self._totals.values())
+
+    def add(self, row: ResultRow) -> None:
+        """Take one row of results in."""
+        self.rows += 1
+        self.failed_rows += bool(row.errors)
+        for problem in row.errors:
+            self.problems[problem.code] += 1
+            self.examples.setdefault(problem.code, problem.message)
+        if row.system is not None:
+            self._pairs[row.system] += 1
+        for name, result in row.scores.items():
+            if row.system is not None:
+                key = row.system, name
+                self._totals.setdefault(key, MetricTotals()).add(result)
+
+    def by_metric(self) -> dict[str, Any]:
+        """For each metric what a number means, and its totals for each system."""
+        return {
+            metric.name: {
+                "signature": str(metric.signature),
+                "higher_is_better": metric.higher_is_better,
+                "range": list(metric.range),
+                "systems": {
+                    system: self._totals.get((system, metric.name), MetricTotals()).summary(
+                        metric, pairs
+                    )
+                    for system, pairs in self._pairs.items()
+                },
+            }
+            for metric in self._metrics
+        }

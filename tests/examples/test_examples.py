@@ -1,0 +1,115 @@
+"""The bundled example file is whole, readable, and does what its README says."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from importlib.resources import files
+
+import pytest
+import sacrebleu
+
+EXAMPLES = files("histoeval") / "examples"
+COLUMNS = ["id", "organ", "reference", "candidate_good", "candidate_bad", "note"]
+TEXTS = ["reference", "candidate_good", "candidate_bad"]
+KINDS = {
+    "benign to malignant",
+    "malignant to benign",
+    "wrong histologic type",
+    "wrong diagnosis",
+    "wrong organ",
+    "wrong laterality",
+    "wrong grade",
+    "wrong stage",
+    "marker flip",
+    "negation flip",
+    "wrong measurement",
+    "hallucinated finding",
+    "missed key finding",
+    "hedged",
+    "fluent but empty",
+}
+
+
+def read() -> list[list[str]]:
+    text = (EXAMPLES / "pairs.csv").read_bytes().decode("utf-8")
+    return list(csv.reader(text.splitlines(keepends=True), strict=True))
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, str]]:
+    header, *records = read()
+    return [dict(zip(header, record, strict=True)) for record in records]
+
+
+def test_the_file_parses_and_every_record_has_every_column() -> None:
+    header, *records = read()
+    assert header == COLUMNS
+    assert {len(record) for record in records} == {len(COLUMNS)}
+
+
+def test_there_are_enough_rows_and_organs(rows: list[dict[str, str]]) -> None:
+    assert len(rows) >= 24
+    assert len({row["organ"] for row in rows}) >= 8
+
+
+def test_ids_are_unique_and_name_the_organ(rows: list[dict[str, str]]) -> None:
+    assert len({row["id"] for row in rows}) == len(rows)
+    for row in rows:
+        assert re.fullmatch(re.escape(row["organ"].replace(" ", "-")) + r"-\d\d", row["id"])
+
+
+def test_no_cell_is_empty_or_padded(rows: list[dict[str, str]]) -> None:
+    for row in rows:
+        for column, cell in row.items():
+            assert cell, (row["id"], column)
+            assert cell == cell.strip(), (row["id"], column)
+
+
+def test_no_cell_holds_a_character_that_does_not_print(rows: list[dict[str, str]]) -> None:
+    for row in rows:
+        for column, cell in row.items():
+            odd = {c for c in cell if c != "\n" and not c.isprintable()}
+            assert not odd, (row["id"], column, odd)
+
+
+def test_texts_are_mostly_ascii_but_not_only(rows: list[dict[str, str]]) -> None:
+    foreign = {
+        (row["id"], column): sum(not c.isascii() for c in row[column]) / len(row[column])
+        for row in rows
+        for column in TEXTS
+    }
+    assert max(foreign.values()) < 0.02
+    assert max(foreign.values()) > 0
+
+
+def test_reference_and_candidates_all_differ(rows: list[dict[str, str]]) -> None:
+    for row in rows:
+        plain = {" ".join(row[column].lower().split()) for column in TEXTS}
+        assert len(plain) == 3, row["id"]
+
+
+def test_texts_are_as_long_as_reports_are(rows: list[dict[str, str]]) -> None:
+    for row in rows:
+        assert 10 <= len(row["reference"].split()) <= 120, row["id"]
+        assert 10 <= len(row["candidate_good"].split()) <= 150, row["id"]
+        assert 10 <= len(row["candidate_bad"].split()) <= 150, row["id"]
+
+
+def test_every_note_names_a_known_kind_of_error_and_all_kinds_occur(
+    rows: list[dict[str, str]],
+) -> None:
+    assert {row["note"].partition(": ")[0] for row in rows} == KINDS
+    assert all(row["note"].partition(": ")[2] for row in rows)
+
+
+def test_the_readme_counts_are_those_of_the_file(rows: list[dict[str, str]]) -> None:
+    def bleu(row: dict[str, str], column: str) -> float:
+        return sacrebleu.sentence_bleu(row[column], [row["reference"]]).score
+
+    fooled = sum(bleu(row, "candidate_bad") > bleu(row, "candidate_good") for row in rows)
+    organs = Counter(row["organ"] for row in rows)
+    readme = " ".join((EXAMPLES / "README.md").read_text(encoding="utf-8").split())
+    assert f"{len(rows)} fictional cases over {len(organs)} organs" in readme
+    assert f"In {fooled} of the {len(rows)} rows" in readme

@@ -1,0 +1,148 @@
+"""`mode=upstream` equals the published arithmetic, restated here literally, pass by pass."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import torch
+import transformers
+
+from histoeval import Pair, Score, create
+from histoeval.align.huggingface import HuggingFaceEncoder
+from histoeval.extract.huggingface import HuggingFaceReader
+
+from tests.conftest import make_report
+
+if TYPE_CHECKING:
+    from benchmarks.random_models import ModelFolders
+
+
+class Published:
+    """The released procedure: one text, one pair of entities and one pass at a time."""
+
+    def __init__(self, folders: ModelFolders) -> None:
+        auto = transformers
+        self.ner = auto.pipeline(
+            "ner",
+            model=str(folders.entities),
+            tokenizer=str(folders.entities),
+            aggregation_strategy="average",
+            device="cpu",
+        )
+        self.relation_tokenizer = auto.AutoTokenizer.from_pretrained(folders.relations)
+        self.relation_model = auto.AutoModelForSequenceClassification.from_pretrained(
+            folders.relations
+        ).eval()
+        self.align_tokenizer = auto.AutoTokenizer.from_pretrained(folders.aligner)
+        self.align_model = auto.AutoModel.from_pretrained(folders.aligner).eval()
+        self.tail_first = 0
+        self.longest = 0
+        self.empty_sides = 0
+
+    def entities(self, text: str) -> list[dict[str, Any]]:
+        ids = self.ner.tokenizer.encode(text)
+        self.longest = max(self.longest, len(ids))
+        found: list[dict[str, Any]] = []
+        for start in range(0, len(ids), 450):
+            chunk = self.ner.tokenizer.decode(ids[start : start + 450], skip_special_tokens=True)
+            found.extend(self.ner(chunk))
+        return found
+
+    @torch.no_grad()
+    def vector(self, word: str) -> torch.Tensor:
+        encoded = self.align_tokenizer(word, truncation=True, max_length=30, return_tensors="pt")
+        state: torch.Tensor = self.align_model(**encoded).last_hidden_state[0, 0]
+        return state
+
+    def entity_f1(self, reference: list[dict[str, Any]], candidate: list[dict[str, Any]]) -> float:
+        sure = [[e["word"] for e in side if e["score"] > 0.7] for side in (reference, candidate)]
+        if not sure[0] or not sure[1]:
+            self.empty_sides += 1
+            return 0.0
+        left, right = ([self.vector(word) for word in side] for side in sure)
+        cosine = torch.nn.functional.cosine_similarity
+        recall = sum(max(float(cosine(a, b, dim=0)) for b in right) for a in left) / len(left)
+        precision = sum(max(float(cosine(a, b, dim=0)) for a in left) for b in right) / len(right)
+        total = precision + recall
+        return 2 * precision * recall / total if total != 0 else 0.0
+
+    @torch.no_grad()
+    def relations(self, text: str, found: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
+        kept = set()
+        for i, head in enumerate(found):
+            for j, tail in enumerate(found):
+                if i == j:
+                    continue
+                self.tail_first += tail["start"] < head["start"]
+                marked = text[: head["start"]] + "[E1]" + text[head["start"] : head["end"]]
+                marked += "[/E1]" + text[head["end"] : tail["start"]] + "[E2]"
+                marked += text[tail["start"] : tail["end"]] + "[/E2]" + text[tail["end"] :]
+                encoded = self.relation_tokenizer(
+                    marked,
+                    max_length=512,
+                    truncation=True,
+                    padding="max_length",
+                    return_tensors="pt",
+                )
+                probabilities = self.relation_model(**encoded).logits.softmax(dim=-1)[0]
+                label = int(probabilities.argmax())
+                if float(probabilities[label]) > 0.7 and label == 1:
+                    kept.add((head["word"], tail["word"], "Relation"))
+        return kept
+
+    def score(self, reference: str, candidate: str) -> tuple[float, float, float]:
+        left, right = self.entities(reference), self.entities(candidate)
+        entity = self.entity_f1(left, right)
+        gold, ours = self.relations(reference, left), self.relations(candidate, right)
+        precision = len(gold & ours) / (len(ours) + 1e-9)
+        recall = len(gold & ours) / (len(gold) + 1e-9)
+        total = precision + recall
+        relation = 2 * precision * recall / total if total else 0.0
+        return entity, relation, 0.5 * entity + 0.5 * relation
+
+
+def generated_pairs() -> list[Pair]:
+    """Fifty-odd pairs: short, alike, over 450 tokens, and with a side that says nothing."""
+    source = random.Random(7)
+    pairs = []
+    for number in range(50):
+        reference = make_report(source, source.randint(3, 22))
+        words = reference.split()
+        source.shuffle(words)
+        alike = " ".join(words[: source.randint(1, len(words))])
+        candidate = alike if number % 2 else make_report(source, source.randint(3, 22))
+        pairs.append(Pair(id=str(number), reference=reference, candidate=candidate))
+    filler = "the " * 455
+    pairs.append(Pair(id="long", reference=f"{filler}{pairs[3].reference}", candidate="benign"))
+    pairs.append(Pair(id="longer", reference="benign", candidate=f"{filler}{pairs[5].reference}"))
+    pairs.append(Pair(id="nothing", reference="the the", candidate=pairs[1].reference))
+    pairs.append(Pair(id="punctuation", reference=pairs[1].reference, candidate="..."))
+    return pairs
+
+
+@pytest.mark.slow
+def test_upstream_mode_equals_the_published_arithmetic(tiny_models: ModelFolders) -> None:
+    pairs = generated_pairs()
+    metric = create(
+        "hare:mode=upstream",
+        {
+            "reader": HuggingFaceReader(tiny_models.entities, tiny_models.relations, device="cpu"),
+            "aligner": HuggingFaceEncoder(tiny_models.aligner, device="cpu"),
+        },
+    )
+    published = Published(tiny_models)
+    for pair, ours in zip(pairs, metric.score(pairs), strict=True):
+        assert isinstance(ours, Score), ours
+        entity, relation, value = published.score(pair.reference, pair.candidate)
+        assert ours.parts["entity_f1"] == pytest.approx(entity, abs=1e-5), pair.id
+        assert ours.parts["relation_f1"] == pytest.approx(relation, abs=1e-5), pair.id
+        assert ours.value == pytest.approx(value, abs=1e-5), pair.id
+    assert published.tail_first > 100
+    assert published.longest > 450
+    assert published.empty_sides > 0

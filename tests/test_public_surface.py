@@ -1,0 +1,77 @@
+"""What people may import, and what importing costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import histoeval
+
+SURFACE = {
+    "Assertion",
+    "Entity",
+    "EntityType",
+    "HistoEvalError",
+    "InputError",
+    "Metric",
+    "MissingDependency",
+    "ModelError",
+    "Models",
+    "OutputError",
+    "Pair",
+    "Problem",
+    "Relation",
+    "Report",
+    "Results",
+    "Score",
+    "SettingError",
+    "Signature",
+    "__version__",
+    "create",
+    "register",
+    "score",
+}
+
+
+def test_the_exported_names_are_these() -> None:
+    assert set(histoeval.__all__) == SURFACE
+    assert all(hasattr(histoeval, name) for name in SURFACE)
+
+
+def test_score_is_the_function_even_after_its_module_is_imported() -> None:
+    import importlib
+
+    importlib.import_module("histoeval.score")
+    from histoeval.score import Score
+
+    assert callable(histoeval.score)
+    assert Score is histoeval.Score
+
+
+def test_importing_brings_in_nothing_heavy() -> None:
+    program = (
+        "import sys, histoeval; "
+        "print([m for m in ('torch', 'transformers', 'polars', 'numpy', 'nltk', 'sacrebleu', "
+        "'rich', 'typer') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def best_of(program: list[str], tries: int = 5) -> float:
+    times = []
+    for _ in range(tries):
+        start = time.perf_counter()
+        subprocess.run(program, capture_output=True, check=True)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def test_importing_takes_less_than_150_ms() -> None:
+    bare = best_of([sys.executable, "-c", "pass"])
+    assert best_of([sys.executable, "-c", "import histoeval"]) - bare < 0.150
+
+
+def test_help_takes_less_than_400_ms() -> None:
+    assert best_of([sys.executable, "-m", "histoeval.cli.main", "--help"]) < 0.400

@@ -13,10 +13,11 @@ from pathlib import Path
 
 METRICS = "bleu,rouge_1,rouge_2,rouge_l,meteor:matchers=exact+stem,chrf"
 WORDS = (
-    "invasive ductal lobular carcinoma adenocarcinoma grade well moderately poorly differentiated "
-    "margins negative positive lymph node metastasis left right breast colon kidney prostate "
-    "lymphovascular invasion identified not seen necrosis measuring cm ER PR HER2 Ki-67 with of "
-    "the in and tumor benign hyperplasia chronic inflammation biopsy excision stage pT2 N0"
+    "invasive ductal lobular carcinoma adenocarcinoma grade well moderately poorly "
+    "differentiated margins negative positive lymph node metastasis left right breast colon "
+    "kidney prostate lymphovascular invasion identified not seen necrosis measuring cm ER PR "
+    "HER2 Ki-67 with of the in and tumor benign hyperplasia chronic inflammation biopsy "
+    "excision stage pT2 N0"
 ).split()
 
 

@@ -95,12 +95,12 @@ def _config(tokenizer: Any, shape: Shape, labels: list[str]) -> Any:
 
 
 def _randomise(model: Any, shape: Shape, seed: int) -> None:
-    """Weights large enough that tokens differ, and a head that is sometimes sure."""
+    """Words that differ, positions that matter a little, and a head that is sometimes sure."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, weights in model.named_parameters():
             if weights.dim() > 1:
-                scale = 1.0 if "embeddings" in name else weights.shape[1] ** -0.5
+                scale = 1.0 if "word_embeddings" in name else weights.shape[1] ** -0.5
                 weights.copy_(torch.randn(weights.shape, generator=generator) * scale)
         if hasattr(model, "classifier"):
             model.classifier.weight *= shape.spread

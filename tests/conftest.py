@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
 WORDS = (
-    "invasive ductal carcinoma adenocarcinoma lobular squamous benign malignant tumour of the left "
-    "right breast colon kidney lung lymph nodes margins negative positive for strongly weakly "
-    "diffuse grade well moderately poorly differentiated high low ER PR HER2 Ki-67 CK7 CDX2 p53 "
-    "consistent with suggestive cannot exclude lymphovascular invasion necrosis metastatic in situ "
-    "measures 3.5 cm pT2 N0 stage is are and no evidence seen shows section biopsy excision"
+    "invasive ductal carcinoma adenocarcinoma lobular squamous benign malignant tumour of "
+    "the left right breast colon kidney lung lymph nodes margins negative positive for "
+    "strongly weakly diffuse grade well moderately poorly differentiated high low ER PR HER2 "
+    "Ki-67 CK7 CDX2 p53 consistent with suggestive cannot exclude lymphovascular invasion "
+    "necrosis metastatic in situ measures 3.5 cm pT2 N0 stage is are and no evidence seen "
+    "shows section biopsy excision"
 ).split()
 
 
@@ -31,9 +32,13 @@ def make_report(random_source: random.Random, words: int) -> str:
 @pytest.fixture(scope="session")
 def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> ModelFolders:
     """A tagger, a relation model and an encoder with random weights, as folders."""
-    pytest.importorskip("torch")
+    torch = pytest.importorskip("torch")
+    torch.set_num_threads(1)  # more threads only get in each other's way on models this small
     pytest.importorskip("transformers")
     from benchmarks.random_models import Shape, make_models
 
     folder: Path = tmp_path_factory.mktemp("models")
-    return make_models(folder, [" ".join(WORDS)] * 3, Shape(outside=2.0))
+    shape = Shape(layers=1, heads=2, outside=12, spread=6)
+    return make_models(folder, [" ".join(WORDS)] * 3, shape)
+        folder, [" ".join(WORDS)] * 3, Shape(layers=1, heads=2, outside=12, spread=6)
+    )

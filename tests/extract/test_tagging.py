@@ -89,7 +89,7 @@ def test_labels_that_cannot_be_guessed_can_be_told() -> None:
 
 
 def test_an_unknown_label_is_refused_with_a_way_out() -> None:
-    with pytest.raises(ModelError, match="labels={'B-PER': 'diagnosis'}"):
+    with pytest.raises(ModelError, match=r"labels=\{'B-PER': 'diagnosis'\}"):
         read_tags(["O", "B-PER"])
 
 

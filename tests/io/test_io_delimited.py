@@ -123,6 +123,11 @@ def test_a_row_of_several_lines_with_a_column_too_many_is_one_broken_row(path: P
     assert "4 columns where the header has 3 (row 1, lines 2-3)" in found[0].problem.message
 
 
+def test_a_carriage_return_inside_such_a_row_changes_nothing(path: Path) -> None:
+    found = records(path, f'{HEADER}1,"one\ntwo\rtwo\nthree",c,extra\n2,a,b\n')
+    assert codes(found) == ["wrong_column_count", "good"]
+
+
 def test_the_rest_of_a_broken_row_is_never_taken_for_a_pair(path: Path) -> None:
     content = 'reference,candidate\n"He said "no" and\nleft",candidate one\n"good\nrow",b\n'
     found = records(path, content)
@@ -171,7 +176,7 @@ def test_columns_without_a_name_are_let_be(path: Path) -> None:
     assert codes(records(path, "reference,candidate,,\na,b,,\n")) == ["good"]
 
 
-@pytest.mark.parametrize("content", ["\n\n  \n", '"reference,candidate\na,b\n'])
+@pytest.mark.parametrize("content", ["\n\n  \n", '""\n', '"reference,candidate\na,b\n'])
 def test_a_file_without_a_header_that_can_be_read_is_refused(path: Path, content: str) -> None:
     with pytest.raises(InputError):
         records(path, content)

@@ -94,8 +94,13 @@ def test_the_encoding_a_person_names_is_used(tmp_path: Path) -> None:
     assert survey(path, "ISO-8859-15").encoding == "iso8859-15"
 
 
-def test_a_mark_is_not_forgotten_when_utf8_is_named(tmp_path: Path) -> None:
-    assert survey(written(tmp_path, WESTERN.encode("utf-8-sig")), "UTF8").encoding == "utf-8-sig"
+@pytest.mark.parametrize(
+    ("spelling", "named"), [("utf-8-sig", "UTF8"), ("utf-16", "utf-16-le"), ("utf-16", "UTF16")]
+)
+def test_a_mark_is_not_forgotten_when_an_encoding_is_named(
+    tmp_path: Path, spelling: str, named: str
+) -> None:
+    assert survey(written(tmp_path, WESTERN.encode(spelling)), named).encoding == spelling
 
 
 @pytest.mark.parametrize("name", ["klingon", "base64", "rot13"])

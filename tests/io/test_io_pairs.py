@@ -251,6 +251,12 @@ def test_keys_of_an_object_are_ids_unless_a_column_is_named(tmp_path: Path) -> N
     assert next(opened(tmp_path / "a.json", content, id="id").rows()).id == "i"
 
 
+def test_a_key_used_twice_is_refused_whatever_the_columns_are_called(tmp_path: Path) -> None:
+    content = '{"k": {"reference": "a", "id": "b"}, "k": {"reference": "a", "id": "b"}}'
+    rows = list(opened(tmp_path / "a.json", content, candidates=("id",)).rows())
+    assert [outcome(row) for row in rows] == [("k", "id", ()), ("k", "id", ("duplicate_id",))]
+
+
 def test_a_source_says_what_it_is_and_reads_from_the_start_each_time(tmp_path: Path) -> None:
     content = "id,reference,candidate_x,candidate_y\n1,a,b,c\n"
     source = opened(tmp_path / "a.csv", content)
@@ -275,7 +281,7 @@ def test_parquet_is_read_slice_by_slice_with_its_ids(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("histoeval.io.parquet.SLICE_ROWS", 7)
-    path = tmp_path / "a.parquet"
+    path = tmp_path / "a[1].parquet"
     references = [None if n == 20 else f"text {n}" for n in range(50)]
     frame = {"case_id": range(50), "ref": references, "hyp": ["b"] * 50, "n": range(50)}
     pl.DataFrame(frame).write_parquet(path)
@@ -285,6 +291,7 @@ def test_parquet_is_read_slice_by_slice_with_its_ids(
     assert [row.pair.reference if row.pair else None for row in rows] == references
     assert outcome(rows[20]) == ("20", "hyp", ("missing_value",))
     assert (source.format, source.encoding) == ("parquet", "")
+    assert source.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     assert rows[-1].position == source.size
     with pytest.raises(InputError, match="no column 'm'"):
         open_source([path], Columns(id="m"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,13 @@ def test_each_file_may_have_its_own_encoding(tmp_path: Path) -> None:
     assert pair.reference == pair.candidate == "naïve"
     assert source.encoding == "latin-1, utf-8"
     assert source.notes[0].startswith("refs.txt: not UTF-8")
+
+
+def test_packed_files_are_read_and_their_systems_named_alike(tmp_path: Path) -> None:
+    write(tmp_path, {"refs.txt.gz": gzip.compress(b"a\n"), "ours.txt.gz": gzip.compress(b"b\n")})
+    pair = next(opened(tmp_path, "refs.txt.gz", "ours.txt.gz").rows()).pair
+    assert pair is not None
+    assert (pair.reference, pair.candidate, pair.system) == ("a", "b", "ours")
 
 
 def test_a_bad_byte_costs_its_line_only(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import nltk.data
 import pytest
-from tests.metrics import tiny_wordnet
 
 from histoeval.errors import MissingDependency
 from histoeval.metrics import wordnet
+from tests.metrics import tiny_wordnet
 
 DEBIAN_LEAVES_OUT = ("lexnames", "index.sense")
 

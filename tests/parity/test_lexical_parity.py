@@ -18,10 +18,10 @@ from nltk.translate.meteor_score import meteor_score
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
-from tests.metrics import tiny_wordnet
 
 from histoeval import Metric, Pair, Score, create
 from histoeval.metrics import wordnet
+from tests.metrics import tiny_wordnet
 
 VOCABULARY = (
     "invasive ductal carcinoma carcinomas in situ adenocarcinoma glands gland glandular tumor "

@@ -16,8 +16,7 @@ import transformers
 from histoeval import Pair, Score, create
 from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.extract.huggingface import HuggingFaceReader
-
-from tests.conftest import make_report
+from tests.conftest import WORDS, make_report
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
@@ -54,11 +53,10 @@ class Published:
             found.extend(self.ner(chunk))
         return found
 
-    @torch.no_grad()
-    def vector(self, word: str) -> torch.Tensor:
+    def vector(self, word: str) -> Any:
         encoded = self.align_tokenizer(word, truncation=True, max_length=30, return_tensors="pt")
-        state: torch.Tensor = self.align_model(**encoded).last_hidden_state[0, 0]
-        return state
+        with torch.no_grad():
+            return self.align_model(**encoded).last_hidden_state[0, 0]
 
     def entity_f1(self, reference: list[dict[str, Any]], candidate: list[dict[str, Any]]) -> float:
         sure = [[e["word"] for e in side if e["score"] > 0.7] for side in (reference, candidate)]
@@ -72,7 +70,6 @@ class Published:
         total = precision + recall
         return 2 * precision * recall / total if total != 0 else 0.0
 
-    @torch.no_grad()
     def relations(self, text: str, found: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
         kept = set()
         for i, head in enumerate(found):
@@ -90,7 +87,8 @@ class Published:
                     padding="max_length",
                     return_tensors="pt",
                 )
-                probabilities = self.relation_model(**encoded).logits.softmax(dim=-1)[0]
+                with torch.no_grad():
+                    probabilities = self.relation_model(**encoded).logits.softmax(dim=-1)[0]
                 label = int(probabilities.argmax())
                 if float(probabilities[label]) > 0.7 and label == 1:
                     kept.add((head["word"], tail["word"], "Relation"))
@@ -107,28 +105,34 @@ class Published:
         return entity, relation, 0.5 * entity + 0.5 * relation
 
 
-def generated_pairs() -> list[Pair]:
+def quiet_text(published: Published) -> str:
+    """Over 450 tokens in which the random tagger finds little, so that passes stay few."""
+    texts = (f"{word} " * 455 for word in sorted(set(WORDS)))
+    return next(text for text in texts if len(published.entities(text)) < 8)
+
+
+def generated_pairs(filler: str) -> list[Pair]:
     """Fifty-odd pairs: short, alike, over 450 tokens, and with a side that says nothing."""
     source = random.Random(7)
     pairs = []
     for number in range(50):
-        reference = make_report(source, source.randint(3, 22))
+        reference = make_report(source, source.randint(2, 8))
         words = reference.split()
         source.shuffle(words)
         alike = " ".join(words[: source.randint(1, len(words))])
-        candidate = alike if number % 2 else make_report(source, source.randint(3, 22))
+        candidate = alike if number % 2 else make_report(source, source.randint(2, 8))
         pairs.append(Pair(id=str(number), reference=reference, candidate=candidate))
-    filler = "the " * 455
     pairs.append(Pair(id="long", reference=f"{filler}{pairs[3].reference}", candidate="benign"))
     pairs.append(Pair(id="longer", reference="benign", candidate=f"{filler}{pairs[5].reference}"))
-    pairs.append(Pair(id="nothing", reference="the the", candidate=pairs[1].reference))
+    pairs.append(Pair(id="nothing", reference=":", candidate=pairs[1].reference))
     pairs.append(Pair(id="punctuation", reference=pairs[1].reference, candidate="..."))
     return pairs
 
 
 @pytest.mark.slow
 def test_upstream_mode_equals_the_published_arithmetic(tiny_models: ModelFolders) -> None:
-    pairs = generated_pairs()
+    published = Published(tiny_models)
+    pairs = generated_pairs(quiet_text(published))
     metric = create(
         "hare:mode=upstream",
         {
@@ -136,7 +140,6 @@ def test_upstream_mode_equals_the_published_arithmetic(tiny_models: ModelFolders
             "aligner": HuggingFaceEncoder(tiny_models.aligner, device="cpu"),
         },
     )
-    published = Published(tiny_models)
     for pair, ours in zip(pairs, metric.score(pairs), strict=True):
         assert isinstance(ours, Score), ours
         entity, relation, value = published.score(pair.reference, pair.candidate)

@@ -26,5 +26,4 @@ class Aligner(Protocol):
 def unit(vectors: Vectors) -> Vectors:
     """The rows at length one, so that a dot product is a cosine; a zero row stays zero."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    scaled: Vectors = vectors / np.where(lengths == 0, 1, lengths)
-    return scaled
+    return (vectors / np.where(lengths == 0, 1, lengths)).astype(np.float32)

@@ -77,7 +77,7 @@ class HuggingFaceEncoder:
         """The share of a text that the model was shown."""
         if len(ids) < self.most_tokens:
             return 1.0
-        return min(1.0, len(ids) / len(self.transformer.tokenizer.encode(text)))
+        return min(1.0, len(ids) / len(self.transformer.tokenizer.encode(text, verbose=False)))
 
     def _embed(self, phrases: Sequence[str]) -> list[Vectors]:
         sequences = self._encode(phrases)

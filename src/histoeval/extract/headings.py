@@ -10,6 +10,7 @@ from typing import Any
 
 _BRACKETED = re.compile(r"\([^()]*\)")
 _MOST_WORDS = 6
+_OF_A_PHRASE = frozenset({"a", "in", "of", "see", "the", "this"})
 _PUNCTUATION = re.compile(r"[\W_]+")
 
 
@@ -54,7 +55,7 @@ def kind_of(name: str) -> str | None:
 
 def _kind_by_ending(name: str) -> str | None:
     words = name.split()
-    if len(words) > _MOST_WORDS or "see" in words:
+    if len(words) > _MOST_WORDS or not _OF_A_PHRASE.isdisjoint(words):
         return None
     ends = (" ".join(words[i:]) for i in range(1, len(words)))
     return next((_endings()[end] for end in ends if end in _endings()), None)

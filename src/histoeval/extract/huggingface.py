@@ -101,7 +101,7 @@ class HuggingFaceReader:
 
         @cache
         def measure(fragment: str) -> int:
-            return len(tokenizer.encode(fragment, add_special_tokens=False))
+            return len(tokenizer.encode(fragment, add_special_tokens=False, verbose=False))
 
         limit = max(8, most - room)
         cut = windows(text, measure, limit, min(_OVERLAP, limit // 4))

@@ -18,6 +18,7 @@ _BULLET = re.compile(r"[-\u2013\u2014*+]\s+\S|[•·▪◦●‣\u2043∙]|-(?=[
 _NUMBERED = re.compile(
     rf"#?\s?[(\[]?{MARK}(?:[)\]][.:]?|\.\)?)(?:\s+\S|[A-Z(\"])"
     r"|#\s?\d{1,2}\s?:|\d{1,2}\s?:\s*[A-Z]"
+    r"|(?![TNM])(?:[A-Z]\d{1,2}|\d{1,2}[A-Z])(?:\s?[-,]\s?[A-Z]?\d{1,2}[A-Z]?)?\s?[-:)=]\s?\S"
     r"|(?:part|specimen)\s+(?:[A-Z]|\d{1,2})\s?[:.)-]",
     re.IGNORECASE,
 )
@@ -29,6 +30,7 @@ _BOLD = re.compile(
 )
 _SHORT_LINE = re.compile(rf"[A-Z][^\n\r]{{1,60}}?{LINE_END}")
 _CAPITALS = re.compile(r"(?=.*[A-Z]{4})[A-Z][A-Z &/()'-]{3,50}")
+_ENDS_IN_CAPITALS = re.compile(r"[A-Z]{3}[.,;]?\s*\Z")
 _CAPITALISED = re.compile(r"[A-Z][a-z]{2}")
 _LAST_WORD = re.compile(r"(\w+)\W*\Z")
 _MOST_WORDS_OF_A_LABEL = 8
@@ -46,22 +48,28 @@ def line_break_ends_sentence(text: str, line: int, end: int, following: int) -> 
     The next line begins at `following`. Prose is wrapped anywhere, so a line break alone says
     nothing: either the next line must open something new, or this one must be a heading.
     """
-    if _is_heading(text, line, end):
+    if _is_heading(text, line, end, text[following : following + 1]):
         return True
     if _BULLET.match(text, following) or _HASHED.match(text, following):
         return True
     before = text[max(line, end - 40) : end].rstrip()
     if _NUMBERED.match(text, following):
         return not _expects_label(before)
-    if _opens_known_section(text, following):
+    label = _LABELLED.match(text, following)
+    if label and kind_of(label[0]):
         return True
     return not _is_unfinished(before) and (
-        _opens_field(text, following) or _turns_capital(text[line:end], text, following)
+        _opens_field(text, following)
+        or _is_known_heading(text, following)
+        or _turns_capital(text[line:end], text, following)
     )
 
 
-def _is_heading(text: str, line: int, end: int) -> bool:
-    """Whether a whole line is a heading, a label that ends in a colon, or a drawn rule."""
+def _is_heading(text: str, line: int, end: int, following: str) -> bool:
+    """Whether a whole line is a heading, a label that ends in a colon, or a drawn rule.
+
+    A single word is none if the next line goes on in small letters.
+    """
     if end - line > _LONGEST_LABEL_LINE:
         return False
     if _HASHED.match(text, line) or _RULED.match(text, line):
@@ -69,7 +77,10 @@ def _is_heading(text: str, line: int, end: int) -> bool:
     content = text[line:end].strip(" \t*_")
     if not content or content[0].islower():
         return False
-    return content.endswith(":") or _is_whole_bold(text[line:end]) or kind_of(content) is not None
+    if content.endswith(":") or _is_whole_bold(text[line:end]):
+        return True
+    is_one_word = content.isalpha() and not content.isupper()
+    return kind_of(content) is not None and not (is_one_word and following.islower())
 
 
 def _is_whole_bold(line: str) -> bool:
@@ -77,10 +88,8 @@ def _is_whole_bold(line: str) -> bool:
     return bold is not None and bold.end() == len(line.rstrip())
 
 
-def _opens_known_section(text: str, at: int) -> bool:
-    """Whether a line is, or begins with, a heading that is known by name."""
-    if label := _LABELLED.match(text, at):
-        return kind_of(label[0]) is not None
+def _is_known_heading(text: str, at: int) -> bool:
+    """Whether a whole line is a heading that is known by name."""
     short = _SHORT_LINE.match(text, at)
     return short is not None and kind_of(short[0]) is not None
 
@@ -97,7 +106,7 @@ def _turns_capital(line: str, text: str, following: int) -> bool:
     """Whether one of two lines is a heading by its capitals, which the other has not."""
     following_line = _SHORT_LINE.match(text, following)
     if following_line and _CAPITALS.fullmatch(following_line[0]):
-        return not line.rstrip().rpartition(" ")[2].isupper()
+        return not _ENDS_IN_CAPITALS.search(line)
     return bool(_CAPITALS.fullmatch(line.strip()) and _CAPITALISED.match(text, following))
 
 

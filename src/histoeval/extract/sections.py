@@ -28,9 +28,10 @@ from histoeval.extract.titles import (
     heading_at_line_start,
     heading_in_capitals,
 )
+from histoeval.extract.words import listed
 
 _LINE_BREAK = re.compile(NEWLINE)
-_AFTER_LABEL = re.compile(r":\s+(?=[A-Z]{4})")
+_CAPITALS_BEGIN = re.compile(r"(?:([a-z]+)|[^A-Za-z\s])\s+(?=[A-Z]{4})")
 _ORDINAL = re.compile(r"(?:part|specimen)?[\s#(]*(?:(\d{1,2})|([A-Z])(?![A-Z]))", re.IGNORECASE)
 
 
@@ -80,16 +81,21 @@ def _nested(text: str) -> Iterator[tuple[Heading, str]]:
 
 
 def _in_sentence(place: Place, look: Callable[[Place], Heading | None]) -> Iterator[Heading]:
-    """The heading at the start of a sentence, and those behind it or behind an empty label."""
+    """The heading at the start of a sentence, those behind it, and those told by capitals."""
     while True:
         if heading := look(place):
             yield heading
             inside = heading.kind if heading.known else place.inside
             place, look = replace(place, at=heading.body_start, inside=inside), heading_at
-        elif label := _AFTER_LABEL.search(place.text, place.at, place.end):
-            place, look = replace(place, at=label.end()), heading_in_capitals
+        elif before := _CAPITALS_BEGIN.search(place.text, place.at, place.end):
+            place = replace(place, at=before.end())
+            look = _nothing if before[1] in listed("never_last") else heading_in_capitals
         else:
             return
+
+
+def _nothing(_: Place) -> None:
+    """No heading stands behind "see" or "in the"."""
 
 
 def _ordinal(title: str) -> int:

@@ -59,7 +59,8 @@ def sentences(text: str) -> list[Sentence]:
         elif border[0][0] in _RULE:
             ends = True
         else:
-            ends = stop_ends_sentence(text, start, at, after, capitals) and not _holds(asides, at)
+            ends = stop_ends_sentence(text, start, at, after, capitals)
+            ends = ends and not _holds(asides, after - 1)
         if ends:
             found.append(_trimmed(text, start, end))
             start = _skip_space(text, end)
@@ -69,7 +70,7 @@ def sentences(text: str) -> list[Sentence]:
 
 
 def _ends_at_line_break(
-    text: str, start: int, line: int, gap: re.Match[str], asides: list[Span]
+    text: str, start: int, line: int, gap: re.Match[str], asides: list[tuple[int, int]]
 ) -> bool:
     """Whether the sentence from `start` on ends where the present line does.
 
@@ -79,7 +80,7 @@ def _ends_at_line_break(
         return True
     if only_marks(text, start, gap.start()) or _holds(asides, gap.start()):
         return False
-    return line_break_ends_sentence(text, line, gap.start(), gap.end())
+    return line_break_ends_sentence(text, max(start, line), gap.start(), gap.end())
 
 
 def _has_capitals(text: str) -> bool:
@@ -93,28 +94,28 @@ def _has_capitals(text: str) -> bool:
     return len(text) < _SHORTEST_TEXT_WITHOUT_CAPITALS and " . " not in text
 
 
-def _asides(text: str) -> list[Span]:
-    """What stands in brackets, outermost brackets only, unless it is too long to be an aside.
+def _asides(text: str) -> list[tuple[int, int]]:
+    """Where brackets open and close, outermost ones only, unless what they hold is too long.
 
     Scanned reports lose brackets, so a bracket pairs with the nearest that is still open.
     """
     opened: list[int] = []
-    asides: list[Span] = []
+    asides: list[tuple[int, int]] = []
     for bracket in _BRACKET.finditer(text):
         at = bracket.start()
-        if bracket[0] in "([":
+        if text[at] in "([":
             opened.append(at)
         elif opened and at - (start := opened.pop()) <= _LONGEST_ASIDE:
-            while asides and asides[-1].start > start:
+            while asides and asides[-1][0] > start:
                 asides.pop()
-            asides.append(Span(start, at))
+            asides.append((start, at))
     return asides
 
 
-def _holds(asides: list[Span], at: int) -> bool:
-    """Whether a position lies inside one of these spans, which are in order and apart."""
-    i = bisect_right(asides, at, key=lambda aside: aside.start) - 1
-    return i >= 0 and at < asides[i].end
+def _holds(asides: list[tuple[int, int]], at: int) -> bool:
+    """Whether a position lies inside one of these brackets, which are in order and apart."""
+    i = bisect_right(asides, (at, at)) - 1
+    return i >= 0 and at < asides[i][1]
 
 
 def _skip_space(text: str, start: int) -> int:

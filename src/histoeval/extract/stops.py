@@ -10,7 +10,7 @@ from histoeval.extract.headings import kind_of
 from histoeval.extract.lines import MARK
 from histoeval.extract.words import listed
 
-_SPACE = re.compile(r"\s*")
+_NOT_SPACE = re.compile(r"\S")
 _NEXT_WORD = re.compile(r"[\W_]{0,8}([^\W_][\w'-]{0,40})?")
 _NUMBER = re.compile(r"[\W_]{0,3}\d")
 _LIST_NUMBER = re.compile(r"[\W_]{0,3}(?:\d{1,2}|[a-z]|[ivx]{2,5})[.)]\s+[^\W\da-z]")
@@ -67,18 +67,16 @@ def stop_ends_sentence(text: str, sentence: int, start: int, end: int, capitals:
         return True
     if not text[end].isspace():
         return _is_glued(text, sentence, start, end)
-    after = _SPACE.match(text, end).end()  # type: ignore[union-attr]
-    if after == len(text):
+    found = _NOT_SPACE.search(text, end)
+    if not found:
         return True
+    after = found.start()
     words = text[max(sentence, start - 40) : start].split()
     following = _NEXT_WORD.match(text, after)
     next_word = (following and following[1]) or ""
     word = words[-1].lower().strip(_AROUND_WORDS) if words else ""
     stop = Stop(text, sentence, start, end, after, words[-2:], word, next_word, capitals)
-    for goes_on in _RULES:
-        if goes_on(stop):
-            return False
-    return True
+    return all(not goes_on(stop) for goes_on in _RULES)
 
 
 def only_marks(text: str, start: int, end: int) -> bool:
@@ -88,8 +86,9 @@ def only_marks(text: str, start: int, end: int) -> bool:
 
 def _is_glued(text: str, sentence: int, start: int, end: int) -> bool:
     """Whether two sentences meet at a stop without a space between them."""
-    before = text[max(sentence, start - 4) : start]
-    return bool(_GLUED_AFTER.match(text, end) and _GLUED_BEFORE.search(before))
+    if not _GLUED_AFTER.match(text, end):
+        return False
+    return _GLUED_BEFORE.search(text[max(sentence, start - 4) : start]) is not None
 
 
 def _follows_a_mark(stop: Stop) -> bool:
@@ -133,6 +132,8 @@ def _is_dangling(stop: Stop) -> bool:
 def _waits_for_noun(stop: Stop) -> bool:
     """In capitals, "SQUAMOUS." is followed by its noun, unless a label follows."""
     if not (stop.next.isupper() and stop.words and stop.words[-1].isupper()):
+        return False
+    if not stop.text[stop.after].isalpha():
         return False
     return stop.word in listed("waiting") and not _LABEL.match(stop.text, stop.after)
 
@@ -196,7 +197,7 @@ def _is_list_number(stop: Stop) -> bool:
         return False
     mark = stop.start - len(stop.words[-1])
     label = stop.text[max(stop.sentence, mark - 60) : mark].rstrip(": ").rpartition(":")[2]
-    return only_marks(stop.text, mark, stop.end) and kind_of(label) is not None
+    return only_marks(stop.text, mark, stop.end) and kind_of(label) not in {None, "other"}
 
 
 _RULES: tuple[Callable[[Stop], bool], ...] = (

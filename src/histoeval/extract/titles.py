@@ -26,7 +26,8 @@ _BOLD = re.compile(
     rf"(?::\s?(?P=bold)|(?P=bold)\s?:|(?P=bold){LINE_END})"
 )
 _NAMED = re.compile(
-    rf"(?P<title>[A-Za-z][^\n\r:.;!?*]{{1,70}}?)\s?(?:(?P<mark>:|\.(?=\s|\Z))|{LINE_END})"
+    r"(?:[^\w\s(\"#]{1,5}\s?)?(?P<title>[A-Za-z][^\n\r:.;!?*]{1,70}?)\s?[*=]{0,5}"
+    rf"(?:(?P<mark>[:;]|\.(?=\s|\Z))|{LINE_END})"
 )
 _BEFORE_LIST = re.compile(r"(?P<title>[A-Z][A-Z /&-]{3,60}?)\s+(?=\(?(?:[A-Z]|\d{1,2})[.)]\s)")
 _CAPITALS = re.compile(rf"(?P<title>[A-Z\"(][^\n\r:a-z]{{2,100}}?)\s?:{LINE_END}")
@@ -85,9 +86,9 @@ def heading_at_line_start(place: Place) -> Heading | None:
 
 
 def heading_in_capitals(place: Place) -> Heading | None:
-    """The heading that stands behind a label without a value, `Date: DIAGNOSIS: ...`."""
-    heading = _first((_named,), place)
-    return heading if heading and heading.title.isupper() else None
+    """The heading that stands in the middle of a line, told by its capitals."""
+    found = _first((_named,), place)
+    return found if found and found.title.isupper() else None
 
 
 def _first(forms: tuple[_Form, ...], place: Place) -> Heading | None:
@@ -147,7 +148,7 @@ def _named(place: Place) -> Heading | None:
     if not found or not found["mark"]:
         return None
     title = found["title"]
-    if found["mark"] == ":":
+    if found["mark"] in ":;":
         return None if _is_field_here(place, found) else _known(found)
     is_heading = title.isupper() or (title[0].isupper() and " " in plain(title))
     return _known(found) if is_heading else None

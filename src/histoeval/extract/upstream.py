@@ -83,7 +83,7 @@ class UpstreamReader:
 
     def _entities(self, text: str) -> list[ChunkEntity]:
         tokenizer = self._tagger.tokenizer
-        ids = tokenizer.encode(text)
+        ids = tokenizer.encode(text, verbose=False)
         chunks = [ids[i : i + CHUNK_TOKENS] for i in range(0, len(ids), CHUNK_TOKENS)]
         decoded = [tokenizer.decode(chunk, skip_special_tokens=True) for chunk in chunks]
         return [

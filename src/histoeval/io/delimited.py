@@ -49,6 +49,8 @@ def _header(lines: Lines, delimiter: str, path: Path) -> tuple[str, ...]:
     reader = RecordReader(lines, delimiter)
     try:
         columns = reader.header()
+    except StopIteration:
+        raise InputError(f"{path} holds no names of columns") from None
     except (csv.Error, RecordTooLongError) as error:
         raise InputError(f"the header of {path} cannot be read: {error}") from error
     named = [name for name in columns if name]
@@ -154,7 +156,7 @@ class RecordReader:
         return fault
 
     def _is_row(self, line: str) -> bool:
-        if self._has_stray_quote(line):
+        if self._has_stray_quote(line) or "\r" in line.rstrip("\r\n"):
             return False
         return len(next(csv.reader([line], delimiter=self._delimiter))) == self._width
 

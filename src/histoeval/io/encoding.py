@@ -166,7 +166,8 @@ def known_encoding(name: str, found: str = "") -> str:
             f"there is no encoding {name!r}; try utf-8, latin-1, cp1252 or utf-16"
         ) from None
     name = codecs.lookup(name).name
-    return found if found == f"{name}-sig" else name
+    marked = found in BYTE_ORDER_MARKS.values() and name.startswith(found.removesuffix("-sig"))
+    return found if marked else name
 
 
 def scan_file(path: Path) -> Scan:
@@ -183,7 +184,7 @@ def open_bytes(path: Path) -> Iterator[tuple[BufferedReader | gzip.GzipFile, Buf
     """The content of a file, unpacked if it is a .gz, and the file as it lies on the disk."""
     try:
         with path.open("rb") as raw:
-            if path.suffix == ".gz":
+            if path.suffix.lower() == ".gz":
                 with gzip.GzipFile(fileobj=raw) as unpacked:
                     yield unpacked, raw
             else:

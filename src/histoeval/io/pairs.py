@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ from histoeval.errors import InputError
 from histoeval.io.columns import Columns, Layout, layout_of
 from histoeval.io.delimited import open_delimited
 from histoeval.io.documents import open_json
-from histoeval.io.encoding import Survey, scan_file, survey
+from histoeval.io.encoding import Survey, open_bytes, survey
 from histoeval.io.jsonlines import open_json_lines
 from histoeval.io.rows import Row, RowReader
 from histoeval.io.tables import Table, table_of_records
@@ -126,9 +127,10 @@ def _open_text_table(path: Path, kind: str, encoding: str, columns: Columns) -> 
 def _open_parquet(path: Path, encoding: str | None) -> tuple[Table, Survey]:
     from histoeval.io.parquet import open_parquet  # noqa: PLC0415 - polars is slow to import
 
-    scan = scan_file(path)
+    with open_bytes(path) as (stream, _):
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     notes = () if encoding is None else ("Parquet has no encoding; --encoding was not used",)
-    return open_parquet(path), Survey(scan.size, scan.digest.hexdigest(), notes=notes)
+    return open_parquet(path), Survey(path.stat().st_size, digest, notes=notes)
 
 
 def _settled(table: Table, columns: Columns, file: str) -> Layout:

@@ -19,7 +19,7 @@ SLICE_ROWS = 8192
 def open_parquet(path: Path) -> Table:
     """A table whose columns are read only where they are needed."""
     try:
-        frame = pl.scan_parquet(path)
+        frame = pl.scan_parquet(path, glob=False)
         columns = tuple(frame.collect_schema().names())
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{path} is not a Parquet file: {_first_line(error)}") from error
@@ -27,7 +27,7 @@ def open_parquet(path: Path) -> Table:
 
 
 def _read(path: Path, needed: Sequence[str]) -> Iterator[Record]:
-    frame = pl.scan_parquet(path)
+    frame = pl.scan_parquet(path, glob=False)
     size = path.stat().st_size
     total = frame.select(pl.len()).collect().item()
     step = max(1, min(SLICE_ROWS, total * SLICE_BYTES // size))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from histoeval.errors import Problem
@@ -13,6 +13,8 @@ from histoeval.io.columns import Layout
 from histoeval.io.problems import Fault
 from histoeval.io.tables import Record, Table
 from histoeval.report import Pair
+
+Cells = Sequence[tuple[str, str | Fault | None]]
 
 _NO_ID = Fault("missing_id")
 _NO_SYSTEM = Fault("missing_value")
@@ -35,7 +37,10 @@ class Row(NamedTuple):
 
 
 class Seen:
-    """The names that have come by, as 64-bit hashes in sorted buckets: ten bytes for each."""
+    """The names that have come by, as 64-bit hashes in sorted buckets: ten bytes for each.
+
+    Two names share a hash in about one of a hundred thousand files of ten million rows.
+    """
 
     def __init__(self) -> None:
         self._buckets = [array("q") for _ in range(0x1000)]
@@ -91,22 +96,20 @@ class RowReader:
                 pair = Pair(id=label, reference=reference, candidate=candidate, system=system)
                 rows.append(Row(record.number, label, system, pair, (), record.position))
             else:
-                cells = {
-                    layout.id or "id": id_fault,
-                    layout.system or "system": system,
-                    layout.reference: reference,
-                    column: candidate,
-                }
+                cells = [
+                    (layout.id or "id", id_fault),
+                    (layout.system or "system", system),
+                    (layout.reference, reference),
+                    (column, candidate),
+                ]
                 rows.append(self._broken(record, label, system, cells))
         return rows
 
-    def _broken(
-        self, record: Record, label: str, system: str | Fault, cells: Mapping[str, object]
-    ) -> Row:
+    def _broken(self, record: Record, label: str, system: str | Fault, cells: Cells) -> Row:
         """A row with everything that is wrong with it."""
         problems = tuple(
             self._table.said(cell).problem(record.place, column)
-            for column, cell in cells.items()
+            for column, cell in cells
             if isinstance(cell, Fault)
         )
         known = system if isinstance(system, str) else None

@@ -32,7 +32,7 @@ def text_layout(systems: Sequence[str]) -> Layout:
 
 def open_text_files(paths: Sequence[Path], encoding: str | None) -> tuple[Table, Layout, Survey]:
     """Files with one report per line; the same line in each is the same case."""
-    layout = text_layout([path.stem for path in paths[1:]])
+    layout = text_layout([Path(path.name.removesuffix(".gz")).stem for path in paths[1:]])
     surveys = [survey(path, encoding) for path in paths]
     encodings = [each.encoding for each in surveys]
     read = partial(_read_lines, paths, encodings, layout.columns)

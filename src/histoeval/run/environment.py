@@ -12,8 +12,8 @@ from histoeval.metrics import wordnet
 from histoeval.score import METRICS, create
 from histoeval.version import __version__
 
-CORE = ("numpy", "pydantic", "polars", "sacrebleu", "rouge-score", "nltk", "rapidfuzz", "ijson")
-EXTRAS = {"hf": ("torch", "transformers"), "frames": ("pandas",)}
+CORE = ("numpy", "pydantic", "polars", "sacrebleu", "rouge-score", "nltk", "rapidfuzz")
+HF = ("torch", "transformers")
 
 
 class Item(NamedTuple):
@@ -30,7 +30,7 @@ def examine() -> Iterator[Item]:
     yield Item("python", f"{platform.python_version()}, {platform.machine()}", "")
     for package in CORE:
         yield Item(package, _state(package), "every run")
-    for package in EXTRAS["hf"]:
+    for package in HF:
         yield Item(package, _state(package), "extra [hf]: Hugging Face readers and aligners")
     yield Item("accelerator", _accelerator(), "speed of Hugging Face models")
     yield Item("pandas", _state("pandas"), "Results.to_pandas()")

@@ -185,7 +185,8 @@ def _source(data: Any, columns: Any, encoding: str | None) -> Source:
 
 def _record(item: Any) -> Mapping[str, Any]:
     """A mapping as it is; a `Pair` by its fields."""
-    return item.model_dump() if hasattr(item, "model_dump") else item
+    record: Mapping[str, Any] = item.model_dump() if hasattr(item, "model_dump") else item
+    return record
 
 
 def _records(

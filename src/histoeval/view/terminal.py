@@ -15,20 +15,20 @@ def score_table(summary: dict[str, Any]) -> RenderableType:
     systems = list(
         dict.fromkeys(name for metric in summary["metrics"].values() for name in metric["systems"])
     )
-    table = Table(title=f"{summary['input']['name']}: mean over pairs", title_justify="left")
-    table.add_column("metric")
+    title = f"{summary['input']['name']}: mean over pairs, higher is better"
+    table = Table(title=title, title_justify="left")
+    table.add_column("metric", overflow="fold")
     for system in systems:
-        table.add_column(Text(system), justify="right")
-    table.add_column("range", justify="right")
-    table.add_column("better")
+        table.add_column(Text(system), justify="right", overflow="fold")
+    table.add_column("range", justify="right", no_wrap=True)
     table.add_column("scored", justify="right")
     for name, metric in summary["metrics"].items():
         totals = metric["systems"]
+        direction = "" if metric["higher_is_better"] else " (lower is better)"
         table.add_row(
-            Text(name),
+            Text(name + direction),
             *[_best_marked(totals, system, metric["higher_is_better"]) for system in systems],
             "{:g} to {:g}".format(*metric["range"]),
-            "higher" if metric["higher_is_better"] else "lower",
             f"{sum(t['scored'] for t in totals.values()):,} of "
             f"{sum(t['pairs'] for t in totals.values()):,}",
         )

@@ -40,5 +40,3 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> ModelFolders:
     folder: Path = tmp_path_factory.mktemp("models")
     shape = Shape(layers=1, heads=2, outside=12, spread=6)
     return make_models(folder, [" ".join(WORDS)] * 3, shape)
-        folder, [" ".join(WORDS)] * 3, Shape(layers=1, heads=2, outside=12, spread=6)
-    )

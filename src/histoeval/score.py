@@ -154,6 +154,8 @@ def create(spec: str, tools: Mapping[str, object] | None = None) -> Metric:
         key, equals, value = assignment.partition("=")
         if not equals:
             raise SettingError(f"in metric {spec!r}: {assignment!r} is not of the form name=value")
+        if key in ("name", *entry.tools):
+            raise SettingError(f"in metric {spec!r}: {key!r} cannot be set here")
         settings[key] = value
     settings |= {tool: (tools or {}).get(tool) for tool in entry.tools}
     try:

@@ -79,6 +79,8 @@ def test_a_heading_opens_a_section(text: str, kind: str, title: str, body: str) 
         "The diagnosis is carcinoma.",
         "Diagnosis was made on frozen section. Comment. Specimen. Nothing else.",
         "See microscopic description. The gross description: none.",
+        "For the margins see GROSS DESCRIPTION: they are given there.",
+        "The margins are given in the COMMENT. They are free.",
         "Tumor size: 3 cm\nMargins: free\n1. Histologic grade: 2\nTUMOR SIZE:\n3 cm",
         "Some label: a value\nThis line ends in a colon:\nand goes on",
         "Cells are **atypical** and large\n- **Architecture:** nests",
@@ -109,6 +111,12 @@ def test_headings_are_found_in_the_middle_of_a_scanned_line() -> None:
     assert bodies(text)["MICROSCOPIC DESCRIPTION"] == "The tumor is solid."
 
 
+def test_a_heading_in_capitals_is_found_where_the_scan_lost_the_stop_before_it() -> None:
+    text = "Report no 12 FINAL DIAGNOSIS: Naevus of skin *** COMMENT *** It is free."
+    assert outline(text) == [("other", ""), ("diagnosis", "FINAL DIAGNOSIS")]
+    assert outline("Lump\n*** COMMENT ***\nFree.")[1] == ("comment", "COMMENT")
+
+
 def test_a_markdown_report_is_read_heading_by_heading() -> None:
     text = (
         "**Histopathology Report**\n\n**Specimen:** Skin  \n**Stain:** H&E  \n\n"
@@ -136,6 +144,7 @@ def test_a_markdown_report_is_read_heading_by_heading() -> None:
         ("PART 2: ", "PART 2"),
         ("Specimen B:", "Specimen B"),
         ("A: Kidney, nephrectomy. ", "A"),
+        ("A: Kidney, nephrectomy\n", "A: Kidney, nephrectomy"),
         ("C. Skin of arm, punch biopsy\n", "C. Skin of arm, punch biopsy"),
         ("KIDNEY, LEFT, NEPHRECTOMY:\n", "KIDNEY, LEFT, NEPHRECTOMY"),
     ],

@@ -25,7 +25,7 @@ def test_the_candidate_is_known_by_many_names_and_names_its_system(name: str) ->
     assert guess("gt", name).candidates == (name,)
 
 
-@pytest.mark.parametrize("name", ["id", "ID", "case_id", "Slide ID", "uid"])
+@pytest.mark.parametrize("name", ["id", "ID", "Slide ID", "uid"])
 def test_the_id_is_known_by_many_names(name: str) -> None:
     assert guess(name, "gt", "pred").id == name
 
@@ -35,7 +35,7 @@ def test_without_an_id_column_there_is_none() -> None:
 
 
 def test_plain_names_win_over_longer_ones() -> None:
-    layout = guess("case_id", "target", "id", "reference", "pred")
+    layout = guess("uid", "target", "id", "reference", "pred")
     assert (layout.id, layout.reference) == ("id", "reference")
 
 

@@ -283,7 +283,7 @@ def test_parquet_is_read_slice_by_slice_with_its_ids(
     monkeypatch.setattr("histoeval.io.parquet.SLICE_ROWS", 7)
     path = tmp_path / "a[1].parquet"
     references = [None if n == 20 else f"text {n}" for n in range(50)]
-    frame = {"case_id": range(50), "ref": references, "hyp": ["b"] * 50, "n": range(50)}
+    frame = {"pair_id": range(50), "ref": references, "hyp": ["b"] * 50, "n": range(50)}
     pl.DataFrame(frame).write_parquet(path)
     source = open_source([path])
     rows = list(source.rows())

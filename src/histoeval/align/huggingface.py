@@ -42,7 +42,7 @@ class HuggingFaceEncoder:
         pooling: Literal["cls", "mean"] = "cls",
         most_tokens: int = ENTITY_TOKENS,
         device: str | None = None,
-        token_budget: int = 4096,
+        token_budget: int | None = None,
     ) -> None:
         self.transformer = Transformer(name, "encoder", device=device, token_budget=token_budget)
         self.pooling = pooling

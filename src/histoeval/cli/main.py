@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from io import TextIOWrapper
 
 import typer
 
@@ -38,12 +40,33 @@ def _options(
     pass
 
 
+TRACEBACK = "HISTOEVAL_TRACEBACK"
+"""Set this in the environment to see where a failure that nobody foresaw came from."""
+
+
+def _print_anything() -> None:
+    """Have characters that the terminal or the file cannot take written out, not break the run."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def main() -> None:
     """Run a verb; exit 2 with a plain sentence when nothing could be done."""
+    _print_anything()
     try:
         app()
     except HistoEvalError as error:
         typer.echo(f"histoeval: {error}", err=True)
+        sys.exit(2)
+    except Exception as error:
+        if TRACEBACK in os.environ:
+            raise
+        typer.echo(
+            f"histoeval: stopped by what nobody foresaw: {type(error).__name__}: {error}. "
+            f"With {TRACEBACK}=1 in the environment it says where; please report that.",
+            err=True,
+        )
         sys.exit(2)
 
 

@@ -95,8 +95,13 @@ def score(
         typer.Option(help="cpu, cuda, cuda:1; best when left out.", rich_help_panel=MODELS),
     ] = None,
     token_budget: Annotated[
-        int, typer.Option(min=1, help="Most tokens in a model batch.", rich_help_panel=MODELS)
-    ] = 4096,
+        int | None,
+        typer.Option(
+            min=1,
+            help="Most tokens in a model batch; best when left out.",
+            rich_help_panel=MODELS,
+        ),
+    ] = None,
     batch_size: Annotated[
         int, typer.Option(min=1, help="Pairs handled together; it never changes a score.")
     ] = 256,
@@ -119,7 +124,6 @@ def score(
     columns = Columns(
         reference=reference, candidates=tuple(candidate or ()), id=id_column, system=system
     )
-    source = open_source(inputs, columns, encoding)
     models = Models(
         reader=reader,
         relations=relations,
@@ -132,6 +136,7 @@ def score(
     )
     folder = None if output is None else ResultFolder(output)
     try:
+        source = open_source(inputs, columns, encoding)
         with row_progress(source) as watch:
             summary = run(
                 source,
@@ -149,7 +154,7 @@ def score(
     if (problems := problem_table(summary)) is not None:
         console.print(problems)
     if output is not None:
-        console.print(f"Written: {output}/scores.jsonl, {output}/summary.json", highlight=False)
+        typer.echo(f"Written: {output / 'scores.jsonl'}, {output / 'summary.json'}")
     raise typer.Exit(_exit_code(summary["scores"], summary["rows_with_errors"]))
 
 

@@ -54,7 +54,7 @@ class HuggingFaceReader:
         labels: Mapping[str, str] | None = None,
         relation_types: Collection[tuple[EntityType, EntityType]] = HARE_RELATION_TYPES,
         device: str | None = None,
-        token_budget: int = 4096,
+        token_budget: int | None = None,
     ) -> None:
         self.tagger = Transformer(
             entities, "token-classification", device=device, token_budget=token_budget

@@ -31,7 +31,7 @@ from histoeval.extract.titles import (
 from histoeval.extract.words import listed
 
 _LINE_BREAK = re.compile(NEWLINE)
-_CAPITALS_BEGIN = re.compile(r"(?:([a-z]+)|[^A-Za-z\s])\s+(?=[A-Z]{4})")
+_CAPITALS_BEGIN = re.compile(r"(?<=[^A-Z\s])\s+(?=[A-Z]{4})")
 _ORDINAL = re.compile(r"(?:part|specimen)?[\s#(]*(?:(\d{1,2})|([A-Z])(?![A-Z]))", re.IGNORECASE)
 
 
@@ -87,9 +87,10 @@ def _in_sentence(place: Place, look: Callable[[Place], Heading | None]) -> Itera
             yield heading
             inside = heading.kind if heading.known else place.inside
             place, look = replace(place, at=heading.body_start, inside=inside), heading_at
-        elif before := _CAPITALS_BEGIN.search(place.text, place.at, place.end):
-            place = replace(place, at=before.end())
-            look = _nothing if before[1] in listed("never_last") else heading_in_capitals
+        elif gap := _CAPITALS_BEGIN.search(place.text, place.at, place.end):
+            word = place.text[max(place.at, gap.start() - 20) : gap.start()].rpartition(" ")[2]
+            place = replace(place, at=gap.end())
+            look = _nothing if word in listed("never_last") else heading_in_capitals
         else:
             return
 

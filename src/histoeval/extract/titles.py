@@ -33,7 +33,7 @@ _BEFORE_LIST = re.compile(r"(?P<title>[A-Z][A-Z /&-]{3,60}?)\s+(?=\(?(?:[A-Z]|\d
 _CAPITALS = re.compile(rf"(?P<title>[A-Z\"(][^\n\r:a-z]{{2,100}}?)\s?:{LINE_END}")
 _NUMBER = r"(?:\((?:[A-Z]|\d{1,2})\)[.:]?|(?:[A-Z]|\d{1,2}|[IVX]{2,4})(?:\)\.?|[.:]))"
 _PART_WORD = re.compile(
-    r"(?P<title>(?i:part|specimen)(?:\s#?\s?[A-Z]|\s?#?\s?\d{1,2}|\s[IVX]{1,4}))\s?"
+    r"(?P<title>(?i:part|specimen)(?:[ \t]#?[A-Z]|[ \t]?#?[ \t]?\d{1,2}|[ \t][IVX]{2,4}))[ \t]?"
     r"(?:[:.)]|-(?=\s))(?=\s|\Z|[A-Z])"
 )
 _PART_LABEL = re.compile(
@@ -221,7 +221,9 @@ def _part_letter(place: Place) -> Heading | None:
 def _part_line(place: Place) -> Heading | None:
     """`A. Colon, biopsy` on a line of its own, if it says how the specimen was taken."""
     found = _PART_LINE.match(place.text, place.at)
-    return _part(found) if found and names_procedure(found["label"]) else None
+    if not found or _SAYS_SOMETHING.search(found["label"]):
+        return None
+    return _part(found) if names_procedure(found["label"]) else None
 
 
 _FORMS: tuple[_Form, ...] = (
@@ -240,8 +242,8 @@ _LINE_FORMS: tuple[_Form, ...] = (
     _named_line,
     _before_list,
     _part_label,
+    _part_line,
     _part_letter,
     _part_capitals,
-    _part_line,
     _capital_line,
 )

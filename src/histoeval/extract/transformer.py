@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 Task = Literal["token-classification", "sequence-classification", "encoder"]
 Vectors = NDArray[np.float32]
 
+CPU_TOKENS = 1024
+GPU_TOKENS = 16_384
+"""Tokens in a batch: a CPU gains nothing from more than its cache holds, a GPU a great deal."""
+
 _AUTO_CLASSES: dict[Task, str] = {
     "token-classification": "AutoModelForTokenClassification",
     "sequence-classification": "AutoModelForSequenceClassification",
@@ -53,13 +57,13 @@ class Transformer:
         task: Task,
         *,
         device: str | None = None,
-        token_budget: int = 4096,
+        token_budget: int | None = None,
     ) -> None:
         require_hf()
         self.name = str(name)
         self.task: Task = task
-        self.token_budget = token_budget
         self.device = device or _best_device()
+        self.token_budget = token_budget or (GPU_TOKENS if "cuda" in self.device else CPU_TOKENS)
         self.tokenizer, self.model = self._load()
         self.identity = f"{Path(self.name).name}@{_fingerprint(self.model)}/{self.dtype}"
         self.model.to(self.device, dtype=getattr(_torch(), self.dtype))

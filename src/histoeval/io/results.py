@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from histoeval.errors import OutputError, Problem
 from histoeval.report import Noun
@@ -57,37 +58,58 @@ class ResultFolder:
 
     def prepare(self, run: Mapping[str, Any], *, overwrite: bool = False) -> None:
         """Make the folder ready for this run: new, or continuing the same one."""
-        if overwrite:
-            for file in (self.scores, self.summary, self._run):
-                file.unlink(missing_ok=True)
-        if self._run.exists():
-            self._refuse_another(run)
-        elif self.scores.exists() or self.summary.exists():
-            raise OutputError(
-                f"{self.path} holds results that do not say what made them; "
-                "give another --output, or --overwrite to replace them"
-            )
-        try:
+        with _files_of(self.path):
+            if self.path.is_file():
+                raise OutputError(f"{self.path} is a file; results need a folder")
             self.path.mkdir(parents=True, exist_ok=True)
+            if overwrite:
+                for file in (self.scores, self.summary, self._run):
+                    file.unlink(missing_ok=True)
+            if self._run.exists():
+                self._refuse_another(run)
+            elif self.scores.exists() or self.summary.exists():
+                raise self._unknown()
             write_json(self._run, run)
-        except OSError as error:
-            raise OutputError(f"cannot write to {self.path}: {error.strerror}") from error
-        self._drop_half_line()
+            self._drop_half_line()
 
     def finished(self) -> Iterator[ResultRow]:
         """Rows that are already there."""
         if not self.scores.exists():
             return
-        with self.scores.open("rb") as lines:
-            for line in lines:
-                yield ResultRow.model_validate_json(line)
+        with _files_of(self.path), self.scores.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    yield ResultRow.model_validate_json(line)
+                except ValidationError as error:
+                    raise OutputError(
+                        f"line {number} of {self.scores} is not a row of results; "
+                        "give another --output, or --overwrite to replace them"
+                    ) from error
 
-    def append(self) -> IO[bytes]:
+    @contextmanager
+    def append(self) -> Iterator[IO[bytes]]:
         """Open for more rows."""
-        return self.scores.open("ab")
+        with _files_of(self.path), self.scores.open("ab") as file:
+            yield file
+
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        """Write what all rows come to."""
+        with _files_of(self.path):
+            write_json(self.summary, summary)
+
+    def _unknown(self) -> OutputError:
+        return OutputError(
+            f"{self.path} holds results that do not say what made them; "
+            "give another --output, or --overwrite to replace them"
+        )
 
     def _refuse_another(self, run: Mapping[str, Any]) -> None:
-        before = json.loads(self._run.read_text("utf-8"))
+        try:
+            before = json.loads(self._run.read_text("utf-8"))
+        except ValueError as error:
+            raise self._unknown() from error
+        if not isinstance(before, dict):
+            raise self._unknown()
         now = json.loads(json.dumps(run))
         if different := sorted(k for k in {*before, *now} if before.get(k) != now.get(k)):
             raise OutputError(
@@ -100,7 +122,7 @@ class ResultFolder:
         if not self.scores.exists():
             return
         with self.scores.open("rb+") as file:
-            end = file.seek(0, os.SEEK_END)
+            size = end = file.seek(0, os.SEEK_END)
             while end:
                 start = max(0, end - 65536)
                 file.seek(start)
@@ -109,7 +131,8 @@ class ResultFolder:
                     end = start + newline + 1
                     break
                 end = start
-            file.truncate(end)
+            if end < size:
+                file.truncate(end)
 
 
 def write_rows(file: IO[bytes], rows: Iterable[ResultRow]) -> None:
@@ -120,7 +143,17 @@ def write_rows(file: IO[bytes], rows: Iterable[ResultRow]) -> None:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a whole file or none of it."""
+    """Write a whole file or none of it; names of files need not be Unicode, and come escaped."""
     draft = path.with_suffix(".part")
-    draft.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    draft.write_bytes(text.encode("utf-8", "backslashreplace"))
     draft.replace(path)
+
+
+@contextmanager
+def _files_of(folder: Path) -> Iterator[None]:
+    """Say for people what the system says of files: a full disk, a missing permission."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot use {folder} for results: {error.strerror or error}") from error

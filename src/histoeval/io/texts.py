@@ -12,7 +12,7 @@ from histoeval.errors import InputError
 from histoeval.io.columns import Layout
 from histoeval.io.encoding import BAD_BYTES, Survey, joined, scan_file, survey
 from histoeval.io.lines import open_lines
-from histoeval.io.problems import RECORD_LIMIT, Fault
+from histoeval.io.problems import RECORD_LIMIT, Fault, shown
 from histoeval.io.tables import Record, Table
 
 REFERENCE = "reference"
@@ -27,7 +27,7 @@ def text_layout(systems: Sequence[str]) -> Layout:
         )
     if twice := sorted({name for name in systems if systems.count(name) > 1}):
         raise InputError(f"two candidates are called {', '.join(twice)}: rename one")
-    return Layout(reference=REFERENCE, candidates=tuple(systems))
+    return Layout(reference=REFERENCE, candidates=tuple(map(shown, systems)))
 
 
 def open_text_files(paths: Sequence[Path], encoding: str | None) -> tuple[Table, Layout, Survey]:

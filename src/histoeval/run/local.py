@@ -11,7 +11,7 @@ from typing import Any
 
 from histoeval.errors import Problem, SettingError
 from histoeval.io.pairs import Row, Source
-from histoeval.io.results import MetricResult, ResultFolder, ResultRow, write_json, write_rows
+from histoeval.io.results import MetricResult, ResultFolder, ResultRow, write_rows
 from histoeval.report import Pair
 from histoeval.run.totals import Totals
 from histoeval.score import Metric, Score
@@ -63,7 +63,7 @@ def run(
             watch(totals.rows, totals.failed_rows, chunk[-1].position)
     summary = _summary(source, totals, obstacles)
     if folder is not None:
-        write_json(folder.summary, summary)
+        folder.finish(summary)
     return summary
 
 
@@ -112,12 +112,22 @@ def _ask(metric: Metric, pairs: Sequence[Pair]) -> list[Score | Problem]:
     if not pairs:
         return []
     try:
-        return metric.score(pairs)
+        return _one_each(metric.score(pairs), pairs)
     except Exception as error:  # noqa: BLE001 - whatever a metric does wrong, the run goes on
         if len(pairs) > 1:
             return [answer for pair in pairs for answer in _ask(metric, [pair])]
         message = f"{type(error).__name__}: {error}"
         return [Problem(code="metric_failed", metric=metric.name, message=message)]
+
+
+def _one_each(answers: list[Score | Problem], pairs: Sequence[Pair]) -> list[Score | Problem]:
+    """The answers of a metric that keeps its promise: a score or a problem for each pair."""
+    if len(answers) != len(pairs):
+        raise ValueError(f"{len(answers)} answers for {len(pairs)} pairs")
+    for answer in answers:
+        if not isinstance(answer, Score | Problem):
+            raise TypeError(f"{type(answer).__name__} where a score or a problem was expected")
+    return answers
 
 
 def _result(row: Row, answers: dict[str, Iterator[Score | Problem]]) -> ResultRow:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from histoeval.errors import SettingError
+from histoeval.errors import MissingDependency, SettingError
 
 if TYPE_CHECKING:
     import pandas
@@ -54,8 +54,10 @@ class Results:
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas frame of the flat records, where pandas is installed."""
-        import pandas  # noqa: PLC0415 - not a dependency
-
+        try:
+            import pandas  # noqa: PLC0415 - not a dependency
+        except ImportError as error:
+            raise MissingDependency("to_pandas() needs pandas: pip install pandas") from error
         return pandas.DataFrame(self.to_dicts())
 
     def __repr__(self) -> str:
@@ -116,6 +118,8 @@ def score(
     columns = Columns(reference=reference, candidates=named, id=id, system=system)
     if data is None:
         data = _records(references, candidates)
+    elif references is not None or candidates is not None:
+        raise SettingError("give data, or references and candidates, not both")
     source = _source(data, columns, encoding)
     folder = None if output is None else ResultFolder(Path(output))
     kept: list[ResultRow] = []
@@ -176,7 +180,8 @@ def _source(data: Any, columns: Any, encoding: str | None) -> Source:
     if hasattr(data, "iter_rows"):
         return source_of_records(list(data.iter_rows(named=True)), columns)
     if hasattr(data, "to_dict"):
-        return source_of_records(data.to_dict(orient="records"), columns)
+        missing_as_none = data.astype(object).where(data.notna(), None)
+        return source_of_records(missing_as_none.to_dict(orient="records"), columns)
     items = list(data)
     if items and all(isinstance(item, str | Path) for item in items):
         return open_source([Path(item) for item in items], columns, encoding)
@@ -184,7 +189,9 @@ def _source(data: Any, columns: Any, encoding: str | None) -> Source:
 
 
 def _record(item: Any) -> Mapping[str, Any]:
-    """A mapping as it is; a `Pair` by its fields."""
+    """A mapping as a dict, which has a hash of its own content; a `Pair` by its fields."""
+    if isinstance(item, Mapping):
+        return dict(item)
     record: Mapping[str, Any] = item.model_dump() if hasattr(item, "model_dump") else item
     return record
 
@@ -195,6 +202,8 @@ def _records(
     if references is None or candidates is None:
         raise SettingError("give data, or both references and candidates")
     systems = candidates if isinstance(candidates, Mapping) else {"candidate": candidates}
+    if any(isinstance(texts, str) for texts in (references, *systems.values())):
+        raise SettingError("references and candidates must be lists of texts, not one text")
     for name, texts in systems.items():
         if len(texts) != len(references):
             raise SettingError(

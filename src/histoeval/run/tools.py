@@ -22,7 +22,7 @@ class Models(Noun):
     labels: Mapping[str, str] | None = None
     pooling: Literal["cls", "mean"] = "cls"
     device: str | None = None
-    token_budget: int = 4096
+    token_budget: int | None = None
 
 
 def make_tools(specs: Sequence[str], models: Models) -> dict[str, Any]:

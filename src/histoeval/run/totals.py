@@ -72,7 +72,11 @@ class MetricTotals:
 
 
 class Totals:
-    """Everything the summary needs of the rows."""
+    """Everything the summary needs of the rows.
+
+    A row too broken to say whose it is counts against every system: for each it is a pair that
+    has no score, and coverage must not hide it.
+    """
 
     def __init__(self, metrics: list[Metric]) -> None:
         self.rows = 0
@@ -81,6 +85,7 @@ class Totals:
         self.examples: dict[str, str] = {}
         self._metrics = metrics
         self._pairs: Counter[str] = Counter()
+        self._nobodys_rows = 0
         self._totals: dict[tuple[str, str], MetricTotals] = {}
 
     @property
@@ -92,15 +97,15 @@ class Totals:
         """Take one row of results in."""
         self.rows += 1
         self.failed_rows += bool(row.errors)
+        self.problems.update({problem.code for problem in row.errors})
         for problem in row.errors:
-            self.problems[problem.code] += 1
             self.examples.setdefault(problem.code, problem.message)
-        if row.system is not None:
-            self._pairs[row.system] += 1
+        if row.system is None:
+            self._nobodys_rows += 1
+            return
+        self._pairs[row.system] += 1
         for name, result in row.scores.items():
-            if row.system is not None:
-                key = row.system, name
-                self._totals.setdefault(key, MetricTotals()).add(result)
+            self._totals.setdefault((row.system, name), MetricTotals()).add(result)
 
     def by_metric(self) -> dict[str, Any]:
         """For each metric what a number means, and its totals for each system."""
@@ -111,7 +116,7 @@ class Totals:
                 "range": list(metric.range),
                 "systems": {
                     system: self._totals.get((system, metric.name), MetricTotals()).summary(
-                        metric, pairs
+                        metric, pairs + self._nobodys_rows
                     )
                     for system, pairs in self._pairs.items()
                 },

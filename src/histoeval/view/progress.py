@@ -26,7 +26,7 @@ def row_progress(source: Source) -> Iterator[Callable[[int, int, int], None]]:
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.fields[rows]:,} rows, {task.fields[errors]:,} with errors"),
         TimeRemainingColumn(),

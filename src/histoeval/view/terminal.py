@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+SYSTEMS_ABREAST = 3
+"""More systems than these do not fit beside each other, and stand below each other."""
 
 
 def score_table(summary: dict[str, Any]) -> RenderableType:
@@ -16,22 +19,18 @@ def score_table(summary: dict[str, Any]) -> RenderableType:
         dict.fromkeys(name for metric in summary["metrics"].values() for name in metric["systems"])
     )
     title = f"{summary['input']['name']}: mean over pairs, higher is better"
-    table = Table(title=title, title_justify="left")
+    table = Table(title=Text(title), title_justify="left")
     table.add_column("metric", overflow="fold")
-    for system in systems:
-        table.add_column(Text(system), justify="right", overflow="fold")
-    table.add_column("range", justify="right", no_wrap=True)
-    table.add_column("scored", justify="right")
-    for name, metric in summary["metrics"].items():
-        totals = metric["systems"]
-        direction = "" if metric["higher_is_better"] else " (lower is better)"
-        table.add_row(
-            Text(name + direction),
-            *[_best_marked(totals, system, metric["higher_is_better"]) for system in systems],
-            "{:g} to {:g}".format(*metric["range"]),
-            f"{sum(t['scored'] for t in totals.values()):,} of "
-            f"{sum(t['pairs'] for t in totals.values()):,}",
-        )
+    if len(systems) <= SYSTEMS_ABREAST:
+        _add_number_columns(table, systems)
+        for name, metric in summary["metrics"].items():
+            table.add_row(_titled(name, metric), *_numbers(metric, systems))
+    else:
+        table.add_column("system", overflow="fold")
+        _add_number_columns(table, ["mean"])
+        for name, metric in summary["metrics"].items():
+            for system in systems:
+                table.add_row(_titled(name, metric), Text(system), *_numbers(metric, [system]))
     return Group(table, *[Text(line) for line in _remarks(summary)])
 
 
@@ -39,7 +38,7 @@ def problem_table(summary: dict[str, Any]) -> RenderableType | None:
     """What went wrong, how often, and one example of each."""
     if not summary["errors"]:
         return None
-    table = Table(title="Rows without a score", title_justify="left")
+    table = Table(title="Rows with errors", title_justify="left")
     table.add_column("problem")
     table.add_column("rows", justify="right")
     table.add_column("for example")
@@ -56,6 +55,29 @@ def plain_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
     for row in rows:
         table.add_row(*[Text(cell) for cell in row])
     return table
+
+
+def _add_number_columns(table: Table, headings: Iterable[str]) -> None:
+    """Columns that are never cut or folded, since part of a number is another number."""
+    for heading in headings:
+        table.add_column(Text(heading), justify="right", overflow="fold", min_width=8)
+    table.add_column("range", justify="right", no_wrap=True)
+    table.add_column("scored", justify="right", no_wrap=True)
+
+
+def _titled(name: str, metric: dict[str, Any]) -> Text:
+    return Text(name if metric["higher_is_better"] else f"{name} (lower is better)")
+
+
+def _numbers(metric: dict[str, Any], systems: Sequence[str]) -> list[str | Text]:
+    """What a row of the table says of these systems."""
+    totals = metric["systems"]
+    told = [totals[system] for system in systems]
+    return [
+        *[_best_marked(totals, system, metric["higher_is_better"]) for system in systems],
+        "{:g} to {:g}".format(*metric["range"]),
+        f"{sum(t['scored'] for t in told):,} of {sum(t['pairs'] for t in told):,}",
+    ]
 
 
 def _best_marked(totals: dict[str, Any], system: str, higher_is_better: bool) -> Text:

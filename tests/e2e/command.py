@@ -1,0 +1,48 @@
+"""The command as a user runs it: in a process of its own, with nobody watching."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+PROGRAM = (sys.executable, "-m", "histoeval.cli.main")
+LOUD = ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "COLUMNS")
+"""What would have the terminal libraries think that somebody watches, or how wide the screen is."""
+
+
+class Outcome(NamedTuple):
+    """What a user is left with."""
+
+    code: int
+    out: str
+    err: str
+
+
+def environment(**changes: str) -> dict[str, str]:
+    return {name: text for name, text in os.environ.items() if name not in LOUD} | changes
+
+
+def histoeval(*arguments: str | Path, cwd: Path, **changes: str) -> Outcome:
+    """Run it to the end; nobody may ever see a traceback, a colour or a progress bar."""
+    ran = subprocess.run(
+        [*PROGRAM, *map(str, arguments)],
+        cwd=cwd,
+        env=environment(**changes),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=100,
+        check=False,
+    )
+    return polite(Outcome(ran.returncode, ran.stdout, ran.stderr))
+
+
+def polite(outcome: Outcome) -> Outcome:
+    """The outcome, if it is fit for people."""
+    for text in (outcome.out, outcome.err):
+        assert "Traceback" not in text, text
+        assert "nobody foresaw" not in text, text
+        assert not set(text) & {"\x1b", "\r"}, text
+    return outcome

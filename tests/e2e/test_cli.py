@@ -1,0 +1,333 @@
+"""The command line, from input file to result file, as docs/results.md describes it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+import sacrebleu
+
+from histoeval import __version__
+from histoeval.score import METRICS
+from tests.e2e.command import Outcome, histoeval
+
+COLUMNS = ("id", "reference", "candidate")
+TABLE = [
+    ("case-1", "Invasive ductal carcinoma, grade 2.", "Invasive carcinoma, grade 2."),
+    ("case-2", "Tubular adenoma, naïve resection.", "Tubular adenoma, low grade."),
+    ("case-3", 'Basal cell carcinoma, "nodular", clear.', "Seborrhoeic keratosis."),
+]
+RECORDS = [dict(zip(COLUMNS, row, strict=True)) for row in TABLE]
+BLEU = [sacrebleu.sentence_bleu(row[2], [row[1]]).score for row in TABLE]
+
+
+def write_delimited(path: Path, delimiter: str) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=delimiter).writerows([COLUMNS, *TABLE])
+
+
+def write_lines(path: Path) -> None:
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in RECORDS), "utf-8")
+
+
+def write_gzipped_lines(path: Path) -> None:
+    lines = "".join(f"{json.dumps(record)}\n" for record in RECORDS)
+    path.write_bytes(gzip.compress(lines.encode()))
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "pairs.csv": lambda path: write_delimited(path, ","),
+    "pairs.tsv": lambda path: write_delimited(path, "\t"),
+    "pairs.jsonl": write_lines,
+    "pairs.jsonl.gz": write_gzipped_lines,
+    "pairs.json": lambda path: path.write_text(json.dumps(RECORDS), "utf-8"),
+    "pairs.parquet": lambda path: polars.DataFrame(RECORDS).write_parquet(path),
+}
+
+
+def read_rows(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "scores.jsonl").read_bytes().splitlines()]
+
+
+def values(folder: Path, metric: str = "bleu") -> list[float]:
+    return [row["scores"][metric]["value"] for row in read_rows(folder)]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_kind_of_table_gives_the_same_scores(tmp_path: Path, name: str) -> None:
+    WRITERS[name](tmp_path / name)
+    outcome = histoeval("score", name, "--metrics", "bleu", "--output", "results", cwd=tmp_path)
+    assert outcome.code == 0, outcome
+    assert values(tmp_path / "results") == pytest.approx(BLEU, abs=1e-9)
+
+
+def test_text_files_with_a_report_per_line(tmp_path: Path) -> None:
+    for name, column in (("truth.txt", 1), ("ours.txt", 2), ("copy.txt", 1)):
+        (tmp_path / name).write_text("".join(f"{row[column]}\n" for row in TABLE), "utf-8")
+    outcome = histoeval(
+        *("score", "truth.txt", "ours.txt", "copy.txt"), "--output", "results", cwd=tmp_path
+    )
+    assert outcome.code == 0
+    found = values(tmp_path / "results")
+    assert found[0::2] == pytest.approx(BLEU)
+    assert found[1::2] == pytest.approx([100.0] * 3)
+    assert re.search(r"metric\b.*\bours\b.*\bcopy\b", outcome.out)
+
+
+def test_folders_with_a_file_per_report(tmp_path: Path) -> None:
+    for folder, column in (("truth", 1), ("ours", 2)):
+        (tmp_path / folder).mkdir()
+        for row in TABLE:
+            (tmp_path / folder / f"{row[0]}.txt").write_text(row[column], "utf-8")
+    outcome = histoeval("score", "truth", "ours", "--output", "results", cwd=tmp_path)
+    assert outcome.code == 0
+    assert values(tmp_path / "results") == pytest.approx(BLEU)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("place")
+    good = [*RECORDS, {"id": "case-4", "reference": "A text.", "candidate": ""}]
+    lines = "".join(f"{json.dumps(record)}\n" for record in good)
+    (folder / "mixed.jsonl").write_text(lines + '{"id": "case-5", "refe\n', "utf-8")
+    write_delimited(folder / "good.csv", ",")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def mixed(place: Path) -> Outcome:
+    """Three good rows, one without a candidate, one cut off; and a metric that cannot run."""
+    arguments = ("mixed.jsonl", "--metrics", "bleu,hare,rouge_l", "--output", "results")
+    return histoeval("score", *arguments, cwd=place)
+
+
+@pytest.fixture(scope="module")
+def rows(place: Path, mixed: Outcome) -> list[dict[str, Any]]:
+    return read_rows(place / "results")
+
+
+@pytest.fixture(scope="module")
+def summary(place: Path, mixed: Outcome) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((place / "results/summary.json").read_bytes())
+    return read
+
+
+def test_a_run_with_failed_rows_exits_with_1_and_says_so(mixed: Outcome) -> None:
+    assert mixed.code == 1
+    assert mixed.err == ""
+    assert "5 of 5 rows have an error" in mixed.out
+    assert "hare needs reader and aligner" in mixed.out
+    for code in ("metric_unavailable", "empty_text", "broken_json"):
+        assert code in mixed.out
+    assert "Written: results/scores.jsonl, results/summary.json" in mixed.out
+
+
+def test_the_table_has_the_means_and_what_they_are_of(mixed: Outcome) -> None:
+    assert re.search(rf"bleu\b.* {sum(BLEU) / 3:.2f} .*0 to 100 .*3 of 5", mixed.out)
+    assert re.search(r"hare\b.*none.*0 of 5", mixed.out)
+
+
+def test_rows_are_as_documented(rows: list[dict[str, Any]]) -> None:
+    assert [row["id"] for row in rows[:4]] == ["case-1", "case-2", "case-3", "case-4"]
+    assert [row["row"] for row in rows] == [1, 2, 3, 4, 5]
+    assert [row["system"] for row in rows] == ["candidate"] * 4 + [None]
+    for row in rows:
+        assert list(row) == ["id", "system", "row", "scores", "errors"]
+        for score in row["scores"].values():
+            assert list(score) == ["value", "parts", "evidence", "counts"]
+        for error in row["errors"]:
+            assert list(error) == ["code", "message", "column", "metric"]
+    assert [list(row["scores"]) for row in rows] == [["bleu", "rouge_l"]] * 3 + [[], []]
+    assert rows[0]["scores"]["bleu"]["value"] == pytest.approx(BLEU[0])
+    assert rows[0]["scores"]["bleu"]["parts"]["precision_1"] == 100.0
+
+
+def test_errors_name_what_is_wrong_and_where(rows: list[dict[str, Any]]) -> None:
+    (unavailable,) = rows[0]["errors"]
+    assert (unavailable["code"], unavailable["metric"]) == ("metric_unavailable", "hare")
+    (empty,) = rows[3]["errors"]
+    assert (empty["code"], empty["column"], empty["metric"]) == ("empty_text", "candidate", None)
+    (broken,) = rows[4]["errors"]
+    assert (broken["code"], broken["column"]) == ("broken_json", None)
+    assert "row 5" in broken["message"]
+
+
+def test_the_summary_is_as_documented(summary: dict[str, Any], place: Path) -> None:
+    assert list(summary["metrics"]) == ["bleu", "hare", "rouge_l"]
+    bleu = summary["metrics"]["bleu"]
+    assert bleu["signature"].startswith("bleu|order:4|")
+    assert bleu["signature"].endswith(f"|histoeval:{__version__}")
+    assert (bleu["range"], bleu["higher_is_better"]) == ([0.0, 100.0], True)
+    system = bleu["systems"]["candidate"]
+    assert {"mean", "corpus", "scored", "pairs", "coverage"} <= set(system)
+    assert (system["scored"], system["pairs"], system["coverage"]) == (3, 5, 0.6)
+    assert system["mean"] == pytest.approx(sum(BLEU) / 3)
+    references, candidates = [row[1] for row in TABLE], [row[2] for row in TABLE]
+    expected = sacrebleu.corpus_bleu(candidates, [references]).score
+    assert system["corpus"] == pytest.approx(expected)
+    content = (place / "mixed.jsonl").read_bytes()
+    assert summary["input"] == {
+        "name": "mixed.jsonl",
+        "format": "jsonl",
+        "encoding": "utf-8",
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "notes": [],
+    }
+    assert summary["versions"]["sacrebleu"] == version("sacrebleu")
+    assert {code: error["count"] for code, error in summary["errors"].items()} == {
+        "broken_json": 1,
+        "empty_text": 1,
+        "metric_unavailable": 3,
+    }
+
+
+def test_an_unavailable_metric_has_coverage_0_and_no_number(summary: dict[str, Any]) -> None:
+    hare = summary["metrics"]["hare"]["systems"]["candidate"]
+    assert (hare["coverage"], hare["mean"], hare["corpus"]) == (0.0, None, None)
+    assert list(summary["unavailable"]) == ["hare"]
+
+
+def test_results_hold_no_path(mixed: Outcome, place: Path) -> None:
+    for path in (place / "results").iterdir():
+        assert str(place) not in path.read_text("utf-8")
+
+
+def test_two_runs_leave_the_same_bytes(mixed: Outcome, place: Path) -> None:
+    arguments = ("mixed.jsonl", "--metrics", "bleu,hare,rouge_l", "--output", "again")
+    again = histoeval("score", *arguments, cwd=place, PYTHONHASHSEED="7")
+    assert again.out == mixed.out.replace("results/", "again/")
+    for name in ("scores.jsonl", "summary.json", "run.json"):
+        assert (place / "again" / name).read_bytes() == (place / "results" / name).read_bytes()
+    assert sorted(path.name for path in (place / "again").iterdir()) == [
+        "run.json",
+        "scores.jsonl",
+        "summary.json",
+    ]
+
+
+def test_a_run_without_output_writes_nothing(tmp_path: Path) -> None:
+    write_delimited(tmp_path / "pairs.csv", ",")
+    outcome = histoeval("score", tmp_path / "pairs.csv", cwd=tmp_path)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "Written" not in outcome.out
+    assert [path.name for path in tmp_path.iterdir()] == ["pairs.csv"]
+
+
+def test_columns_are_named_on_the_command_line(tmp_path: Path) -> None:
+    lines = ["nr;wahr;a;b", "x;one two;one two;one", "y;three four;three;three four"]
+    (tmp_path / "befund.csv").write_text("\n".join(lines), "utf-8")
+    named = ("--reference", "wahr", "--candidate", "b", "--candidate", "a", "--id", "nr")
+    outcome = histoeval(
+        *("score", "befund.csv", *named), "--metrics", "rouge_1", "--output", "o", cwd=tmp_path
+    )
+    assert outcome.code == 0
+    assert [(row["id"], row["system"]) for row in read_rows(tmp_path / "o")] == [
+        ("x", "b"),
+        ("x", "a"),
+        ("y", "b"),
+        ("y", "a"),
+    ]
+    assert values(tmp_path / "o", "rouge_1") == pytest.approx([2 / 3, 1, 1, 2 / 3])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("nowhere.csv",), "nowhere.csv does not exist"),
+        (("good.csv", "--metrics", "blue"), "there is no metric 'blue'; known: bertscore, bleu"),
+        (("good.csv", "--reference", "truth"), "has no column 'truth'"),
+        (("good.csv", "--metrics", "hare"), "hare needs reader and aligner"),
+        (("good.csv", "--batch-size", "0"), "--batch-size"),
+    ],
+)
+def test_what_cannot_be_done_exits_with_2_and_a_sentence(
+    place: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    outcome = histoeval("score", *arguments, "--output", "never", cwd=place)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert says in outcome.err
+    assert not (place / "never").exists()
+
+
+def test_a_file_without_a_single_good_row_exits_with_2_and_says_why(tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("reference,candidate\na,\n,b\n", "utf-8")
+    outcome = histoeval("score", "bad.csv", cwd=tmp_path)
+    assert outcome.code == 2
+    assert "empty_text" in outcome.out
+
+
+def test_metrics_lists_every_metric_and_why_one_cannot_run(tmp_path: Path) -> None:
+    outcome = histoeval("metrics", cwd=tmp_path)
+    assert (outcome.code, outcome.err) == (0, "")
+    for name in METRICS:
+        assert re.search(rf"^\S? ?{name}\b", outcome.out, re.MULTILINE), name
+    assert re.search(r"bleu_4\b.*0 to 100.*yes", outcome.out)
+    assert re.search(r"hare\b.*0 to 2.*no, see below", outcome.out)
+    assert "hare needs reader and aligner" in outcome.out
+
+
+def test_doctor_tells_what_is_installed_and_what_is_missing(tmp_path: Path) -> None:
+    missing = {"NLTK_DATA": str(tmp_path), "HOME": str(tmp_path)}
+    outcome = histoeval("doctor", cwd=tmp_path, **missing)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert re.search(rf"histoeval\b.* {re.escape(__version__)} ", outcome.out)
+    assert re.search(rf"sacrebleu\b.* {re.escape(version('sacrebleu'))} ", outcome.out)
+    assert "WordNet" in outcome.out
+    assert re.search(r"metric rouge_l\b.* ready ", outcome.out)
+
+
+def test_version(tmp_path: Path) -> None:
+    assert histoeval("--version", cwd=tmp_path) == (0, f"histoeval {__version__}\n", "")
+
+
+def test_names_that_a_terminal_could_misread_are_printed_as_they_are(tmp_path: Path) -> None:
+    write_delimited(tmp_path / "[red]pairs[bold].csv", ",")
+    outcome = histoeval("score", "[red]pairs[bold].csv", "--output", "[blue]", cwd=tmp_path)
+    assert outcome.code == 0
+    assert "[red]pairs[bold].csv: mean" in outcome.out
+    assert "Written: [blue]/scores.jsonl" in outcome.out
+
+
+def test_what_an_old_terminal_cannot_print_does_not_stop_the_run(tmp_path: Path) -> None:
+    (tmp_path / "größe.csv").write_text("reference,candidate_naïve\na b,a b\n", "utf-8")
+    outcome = histoeval("score", "größe.csv", cwd=tmp_path, PYTHONIOENCODING="ascii")
+    assert outcome.code == 0
+    assert re.search(r"rouge_l\b.* 1.0000 ", outcome.out)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names of files are Unicode there")
+def test_a_file_whose_name_is_not_unicode_is_scored(tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.csv")
+    try:
+        write_delimited(tmp_path / name, ",")
+    except OSError:
+        pytest.skip("this file system takes Unicode names only")
+    outcome = histoeval(
+        *("score", name, "--output", "results"), cwd=tmp_path, PYTHONIOENCODING="utf-8"
+    )
+    assert outcome.code == 0
+    summary = json.loads((tmp_path / "results/summary.json").read_bytes())
+    assert summary["input"]["name"] == name
+
+
+def test_numbers_of_many_systems_are_not_cut_to_fit(tmp_path: Path) -> None:
+    systems = [f"candidate_of_a_system_with_number_{n}" for n in range(8)]
+    cells = ["one two three " + "four " * n for n in range(8)]
+    lines = [",".join(["reference", *systems]), ",".join(["one two three four", *cells])]
+    (tmp_path / "many.csv").write_text("\n".join(lines), "utf-8")
+    outcome = histoeval("score", "many.csv", "--metrics", "rouge_1", cwd=tmp_path)
+    printed = [float(number) for number in re.findall(r"\b[01]\.\d{4}\b", outcome.out)]
+    shared = [(3, 3), (4, 4), *[(4, 3 + n) for n in range(2, 8)]]
+    expected = [2 * both / (4 + length) for both, length in shared]
+    assert printed == pytest.approx(expected, abs=5e-5)
+    assert "…" not in outcome.out

@@ -1,0 +1,286 @@
+"""Scoring in one line of Python: whatever holds the pairs, the same numbers come out."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections import ChainMap
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import polars
+import pytest
+import sacrebleu
+
+import histoeval
+from histoeval import InputError, MissingDependency, OutputError, Pair, Results, SettingError
+
+IDS = ["breast-1", "colon-1", "skin-1"]
+REFERENCES = [
+    "Invasive ductal carcinoma of the left breast, grade 2.",
+    "Tubular adenoma with low grade dysplasia.",
+    "Basal cell carcinoma, nodular, margins clear.",
+]
+CANDIDATES = [
+    "Invasive lobular carcinoma of the left breast, grade 2.",
+    "Tubular adenoma.",
+    "Seborrhoeic keratosis; margins clear.",
+]
+RECORDS = [
+    {"id": id_, "reference": reference, "candidate": candidate}
+    for id_, reference, candidate in zip(IDS, REFERENCES, CANDIDATES, strict=True)
+]
+BLEU = {
+    record["id"]: sacrebleu.sentence_bleu(record["candidate"], [record["reference"]]).score
+    for record in RECORDS
+}
+
+
+def bleu(results: Results) -> dict[str, float]:
+    return {row.id: row.scores["bleu"].value for row in results.rows}
+
+
+def codes(results: Results) -> list[list[str]]:
+    return [[error.code for error in row.errors] for row in results.rows]
+
+
+def write_csv(path: Path, records: list[dict[str, Any]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, records[0])
+        writer.writeheader()
+        writer.writerows(records)
+    return path
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_path(tmp_path: Path, kind: type) -> None:
+    path = write_csv(tmp_path / "pairs.csv", RECORDS)
+    assert bleu(histoeval.score(kind(path))) == pytest.approx(BLEU, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", [dict, MappingProxyType, lambda record: ChainMap(record, {})])
+def test_records_of_any_kind_of_mapping(kind: Any) -> None:
+    assert bleu(histoeval.score([kind(record) for record in RECORDS])) == pytest.approx(BLEU)
+
+
+def test_records_that_come_one_by_one() -> None:
+    assert bleu(histoeval.score(record for record in RECORDS)) == pytest.approx(BLEU)
+
+
+def test_pairs() -> None:
+    results = histoeval.score([Pair(**record, system="ours") for record in RECORDS])
+    assert bleu(results) == pytest.approx(BLEU)
+    assert {row.system for row in results.rows} == {"ours"}
+
+
+def test_a_polars_frame() -> None:
+    assert bleu(histoeval.score(polars.DataFrame(RECORDS))) == pytest.approx(BLEU)
+
+
+def test_a_pandas_frame() -> None:
+    pandas = pytest.importorskip("pandas")
+    assert bleu(histoeval.score(pandas.DataFrame(RECORDS))) == pytest.approx(BLEU)
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "str"])
+def test_what_is_missing_in_a_pandas_frame_is_missing(dtype: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"reference": ["a b", "c d"], "candidate": ["a b", None]})
+    results = histoeval.score(frame.astype(dtype))
+    assert codes(results) == [[], ["missing_value"]]
+
+
+def test_what_is_missing_in_a_polars_frame_is_missing() -> None:
+    frame = polars.DataFrame({"reference": ["a b", "c d"], "candidate": ["a b", None]})
+    assert codes(histoeval.score(frame)) == [[], ["missing_value"]]
+
+
+def test_lists_of_texts() -> None:
+    results = histoeval.score(references=REFERENCES, candidates=CANDIDATES)
+    assert list(bleu(results).values()) == pytest.approx(list(BLEU.values()))
+    assert list(bleu(results)) == ["0", "1", "2"]
+
+
+def test_lists_of_texts_for_several_systems() -> None:
+    systems = {"copy": REFERENCES, "ours": CANDIDATES}
+    results = histoeval.score(references=REFERENCES, candidates=systems, metrics="bleu,rouge_l")
+    for name, metric in results.summary["metrics"].items():
+        assert list(metric["systems"]) == ["copy", "ours"], name
+    means = {k: v["mean"] for k, v in results.summary["metrics"]["bleu"]["systems"].items()}
+    assert means == pytest.approx({"copy": 100.0, "ours": sum(BLEU.values()) / 3})
+    assert [(row.id, row.system) for row in results.rows] == [
+        (str(n), name) for name in systems for n in range(3)
+    ]
+
+
+def test_parallel_text_files(tmp_path: Path) -> None:
+    paths = [tmp_path / "truth.txt", tmp_path / "ours.txt"]
+    for path, texts in zip(paths, (REFERENCES, CANDIDATES), strict=True):
+        path.write_text("\n".join(texts) + "\n", "utf-8")
+    results = histoeval.score(paths)
+    assert list(bleu(results).values()) == pytest.approx(list(BLEU.values()))
+    assert {row.system for row in results.rows} == {"ours"}
+
+
+def test_columns_can_be_named() -> None:
+    records = [
+        {"case": r["id"], "wahr": r["reference"], "x": r["candidate"], "y": r["reference"]}
+        for r in RECORDS
+    ]
+    named = histoeval.score(records, reference="wahr", candidate="x", id="case")
+    assert bleu(named) == pytest.approx(BLEU)
+    both = histoeval.score(records, reference="wahr", candidate=["x", "y"], id="case")
+    assert [row.system for row in both.rows] == ["x", "y"] * 3
+
+
+def test_a_column_can_name_the_system() -> None:
+    records = [record | {"author": "ab"[n % 2]} for n, record in enumerate(RECORDS)]
+    results = histoeval.score(records, system="author")
+    assert [row.system for row in results.rows] == ["a", "b", "a"]
+
+
+def test_metrics_come_as_a_list_or_as_one_text_and_each_once() -> None:
+    one = histoeval.score(RECORDS, metrics=" rouge_l , bleu:order=2,rouge_l,")
+    other = histoeval.score(RECORDS, metrics=["rouge_l", "bleu:order=2"])
+    assert list(one.summary["metrics"]) == ["rouge_l", "bleu:order=2"]
+    assert one.to_dicts() == other.to_dicts()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({}, SettingError, "give data, or both"),
+        ({"references": REFERENCES}, SettingError, "give data, or both"),
+        ({"data": RECORDS, "references": REFERENCES}, SettingError, "not both"),
+        ({"references": REFERENCES, "candidates": CANDIDATES[:2]}, SettingError, "2 texts for 3"),
+        ({"references": "a text", "candidates": "b text"}, SettingError, "lists of texts"),
+        ({"references": ["a"], "candidates": {"ours": "b"}}, SettingError, "lists of texts"),
+        ({"references": [], "candidates": []}, InputError, "no rows"),
+        ({"data": []}, InputError, "no rows"),
+        ({"data": [1, 2]}, InputError, "no row of"),
+        ({"data": "nowhere.csv"}, InputError, "does not exist"),
+        ({"data": [{"a": "b"}]}, InputError, "no column for the reference"),
+        ({"data": RECORDS, "candidate": "cand"}, InputError, "did you mean 'candidate'"),
+        ({"data": RECORDS, "metrics": "blue"}, SettingError, "no metric 'blue'"),
+        ({"data": RECORDS, "metrics": []}, SettingError, "no metric was named"),
+        ({"data": RECORDS, "metrics": "bleu:order"}, SettingError, "form name=value"),
+        ({"data": RECORDS, "metrics": "bleu:order=many"}, SettingError, "order"),
+        ({"data": RECORDS, "metrics": "bleu:name=mine"}, SettingError, "'name' cannot be set"),
+        ({"data": RECORDS, "metrics": "hare:reader=x"}, SettingError, "'reader' cannot be set"),
+        ({"data": RECORDS, "metrics": "hare"}, SettingError, "needs reader and aligner"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    arguments: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        histoeval.score(**arguments)
+
+
+def with_a_broken_row() -> Results:
+    return histoeval.score(
+        [*RECORDS[:2], {"id": "broken", "reference": "a", "candidate": " "}],
+        metrics="bleu,hare,rouge_l",
+    )
+
+
+def test_flat_records_have_a_column_for_every_metric_and_part() -> None:
+    first, second, broken = with_a_broken_row().to_dicts()
+    assert list(first) == list(second) == list(broken)
+    assert [name for name in first if "." not in name] == [
+        "id",
+        "system",
+        "bleu",
+        "hare",
+        "rouge_l",
+        "errors",
+    ]
+    assert first["bleu"] == pytest.approx(BLEU["breast-1"])
+    assert (first["bleu.brevity_penalty"], first["hare"]) == (1.0, None)
+    assert first["errors"].startswith("metric_unavailable: hare ")
+    assert (broken["id"], broken["bleu"], broken["rouge_l.recall"]) == ("broken", None, None)
+    assert broken["errors"].startswith("empty_text: candidate is empty")
+
+
+def test_a_row_without_errors_says_nothing() -> None:
+    assert [record["errors"] for record in histoeval.score(RECORDS).to_dicts()] == [None] * 3
+
+
+def test_results_as_a_polars_frame() -> None:
+    results = with_a_broken_row()
+    frame = results.to_polars()
+    assert frame.to_dicts() == results.to_dicts()
+    assert frame.schema["bleu"] == polars.Float64
+    assert frame["bleu"].null_count() == 1
+
+
+def test_a_score_that_first_appears_far_down_has_a_column_of_numbers() -> None:
+    blank = [{"reference": "a", "candidate": ""}] * 300
+    frame = histoeval.score([*blank, {"reference": "a", "candidate": "a"}]).to_polars()
+    assert frame.schema["rouge_l"] == polars.Float64
+    assert frame["rouge_l"].drop_nulls().to_list() == [1.0]
+
+
+def test_results_as_a_pandas_frame() -> None:
+    pytest.importorskip("pandas")
+    results = with_a_broken_row()
+    frame = results.to_pandas()
+    assert list(frame.columns) == list(results.to_dicts()[0])
+    assert frame["bleu"].mean() == pytest.approx((BLEU["breast-1"] + BLEU["colon-1"]) / 2)
+    assert frame["bleu"].isna().tolist() == [False, False, True]
+
+
+def test_a_missing_pandas_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingDependency, match="pip install pandas"):
+        histoeval.score(RECORDS).to_pandas()
+
+
+def test_results_show_their_means() -> None:
+    assert repr(histoeval.score(RECORDS, metrics="rouge_l")).startswith(
+        "<Results of 3 rows; means: rouge_l candidate: 0."
+    )
+
+
+def test_rows_can_be_read_as_often_as_one_likes(tmp_path: Path) -> None:
+    for output in (None, tmp_path / "results"):
+        results = histoeval.score(RECORDS, output=output)
+        assert bleu(results) == bleu(results) == pytest.approx(BLEU)
+
+
+def test_an_output_folder_says_the_same_as_the_results(tmp_path: Path) -> None:
+    in_memory = histoeval.score(RECORDS)
+    results = histoeval.score(RECORDS, output=str(tmp_path / "results"))
+    assert results.to_dicts() == in_memory.to_dicts()
+    assert results.summary == in_memory.summary
+    assert json.loads((tmp_path / "results/summary.json").read_bytes()) == results.summary
+    lines = (tmp_path / "results/scores.jsonl").read_text("utf-8").splitlines()
+    assert {row["id"]: row["scores"]["bleu"]["value"] for row in map(json.loads, lines)} == bleu(
+        in_memory
+    )
+
+
+def test_a_folder_that_is_finished_is_opened_again(tmp_path: Path) -> None:
+    first = histoeval.score(RECORDS, output=tmp_path)
+    written = (tmp_path / "scores.jsonl").read_bytes()
+    again = histoeval.score(RECORDS, output=tmp_path)
+    assert again.to_dicts() == first.to_dicts()
+    assert again.summary == first.summary
+    assert (tmp_path / "scores.jsonl").read_bytes() == written
+
+
+@pytest.mark.parametrize("kind", [dict, MappingProxyType])
+def test_a_folder_of_other_records_is_refused(tmp_path: Path, kind: Any) -> None:
+    histoeval.score([kind(record) for record in RECORDS], output=tmp_path)
+    others = [kind(record | {"candidate": "Other words."}) for record in RECORDS]
+    with pytest.raises(OutputError, match="different: sha256"):
+        histoeval.score(others, output=tmp_path)
+    replaced = histoeval.score(others, output=tmp_path, overwrite=True)
+    assert bleu(replaced) != pytest.approx(BLEU)
+
+
+def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    with_a_broken_row()
+    assert capfd.readouterr() == ("", "")

@@ -8,7 +8,9 @@ import hashlib
 import json
 import os
 import re
+import subprocess
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,8 +20,11 @@ import pytest
 import sacrebleu
 
 from histoeval import __version__
+from histoeval.cli import main
 from histoeval.score import METRICS
-from tests.e2e.command import Outcome, histoeval
+from tests.e2e.command import PROGRAM, Outcome, environment, histoeval, histoeval_here
+
+Run = Callable[..., Outcome]
 
 COLUMNS = ("id", "reference", "candidate")
 TABLE = [
@@ -29,6 +34,13 @@ TABLE = [
 ]
 RECORDS = [dict(zip(COLUMNS, row, strict=True)) for row in TABLE]
 BLEU = [sacrebleu.sentence_bleu(row[2], [row[1]]).score for row in TABLE]
+
+
+@pytest.fixture
+def here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    return partial(histoeval_here, cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
 
 
 def write_delimited(path: Path, delimiter: str) -> None:
@@ -223,13 +235,11 @@ def test_a_run_without_output_writes_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["pairs.csv"]
 
 
-def test_columns_are_named_on_the_command_line(tmp_path: Path) -> None:
+def test_columns_are_named_on_the_command_line(here: Run, tmp_path: Path) -> None:
     lines = ["nr;wahr;a;b", "x;one two;one two;one", "y;three four;three;three four"]
     (tmp_path / "befund.csv").write_text("\n".join(lines), "utf-8")
     named = ("--reference", "wahr", "--candidate", "b", "--candidate", "a", "--id", "nr")
-    outcome = histoeval(
-        *("score", "befund.csv", *named), "--metrics", "rouge_1", "--output", "o", cwd=tmp_path
-    )
+    outcome = here(*("score", "befund.csv", *named), "--metrics", "rouge_1", "--output", "o")
     assert outcome.code == 0
     assert [(row["id"], row["system"]) for row in read_rows(tmp_path / "o")] == [
         ("x", "b"),
@@ -259,9 +269,11 @@ def test_what_cannot_be_done_exits_with_2_and_a_sentence(
     assert not (place / "never").exists()
 
 
-def test_a_file_without_a_single_good_row_exits_with_2_and_says_why(tmp_path: Path) -> None:
+def test_a_file_without_a_single_good_row_exits_with_2_and_says_why(
+    here: Run, tmp_path: Path
+) -> None:
     (tmp_path / "bad.csv").write_text("reference,candidate\na,\n,b\n", "utf-8")
-    outcome = histoeval("score", "bad.csv", cwd=tmp_path)
+    outcome = here("score", "bad.csv")
     assert outcome.code == 2
     assert "empty_text" in outcome.out
 
@@ -286,16 +298,58 @@ def test_doctor_tells_what_is_installed_and_what_is_missing(tmp_path: Path) -> N
     assert re.search(r"metric rouge_l\b.* ready ", outcome.out)
 
 
+def test_even_what_nobody_foresaw_is_one_sentence_and_exit_code_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fall_over() -> None:
+        raise RuntimeError("the roof came down")
+
+    monkeypatch.setattr(main, "app", fall_over)
+    with pytest.raises(SystemExit, match="2"):
+        main.main()
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "RuntimeError: the roof came down" in err
+    assert err.count("\n") == 1
+    monkeypatch.setenv(main.TRACEBACK, "1")
+    with pytest.raises(RuntimeError):
+        main.main()
+
+
 def test_version(tmp_path: Path) -> None:
     assert histoeval("--version", cwd=tmp_path) == (0, f"histoeval {__version__}\n", "")
 
 
-def test_names_that_a_terminal_could_misread_are_printed_as_they_are(tmp_path: Path) -> None:
+def test_names_that_a_terminal_could_misread_are_printed_as_they_are(
+    here: Run, tmp_path: Path
+) -> None:
     write_delimited(tmp_path / "[red]pairs[bold].csv", ",")
-    outcome = histoeval("score", "[red]pairs[bold].csv", "--output", "[blue]", cwd=tmp_path)
+    outcome = here("score", "[red]pairs[bold].csv", "--output", "[blue]")
     assert outcome.code == 0
     assert "[red]pairs[bold].csv: mean" in outcome.out
     assert "Written: [blue]/scores.jsonl" in outcome.out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals there")
+def test_who_watches_sees_progress_and_finds_nothing_of_it_in_the_results(tmp_path: Path) -> None:
+    write_delimited(tmp_path / "[red]pairs.csv", ",")
+    ours, theirs = os.openpty()
+    ran = subprocess.run(
+        [*PROGRAM, "score", "[red]pairs.csv"],
+        cwd=tmp_path,
+        env=environment(TERM="xterm"),
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        encoding="utf-8",
+        timeout=60,
+        check=True,
+    )
+    os.close(theirs)
+    shown = os.read(ours, 1_000_000).decode()
+    os.close(ours)
+    assert "scoring [red]pairs.csv" in shown
+    assert "\x1b" not in ran.stdout
+    assert "scoring" not in ran.stdout
 
 
 def test_what_an_old_terminal_cannot_print_does_not_stop_the_run(tmp_path: Path) -> None:
@@ -320,12 +374,12 @@ def test_a_file_whose_name_is_not_unicode_is_scored(tmp_path: Path) -> None:
     assert summary["input"]["name"] == name
 
 
-def test_numbers_of_many_systems_are_not_cut_to_fit(tmp_path: Path) -> None:
+def test_numbers_of_many_systems_are_not_cut_to_fit(here: Run, tmp_path: Path) -> None:
     systems = [f"candidate_of_a_system_with_number_{n}" for n in range(8)]
     cells = ["one two three " + "four " * n for n in range(8)]
     lines = [",".join(["reference", *systems]), ",".join(["one two three four", *cells])]
     (tmp_path / "many.csv").write_text("\n".join(lines), "utf-8")
-    outcome = histoeval("score", "many.csv", "--metrics", "rouge_1", cwd=tmp_path)
+    outcome = here("score", "many.csv", "--metrics", "rouge_1")
     printed = [float(number) for number in re.findall(r"\b[01]\.\d{4}\b", outcome.out)]
     shared = [(3, 3), (4, 4), *[(4, 3 + n) for n in range(2, 8)]]
     expected = [2 * both / (4 + length) for both, length in shared]

@@ -8,18 +8,17 @@ import io
 import json
 import os
 import random
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from histoeval.cli.main import main
 from tests.conftest import make_report
-from tests.e2e.command import Outcome, histoeval, polite
+from tests.e2e.command import Outcome, histoeval, histoeval_here
 
 ACCENTS = "Sjögren, café-au-lait, naïve"
 GREEK = "Διηθητικό πορογενές καρκίνωμα του μαστού"
@@ -164,18 +163,7 @@ Run = Callable[..., Outcome]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """The command in this process, which is faster."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_COLOR", "1")
-
-    def command(*arguments: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["histoeval", "score", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        assert isinstance(stopped.value.code, int)
-        return polite(Outcome(stopped.value.code, *capsys.readouterr()))
-
-    return command
+    return partial(histoeval_here, "score", cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
 
 
 @pytest.mark.parametrize(
@@ -240,11 +228,11 @@ def test_an_output_that_cannot_be_written_is_said(run: Run, pairs: Path, tmp_pat
     locked = tmp_path / "locked"
     locked.mkdir()
     locked.chmod(0o500)
-    if os.access(locked, os.W_OK):
-        pytest.skip("nothing is locked for this user")
-    outcome = run("pairs.csv", "--output", "locked/results")
-    assert outcome.code == 2
-    assert "cannot use locked/results for results: Permission denied" in outcome.err
+    if os.access(locked, os.W_OK):  # nothing is locked for root, but for what is no real folder
+        locked = Path("/proc")
+    outcome = run("pairs.csv", "--output", str(locked / "results"))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert f"cannot use {locked / 'results'} for results: " in outcome.err
 
 
 def test_an_output_with_a_name_no_disk_takes_is_said(run: Run, pairs: Path) -> None:
@@ -257,15 +245,15 @@ def test_an_output_with_a_name_no_disk_takes_is_said(run: Run, pairs: Path) -> N
 def test_a_disk_that_is_full_is_said_and_room_lets_the_run_go_on(
     run: Run, pairs: Path, tmp_path: Path
 ) -> None:
-    assert run("pairs.csv", "--output", "results").code == 0
-    scores = tmp_path / "results/scores.jsonl"
-    scores.unlink()
-    scores.symlink_to("/dev/full")
+    full = tmp_path / "results/summary.part"
+    full.parent.mkdir()
+    full.symlink_to("/dev/full")
     outcome = run("pairs.csv", "--output", "results")
-    assert outcome.code == 2
-    assert "No space left on device" in outcome.err
-    scores.unlink()
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "cannot use results for results: No space left on device" in outcome.err
+    full.unlink()
     assert run("pairs.csv", "--output", "results").code == 0
+    assert len(read_rows(tmp_path / "results")) == 1
 
 
 def test_results_that_somebody_edited_are_said(run: Run, pairs: Path, tmp_path: Path) -> None:

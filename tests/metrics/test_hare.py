@@ -125,14 +125,14 @@ def test_the_evidence_shows_each_match_and_each_relation() -> None:
 
 def test_without_models_it_says_what_it_needs() -> None:
     metric = create("hare")
-    assert "needs reader and aligner" in (metric.obstacle() or "")
+    assert "needs models: name --reader and --aligner" in (metric.obstacle() or "")
     with pytest.raises(SettingError, match="--reader"):
         metric.score([Pair(id="1", reference="a", candidate="b")])
 
 
 def test_upstream_mode_wants_the_two_models_that_the_published_code_runs() -> None:
     metric = create("hare:mode=upstream", {"reader": WordReader(), "aligner": AxisAligner()})
-    assert "relation model" in (metric.obstacle() or "")
+    assert "needs Hugging Face models" in (metric.obstacle() or "")
 
 
 def test_the_signature_names_mode_threshold_and_models() -> None:

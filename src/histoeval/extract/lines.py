@@ -28,7 +28,7 @@ _LABELLED = re.compile(r"(?:\*\*|__)?[A-Z][^\n\r.:;!?]{0,60}:(?:\*\*|__)?(?=\s|\
 _BOLD = re.compile(
     rf"(\*\*|__)[^*_\n\r]{{1,80}}(?::\s?\1|\1\s?:|\1{LINE_END})",
 )
-_SHORT_LINE = re.compile(rf"[A-Z][^\n\r]{{1,60}}?{LINE_END}")
+_SHORT_LINE = re.compile(rf"(?:[*=]{{1,5}}\s?)?[A-Z][^\n\r]{{1,60}}?{LINE_END}")
 _CAPITALS = re.compile(r"(?=.*[A-Z]{4})[A-Z][A-Z &/()'-]{3,50}")
 _ENDS_IN_CAPITALS = re.compile(r"[A-Z]{3}[.,;]?\s*\Z")
 _CAPITALISED = re.compile(r"[A-Z][a-z]{2}")

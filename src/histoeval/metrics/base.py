@@ -11,7 +11,7 @@ from typing import ClassVar
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-from histoeval.errors import HistoEvalError, Problem
+from histoeval.errors import HistoEvalError, Problem, SettingError
 from histoeval.report import Pair
 from histoeval.score import Score, Signature
 
@@ -24,7 +24,11 @@ class SettledMetric:
 
     name: str
     higher_is_better: ClassVar[bool] = True
-    unsigned: ClassVar[frozenset[str]] = frozenset({"name"})
+
+    @property
+    def unsigned(self) -> frozenset[str]:
+        """Fields that are no settings."""
+        return frozenset({"name"})
 
     @property
     def range(self) -> tuple[float, float]:
@@ -50,6 +54,42 @@ class SettledMetric:
     def corpus_value(self, mean: float, counts: Sequence[float]) -> float:  # noqa: ARG002
         """The mean, unless a metric is counted over the whole corpus."""
         return mean
+
+
+class ModelMetric(SettledMetric, ABC):
+    """A metric that needs models: fields that name them are given, signed by what they are."""
+
+    models: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """One answer per pair, the models being there."""
+
+    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """One answer per pair."""
+        if reason := self.obstacle():
+            raise SettingError(f"{self.name} {reason}")
+        return self.score_ready(pairs)
+
+    def obstacle(self) -> str | None:
+        """Which models are lacking, and how to name them."""
+        lacking = [name for name in self.models if getattr(self, name) is None]
+        if not lacking:
+            return None
+        return (
+            f"needs models: name {' and '.join(f'--{name}' for name in lacking)} "
+            "(a folder or a hub name; extra [hf])"
+        )
+
+    def pins(self) -> dict[str, str]:
+        """The models, down to their weights."""
+        given = {name: getattr(self, name) for name in self.models}
+        return {name: model.identity for name, model in given.items() if model is not None}
+
+    @property
+    def unsigned(self) -> frozenset[str]:
+        """Models sign for themselves."""
+        return frozenset({"name", *self.models})
 
 
 class PairMetric(SettledMetric, ABC):

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import unit
-from histoeval.errors import Problem, SettingError
+from histoeval.errors import Problem
 from histoeval.metrics.agreement import Nearest, harmonic_mean, nearest
-from histoeval.metrics.base import SettledMetric
+from histoeval.metrics.base import ModelMetric
 from histoeval.report import Pair
 from histoeval.score import Score
 
 
 @dataclass(frozen=True)
-class BertScore(SettledMetric):
+class BertScore(ModelMetric):
     """Greedy matching of last-layer token states of any encoder, without idf or rescaling.
 
     As in the published `bert_score`: the first and last special tokens can be matched but do not
@@ -27,22 +27,10 @@ class BertScore(SettledMetric):
     """
 
     encoder: Any = None
-    unsigned: ClassVar[frozenset[str]] = frozenset({"name", "encoder"})
+    models: ClassVar[tuple[str, ...]] = ("encoder",)
 
-    def obstacle(self) -> str | None:
-        """BERTScore needs an encoder."""
-        if self.encoder is not None:
-            return None
-        return "needs an encoder: name one with --encoder (a folder or a hub name; extra [hf])"
-
-    def pins(self) -> dict[str, str]:
-        """The encoder, down to its weights."""
-        return {"encoder": self.encoder.identity} if self.encoder is not None else {}
-
-    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+    def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """All distinct texts encoded first, then each pair matched."""
-        if reason := self.obstacle():
-            raise SettingError(f"{self.name} {reason}")
         texts = list(dict.fromkeys(t for pair in pairs for t in (pair.reference, pair.candidate)))
         states = dict(zip(texts, self.encoder.tokens(texts), strict=True))
         return [self._match(states[pair.reference], states[pair.candidate]) for pair in pairs]

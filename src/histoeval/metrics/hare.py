@@ -15,7 +15,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import Aligner
-from histoeval.errors import HistoEvalError, Problem, SettingError
+from histoeval.errors import HistoEvalError, Problem
 from histoeval.extract.reader import Reader
 from histoeval.metrics.agreement import (
     NONE,
@@ -24,7 +24,7 @@ from histoeval.metrics.agreement import (
     nearest,
     relation_agreement,
 )
-from histoeval.metrics.base import SettledMetric
+from histoeval.metrics.base import ModelMetric
 from histoeval.report import HARE_RELATION_TYPES, HARE_TYPES, Entity, Pair, Relation, Report
 from histoeval.score import Score
 
@@ -32,7 +32,7 @@ Link = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Hare(SettledMetric):
+class Hare(ModelMetric):
     """Sum of entity F1 and relation F1 over what the reader is sure of.
 
     An entity or a relation counts when its confidence is above the threshold, a relation only
@@ -44,7 +44,7 @@ class Hare(SettledMetric):
     threshold: Annotated[float, Field(ge=0, lt=1)] = 0.7
     reader: Any = None
     aligner: Any = None
-    unsigned: ClassVar[frozenset[str]] = frozenset({"name", "reader", "aligner"})
+    models: ClassVar[tuple[str, ...]] = ("reader", "aligner")
 
     @property
     def range(self) -> tuple[float, float]:
@@ -52,26 +52,16 @@ class Hare(SettledMetric):
         return (0.0, 2.0) if self.mode == "paper" else (0.0, 1.0)
 
     def obstacle(self) -> str | None:
-        """HARE needs a reader and an aligner."""
-        lacking = [name for name in ("reader", "aligner") if getattr(self, name) is None]
-        if self.mode == "upstream" and getattr(self.reader, "relater", None) is None:
-            lacking = ["reader with a relation model", *lacking[1:]]
-        if not lacking:
-            return None
-        return (
-            f"needs {' and '.join(lacking)}: name models with --reader, --relations and --aligner "
-            "(a folder, a hub name, or 'hare' for the published ones; extra [hf])"
-        )
+        """HARE needs a reader and an aligner, and in upstream mode a relation model."""
+        lacking = super().obstacle()
+        if lacking is None and self.mode == "upstream" and not hasattr(self.reader, "relater"):
+            return "in upstream mode needs Hugging Face models: --reader and --relations"
+        if lacking is None and self.mode == "upstream" and self.reader.relater is None:
+            return "in upstream mode needs a relation model: --relations"
+        return lacking
 
-    def pins(self) -> dict[str, str]:
-        """The models, down to their weights."""
-        models = {"reader": self.reader, "aligner": self.aligner}
-        return {name: model.identity for name, model in models.items() if model is not None}
-
-    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+    def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """All reports read first, then all entities embedded, then each pair compared."""
-        if reason := self.obstacle():
-            raise SettingError(f"{self.name} {reason}")
         if self.mode == "upstream":
             return [self._score_as_published(pair) for pair in pairs]
         reader: Reader = self.reader

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
-from histoeval.errors import Problem, SettingError
-from histoeval.metrics.base import SettledMetric
+from histoeval.errors import Problem
+from histoeval.metrics.base import ModelMetric
 from histoeval.metrics.bleu import Bleu
 from histoeval.metrics.rouge import Rouge, subsequence_shares
 from histoeval.report import Pair, Report
@@ -20,7 +20,7 @@ SHORTEST_ENTITY = 3
 
 
 @dataclass(frozen=True)
-class Reg2025(SettledMetric):
+class Reg2025(ModelMetric):
     """0.15 x (ROUGE-L + BLEU-4) + 0.4 x shared entities + 0.3 x embedding cosine.
 
     `mode=corrected` uses BLEU and ROUGE-L as their makers define them, and a cosine rescaled
@@ -32,25 +32,10 @@ class Reg2025(SettledMetric):
     mode: Literal["corrected", "literal"] = "corrected"
     reader: Any = None
     encoder: Any = None
-    unsigned: ClassVar[frozenset[str]] = frozenset({"name", "reader", "encoder"})
+    models: ClassVar[tuple[str, ...]] = ("reader", "encoder")
 
-    def obstacle(self) -> str | None:
-        """REG2025 needs a reader for its entities and an encoder for its cosine."""
-        lacking = [name for name in ("reader", "encoder") if getattr(self, name) is None]
-        if not lacking:
-            return None
-        options = " and ".join(f"--{name}" for name in lacking)
-        return f"needs {' and '.join(lacking)}: name with {options} (a folder or a hub name)"
-
-    def pins(self) -> dict[str, str]:
-        """The models, down to their weights."""
-        models = {"reader": self.reader, "encoder": self.encoder}
-        return {name: model.identity for name, model in models.items() if model is not None}
-
-    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+    def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """All texts read and embedded first, then each pair compared."""
-        if reason := self.obstacle():
-            raise SettingError(f"{self.name} {reason}")
         texts = [text for pair in pairs for text in (pair.reference, pair.candidate)]
         keys = [keywords(report) for report in self.reader.read(texts)]
         vectors = self.encoder.embed(texts)

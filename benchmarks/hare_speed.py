@@ -28,7 +28,7 @@ from histoeval.extract.upstream import ChunkEntity, UpstreamReader, marked_as_pu
 
 PAIRS = 60
 SAMPLE = 16
-GATORTRON_6_LAYERS = Shape(hidden=1024, layers=6, heads=16, vocabulary=4000, outside=2.4)
+GATORTRON_6_LAYERS = Shape(hidden=1024, layers=6, heads=16, outside=2.4)
 
 
 def example_pairs(most: int = PAIRS) -> list[Pair]:

@@ -7,6 +7,8 @@ spread over labels and confidences instead of sitting at chance.
 
 from __future__ import annotations
 
+import re
+import string
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +37,6 @@ class Shape:
     hidden: int = 32
     layers: int = 2
     heads: int = 4
-    vocabulary: int = 600
     outside: float = 1.0
     spread: float = 2.5
     seed: int = 0
@@ -51,8 +52,8 @@ class ModelFolders:
 
 
 def make_models(folder: Path, texts: list[str], shape: Shape) -> ModelFolders:
-    """Train a tokenizer on the texts and save three random models that use it."""
-    tokenizer = _make_tokenizer(texts, shape.vocabulary)
+    """Make a tokenizer of the words of the texts and save three random models that use it."""
+    tokenizer = _make_tokenizer(texts)
     folders = ModelFolders(folder / "ner", folder / "relations", folder / "aligner")
     tagger = transformers.BertForTokenClassification(_config(tokenizer, shape, NER_LABELS))
     relater = transformers.BertForSequenceClassification(
@@ -67,16 +68,17 @@ def make_models(folder: Path, texts: list[str], shape: Shape) -> ModelFolders:
     return folders
 
 
-def _make_tokenizer(texts: list[str], vocabulary: int) -> Any:
-    words = BertWordPieceTokenizer(lowercase=True)
-    words.train_from_iterator(
-        [*texts, "[E1] [/E1] [E2] [/E2]"],
-        vocab_size=vocabulary,
-        min_frequency=1,
-        show_progress=False,
-    )
+def _make_tokenizer(texts: list[str]) -> Any:
+    """Every word of the texts and every character is a token; nothing is left to chance."""
+    words = {word for text in texts for word in re.findall(r"\w+|[^\w\s]", text.lower())}
+    characters = {c for word in words for c in word} | set(string.printable.lower().strip())
+    pieces = sorted(words | characters) + [f"##{c}" for c in sorted(characters)]
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *pieces]
+    tokens = {token: number for number, token in enumerate(dict.fromkeys(vocabulary))}
     return transformers.BertTokenizerFast(
-        tokenizer_object=words._tokenizer, model_max_length=512, do_lower_case=True
+        tokenizer_object=BertWordPieceTokenizer(vocab=tokens, lowercase=True)._tokenizer,
+        model_max_length=512,
+        do_lower_case=True,
     )
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         SettingError,
     )
     from histoeval.report import Assertion, Entity, EntityType, Pair, Relation, Report
+    from histoeval.run.models import Models
     from histoeval.run.scoring import Results, score
-    from histoeval.run.tools import Models
     from histoeval.score import Metric, Score, Signature, create, register
 
 __all__ = [
@@ -62,7 +62,7 @@ _HOMES = {
     ),
     "histoeval.report": ("Assertion", "Entity", "EntityType", "Pair", "Relation", "Report"),
     "histoeval.run.scoring": ("Results",),
-    "histoeval.run.tools": ("Models",),
+    "histoeval.run.models": ("Models",),
     "histoeval.score": ("Metric", "Score", "Signature", "create", "register"),
 }
 

@@ -55,7 +55,7 @@ class Score(Noun):
     value: FiniteFloat
     parts: Numbers = FrozenDict()
     evidence: Evidence = FrozenDict()
-    counts: tuple[float, ...] = ()
+    counts: tuple[FiniteFloat, ...] = ()
     signature: Signature
 
 
@@ -91,20 +91,17 @@ class Metric(Protocol):
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a metric is found, and what it needs from outside."""
+    """Where a metric is found, what it compares, and the settings that make it this one."""
 
     target: str
     summary: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    tools: tuple[str, ...] = ()
-    extra: str = ""
 
 
 METRICS: dict[str, Entry] = {
     "hare": Entry(
         "histoeval.metrics.hare:Hare",
         "entities and relations of both reports, aligned (HARE paper)",
-        tools=("reader", "aligner"),
     ),
     **{
         f"bleu_{order}": Entry(
@@ -123,13 +120,9 @@ METRICS: dict[str, Entry] = {
     "reg2025": Entry(
         "histoeval.metrics.reg2025:Reg2025",
         "REG2025 challenge: ROUGE-L, BLEU-4, shared entities, embedding cosine",
-        tools=("reader", "encoder"),
     ),
     "bertscore": Entry(
-        "histoeval.metrics.bertscore:BertScore",
-        "tokens matched by contextual embedding",
-        tools=("encoder",),
-        extra="hf",
+        "histoeval.metrics.bertscore:BertScore", "tokens matched by contextual embedding"
     ),
 }
 """Every metric by name. Nothing is imported before it is asked for."""
@@ -140,28 +133,36 @@ def register(name: str, entry: Entry) -> None:
     METRICS[name] = entry
 
 
-def create(spec: str, tools: Mapping[str, object] | None = None) -> Metric:
+def create(spec: str, models: Mapping[str, object] | None = None) -> Metric:
     """Make the metric that a specification such as ``hare:mode=upstream:threshold=0.5`` names.
 
-    Tools (a reader, an aligner, an encoder) go to the metrics that use them.
+    Models (a reader, an aligner, an encoder) go to the metrics that have a field for them.
     """
     name, *assignments = spec.split(":")
     entry = METRICS.get(name)
     if entry is None:
         raise SettingError(f"there is no metric {name!r}; known: {', '.join(sorted(METRICS))}")
+    kind = _load(entry.target)
+    needed = models_of(kind)
     settings: dict[str, Any] = dict(entry.settings)
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals:
             raise SettingError(f"in metric {spec!r}: {assignment!r} is not of the form name=value")
-        if key in ("name", *entry.tools):
+        if key in ("name", *needed):
             raise SettingError(f"in metric {spec!r}: {key!r} cannot be set here")
         settings[key] = value
-    settings |= {tool: (tools or {}).get(tool) for tool in entry.tools}
+    settings |= {model: (models or {}).get(model) for model in needed}
     try:
-        return cast(Metric, _load(entry.target)(name=spec, **settings))
+        return cast(Metric, kind(name=spec, **settings))
     except ValidationError as error:
         raise SettingError(f"in metric {spec!r}: {_first_complaint(error)}") from error
+
+
+def models_of(metric: object) -> tuple[str, ...]:
+    """The models that a metric, or a class of metrics, has fields for."""
+    needed: tuple[str, ...] = getattr(metric, "models", ())
+    return needed
 
 
 def _load(target: str) -> Any:

@@ -194,3 +194,8 @@ def test_a_megabyte_of_anything_takes_less_than_two_seconds(scrap: str) -> None:
     start = time.process_time()
     sections(text)
     assert time.process_time() - start < 2
+
+
+def test_a_heading_line_with_a_full_stop_in_it_is_one_heading() -> None:
+    (section,) = sections("AAAA.FINAL/DIAGNOSIS:")
+    assert section.start <= section.body_start <= section.end

@@ -116,11 +116,12 @@ def score(
     from histoeval.io.pairs import Columns, open_source  # noqa: PLC0415
     from histoeval.io.results import ResultFolder  # noqa: PLC0415
     from histoeval.run.local import run  # noqa: PLC0415
-    from histoeval.run.scoring import make_metrics  # noqa: PLC0415
-    from histoeval.run.tools import Models  # noqa: PLC0415
+    from histoeval.run.models import Models  # noqa: PLC0415
+    from histoeval.run.scoring import make_metrics, metric_names  # noqa: PLC0415
     from histoeval.view.progress import row_progress  # noqa: PLC0415
     from histoeval.view.terminal import problem_table, score_table  # noqa: PLC0415
 
+    wanted = metric_names(metrics)
     columns = Columns(
         reference=reference, candidates=tuple(candidate or ()), id=id_column, system=system
     )
@@ -140,7 +141,7 @@ def score(
         with row_progress(source) as watch:
             summary = run(
                 source,
-                make_metrics(metrics, models),
+                make_metrics(wanted, models),
                 folder=folder,
                 overwrite=overwrite,
                 batch_size=batch_size,

@@ -64,12 +64,15 @@ def _nested(text: str) -> Iterator[tuple[Heading, str]]:
     A comment on one part of a specimen does not take in the next part.
     """
     inside = resumed = ""
-    number, previous = 0, 0
+    number, previous, covered = 0, 0, 0
     for sentence in sentences(text):
         new_line = not previous or _LINE_BREAK.search(text, previous, sentence.start)
         previous = sentence.end
         look = heading_at_line_start if new_line else heading_at
         for heading in _in_sentence(Place(text, sentence.start, sentence.end, inside), look):
+            if heading.start < covered:
+                continue  # a line that is a heading as a whole may hold the end of a sentence
+            covered = heading.body_start
             if heading.known:
                 inside = heading.kind
             elif heading.kind == PART:

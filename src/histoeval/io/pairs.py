@@ -69,8 +69,12 @@ def open_source(
 ) -> Source:
     """Open one table, or parallel text files or folders, the references first."""
     for path in paths:
-        if not path.exists():
-            raise InputError(f"{path} does not exist")
+        try:
+            path.stat()
+        except FileNotFoundError as error:
+            raise InputError(f"{path} does not exist") from error
+        except OSError as error:
+            raise InputError(f"{path} cannot be opened: {error.strerror}") from error
     kinds = {_format(path) for path in paths}
     if len(paths) == 1 and not kinds & {"text", "folder"}:
         return _open_table(paths[0], columns, encoding)

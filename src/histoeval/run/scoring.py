@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from histoeval.io.pairs import Source
     from histoeval.io.results import ResultRow
-    from histoeval.run.tools import Models
+    from histoeval.run.models import Models
     from histoeval.score import Metric
 
 DEFAULT_METRICS = "bleu,rouge_l,chrf"
@@ -114,6 +114,7 @@ def score(
     from histoeval.run.local import run  # noqa: PLC0415
     from histoeval.view.progress import row_progress  # noqa: PLC0415
 
+    wanted = metric_names(metrics)
     named = (candidate,) if isinstance(candidate, str) else tuple(candidate)
     columns = Columns(reference=reference, candidates=named, id=id, system=system)
     if data is None:
@@ -126,7 +127,7 @@ def score(
     with row_progress(source) as watch:
         summary = run(
             source,
-            make_metrics(metrics, models),
+            make_metrics(wanted, models),
             folder=folder,
             overwrite=overwrite,
             batch_size=batch_size,
@@ -136,9 +137,8 @@ def score(
     return Results(summary, kept if folder is None else _Reopened(folder))
 
 
-def make_metrics(specs: str | Sequence[str], models: Models | None = None) -> list[Metric]:
-    """The metrics that a list of specifications names, with the models they need."""
-    from histoeval.run.tools import Models, make_tools  # noqa: PLC0415
+def metric_names(specs: str | Sequence[str]) -> list[str]:
+    """The specifications in a list, each checked, so that a slip is said before work begins."""
     from histoeval.score import METRICS, create  # noqa: PLC0415
 
     names = specs.split(",") if isinstance(specs, str) else list(specs)
@@ -146,9 +146,17 @@ def make_metrics(specs: str | Sequence[str], models: Models | None = None) -> li
     if not wanted:
         raise SettingError(f"no metric was named; known: {', '.join(sorted(METRICS))}")
     for spec in wanted:
-        create(spec)  # a wrong name is said before any model is loaded
-    tools = make_tools(wanted, models or Models())
-    return [create(spec, tools) for spec in wanted]
+        create(spec)
+    return wanted
+
+
+def make_metrics(specs: Sequence[str], models: Models | None = None) -> list[Metric]:
+    """The metrics that checked specifications name, with the models they need."""
+    from histoeval.run.models import Models, load_models  # noqa: PLC0415
+    from histoeval.score import create  # noqa: PLC0415
+
+    loaded = load_models(specs, models or Models())
+    return [create(spec, loaded) for spec in specs]
 
 
 class _Reopened:

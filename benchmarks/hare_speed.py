@@ -24,8 +24,10 @@ from benchmarks.random_models import ModelFolders, Shape, make_models
 from histoeval import Pair, create
 from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.extract.huggingface import HuggingFaceReader
+from histoeval.extract.transformer import Runtime
 from histoeval.extract.upstream import ChunkEntity, UpstreamReader, marked_as_published
 
+CPU = Runtime(device="cpu")
 PAIRS = 60
 SAMPLE = 16
 GATORTRON_6_LAYERS = Shape(hidden=1024, layers=6, heads=16, outside=2.4)
@@ -54,8 +56,8 @@ def measure() -> list[tuple[str, str, str, str]]:
 def _ladder(
     pairs: list[Pair], texts: list[str], folders: ModelFolders
 ) -> list[tuple[str, str, str, str]]:
-    reader = HuggingFaceReader(folders.entities, folders.relations, device="cpu")
-    aligner = HuggingFaceEncoder(folders.aligner, device="cpu")
+    reader = HuggingFaceReader(folders.entities, folders.relations, runtime=CPU)
+    aligner = HuggingFaceEncoder(folders.aligner, runtime=CPU)
     tagger = UpstreamReader(reader)
     distinct = list(dict.fromkeys(texts))
     found = {text: tagger._entities(text) for text in distinct}

@@ -78,6 +78,9 @@ class _Package(ModuleType):
     def score(self, module: ModuleType) -> None:
         """Python binds a submodule to its package here; it stays reachable by import."""
 
+    def __dir__(self) -> list[str]:
+        return __all__
+
     def __getattr__(self, name: str) -> Any:
         for home, names in _HOMES.items():
             if name in names:

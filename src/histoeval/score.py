@@ -27,9 +27,18 @@ class FrozenDict(dict[str, Any]):
         return FrozenDict, (dict(self),)
 
 
+def frozen(value: Any) -> Any:
+    """A value of JSON that cannot be changed: lists as tuples, mappings as frozen ones."""
+    if isinstance(value, Mapping):
+        return FrozenDict({str(key): frozen(each) for key, each in value.items()})
+    if isinstance(value, list | tuple):
+        return tuple(frozen(each) for each in value)
+    return value
+
+
 Numbers = Annotated[Mapping[str, FiniteFloat], AfterValidator(FrozenDict)]
 Settings = Annotated[Mapping[str, str], AfterValidator(FrozenDict)]
-Evidence = Annotated[Mapping[str, Any], AfterValidator(FrozenDict)]
+Evidence = Annotated[Mapping[str, Any], AfterValidator(frozen)]
 
 
 class Signature(Noun):
@@ -96,12 +105,14 @@ class Entry:
     target: str
     summary: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    needs: str = ""
 
 
 METRICS: dict[str, Entry] = {
     "hare": Entry(
         "histoeval.metrics.hare:Hare",
         "entities and relations of both reports, aligned (HARE paper)",
+        needs="--reader, --relations, --aligner",
     ),
     **{
         f"bleu_{order}": Entry(
@@ -115,14 +126,19 @@ METRICS: dict[str, Entry] = {
     "rouge_l": Entry(
         "histoeval.metrics.rouge:Rouge", "longest common subsequence of words", {"kind": "l"}
     ),
-    "meteor": Entry("histoeval.metrics.meteor:Meteor", "words, stems and synonyms, in order"),
+    "meteor": Entry(
+        "histoeval.metrics.meteor:Meteor", "words, stems and synonyms, in order", needs="WordNet"
+    ),
     "chrf": Entry("histoeval.metrics.chrf:Chrf", "character n-grams up to 6"),
     "reg2025": Entry(
         "histoeval.metrics.reg2025:Reg2025",
         "REG2025 challenge: ROUGE-L, BLEU-4, shared entities, embedding cosine",
+        needs="--reader, --encoder",
     ),
     "bertscore": Entry(
-        "histoeval.metrics.bertscore:BertScore", "tokens matched by contextual embedding"
+        "histoeval.metrics.bertscore:BertScore",
+        "tokens matched by contextual embedding",
+        needs="--encoder",
     ),
 }
 """Every metric by name. Nothing is imported before it is asked for."""
@@ -149,7 +165,7 @@ def create(spec: str, models: Mapping[str, object] | None = None) -> Metric:
         key, equals, value = assignment.partition("=")
         if not equals:
             raise SettingError(f"in metric {spec!r}: {assignment!r} is not of the form name=value")
-        if key in ("name", *needed):
+        if key in ("name", *entry.settings, *needed):
             raise SettingError(f"in metric {spec!r}: {key!r} cannot be set here")
         settings[key] = value
     settings |= {model: (models or {}).get(model) for model in needed}

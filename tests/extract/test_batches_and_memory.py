@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.extract.batches import batches
+from histoeval.extract.batches import batches, steady_batches, steady_shape
 from histoeval.extract.memory import Memory
 
 
@@ -46,3 +46,17 @@ def test_memory_is_bounded_and_a_call_larger_than_it_is_still_answered() -> None
     assert memory(["c"]) == ["c"]
     assert memory(["a"]) == ["a"]
     assert asked == ["a", "b", "c", "a"]
+
+
+@given(st.lists(st.integers(1, 600), max_size=60), st.integers(1, 20_000))
+def test_steady_batches_have_a_shape_that_follows_from_each_length_alone(
+    lengths: list[int], budget: int
+) -> None:
+    groups = steady_batches(lengths, budget)
+    assert sorted(i for group in groups for i in group) == list(range(len(lengths)))
+    for group in groups:
+        shapes = {steady_shape(lengths[i], budget) for i in group}
+        assert len(shapes) == 1
+        ((width, height),) = shapes
+        assert len(group) <= height
+        assert max(lengths[i] for i in group) <= width

@@ -13,14 +13,16 @@ pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from histoeval.align.huggingface import HuggingFaceEncoder
-from histoeval.errors import ModelError
+from histoeval.errors import ModelError, SettingError
 from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.transformer import Transformer
+from histoeval.extract.transformer import Runtime, Transformer
 from histoeval.report import HARE_RELATION_TYPES, Report
 from tests.conftest import make_report
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
+
+CPU = Runtime(device="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,7 @@ def texts() -> list[str]:
 
 @pytest.fixture(scope="module")
 def reader(tiny_models: ModelFolders) -> HuggingFaceReader:
-    return HuggingFaceReader(tiny_models.entities, tiny_models.relations, device="cpu")
+    return HuggingFaceReader(tiny_models.entities, tiny_models.relations, runtime=CPU)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +81,7 @@ def test_decisions_do_not_depend_on_batches_or_order(
     tiny_models: ModelFolders, texts: list[str], reports: list[Report], budget: int
 ) -> None:
     other = HuggingFaceReader(
-        tiny_models.entities, tiny_models.relations, device="cpu", token_budget=budget
+        tiny_models.entities, tiny_models.relations, runtime=Runtime("cpu", token_budget=budget)
     )
     for report, again in zip(reports[::-1], other.read(texts[::-1]), strict=True):
         assert decisions(report) == decisions(again)
@@ -90,7 +92,7 @@ def test_decisions_do_not_depend_on_batches_or_order(
 def test_each_candidate_pair_and_each_distinct_text_is_run_once(
     tiny_models: ModelFolders, texts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader = HuggingFaceReader(tiny_models.entities, tiny_models.relations, device="cpu")
+    reader = HuggingFaceReader(tiny_models.entities, tiny_models.relations, runtime=CPU)
     seen: list[tuple[str, tuple[int, ...]]] = []
     original = Transformer._run
 
@@ -107,7 +109,7 @@ def test_each_candidate_pair_and_each_distinct_text_is_run_once(
 def test_a_reader_without_a_relation_model_finds_entities_only(
     tiny_models: ModelFolders, texts: list[str], reports: list[Report]
 ) -> None:
-    reader = HuggingFaceReader(tiny_models.entities, None, device="cpu")
+    reader = HuggingFaceReader(tiny_models.entities, None, runtime=CPU)
     alone = reader.read(texts[:5])
     assert [decisions(r)[0] for r in alone] == [decisions(r)[0] for r in reports[:5]]
     assert not any(report.relations for report in alone)
@@ -115,23 +117,23 @@ def test_a_reader_without_a_relation_model_finds_entities_only(
 
 def test_an_encoder_is_refused_as_a_reader(tiny_models: ModelFolders) -> None:
     with pytest.raises(ModelError, match="not a token-classification model"):
-        HuggingFaceReader(tiny_models.aligner, None, device="cpu")
+        HuggingFaceReader(tiny_models.aligner, None, runtime=CPU)
 
 
 def test_a_folder_that_is_not_a_model_is_refused_with_advice(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="Give a folder that holds"):
-        HuggingFaceReader(tmp_path, None, device="cpu")
+        HuggingFaceReader(tmp_path, None, runtime=CPU)
 
 
 def test_the_identity_changes_with_the_weights(tiny_models: ModelFolders, tmp_path: Path) -> None:
-    before = Transformer(tiny_models.aligner, "encoder", device="cpu")
+    before = Transformer(tiny_models.aligner, "encoder", CPU)
     before.model.embeddings.word_embeddings.weight.data[3, 3] += 1
     before.model.save_pretrained(tmp_path / "aligner")
     before.tokenizer.save_pretrained(tmp_path / "aligner")
-    after = Transformer(tmp_path / "aligner", "encoder", device="cpu")
+    after = Transformer(tmp_path / "aligner", "encoder", CPU)
     assert before.identity.startswith("aligner@")
     assert before.identity != after.identity
-    assert after.identity == Transformer(tmp_path / "aligner", "encoder", device="cpu").identity
+    assert after.identity == Transformer(tmp_path / "aligner", "encoder", CPU).identity
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
@@ -141,7 +143,7 @@ def test_embeddings_are_those_of_the_model_alone(tiny_models: ModelFolders, pool
     encoder = HuggingFaceEncoder(
         tiny_models.aligner,
         pooling=pooling,  # type: ignore[arg-type]
-        device="cpu",
+        runtime=CPU,
     )
     phrases = ["ductal carcinoma", "ER", "lymph nodes of the left breast", "ER"]
     found = encoder.embed(phrases)
@@ -155,5 +157,73 @@ def test_embeddings_are_those_of_the_model_alone(tiny_models: ModelFolders, pool
 
 
 def test_nothing_embeds_to_nothing(tiny_models: ModelFolders) -> None:
-    encoder = HuggingFaceEncoder(tiny_models.aligner, device="cpu")
+    encoder = HuggingFaceEncoder(tiny_models.aligner, runtime=CPU)
     assert encoder.embed([]).shape == (0, 32)
+
+
+def test_a_model_that_gives_no_numbers_is_refused(tiny_models: ModelFolders) -> None:
+    reader = HuggingFaceReader(tiny_models.entities, None, runtime=CPU)
+    reader.tagger.model.classifier.bias.data[:] = float("nan")
+    with pytest.raises(ModelError, match="not finite"):
+        reader.read(["benign tumour"])
+
+
+def test_a_relation_model_without_its_pooler_is_refused(
+    tiny_models: ModelFolders, tmp_path: Path
+) -> None:
+    whole = Transformer(tiny_models.relations, "sequence-classification", CPU)
+    kept = {k: v for k, v in whole.model.state_dict().items() if "pooler" not in k}
+    whole.model.save_pretrained(tmp_path / "cut", state_dict=kept)
+    whole.tokenizer.save_pretrained(tmp_path / "cut")
+    with pytest.raises(ModelError, match=r"no weights for bert\.pooler"):
+        Transformer(tmp_path / "cut", "sequence-classification", CPU)
+
+
+def test_an_encoder_without_a_pooler_is_the_same_at_every_load(
+    tiny_models: ModelFolders, tmp_path: Path
+) -> None:
+    whole = Transformer(tiny_models.aligner, "encoder", CPU)
+    kept = {k: v for k, v in whole.model.state_dict().items() if "pooler" not in k}
+    whole.model.save_pretrained(tmp_path / "cut", state_dict=kept)
+    whole.tokenizer.save_pretrained(tmp_path / "cut")
+    loads = {Transformer(tmp_path / "cut", "encoder", CPU).identity for _ in range(3)}
+    assert len(loads) == 1
+
+
+def test_what_labels_mean_is_part_of_the_identity(tiny_models: ModelFolders) -> None:
+    readers = [
+        HuggingFaceReader(tiny_models.entities, None, labels=labels, runtime=CPU)
+        for labels in (None, {"IHC_Marker": "procedure"})
+    ]
+    assert readers[0].identity != readers[1].identity
+
+
+def test_a_relation_model_with_finer_tokens_still_sees_both_markers(
+    tiny_models: ModelFolders, tmp_path: Path, texts: list[str]
+) -> None:
+    relater = Transformer(tiny_models.relations, "sequence-classification", CPU)
+    relater.model.save_pretrained(tmp_path / "fine")
+    words = {t: i for t, i in relater.tokenizer.get_vocab().items() if len(t.strip("#")) == 1}
+    special = {token: relater.tokenizer.get_vocab()[token] for token in ("[UNK]", "[CLS]", "[SEP]")}
+    from tokenizers import BertWordPieceTokenizer
+
+    letters = BertWordPieceTokenizer(vocab=words | special | {"[PAD]": 0}, lowercase=True)
+    transformers.BertTokenizerFast(
+        tokenizer_object=letters._tokenizer, model_max_length=512
+    ).save_pretrained(tmp_path / "fine")
+    reader = HuggingFaceReader(tiny_models.entities, tmp_path / "fine", runtime=CPU)
+    longest = max(texts, key=len)
+    (report,) = reader.read([longest])  # it would raise if a marked window did not fit
+    assert report.entities[-1].end > len(longest) * 0.8
+
+
+@pytest.mark.parametrize("device", ["cuda", "tpu", "nonsense"])
+def test_a_device_that_is_not_here_is_a_plain_mistake(
+    tiny_models: ModelFolders, device: str
+) -> None:
+    import torch
+
+    if device == "cuda" and torch.cuda.is_available():
+        pytest.skip("it is here")
+    with pytest.raises(SettingError, match=f"the device '{device}' cannot be used here"):
+        Transformer(tiny_models.aligner, "encoder", Runtime(device=device))

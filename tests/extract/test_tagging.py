@@ -88,14 +88,41 @@ def test_labels_that_cannot_be_guessed_can_be_told() -> None:
     assert read_tags(["B-Tumour"], {"Tumour": "diagnosis"})[0].type is EntityType.DIAGNOSIS
 
 
-def test_an_unknown_label_is_refused_with_a_way_out() -> None:
-    with pytest.raises(ModelError, match=r"labels=\{'B-PER': 'diagnosis'\}"):
-        read_tags(["O", "B-PER"])
+def test_a_label_can_be_said_to_mean_nothing() -> None:
+    tags = read_tags(["B-Age", "I-Age", "B-Site"], {"Age": None})
+    assert [tag.type for tag in tags] == [None, None, "site"]
+    assert read_tags(["LABEL_0"], {"LABEL_0": "O"})[0].type is None
 
 
-def test_the_relation_label_is_the_one_that_is_not_none() -> None:
-    assert relation_label(["NO_REL", "Relation"]) == 1
-    assert relation_label(["Relation", "no relation"]) == 0
-    assert relation_label(["LABEL_0", "LABEL_1"]) == 1
+def test_unknown_labels_are_refused_all_at_once_with_a_way_out() -> None:
+    with pytest.raises(ModelError, match=r"known here: B-PER, B-ORG\. .*--labels"):
+        read_tags(["O", "B-PER", "B-ORG", "B-Site"])
+
+
+def test_a_blank_token_is_no_entity() -> None:
+    scores = probabilities((BEGIN, 0.9), (MARKER_BEGIN, 0.9))
+    found = entities_of("\n ER", scores, [(0, 1), (2, 4)], [0, 1], TAGS)
+    assert [entity.text for entity in found] == ["ER"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "related"),
+    [
+        (["NO_REL", "Relation"], 1),
+        (["Relation", "no relation"], 0),
+        (["LABEL_0", "LABEL_1"], 1),
+        (["related", "unrelated"], 0),
+        (["Relation", "NOT_REL"], 0),
+        (["positive", "negative"], 0),
+    ],
+)
+def test_the_relation_label_is_the_one_that_does_not_deny(labels: list[str], related: int) -> None:
+    assert relation_label(labels) == related
+
+
+def test_a_relation_label_that_cannot_be_told_is_asked_for() -> None:
     with pytest.raises(ModelError, match="two labels"):
         relation_label(["a", "b", "c"])
+    with pytest.raises(ModelError, match="says that there is no relation"):
+        relation_label(["yes", "maybe"])
+    assert relation_label(["yes", "maybe"], {"maybe": "none"}) == 0

@@ -16,7 +16,7 @@ from tests.conftest import make_report
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
-METRICS = ["hare", "bertscore", "reg2025", "reg2025:mode=literal"]
+METRICS = ["hare", "hare:mode=upstream", "bertscore", "reg2025", "reg2025:mode=literal"]
 
 
 def records(count: int = 70) -> list[dict[str, str]]:

@@ -109,3 +109,10 @@ def test_a_candidate_named_twice_is_refused() -> None:
 def test_a_column_name_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(InputError, match=r"udce9.*--encoding"):
         guess("reference", "candidate_caf\udce9")
+
+
+def test_what_is_said_of_a_candidate_is_not_a_system() -> None:
+    layout = guess(
+        "reference", "candidate_a", "candidate_a_score", "candidate_b", "candidate_b_rating"
+    )
+    assert layout.candidates == ("candidate_a", "candidate_b")

@@ -174,3 +174,11 @@ def test_columns_cannot_be_named_where_there_are_none(tmp_path: Path) -> None:
     write(tmp_path, {"a.txt": "a", "b.txt": "b"})
     with pytest.raises(InputError, match="no columns"):
         open_source([tmp_path / "a.txt", tmp_path / "b.txt"], Columns(id="x"))
+
+
+def test_a_stray_carriage_return_in_a_long_first_line_shifts_nothing(tmp_path: Path) -> None:
+    long = "carcinoma\r" + "of the breast " * 40_000
+    (tmp_path / "refs.txt").write_bytes(f"{long}\nbenign\n".encode())
+    (tmp_path / "model.txt").write_bytes(b"carcinoma\nbenign\n")
+    rows = list(open_source([tmp_path / "refs.txt", tmp_path / "model.txt"]).rows())
+    assert [row.pair.candidate for row in rows if row.pair] == ["carcinoma", "benign"]

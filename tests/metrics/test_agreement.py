@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from histoeval.align.aligner import unit
+from histoeval.align.aligner import Vectors, unit
 from histoeval.metrics.agreement import (
     FULL,
     NONE,
-    Vectors,
     entity_agreement,
+    harmonic_mean,
     nearest,
     relation_agreement,
 )
@@ -82,3 +82,12 @@ def test_many_rows_are_compared_in_bounded_pieces() -> None:
     random = np.random.default_rng(0)
     many = unit(random.normal(size=(5000, 8)).astype(np.float32))
     assert (nearest(many, many).position == np.arange(5000)).all()
+
+
+@given(rows, rows)
+def test_f1_stays_between_0_and_1_whatever_the_cosines(left: Vectors, right: Vectors) -> None:
+    assert 0.0 <= entity_agreement(left, right).f1 <= 1.0 + 1e-6
+
+
+def test_precision_and_recall_of_opposite_signs_give_no_agreement() -> None:
+    assert harmonic_mean(-0.075, 0.1) == 0.0

@@ -25,6 +25,7 @@ class WordReader:
     """Knows a few words; `word~` is one it is not sure of; neighbours that can are related."""
 
     identity = "words"
+    reads_relations = True
 
     def __init__(self) -> None:
         self.seen: list[str] = []
@@ -119,8 +120,24 @@ def test_the_evidence_shows_each_match_and_each_relation() -> None:
     evidence = score("carcinoma ER positive", "carcinoma ER negative").evidence
     assert evidence["reference"][0]["nearest"] == "carcinoma"
     assert evidence["reference"][0]["cosine"] == pytest.approx(1.0)
-    assert evidence["relations"]["omitted"] == [("er", "positive", "marker-result")]
-    assert evidence["relations"]["invented"] == [("er", "negative", "marker-result")]
+    assert evidence["relations"]["omitted"] == (("er", "positive", "marker-result"),)
+    assert evidence["relations"]["invented"] == (("er", "negative", "marker-result"),)
+
+
+def test_a_score_with_evidence_survives_json() -> None:
+    found = score("carcinoma ER positive", "carcinoma ER negative")
+    assert Score.model_validate_json(found.model_dump_json()) == found
+    with pytest.raises(TypeError):
+        found.evidence["relations"]["omitted"] = ()
+
+
+def test_a_reader_that_cannot_see_relations_is_refused_and_not_scored_as_agreement() -> None:
+    reader = WordReader()
+    reader.reads_relations = False
+    metric = create("hare", {"reader": reader, "aligner": AxisAligner()})
+    assert "--relations" in (metric.obstacle() or "")
+    with pytest.raises(SettingError):
+        metric.score([Pair(id="1", reference="benign", candidate="malignant")])
 
 
 def test_without_models_it_says_what_it_needs() -> None:
@@ -132,7 +149,7 @@ def test_without_models_it_says_what_it_needs() -> None:
 
 def test_upstream_mode_wants_the_two_models_that_the_published_code_runs() -> None:
     metric = create("hare:mode=upstream", {"reader": WordReader(), "aligner": AxisAligner()})
-    assert "needs Hugging Face models" in (metric.obstacle() or "")
+    assert "needs Hugging Face models in float32" in (metric.obstacle() or "")
 
 
 def test_the_signature_names_mode_threshold_and_models() -> None:

@@ -14,10 +14,13 @@ transformers = pytest.importorskip("transformers")
 from histoeval import Pair, Score, create
 from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.extract.huggingface import HuggingFaceReader
+from histoeval.extract.transformer import Runtime
 from tests.conftest import make_report
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
+
+CPU = Runtime(device="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +40,7 @@ def test_bertscore_is_greedy_matching_in_which_special_tokens_do_not_count(
 ) -> None:
     metric = create(
         "bertscore",
-        {"encoder": HuggingFaceEncoder(tiny_models.aligner, most_tokens=512, device="cpu")},
+        {"encoder": HuggingFaceEncoder(tiny_models.aligner, most_tokens=512, runtime=CPU)},
     )
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_models.aligner)
     model = transformers.AutoModel.from_pretrained(tiny_models.aligner).eval()
@@ -62,7 +65,7 @@ def test_bertscore_is_greedy_matching_in_which_special_tokens_do_not_count(
 def test_bertscore_says_what_share_of_a_long_report_it_saw(tiny_models: ModelFolders) -> None:
     metric = create(
         "bertscore",
-        {"encoder": HuggingFaceEncoder(tiny_models.aligner, most_tokens=512, device="cpu")},
+        {"encoder": HuggingFaceEncoder(tiny_models.aligner, most_tokens=512, runtime=CPU)},
     )
     pair = Pair(id="1", reference="benign", candidate="benign " * 2040)
     (score,) = metric.score([pair])
@@ -82,8 +85,8 @@ def longest_common(left: list[str], right: list[str]) -> int:
 def test_literal_reg2025_is_the_challenges_own_formula(
     tiny_models: ModelFolders, pairs: list[Pair]
 ) -> None:
-    reader = HuggingFaceReader(tiny_models.entities, None, device="cpu")
-    encoder = HuggingFaceEncoder(tiny_models.aligner, pooling="mean", most_tokens=512, device="cpu")
+    reader = HuggingFaceReader(tiny_models.entities, None, runtime=CPU)
+    encoder = HuggingFaceEncoder(tiny_models.aligner, pooling="mean", most_tokens=512, runtime=CPU)
     metric = create("reg2025:mode=literal", {"reader": reader, "encoder": encoder})
     repeats = Pair(id="r", reference="a b c d " * 4, candidate="a b c d a b c d")
     for pair, score in zip([*pairs, repeats], metric.score([*pairs, repeats]), strict=True):
@@ -115,8 +118,8 @@ def test_literal_reg2025_is_the_challenges_own_formula(
 def test_corrected_reg2025_stays_within_its_range(
     tiny_models: ModelFolders, pairs: list[Pair]
 ) -> None:
-    reader = HuggingFaceReader(tiny_models.entities, None, device="cpu")
-    encoder = HuggingFaceEncoder(tiny_models.aligner, pooling="mean", device="cpu")
+    reader = HuggingFaceReader(tiny_models.entities, None, runtime=CPU)
+    encoder = HuggingFaceEncoder(tiny_models.aligner, pooling="mean", runtime=CPU)
     metric = create("reg2025", {"reader": reader, "encoder": encoder})
     repeats = Pair(id="r", reference="a b c d " * 4, candidate="a b c d a b c d")
     same = Pair(id="s", reference=pairs[0].reference, candidate=pairs[0].reference)

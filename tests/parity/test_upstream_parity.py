@@ -16,10 +16,13 @@ import transformers
 from histoeval import Pair, Score, create
 from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.extract.huggingface import HuggingFaceReader
+from histoeval.extract.transformer import Runtime
 from tests.conftest import WORDS, make_report
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
+
+CPU = Runtime(device="cpu")
 
 
 class Published:
@@ -136,8 +139,8 @@ def test_upstream_mode_equals_the_published_arithmetic(tiny_models: ModelFolders
     metric = create(
         "hare:mode=upstream",
         {
-            "reader": HuggingFaceReader(tiny_models.entities, tiny_models.relations, device="cpu"),
-            "aligner": HuggingFaceEncoder(tiny_models.aligner, device="cpu"),
+            "reader": HuggingFaceReader(tiny_models.entities, tiny_models.relations, runtime=CPU),
+            "aligner": HuggingFaceEncoder(tiny_models.aligner, runtime=CPU),
         },
     )
     for pair, ours in zip(pairs, metric.score(pairs), strict=True):

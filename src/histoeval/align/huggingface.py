@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from histoeval.align.aligner import Vectors, unit
 from histoeval.extract.memory import Memory
-from histoeval.extract.transformer import Transformer
+from histoeval.extract.transformer import THIS_MACHINE, Runtime, Transformer
 
 HARE_ALIGNMENT = "knowlab-research/HARE-alignment"
 ENTITY_TOKENS = 30
@@ -41,10 +41,9 @@ class HuggingFaceEncoder:
         *,
         pooling: Literal["cls", "mean"] = "cls",
         most_tokens: int = ENTITY_TOKENS,
-        device: str | None = None,
-        token_budget: int | None = None,
+        runtime: Runtime = THIS_MACHINE,
     ) -> None:
-        self.transformer = Transformer(name, "encoder", device=device, token_budget=token_budget)
+        self.transformer = Transformer(name, "encoder", runtime)
         self.pooling = pooling
         self.most_tokens = min(most_tokens, self.transformer.most_tokens)
         self._remembered = Memory(self._embed, most=100_000)
@@ -65,7 +64,7 @@ class HuggingFaceEncoder:
         sequences = self._encode(texts)
         states = self.transformer.forward(sequences, lambda output: output.last_hidden_state)
         return [
-            TokenStates(rows, self._special(ids), self._seen(text, ids))
+            TokenStates(rows, self._special(ids), self._share(text, ids))
             for text, ids, rows in zip(texts, sequences, states, strict=True)
         ]
 
@@ -73,8 +72,12 @@ class HuggingFaceEncoder:
         tokenizer = self.transformer.tokenizer
         return np.isin(ids, [tokenizer.cls_token_id, tokenizer.sep_token_id])
 
-    def _seen(self, text: str, ids: list[int]) -> float:
-        """The share of a text that the model was shown."""
+    def seen(self, text: str) -> float:
+        """The share of a text that the model is shown; the rest is cut off."""
+        (ids,) = self._encode([text])
+        return self._share(text, ids)
+
+    def _share(self, text: str, ids: list[int]) -> float:
         if len(ids) < self.most_tokens:
             return 1.0
         return min(1.0, len(ids) / len(self.transformer.tokenizer.encode(text, verbose=False)))
@@ -86,7 +89,7 @@ class HuggingFaceEncoder:
         else:
             states = self.transformer.forward(sequences, lambda output: output.last_hidden_state)
             rows = [state.mean(axis=0) for state in states]
-        return list(unit(np.stack(rows)))
+        return [unit(row) for row in rows]
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         encoded = self.transformer.tokenizer(

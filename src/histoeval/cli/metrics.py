@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from histoeval.score import Metric
+
 
 def metrics() -> None:
     """List the metrics: range, direction, what they need, and whether they can run here."""
@@ -9,21 +15,34 @@ def metrics() -> None:
     from rich.text import Text  # noqa: PLC0415
 
     from histoeval.score import METRICS, create  # noqa: PLC0415
-    from histoeval.view.terminal import plain_table  # noqa: PLC0415
+    from histoeval.view.terminal import plain_table, range_text  # noqa: PLC0415
 
     made = {name: create(name) for name in METRICS}
     rows = [
         [
             name,
             entry.summary,
-            "{:g} to {:g}".format(*made[name].range),
+            range_text(*made[name].range),
             "higher" if made[name].higher_is_better else "lower",
-            "no, see below" if made[name].obstacle() else "yes",
+            entry.needs,
+            _state(made[name]),
         ]
         for name, entry in METRICS.items()
     ]
     console = Console()
-    console.print(plain_table(["metric", "compares", "range", "better", "runs here"], rows))
+    console.print(
+        plain_table(["metric", "compares", "range", "better", "needs", "runs here"], rows)
+    )
     for name, metric in made.items():
         if reason := metric.obstacle():
             console.print(Text.assemble((name, "bold"), f" {reason}"))
+
+
+def _state(metric: Metric) -> str:
+    """Whether it runs as it is, once its models are named, or not at all."""
+    from histoeval.score import models_of  # noqa: PLC0415
+
+    if metric.obstacle() is None:
+        return "yes"
+    hf = all(find_spec(name) is not None for name in ("torch", "transformers"))
+    return "with models" if models_of(metric) and hf else "no"

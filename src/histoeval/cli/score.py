@@ -94,6 +94,13 @@ def score(
         str | None,
         typer.Option(help="cpu, cuda, cuda:1; best when left out.", rich_help_panel=MODELS),
     ] = None,
+    dtype: Annotated[
+        Literal["float32", "bfloat16"] | None,
+        typer.Option(
+            help="Numbers that models run in; on a GPU bfloat16 when left out.",
+            rich_help_panel=MODELS,
+        ),
+    ] = None,
     token_budget: Annotated[
         int | None,
         typer.Option(
@@ -133,6 +140,7 @@ def score(
         pooling=pooling,
         encoder=encoder,
         device=device,
+        dtype=dtype,
         token_budget=token_budget,
     )
     folder = None if output is None else ResultFolder(output)

@@ -8,6 +8,7 @@ once, and only when its types can be related and one window holds both.
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,28 +20,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from histoeval.errors import ModelError
 from histoeval.extract.labels import read_tags, relation_label
 from histoeval.extract.memory import Memory
 from histoeval.extract.tagging import entities_of, mark
-from histoeval.extract.transformer import Transformer
+from histoeval.extract.transformer import THIS_MACHINE, Runtime, Transformer
 from histoeval.extract.windows import Window, windows
 from histoeval.report import HARE_RELATION_TYPES, Entity, EntityType, Relation, Report
 
 HARE_NER = "knowlab-research/HARE-NER"
 HARE_RELATIONS = "knowlab-research/HARE-RE"
 
-_MARKER_ROOM = 40
 _OVERLAP = 96
+_WORDS_CUT = 16
+_CANDIDATES_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """Two entities that might be related, and the text that shows both."""
+    """Two entities of a report that might be related, and the window that shows both."""
 
     report: int
     head: int
     tail: int
-    marked: str
+    text: str
+    window: Window
+    spans: tuple[tuple[int, int], tuple[int, int]]
+
+    def marked(self) -> str:
+        """The window with both entities marked."""
+        start = self.window.start
+        head, tail = ((first - start, last - start) for first, last in self.spans)
+        return mark(self.window.of(self.text), head, tail)
 
 
 class HuggingFaceReader:
@@ -53,26 +64,33 @@ class HuggingFaceReader:
         *,
         labels: Mapping[str, str] | None = None,
         relation_types: Collection[tuple[EntityType, EntityType]] = HARE_RELATION_TYPES,
-        device: str | None = None,
-        token_budget: int | None = None,
+        runtime: Runtime = THIS_MACHINE,
     ) -> None:
-        self.tagger = Transformer(
-            entities, "token-classification", device=device, token_budget=token_budget
-        )
+        self.tagger = Transformer(entities, "token-classification", runtime)
         self.tags = read_tags(_label_names(self.tagger), labels)
         self.relater: Transformer | None = None
         if relations is not None:
-            self.relater = Transformer(
-                relations, "sequence-classification", device=device, token_budget=token_budget
-            )
-            self.related = relation_label(_label_names(self.relater))
+            self.relater = Transformer(relations, "sequence-classification", runtime)
+            self.related = relation_label(_label_names(self.relater), labels)
         self.relation_types = frozenset(relation_types)
-        self._remembered = Memory(self._read)
+        self._remembered = Memory(self._read, most=5_000)
 
     @property
     def identity(self) -> str:
-        """Both models, down to their weights."""
-        return "+".join(m.identity for m in (self.tagger, self.relater) if m is not None)
+        """Both models, down to their weights, and what their labels are taken to mean."""
+        models = "+".join(m.identity for m in (self.tagger, self.relater) if m is not None)
+        meaning = f"{self.tags}{sorted(self.relation_types)}{getattr(self, 'related', '')}"
+        return f"{models}/labels@{hashlib.sha256(meaning.encode()).hexdigest()[:6]}"
+
+    @property
+    def reads_relations(self) -> bool:
+        """Whether it has a relation model."""
+        return self.relater is not None
+
+    @property
+    def dtype(self) -> str:
+        """The number format that the models run in."""
+        return self.tagger.dtype
 
     def read(self, texts: Sequence[str]) -> list[Report]:
         """Entities and relations of each text."""
@@ -94,21 +112,18 @@ class HuggingFaceReader:
 
     def _windows(self, text: str) -> list[Window]:
         """Windows that both models take whole, markers included."""
-        tokenizer = self.tagger.tokenizer
         models = [model for model in (self.tagger, self.relater) if model is not None]
         most = min(model.most_tokens for model in models)
-        room = _MARKER_ROOM if self.relater is not None else 2
+        most -= 2 if self.relater is None else _marker_room(self.relater)
 
         @cache
         def measure(fragment: str) -> int:
-            return len(tokenizer.encode(fragment, add_special_tokens=False, verbose=False))
+            return max(
+                len(m.tokenizer.encode(fragment, add_special_tokens=False, verbose=False))
+                for m in models
+            )
 
-        limit = max(8, most - room)
-        cut = windows(text, measure, limit, min(_OVERLAP, limit // 4))
-        while limit > 8 and any(measure(text[w.start : w.end]) > most - room for w in cut):
-            limit = limit * 3 // 4
-            cut = windows(text, measure, limit, min(_OVERLAP, limit // 4))
-        return cut
+        return windows(text, measure, most, min(_OVERLAP, most // 4))
 
     def _entities(self, texts: Sequence[str], cut: list[list[Window]]) -> list[list[Entity]]:
         places = [(n, window) for n, found in enumerate(cut) for window in found]
@@ -144,26 +159,34 @@ class HuggingFaceReader:
                 if (h, t) not in chosen or window.own_start <= head.start < window.own_end:
                     chosen[h, t] = window
         return [
-            _Candidate(number, h, t, _marked(text, window, entities[h], entities[t]))
+            _Candidate(number, h, t, text, window, (_span(entities[h]), _span(entities[t])))
             for (h, t), window in chosen.items()
         ]
 
     def _relations(self, candidates: list[_Candidate]) -> dict[int, list[Relation]]:
-        if self.relater is None or not candidates:
-            return {}
-        sequences = self.relater.tokenizer(
-            [c.marked for c in candidates], truncation=True, max_length=self.relater.most_tokens
-        )["input_ids"]
-        logits = self.relater.forward(sequences, lambda output: output.logits)
         found: dict[int, list[Relation]] = {}
-        for candidate, scores in zip(candidates, logits, strict=True):
-            probability = softmax(scores)[self.related]
-            if probability > 0.5:
-                relation = Relation(
-                    head=candidate.head, tail=candidate.tail, score=min(1.0, float(probability))
-                )
-                found.setdefault(candidate.report, []).append(relation)
+        for first in range(0, len(candidates), _CANDIDATES_AT_ONCE):
+            some = candidates[first : first + _CANDIDATES_AT_ONCE]
+            for candidate, probability in zip(some, self._probabilities(some), strict=True):
+                if probability > 0.5:
+                    relation = Relation(
+                        head=candidate.head, tail=candidate.tail, score=min(1.0, probability)
+                    )
+                    found.setdefault(candidate.report, []).append(relation)
         return found
+
+    def _probabilities(self, candidates: list[_Candidate]) -> list[float]:
+        """How sure the relation model is of each candidate."""
+        assert self.relater is not None, "candidates are only made for a relation model"
+        encoded = self.relater.tokenizer([candidate.marked() for candidate in candidates])
+        sequences: list[list[int]] = encoded["input_ids"]
+        if (longest := max(map(len, sequences))) > self.relater.most_tokens:
+            raise ModelError(
+                f"{self.relater.name} takes {self.relater.most_tokens} tokens, and a window with "
+                f"its markers has {longest}"
+            )
+        logits = self.relater.forward(sequences, lambda output: output.logits)
+        return [float(softmax(scores)[self.related]) for scores in logits]
 
 
 def softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -182,6 +205,10 @@ def _move(entity: Entity, by: int) -> Entity:
     return entity.model_copy(update={"start": entity.start + by, "end": entity.end + by})
 
 
+def _span(entity: Entity) -> tuple[int, int]:
+    return entity.start, entity.end
+
+
 def _inside(entities: list[Entity], window: Window) -> range:
     """Positions of the entities that stand whole in a window; entities come in their order."""
     first = bisect_left(entities, window.start, key=lambda entity: entity.start)
@@ -189,8 +216,6 @@ def _inside(entities: list[Entity], window: Window) -> range:
     return range(first, last)
 
 
-def _marked(text: str, window: Window, head: Entity, tail: Entity) -> str:
-    def inside(entity: Entity) -> tuple[int, int]:
-        return entity.start - window.start, entity.end - window.start
-
-    return mark(text[window.start : window.end], inside(head), inside(tail))
+def _marker_room(relater: Transformer) -> int:
+    """Tokens that markers and special tokens can add, and those of the words they cut in two."""
+    return len(relater.tokenizer.encode(" [E1] [/E1] [E2] [/E2] ")) + _WORDS_CUT

@@ -12,7 +12,8 @@ from importlib.resources import files
 from histoeval.errors import ModelError
 from histoeval.report import EntityType
 
-NO_RELATION_NAMES = frozenset({"norel", "norelation", "nonerelation", "none", "no", "o", "label0"})
+OUTSIDE = ("o", "outside", "none", "")
+_NO_RELATION = re.compile(r"no|not.*|no[nt]?_?rel.*|un.*|none|negative|false|o|0|label0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,31 +24,50 @@ class Tag:
     begins: bool
 
 
-def read_tags(labels: Sequence[str], names: Mapping[str, str] | None = None) -> list[Tag]:
-    """The meaning of each label; `names` says it for labels that cannot be guessed."""
-    return [_read_tag(label, {_plain(k): v for k, v in (names or {}).items()}) for label in labels]
+def read_tags(labels: Sequence[str], names: Mapping[str, str | None] | None = None) -> list[Tag]:
+    """The meaning of each label; `names` says it for labels that cannot be guessed.
+
+    A label can be said to mean nothing: None, or "O".
+    """
+    told = {_plain(name): (meaning or "").lower() for name, meaning in (names or {}).items()}
+    tags = [_read_tag(label, told) for label in labels]
+    if unknown := [label for label, tag in zip(labels, tags, strict=True) if tag is None]:
+        raise ModelError(
+            f"the model has labels that are not known here: {', '.join(unknown)}. Say what each "
+            f"means, {', '.join(EntityType)} or O for nothing, in a JSON file such as "
+            f'{{"{unknown[0]}": "diagnosis"}} and give it with --labels'
+        )
+    return [tag for tag in tags if tag is not None]
 
 
-def relation_label(labels: Sequence[str]) -> int:
-    """Which of two labels says that there is a relation."""
+def relation_label(labels: Sequence[str], names: Mapping[str, str | None] | None = None) -> int:
+    """Which of two labels says that there is a relation; `names` may call the other one "none"."""
     if len(labels) != 2:
         raise ModelError(f"a relation model has two labels, this one has {len(labels)}: {labels}")
-    negative = [i for i, label in enumerate(labels) if _plain(label) in NO_RELATION_NAMES]
-    return 1 - negative[0] if len(negative) == 1 else 1
+    told = {_plain(name) for name, m in (names or {}).items() if (m or "").lower() in OUTSIDE}
+    negative = [
+        position
+        for position, label in enumerate(labels)
+        if _plain(label) in told or _NO_RELATION.fullmatch(_plain(label))
+    ]
+    if len(negative) != 1:
+        raise ModelError(
+            f"which of the labels {labels[0]!r} and {labels[1]!r} says that there is no relation? "
+            f'Say so in a JSON file such as {{"{labels[0]}": "none"}} and give it with --labels'
+        )
+    return 1 - negative[0]
 
 
-def _read_tag(label: str, names: Mapping[str, str]) -> Tag:
-    if label == "O":
-        return Tag(None, begins=False)
+def _read_tag(label: str, told: Mapping[str, str]) -> Tag | None:
     prefix, _, rest = label.partition("-")
     has_prefix = prefix in ("B", "I") and bool(rest)
     name = _plain(rest if has_prefix else label)
-    meaning = names.get(_plain(label)) or names.get(name) or _known_names().get(name)
+    known = _known_names().get(name)
+    meaning = told.get(_plain(label), told.get(name, "o" if label == "O" else known))
+    if meaning in OUTSIDE:
+        return Tag(None, begins=False)
     if meaning not in set(EntityType):
-        raise ModelError(
-            f"the model's label {label!r} is none that is known here; say which of "
-            f"{', '.join(EntityType)} it means, as in labels={{{label!r}: 'diagnosis'}}"
-        )
+        return None
     return Tag(EntityType(meaning), begins=has_prefix and prefix == "B")
 
 

@@ -16,5 +16,9 @@ class Reader(Protocol):
     def identity(self) -> str:
         """Which model this is, down to its weights, for the signature."""
 
+    @property
+    def reads_relations(self) -> bool:
+        """Whether it looks for relations at all; finding none is then an answer."""
+
     def read(self, texts: Sequence[str]) -> list[Report]:
         """One report per text, in the order of the texts."""

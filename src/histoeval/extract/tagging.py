@@ -37,7 +37,7 @@ def entities_of(
     """
     runs: list[tuple[EntityType, list[_Word]]] = []
     running: EntityType | None = None
-    for word in _words(probabilities, offsets, words, tags):
+    for word in _words(text, probabilities, offsets, words, tags):
         kind = word.tag.type
         if kind is not None and kind == running and not word.tag.begins:
             runs[-1][1].append(word)
@@ -65,6 +65,7 @@ def mark(text: str, head: tuple[int, int], tail: tuple[int, int]) -> str:
 
 
 def _words(
+    text: str,
     probabilities: NDArray[np.float32],
     offsets: Offsets,
     words: Sequence[int | None],
@@ -73,7 +74,7 @@ def _words(
     for word, group in groupby(range(len(words)), key=lambda i: words[i]):
         tokens = list(group)
         start, end = offsets[tokens[0]][0], offsets[tokens[-1]][1]
-        if word is None or end <= start:
+        if word is None or not text[start:end].strip():
             continue
         average = probabilities[tokens].mean(axis=0)
         best = int(average.argmax())

@@ -23,6 +23,7 @@ from histoeval.extract.memory import Memory
 CHUNK_TOKENS = 450
 RELATION_TOKENS = 512
 RELATED = 1
+_PAIRS_AT_ONCE = 4096
 MOST_PASSES = 200_000
 """Where a report is refused: its entities squared would keep a GPU busy for hours."""
 
@@ -108,16 +109,20 @@ class UpstreamReader:
             for head, tail in permutations(found, 2)
         ]
         related: list[list[tuple[str, str, float]]] = [[] for _ in texts]
-        if not pairs:
-            return related
+        for first in range(0, len(pairs), _PAIRS_AT_ONCE):
+            some = pairs[first : first + _PAIRS_AT_ONCE]
+            for (number, head, tail), scores in zip(some, self._logits(texts, some), strict=True):
+                probabilities = softmax(scores)
+                if int(probabilities.argmax()) == RELATED:
+                    related[number].append((head.word, tail.word, float(probabilities[RELATED])))
+        return related
+
+    def _logits(
+        self, texts: Sequence[str], pairs: Sequence[tuple[int, ChunkEntity, ChunkEntity]]
+    ) -> list[Any]:
         marked = [marked_as_published(texts[number], head, tail) for number, head, tail in pairs]
         sequences = self._relater.tokenizer(marked, truncation=True, max_length=RELATION_TOKENS)
-        logits = self._relater.forward(sequences["input_ids"], lambda output: output.logits)
-        for (number, head, tail), scores in zip(pairs, logits, strict=True):
-            probabilities = softmax(scores)
-            if int(probabilities.argmax()) == RELATED:
-                related[number].append((head.word, tail.word, float(probabilities[RELATED])))
-        return related
+        return list(self._relater.forward(sequences["input_ids"], lambda output: output.logits))
 
 
 def marked_as_published(text: str, head: ChunkEntity, tail: ChunkEntity) -> str:

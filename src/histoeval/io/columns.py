@@ -99,7 +99,8 @@ def _is_candidate(name: str) -> bool:
     if name in aliases:
         return True
     rests = [name.removeprefix(f"{alias}_") for alias in aliases if name.startswith(f"{alias}_")]
-    return bool(rests) and not any(rest in _aliases()["not_a_system"] for rest in rests)
+    last_words = {rest.rpartition("_")[2] for rest in rests}
+    return bool(rests) and last_words.isdisjoint(_aliases()["not_a_system"])
 
 
 def _rated(found: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:

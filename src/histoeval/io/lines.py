@@ -57,10 +57,15 @@ def open_text(path: Path, encoding: str) -> Iterator[tuple[TextIO, Callable[[], 
     A line ends at a line feed. A carriage return ends one only in a file, of very old make, that
     has no line feeds; elsewhere it is part of the text, and lines must not shift because of it.
     """
+    end = "\r" if _has_no_line_feed(path) else "\n"
     with open_bytes(path) as (stream, raw):
-        beginning = stream.peek(CHUNK)
-        end = "\r" if b"\r" in beginning and b"\n" not in beginning else "\n"
         yield io.TextIOWrapper(stream, encoding, BAD_BYTES, newline=end), raw.tell
+
+
+def _has_no_line_feed(path: Path) -> bool:
+    """Looks no further than the first one."""
+    with open_bytes(path) as (stream, _):
+        return not any(b"\n" in chunk for chunk in iter(lambda: stream.read(CHUNK), b""))
 
 
 @contextmanager

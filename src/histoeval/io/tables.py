@@ -58,8 +58,10 @@ class Table:
         return fault
 
 
-def columns_of(records: Iterable[Record], file: str) -> tuple[str, ...]:
-    """The columns of rows that name them one by one: all that the first rows have."""
+def columns_of(
+    records: Iterable[Record], file: str, most: int = ROWS_SHOWING_COLUMNS
+) -> tuple[str, ...]:
+    """The columns of rows that name them one by one: all that the first `most` rows have."""
     names: dict[str, None] = {}
     first: Problem | None = None
     good = 0
@@ -68,7 +70,7 @@ def columns_of(records: Iterable[Record], file: str) -> tuple[str, ...]:
         if record.values is not None:
             names |= dict.fromkeys(record.values)
             good += 1
-        if good == ROWS_SHOWING_COLUMNS:
+        if good == most:
             break
     if first is not None and not good:
         raise InputError(f"no row of {file} can be read. The first: {first.message}")
@@ -81,7 +83,8 @@ def table_of_records(records: Iterable[Mapping[str, object]]) -> tuple[Table, Su
     """A table of what is in memory already."""
     kept = list(records)
     read = partial(_read_memory, kept)
-    return Table(columns_of(read(()), "the list of records"), read), Survey(0, _hash_of(kept))
+    columns = columns_of(read(()), "the list of records", most=len(kept))
+    return Table(columns, read), Survey(0, _hash_of(kept))
 
 
 def _read_memory(records: Sequence[object], _needed: Sequence[str]) -> Iterator[Record]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Vectors = NDArray[np.float32]
+from histoeval.align.aligner import Vectors
 
 _ROWS_AT_ONCE = 2048
 
@@ -68,6 +68,7 @@ def relation_agreement(reference: Set[Hashable], candidate: Set[Hashable]) -> Ag
 
 
 def harmonic_mean(precision: float, recall: float) -> float:
-    """F1; 0 where the two do not add up to anything."""
-    total = precision + recall
-    return 2 * precision * recall / total if total > 0 else 0.0
+    """F1; 0 unless both are positive, so that negative cosines cannot leave the range."""
+    if precision <= 0 or recall <= 0:
+        return 0.0
+    return 2 * precision * recall / (precision + recall)

@@ -35,7 +35,10 @@ class BertScore(ModelMetric):
         states = dict(zip(texts, self.encoder.tokens(texts), strict=True))
         return [self._match(states[pair.reference], states[pair.candidate]) for pair in pairs]
 
-    def _match(self, reference: Any, candidate: Any) -> Score:
+    def _match(self, reference: Any, candidate: Any) -> Score | Problem:
+        if reference.special.all() or candidate.special.all():
+            message = "a side has no token that counts: nothing but special ones"
+            return Problem(code="metric_failed", metric=self.name, message=message)
         reference_rows, candidate_rows = unit(reference.states), unit(candidate.states)
         recall = _counted(nearest(reference_rows, candidate_rows), reference.special)
         precision = _counted(nearest(candidate_rows, reference_rows), candidate.special)
@@ -53,5 +56,4 @@ class BertScore(ModelMetric):
 
 def _counted(found: Nearest, special: NDArray[np.bool_]) -> float:
     """The mean over ordinary tokens."""
-    ordinary = found.cosine[~special]
-    return float(ordinary.mean()) if len(ordinary) else 0.0
+    return float(found.cosine[~special].mean())

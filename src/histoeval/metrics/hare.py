@@ -52,13 +52,14 @@ class Hare(ModelMetric):
         return (0.0, 2.0) if self.mode == "paper" else (0.0, 1.0)
 
     def obstacle(self) -> str | None:
-        """HARE needs a reader and an aligner, and in upstream mode a relation model."""
-        lacking = super().obstacle()
-        if lacking is None and self.mode == "upstream" and not hasattr(self.reader, "relater"):
-            return "in upstream mode needs Hugging Face models: --reader and --relations"
-        if lacking is None and self.mode == "upstream" and self.reader.relater is None:
-            return "in upstream mode needs a relation model: --relations"
-        return lacking
+        """HARE needs a reader that reads relations, and an aligner."""
+        if lacking := super().obstacle():
+            return lacking
+        if not self.reader.reads_relations:
+            return "needs a reader that finds relations: name a relation model with --relations"
+        if self.mode == "upstream" and getattr(self.reader, "dtype", None) != "float32":
+            return "in upstream mode needs Hugging Face models in float32: give --dtype float32"
+        return None
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """All reports read first, then all entities embedded, then each pair compared."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
@@ -34,6 +35,11 @@ class Reg2025(ModelMetric):
     encoder: Any = None
     models: ClassVar[tuple[str, ...]] = ("reader", "encoder")
 
+    @property
+    def range(self) -> tuple[float, float]:
+        """From 0 to 1; the literal parts have no upper limit, and their cosine can be negative."""
+        return (0.0, 1.0) if self.mode == "corrected" else (-0.3, math.inf)
+
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """All texts read and embedded first, then each pair compared."""
         texts = [text for pair in pairs for text in (pair.reference, pair.candidate)]
@@ -41,11 +47,17 @@ class Reg2025(ModelMetric):
         vectors = self.encoder.embed(texts)
         cosines = (vectors[::2] * vectors[1::2]).sum(axis=1)
         return [
-            self._combine(pair, jaccard(reference, candidate), float(cosine))
+            self._combine(pair, self._key(reference, candidate), float(cosine))
             for pair, reference, candidate, cosine in zip(
                 pairs, keys[::2], keys[1::2], cosines, strict=True
             )
         ]
+
+    def _key(self, reference: frozenset[str], candidate: frozenset[str]) -> float:
+        """Shared of all entities; where neither side has any, they agree, but not literally."""
+        if self.mode == "corrected" and not reference and not candidate:
+            return 1.0
+        return jaccard(reference, candidate)
 
     @cached_property
     def _rouge(self) -> Rouge:
@@ -67,7 +79,14 @@ class Reg2025(ModelMetric):
             embedding = max(0.0, (cosine - 0.5) / 0.5)
         return Score(
             value=0.15 * (rouge + bleu) + 0.4 * key + 0.3 * embedding,
-            parts={"rouge_l": rouge, "bleu_4": bleu, "key": key, "embedding": embedding},
+            parts={
+                "rouge_l": rouge,
+                "bleu_4": bleu,
+                "key": key,
+                "embedding": embedding,
+                "reference_seen": self.encoder.seen(pair.reference),
+                "candidate_seen": self.encoder.seen(pair.candidate),
+            },
             signature=self.signature,
         )
 

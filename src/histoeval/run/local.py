@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from importlib.metadata import PackageNotFoundError, version
-from itertools import islice
 from platform import python_version
 from typing import Any
 
-from histoeval.errors import Problem, SettingError
+from histoeval.errors import OutputError, Problem, SettingError
 from histoeval.io.pairs import Row, Source
 from histoeval.io.results import MetricResult, ResultFolder, ResultRow, write_rows
 from histoeval.report import Pair
@@ -53,9 +52,11 @@ def run(
     listeners = [totals.add] if hear is None else [totals.add, hear]
     if folder is not None:
         folder.prepare(_request(source, metrics), overwrite=overwrite)
-        _tell(folder.finished(), listeners)
+    rows_left = source.rows()
+    if folder is not None:
+        _tell(_found_again(folder, rows_left), listeners)
     with nullcontext() if folder is None else folder.append() as file:
-        for chunk in _chunks(islice(source.rows(), totals.rows, None), batch_size):
+        for chunk in _chunks(rows_left, batch_size):
             rows = _score_chunk(chunk, metrics, obstacles)
             if file is not None:
                 write_rows(file, rows)
@@ -65,6 +66,18 @@ def run(
     if folder is not None:
         folder.finish(summary)
     return summary
+
+
+def _found_again(folder: ResultFolder, rows: Iterator[Row]) -> Iterator[ResultRow]:
+    """The rows that a stopped run has left, each of them held against the input it came from."""
+    for found in folder.finished():
+        row = next(rows, None)
+        if row is None or (found.id, found.system, found.row) != (row.id, row.system, row.number):
+            raise OutputError(
+                f"row {found.row} ({found.id}) of {folder.scores} is not what the input has there; "
+                "give another --output, or --overwrite to replace the results"
+            )
+        yield found
 
 
 def _tell(rows: Iterable[ResultRow], listeners: Sequence[Hear]) -> None:

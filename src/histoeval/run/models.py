@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from histoeval.errors import SettingError
 from histoeval.report import Noun
 from histoeval.score import create, models_of
 
@@ -26,6 +27,7 @@ class Models(Noun):
     labels: Mapping[str, str] | None = None
     pooling: Literal["cls", "mean"] = "cls"
     device: str | None = None
+    dtype: Literal["float32", "bfloat16"] | None = None
     token_budget: int | None = None
 
 
@@ -54,8 +56,7 @@ def _make_reader(models: Models) -> Any:
         HARE_NER if all_published else models.reader,
         HARE_RELATIONS if str(relations) == PUBLISHED else relations,
         labels=models.labels,
-        device=models.device,
-        token_budget=models.token_budget,
+        runtime=_runtime(models),
     )
 
 
@@ -65,18 +66,24 @@ def _make_aligner(models: Models) -> Any:
     return HuggingFaceEncoder(
         HARE_ALIGNMENT if str(models.aligner) == PUBLISHED else models.aligner,
         pooling=models.pooling,
-        device=models.device,
-        token_budget=models.token_budget,
+        runtime=_runtime(models),
     )
 
 
 def _make_encoder(models: Models) -> Any:
     from histoeval.align.huggingface import HuggingFaceEncoder  # noqa: PLC0415 - needs [hf]
 
+    if str(models.encoder) == PUBLISHED:
+        raise SettingError("'hare' names no encoder: give --encoder a folder or a hub name")
     return HuggingFaceEncoder(
         models.encoder,
         pooling="mean",
         most_tokens=10**9,
-        device=models.device,
-        token_budget=models.token_budget,
+        runtime=_runtime(models),
     )
+
+
+def _runtime(models: Models) -> Any:
+    from histoeval.extract.transformer import Runtime  # noqa: PLC0415 - needs [hf]
+
+    return Runtime(models.device, models.dtype, models.token_budget)

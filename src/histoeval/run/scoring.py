@@ -185,11 +185,19 @@ def _source(data: Any, columns: Any, encoding: str | None) -> Source:
 
     if isinstance(data, str | Path):
         return open_source([Path(data)], columns, encoding)
+    if hasattr(data, "collect"):  # a lazy polars frame
+        data = data.collect()
     if hasattr(data, "iter_rows"):
         return source_of_records(list(data.iter_rows(named=True)), columns)
     if hasattr(data, "to_dict"):
         missing_as_none = data.astype(object).where(data.notna(), None)
         return source_of_records(missing_as_none.to_dict(orient="records"), columns)
+    if isinstance(data, Mapping) or not isinstance(data, Iterable):
+        raise SettingError(
+            f"data is of type {type(data).__name__}; it must be a file, a list of files or "
+            "folders, a polars or pandas frame, or a list of records such as "
+            "{'id': ..., 'reference': ..., 'candidate': ...}"
+        )
     items = list(data)
     if items and all(isinstance(item, str | Path) for item in items):
         return open_source([Path(item) for item in items], columns, encoding)
@@ -209,6 +217,7 @@ def _records(
 ) -> list[dict[str, Any]]:
     if references is None or candidates is None:
         raise SettingError("give data, or both references and candidates")
+    references = list(references) if not isinstance(references, str) else references
     systems = candidates if isinstance(candidates, Mapping) else {"candidate": candidates}
     if any(isinstance(texts, str) for texts in (references, *systems.values())):
         raise SettingError("references and candidates must be lists of texts, not one text")

@@ -113,7 +113,7 @@ class Totals:
             metric.name: {
                 "signature": str(metric.signature),
                 "higher_is_better": metric.higher_is_better,
-                "range": list(metric.range),
+                "range": [bound if math.isfinite(bound) else None for bound in metric.range],
                 "systems": {
                     system: self._totals.get((system, metric.name), MetricTotals()).summary(
                         metric, pairs + self._nobodys_rows

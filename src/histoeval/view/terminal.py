@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -47,6 +48,12 @@ def problem_table(summary: dict[str, Any]) -> RenderableType | None:
     return table
 
 
+def range_text(low: float, high: float | None) -> str:
+    """From what to what a metric runs."""
+    bounded = high is not None and math.isfinite(high)
+    return f"{low:g} to {high:g}" if bounded else f"{low:g} and up"
+
+
 def plain_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
     """A table of texts."""
     table = Table()
@@ -75,7 +82,7 @@ def _numbers(metric: dict[str, Any], systems: Sequence[str]) -> list[str | Text]
     told = [totals[system] for system in systems]
     return [
         *[_best_marked(totals, system, metric["higher_is_better"]) for system in systems],
-        "{:g} to {:g}".format(*metric["range"]),
+        range_text(*metric["range"]),
         f"{sum(t['scored'] for t in told):,} of {sum(t['pairs'] for t in told):,}",
     ]
 

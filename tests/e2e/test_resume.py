@@ -177,3 +177,17 @@ def test_the_folder_of_another_run_is_refused_until_it_may_be_replaced(
     assert histoeval(*arguments, "--overwrite", cwd=place).code == 0
     assert histoeval(*arguments[:-1], "fresh", cwd=place).code == 0
     assert contents(place / "driven") == contents(place / "fresh")
+
+
+def test_rows_that_are_not_those_of_the_input_are_not_counted(
+    place: Path, uninterrupted: dict[str, bytes]
+) -> None:
+    folder = place / "doubled"
+    folder.mkdir()
+    for name, content in uninterrupted.items():
+        (folder / name).write_bytes(content)
+    with (folder / "scores.jsonl").open("ab") as file:
+        file.write(uninterrupted["scores.jsonl"])
+    outcome = score(place, "doubled")
+    assert outcome.code == 2
+    assert "is not what the input has there" in outcome.err

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 
 from histoeval.errors import ModelError
+from histoeval.labels import OUTSIDE, known_names, plain, told_names
 from histoeval.report import EntityType
 
-OUTSIDE = ("o", "outside", "none", "")
 _NO_RELATION = re.compile(r"no|not.*|no[nt]?_?rel.*|un.*|none|negative|false|o|0|label0")
 
 
@@ -29,7 +26,7 @@ def read_tags(labels: Sequence[str], names: Mapping[str, str | None] | None = No
 
     A label can be said to mean nothing: None, or "O".
     """
-    told = {_plain(name): (meaning or "").lower() for name, meaning in (names or {}).items()}
+    told = told_names(names)
     tags = [_read_tag(label, told) for label in labels]
     if unknown := [label for label, tag in zip(labels, tags, strict=True) if tag is None]:
         raise ModelError(
@@ -44,11 +41,11 @@ def relation_label(labels: Sequence[str], names: Mapping[str, str | None] | None
     """Which of two labels says that there is a relation; `names` may call the other one "none"."""
     if len(labels) != 2:
         raise ModelError(f"a relation model has two labels, this one has {len(labels)}: {labels}")
-    told = {_plain(name) for name, m in (names or {}).items() if (m or "").lower() in OUTSIDE}
+    told = {name for name, meaning in told_names(names).items() if meaning in OUTSIDE}
     negative = [
         position
         for position, label in enumerate(labels)
-        if _plain(label) in told or _NO_RELATION.fullmatch(_plain(label))
+        if plain(label) in told or _NO_RELATION.fullmatch(plain(label))
     ]
     if len(negative) != 1:
         raise ModelError(
@@ -61,21 +58,11 @@ def relation_label(labels: Sequence[str], names: Mapping[str, str | None] | None
 def _read_tag(label: str, told: Mapping[str, str]) -> Tag | None:
     prefix, _, rest = label.partition("-")
     has_prefix = prefix in ("B", "I") and bool(rest)
-    name = _plain(rest if has_prefix else label)
-    known = _known_names().get(name)
-    meaning = told.get(_plain(label), told.get(name, "o" if label == "O" else known))
+    name = plain(rest if has_prefix else label)
+    known = known_names().get(name)
+    meaning = told.get(plain(label), told.get(name, "o" if label == "O" else known))
     if meaning in OUTSIDE:
         return Tag(None, begins=False)
     if meaning not in set(EntityType):
         return None
     return Tag(EntityType(meaning), begins=has_prefix and prefix == "B")
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
-@cache
-def _known_names() -> dict[str, str]:
-    table = tomllib.loads((files("histoeval.extract") / "labels.toml").read_text("utf-8"))
-    return {name: meaning for meaning, names in table.items() for name in names}

@@ -1,0 +1,29 @@
+"""What the names that people and models give to entity types mean in our types."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+OUTSIDE = ("o", "outside", "none", "")
+"""What is said of a label that means nothing here."""
+
+
+def plain(name: str) -> str:
+    """A name by its letters and digits only, since nobody agrees on the rest."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def told_names(names: Mapping[str, str | None] | None) -> dict[str, str]:
+    """What somebody says that labels mean, by plain name."""
+    return {plain(name): (meaning or "").lower() for name, meaning in (names or {}).items()}
+
+
+@cache
+def known_names() -> dict[str, str]:
+    """The types that names stand for, by plain name."""
+    table = tomllib.loads((files("histoeval") / "labels.toml").read_text("utf-8"))
+    return {name: meaning for meaning, names in table.items() for name in names}

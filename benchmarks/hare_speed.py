@@ -30,7 +30,7 @@ from histoeval.extract.upstream import ChunkEntity, UpstreamReader, marked_as_pu
 CPU = Runtime(device="cpu")
 PAIRS = 60
 SAMPLE = 16
-GATORTRON_6_LAYERS = Shape(hidden=1024, layers=6, heads=16, outside=2.4)
+GATORTRON_6_LAYERS = Shape(hidden=1024, layers=6, heads=16, outside=6.0)
 
 
 def example_pairs(most: int = PAIRS) -> list[Pair]:

@@ -8,6 +8,7 @@ from io import TextIOWrapper
 
 import typer
 
+from histoeval.cli.corpus import corpus_app
 from histoeval.cli.doctor import doctor
 from histoeval.cli.metrics import metrics
 from histoeval.cli.score import score
@@ -23,6 +24,7 @@ app = typer.Typer(
 app.command()(score)
 app.command()(metrics)
 app.command()(doctor)
+app.add_typer(corpus_app, name="corpus")
 
 
 def _print_version(wanted: bool) -> None:

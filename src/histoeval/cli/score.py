@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from histoeval.errors import InputError
 from histoeval.run.scoring import DEFAULT_METRICS
 
 MODELS = "Models (they need the extra hf)"
@@ -120,6 +118,7 @@ def score(
     """
     from rich.console import Console  # noqa: PLC0415 - keeps --help fast
 
+    from histoeval.io.annotation.names import read_labels  # noqa: PLC0415
     from histoeval.io.pairs import Columns, open_source  # noqa: PLC0415
     from histoeval.io.results import ResultFolder  # noqa: PLC0415
     from histoeval.run.local import run  # noqa: PLC0415
@@ -135,7 +134,7 @@ def score(
     models = Models(
         reader=reader,
         relations=relations,
-        labels=None if labels is None else _read_labels(labels),
+        labels=None if labels is None else read_labels(labels),
         aligner=aligner,
         pooling=pooling,
         encoder=encoder,
@@ -177,13 +176,3 @@ def _stopped(output: Path | None) -> str:
     if output is None:
         return "stopped; nothing was kept, since no --output was given"
     return f"stopped; what was scored is kept in {output}: the same command continues there"
-
-
-def _read_labels(path: Path) -> dict[str, str]:
-    try:
-        names = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read the labels in {path}: {error}") from error
-    if not isinstance(names, dict) or not all(isinstance(v, str) for v in names.values()):
-        raise InputError(f'{path} must hold an object such as {{"Tumour": "diagnosis"}}')
-    return names

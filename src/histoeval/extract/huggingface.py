@@ -62,7 +62,7 @@ class HuggingFaceReader:
         entities: str | Path = HARE_NER,
         relations: str | Path | None = HARE_RELATIONS,
         *,
-        labels: Mapping[str, str] | None = None,
+        labels: Mapping[str, str | None] | None = None,
         relation_types: Collection[tuple[EntityType, EntityType]] = HARE_RELATION_TYPES,
         runtime: Runtime = THIS_MACHINE,
     ) -> None:

@@ -24,7 +24,7 @@ class Models(Noun):
     relations: str | Path | None = None
     aligner: Any = None
     encoder: Any = None
-    labels: Mapping[str, str] | None = None
+    labels: Mapping[str, str | None] | None = None
     pooling: Literal["cls", "mean"] = "cls"
     device: str | None = None
     dtype: Literal["float32", "bfloat16"] | None = None

@@ -1,0 +1,1 @@
+"""Annotated passages as the tools of annotators write them: one file per format."""

@@ -1,0 +1,78 @@
+"""brat standoff: a text file, and a file of annotations that point into it.
+
+Text-bound annotations (T), binary relations (R) and attributes (A or M) are read; notes,
+normalisations and equivalences say nothing that is kept here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from histoeval.io.annotation.draft import Draft, Link, Refused, Span
+from histoeval.io.annotation.names import Vocabulary, attribute
+from histoeval.io.annotation.offsets import place_of
+from histoeval.io.annotation.passage import Passage
+
+_SPAN = re.compile(r"(\S+) (\d+) (\d+)")
+_ARROW = re.compile(r"\S+ \S+?:(\S+) \S+?:(\S+)")
+_SAID = re.compile(r"(\S+) (\S+)(?: (\S+))?")
+
+
+def read_standoff(
+    text: str,
+    annotations: str,
+    name: str,
+    source: str,
+    vocabulary: Vocabulary,
+) -> Passage:
+    """The passage of a document, which is also its report."""
+    draft = Draft(name, source, name, text)
+    takers: dict[str, Callable[[Draft, str, str], None]] = {
+        "T": _take_span,
+        "R": _take_relation,
+        "E": _refuse_event,
+    }
+    lines = [line.removesuffix("\r").partition("\t") for line in annotations.split("\n")]
+    for key, _, rest in lines:
+        if taker := takers.get(key[:1]):
+            taker(draft, key, rest)
+    for key, _, rest in lines:
+        if key[:1] in ("A", "M"):
+            _take_attribute(draft, key, rest)
+    return draft.finish(vocabulary)
+
+
+def _take_span(draft: Draft, key: str, rest: str) -> None:
+    bounds, _, said = rest.partition("\t")
+    if ";" in bounds:
+        raise Refused(
+            "discontinuous_span",
+            f"{key} is in pieces ({bounds}): an entity must be one stretch of text; make it "
+            "one, or several",
+        )
+    label, start, end = _parts(_SPAN, key, bounds)
+    place = place_of(draft.text, int(start), int(end), said or None)
+    draft.spans[key] = Span(*place, (label,))
+
+
+def _take_relation(draft: Draft, key: str, rest: str) -> None:
+    head, tail = _parts(_ARROW, key, rest.strip())
+    draft.links.append(Link(head, tail))
+
+
+def _take_attribute(draft: Draft, key: str, rest: str) -> None:
+    said, target, value = _parts(_SAID, key, rest.strip())
+    if target in draft.spans and (assertion := attribute(said, value)):
+        draft.spans[target] = draft.spans[target]._replace(assertion=assertion)
+
+
+def _refuse_event(_: Draft, key: str, rest: str) -> None:
+    raise Refused("event", f"{key} is an event ({rest}), and only relations of two are read")
+
+
+def _parts(pattern: re.Pattern[str], key: str, line: str) -> tuple[str, ...]:
+    match = pattern.fullmatch(line)
+    if match is None:
+        raise Refused("broken_annotation", f"{key} cannot be understood: {line!r}")
+    return match.groups()

@@ -1,0 +1,99 @@
+"""What the words of an annotation scheme mean here: types of entities, and assertions."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from histoeval.errors import InputError, SettingError
+from histoeval.labels import OUTSIDE, known_names, plain, told_names
+from histoeval.report import Assertion, EntityType
+
+ASSERTION = "assertion"
+"""What the attribute, feature or choice is called that says whether a thing is there."""
+
+_YES = ("true", "yes", "1", "")
+_NO = ("false", "no", "0")
+
+
+class Refused(Exception):  # noqa: N818 - not an error of the program: a passage is left out
+    """Why one passage cannot be used; the others still can."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+def read_labels(path: Path) -> dict[str, str | None]:
+    """What labels mean, from a JSON file that somebody wrote."""
+    try:
+        names = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read the labels in {path}: {error}") from error
+    if not isinstance(names, dict) or not all(isinstance(v, str | None) for v in names.values()):
+        raise InputError(f'{path} must hold an object such as {{"Tumour": "diagnosis"}}')
+    return names
+
+
+class Vocabulary:
+    """What labels mean: as somebody told, else as is widely known."""
+
+    def __init__(self, labels: Mapping[str, str | None] | None = None) -> None:
+        told = told_names(labels)
+        for name, meaning in (labels or {}).items():
+            if (meaning or "").lower() not in {*EntityType, *OUTSIDE}:
+                raise SettingError(
+                    f"the label {name!r} cannot mean {meaning!r}: say {', '.join(EntityType)}, "
+                    "or O for nothing"
+                )
+        self._meanings = known_names() | told
+
+    def type_of(self, names: Sequence[str]) -> EntityType | None:
+        """The type that the first name with a meaning stands for; None if it means nothing."""
+        for name in names:
+            meaning = self._meanings.get(plain(name))
+            if meaning is not None:
+                return None if meaning in OUTSIDE else EntityType(meaning)
+        label = names[0] if names else ""
+        raise InputError(
+            f"the label {label!r} is not known. Say what it means, {', '.join(EntityType)} or O "
+            f'for nothing, in a JSON file such as {{"{label}": "diagnosis"}} and give it with '
+            "--labels"
+        )
+
+
+def assertion_named(value: str) -> Assertion | None:
+    """The assertion that a word stands for, if it stands for one."""
+    meaning = _assertions().get(plain(value))
+    return None if meaning is None else Assertion(meaning)
+
+
+def assertion_of(value: str) -> Assertion:
+    """The assertion that a word must stand for."""
+    found = assertion_named(value)
+    if found is None:
+        raise Refused(
+            "unknown_assertion",
+            f"the assertion {value!r} is none of {', '.join(Assertion)}",
+        )
+    return found
+
+
+def attribute(name: str, value: str | None) -> Assertion | None:
+    """What an attribute says of the assertion: `assertion=absent`, or `negated`, or nothing."""
+    if plain(name) == ASSERTION:
+        return assertion_of(value or "")
+    named = assertion_named(name)
+    if named is None or plain(value or "") in _NO:
+        return None
+    return named if plain(value or "") in _YES else assertion_named(value or "")
+
+
+@cache
+def _assertions() -> dict[str, str]:
+    table = tomllib.loads(files(__package__).joinpath("assertions.toml").read_text("utf-8"))
+    return {name: meaning for meaning, names in table.items() for name in names}

@@ -1,0 +1,1 @@
+"""The training bench: corpora, and one file per model that is trained from them."""

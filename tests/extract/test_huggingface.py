@@ -227,3 +227,12 @@ def test_a_device_that_is_not_here_is_a_plain_mistake(
         pytest.skip("it is here")
     with pytest.raises(SettingError, match=f"the device '{device}' cannot be used here"):
         Transformer(tiny_models.aligner, "encoder", Runtime(device=device))
+
+
+def test_weights_that_were_cut_short_are_refused(tiny_models: ModelFolders, tmp_path: Path) -> None:
+    for file in tiny_models.aligner.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:5000])
+    with pytest.raises(ModelError, match="cannot load"):
+        Transformer(tmp_path, "encoder", CPU)

@@ -124,7 +124,8 @@ class Transformer:
         width = max(len(member) for member in members)
         height = len(members)
         if self.on_gpu:
-            width, height = steady_shape(width, self.token_budget)
+            steady, height = steady_shape(width, self.token_budget)
+            width = max(width, min(steady, self.most_tokens))
         padding = self.tokenizer.pad_token_id or 0
         ids = torch.full((height, width), padding, dtype=torch.long)
         mask = torch.zeros_like(ids)
@@ -152,6 +153,7 @@ class Transformer:
 
     def _load(self) -> tuple[Any, Any, str]:
         import transformers  # noqa: PLC0415 - only where the extra is used
+        from safetensors import SafetensorError  # noqa: PLC0415 - comes with transformers
 
         local = Path(self.name).is_dir()
         talk = transformers.utils.logging
@@ -166,7 +168,14 @@ class Transformer:
             model, info = getattr(transformers, _AUTO_CLASSES[self.task]).from_pretrained(
                 self.name, local_files_only=local, output_loading_info=True
             )
-        except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            ImportError,
+            RuntimeError,
+            SafetensorError,
+        ) as error:
             raise ModelError(self._cannot_load(error)) from error
         finally:
             talk.set_verbosity(verbosity)

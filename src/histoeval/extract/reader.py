@@ -22,3 +22,15 @@ class Reader(Protocol):
 
     def read(self, texts: Sequence[str]) -> list[Report]:
         """One report per text, in the order of the texts."""
+
+
+@runtime_checkable
+class Completer(Protocol):
+    """A reader that can also go on from entities that somebody else has marked."""
+
+    def complete(self, reports: Sequence[Report]) -> list[Report]:
+        """The same reports with assertions and relations as this reader sees them.
+
+        Texts, and types and spans of entities, come back as they were and in their order; the
+        assertions and relations that were given are not looked at.
+        """

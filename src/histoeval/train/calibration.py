@@ -1,0 +1,85 @@
+"""Whether a confidence means what it says: of what is said with 0.8, 80 % should be right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from histoeval.report import Noun
+
+BINS = 15
+"""As many as the literature on calibration uses."""
+
+Judged = tuple[float, bool]
+"""A confidence, and whether what was said with it is right."""
+
+
+class Bin(Noun):
+    """What was said with about the same confidence: how sure it was, and how often right."""
+
+    low: float
+    high: float
+    count: int
+    confidence: float
+    accuracy: float
+
+
+class Calibration(Noun):
+    """The mean distance of confidence and accuracy over bins, and the bins.
+
+    `error` is over bins of equal width, `adaptive_error` over bins of about equal count, which
+    looks closer where most confidences are. Bins that are empty are left out.
+    """
+
+    count: int
+    confidence: float
+    accuracy: float
+    error: float
+    adaptive_error: float
+    bins: tuple[Bin, ...]
+    adaptive_bins: tuple[Bin, ...]
+
+
+def calibration(judged: Sequence[Judged], bins: int = BINS) -> Calibration:
+    """How well confidences are calibrated; there must be some.
+
+    What has the same confidence is never parted, so the order in which it comes does not matter.
+    """
+    scores, right = np.array(sorted(judged), dtype=np.float64).T
+    width = np.linspace(0, 1, bins + 1)
+    share = np.unique(np.quantile(scores, np.linspace(0, 1, bins + 1)))
+    even, adaptive = _binned(scores, right, width), _binned(scores, right, share)
+    return Calibration(
+        count=len(scores),
+        confidence=float(scores.mean()),
+        accuracy=float(right.mean()),
+        error=_error(even),
+        adaptive_error=_error(adaptive),
+        bins=even,
+        adaptive_bins=adaptive,
+    )
+
+
+def _binned(
+    scores: NDArray[np.float64], right: NDArray[np.float64], edges: NDArray[np.float64]
+) -> tuple[Bin, ...]:
+    """Bins from each edge up to below the next one; the last holds its upper edge too."""
+    place = np.searchsorted(edges[1:-1], scores, side="right")
+    return tuple(
+        Bin(
+            low=float(edges[number]),
+            high=float(edges[min(number + 1, len(edges) - 1)]),
+            count=int(inside.sum()),
+            confidence=float(scores[inside].mean()),
+            accuracy=float(right[inside].mean()),
+        )
+        for number in np.unique(place)
+        for inside in [place == number]
+    )
+
+
+def _error(bins: Sequence[Bin]) -> float:
+    distances = sum(each.count * abs(each.accuracy - each.confidence) for each in bins)
+    return distances / sum(each.count for each in bins)

@@ -9,7 +9,6 @@ once, and only when its types can be related and one window holds both.
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,19 +16,27 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from histoeval.errors import ModelError
 from histoeval.extract.labels import read_tags, relation_label
 from histoeval.extract.memory import Memory
 from histoeval.extract.tagging import entities_of, mark
+from histoeval.extract.tagset import softmax
 from histoeval.extract.transformer import THIS_MACHINE, Runtime, Transformer
-from histoeval.extract.windows import Window, windows
-from histoeval.report import HARE_RELATION_TYPES, Entity, EntityType, Relation, Report
+from histoeval.extract.windows import Window, windows, within
+from histoeval.report import (
+    HARE_RELATION_TYPES,
+    RELATION_TYPES,
+    Entity,
+    EntityType,
+    Relation,
+    Report,
+)
 
 HARE_NER = "knowlab-research/HARE-NER"
 HARE_RELATIONS = "knowlab-research/HARE-RE"
+
+RELATIONS_LEARNED = "histoeval_relations"
+"""Where the configuration of a relation model says between which types it looks."""
 
 _OVERLAP = 96
 _WORDS_CUT = 16
@@ -55,7 +62,11 @@ class _Candidate:
 
 
 class HuggingFaceReader:
-    """A token-classification model and, if wanted, a relation model, from hub names or folders."""
+    """A token-classification model and, if wanted, a relation model, from hub names or folders.
+
+    Pairs of these types are put to the relation model: those that it says it has learned, where
+    none are named, or else those of the paper.
+    """
 
     def __init__(
         self,
@@ -63,7 +74,7 @@ class HuggingFaceReader:
         relations: str | Path | None = HARE_RELATIONS,
         *,
         labels: Mapping[str, str | None] | None = None,
-        relation_types: Collection[tuple[EntityType, EntityType]] = HARE_RELATION_TYPES,
+        relation_types: Collection[tuple[EntityType, EntityType]] | None = None,
         runtime: Runtime = THIS_MACHINE,
     ) -> None:
         self.tagger = Transformer(entities, "token-classification", runtime)
@@ -72,7 +83,7 @@ class HuggingFaceReader:
         if relations is not None:
             self.relater = Transformer(relations, "sequence-classification", runtime)
             self.related = relation_label(_label_names(self.relater), labels)
-        self.relation_types = frozenset(relation_types)
+        self.relation_types = frozenset(relation_types or _learned_types(self.relater))
         self._remembered = Memory(self._read, most=5_000)
 
     @property
@@ -151,7 +162,7 @@ class HuggingFaceReader:
             return []
         chosen: dict[tuple[int, int], Window] = {}
         for window in cut:
-            inside = _inside(entities, window)
+            inside = within(entities, window)
             for h, t in product(inside, inside):
                 head, tail = entities[h], entities[t]
                 if (head.type, tail.type) not in self.relation_types:
@@ -189,16 +200,17 @@ class HuggingFaceReader:
         return [float(softmax(scores)[self.related]) for scores in logits]
 
 
-def softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Probabilities over the last axis."""
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    shares: NDArray[np.float32] = powers / powers.sum(axis=-1, keepdims=True)
-    return shares
-
-
 def _label_names(model: Transformer) -> list[str]:
     names = model.model.config.id2label
     return [str(names[i]) for i in range(len(names))]
+
+
+def _learned_types(relater: Transformer | None) -> Collection[tuple[EntityType, EntityType]]:
+    """The pairs of types that a model says it has learned; those of the paper if it is silent."""
+    named = relater and getattr(relater.model.config, RELATIONS_LEARNED, None)
+    if not named:
+        return HARE_RELATION_TYPES
+    return [pair for pair in RELATION_TYPES if "-".join(pair) in named]
 
 
 def _move(entity: Entity, by: int) -> Entity:
@@ -207,13 +219,6 @@ def _move(entity: Entity, by: int) -> Entity:
 
 def _span(entity: Entity) -> tuple[int, int]:
     return entity.start, entity.end
-
-
-def _inside(entities: list[Entity], window: Window) -> range:
-    """Positions of the entities that stand whole in a window; entities come in their order."""
-    first = bisect_left(entities, window.start, key=lambda entity: entity.start)
-    last = bisect_right(entities, window.end, key=lambda entity: entity.end)
-    return range(first, last)
 
 
 def _marker_room(relater: Transformer) -> int:

@@ -17,8 +17,9 @@ from itertools import permutations
 from typing import Any
 
 from histoeval.errors import ModelError, SettingError
-from histoeval.extract.huggingface import HuggingFaceReader, softmax
+from histoeval.extract.huggingface import HuggingFaceReader
 from histoeval.extract.memory import Memory
+from histoeval.extract.tagset import softmax
 
 CHUNK_TOKENS = 450
 RELATION_TOKENS = 512

@@ -9,11 +9,13 @@ sentence that is too long is cut between words, and a word that is too long betw
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from histoeval.extract.sentences import Span, sentences
+from histoeval.report import Entity
 
 Measure = Callable[[str], int]
 """How many tokens a model makes of a fragment of text."""
@@ -57,6 +59,13 @@ def windows(text: str, measure: Measure, limit: int, overlap: int) -> list[Windo
         Window(pieces[run.start].start, pieces[run.end - 1].end, own_start, own_end)
         for run, (own_start, own_end) in zip(runs, pairwise(borders), strict=True)
     ]
+
+
+def within(entities: Sequence[Entity], window: Window) -> list[int]:
+    """Positions of the entities that stand whole in a window; they come in order of their start."""
+    first = bisect_left(entities, window.start, key=lambda entity: entity.start)
+    last = bisect_right(entities, window.end, key=lambda entity: entity.start)
+    return [i for i in range(first, last) if entities[i].end <= window.end]
 
 
 def _pieces(text: str, measure: Measure, limit: int, overlap: int) -> Iterator[_Piece]:

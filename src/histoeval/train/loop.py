@@ -1,0 +1,181 @@
+"""The one training loop: seeded, and after a kill it goes on where the last epoch ended.
+
+Everything random in an epoch follows from the seed and the number of the epoch, so that a run
+that was stopped and continued takes the very steps of one that was not.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from histoeval.errors import ModelError, OutputError
+from histoeval.report import Noun
+
+if TYPE_CHECKING:
+    import torch
+
+Watch = Callable[[int, int, float], None]
+"""Told of steps done, steps in all, and the loss of the last one."""
+
+Loss = Callable[[Sequence[int]], "torch.Tensor"]
+"""The loss of some examples, by their positions."""
+
+_TOLD_EVERY = 10
+"""Steps between two calls of `watch`: to look at a loss, a GPU must be waited for."""
+
+
+def nobody_watches(step: int, steps: int, loss: float) -> None:
+    """For those who want no progress."""
+
+
+class Schedule(Noun):
+    """How long and how fast to learn: AdamW, a linear rise and a linear fall of the rate."""
+
+    epochs: Annotated[int, Field(ge=1)]
+    batch: Annotated[int, Field(ge=1)]
+    rate: Annotated[float, Field(gt=0)]
+    head_rate: Annotated[float, Field(gt=0)] | None = None
+    """Rate of what is not the encoder; the same when left out."""
+    warm_up: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    decay: Annotated[float, Field(ge=0)] = 0.01
+    clip: Annotated[float, Field(gt=0)] = 1.0
+
+
+def fit(
+    model: Any,
+    size: int,
+    loss: Loss,
+    schedule: Schedule,
+    *,
+    seed: int,
+    encoder: str = "",
+    checkpoint: Path | None = None,
+    identity: str = "",
+    watch: Watch = nobody_watches,
+) -> None:
+    """Train a model on `size` examples.
+
+    Parameters whose names begin with `encoder` learn at the schedule's rate, the others at its
+    head rate. With a checkpoint, a stopped run with the same `identity` (of data and settings)
+    goes on from its last finished epoch; one with another is refused.
+    """
+    import torch  # noqa: PLC0415 - slow to import, and only for those who train
+
+    steps = schedule.epochs * math.ceil(size / schedule.batch)
+    optimizer = _optimizer(model, schedule, encoder)
+    rate = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: _share(step, steps, schedule.warm_up)
+    )
+    first = _resume(checkpoint, identity, model, optimizer, rate)
+    model.train()
+    for epoch in range(first, schedule.epochs):
+        torch.manual_seed(1_000_003 * seed + epoch)
+        for batch in _batches(size, schedule.batch, f"{seed}/{epoch}"):
+            value = loss(batch)
+            optimizer.zero_grad(set_to_none=True)
+            value.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), schedule.clip)
+            optimizer.step()
+            rate.step()
+            if rate.last_epoch % _TOLD_EVERY == 0 or rate.last_epoch == steps:
+                watch(rate.last_epoch, steps, float(value.detach()))
+        _save(checkpoint, identity, epoch + 1, model, optimizer, rate)
+    model.eval()
+
+
+def _optimizer(model: Any, schedule: Schedule, encoder: str) -> torch.optim.Optimizer:
+    import torch  # noqa: PLC0415
+
+    named = list(model.named_parameters())
+    groups = [
+        {"params": [p for n, p in named if n.startswith(encoder)], "lr": schedule.rate},
+        {
+            "params": [p for n, p in named if not n.startswith(encoder)],
+            "lr": schedule.head_rate or schedule.rate,
+        },
+    ]
+    on_gpu = any(parameter.is_cuda for _, parameter in named)
+    return torch.optim.AdamW(
+        [group for group in groups if group["params"]],
+        weight_decay=schedule.decay,
+        fused=on_gpu,
+    )
+
+
+def _share(step: int, steps: int, warm_up: float) -> float:
+    """The part of the full rate at a step."""
+    rise = max(1.0, warm_up * steps)
+    return min(1.0, (step + 1) / rise) * max(0.0, 1 - step / steps)
+
+
+def _batches(size: int, most: int, seed: str) -> Iterator[list[int]]:
+    order = list(range(size))
+    random.Random(seed).shuffle(order)
+    for first in range(0, size, most):
+        yield order[first : first + most]
+
+
+def _resume(checkpoint: Path | None, identity: str, model: Any, optimizer: Any, rate: Any) -> int:
+    """Load what a stopped run has left; how many epochs it had finished."""
+    if checkpoint is None or not checkpoint.exists():
+        return 0
+    found = _loaded(checkpoint)
+    if found.get("identity") != identity:
+        raise OutputError(
+            f"{checkpoint} is of a training with other data or settings: "
+            "give another folder, or delete that file to begin anew"
+        )
+    try:
+        model.load_state_dict(found["model"])
+        optimizer.load_state_dict(found["optimizer"])
+        rate.load_state_dict(found["rate"])
+    except (RuntimeError, KeyError, ValueError) as error:
+        raise ModelError(
+            f"{checkpoint} cannot be used: it is of another model; delete it to begin anew"
+        ) from error
+    return int(found["epoch"])
+
+
+def _loaded(checkpoint: Path) -> dict[str, Any]:
+    """What a checkpoint holds; what torch says of a torn one is no help to people."""
+    import torch  # noqa: PLC0415
+
+    try:
+        found = torch.load(checkpoint, map_location="cpu", weights_only=True)
+    except (OSError, RuntimeError, EOFError, ValueError, UnpicklingError) as error:
+        raise ModelError(
+            f"{checkpoint} cannot be used: it is torn, or no checkpoint; delete it to begin anew"
+        ) from error
+    if not isinstance(found, dict) or "identity" not in found:
+        raise ModelError(f"{checkpoint} cannot be used: it is no checkpoint of a training")
+    return found
+
+
+def _save(
+    checkpoint: Path | None, identity: str, epoch: int, model: Any, optimizer: Any, rate: Any
+) -> None:
+    """Keep what is needed to go on, whole or not at all."""
+    import torch  # noqa: PLC0415
+
+    if checkpoint is None:
+        return
+    checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    draft = checkpoint.with_name(f"{checkpoint.name}.part")
+    torch.save(
+        {
+            "identity": identity,
+            "epoch": epoch,
+            "model": model.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "rate": rate.state_dict(),
+        },
+        draft,
+    )
+    draft.replace(checkpoint)

@@ -6,9 +6,9 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .PHONY: demo test lint bench clean
 
-demo: $(VENV)/demo.done ## install, and score the bundled examples
-	$(BIN)/histoeval score src/histoeval/examples/pairs.csv \
-	  --metrics bleu,rouge_l,chrf --output results/demo --overwrite
+demo: $(VENV)/demo.done ## install, read and score the bundled examples
+	$(BIN)/histoeval extract src/histoeval/examples/pairs.csv --text reference --show 2
+	$(BIN)/histoeval score src/histoeval/examples/pairs.csv --output results/demo --overwrite
 	@echo "candidate_bad is wrong in one clinical way per report (column note); word counts like it."
 
 test: lint ## install everything, check style and types, run the tests

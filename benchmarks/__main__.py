@@ -1,18 +1,26 @@
-"""`python -m benchmarks [startup] [memory] [hare]`: measure, and print tables in Markdown."""
+"""`python -m benchmarks [startup] [memory] [hare] [reader] [reader-memory [OPTIONS]]`.
+
+Measures, and prints tables in Markdown; without a name all of them.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import takewhile
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     print(f"\n### {title}\n")
     for line in (columns, ["---"] * len(columns), *rows):
         print("| " + " | ".join(line) + " |")
+    sys.stdout.flush()
 
 
-def main(wanted: Sequence[str]) -> None:
+def main(arguments: Sequence[str]) -> None:
+    named = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
+    options = arguments[len(named) :]
+    wanted = named or ["startup", "memory", "hare", "reader", "reader-memory"]
     if "startup" in wanted:
         from benchmarks import startup
 
@@ -26,6 +34,18 @@ def main(wanted: Sequence[str]) -> None:
 
         columns = ["step", "relation passes", "s", "times faster"]
         table("HARE, paper mode against the published loop", columns, hare_speed.measure())
+    if "reader" in wanted:
+        from benchmarks import reader_speed
+
+        columns = ["texts", "tokens", "entities", "s", "reports/s", "tokens/s"]
+        table("The builtin reader", ["what", *columns], reader_speed.measure())
+        columns = ["scheme", "passes", "s", "reports/s", "times faster"]
+        table("The builtin reader against two models", columns, reader_speed.compare())
+    if "reader-memory" in wanted:
+        from benchmarks import reader_memory
+
+        columns = ["reports", "peak MB", "s", "reports/s"]
+        table("Extracting a long file", columns, reader_memory.measure(options))
 
 
-main(sys.argv[1:] or ["startup", "memory", "hare"])
+main(sys.argv[1:])

@@ -40,6 +40,8 @@ class Shape:
     outside: float = 1.0
     spread: float = 2.5
     seed: int = 0
+    vocabulary: int = 0
+    """How many words it has a vector for, if more than its tokenizer knows."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def _make_tokenizer(texts: list[str]) -> Any:
 
 def _config(tokenizer: Any, shape: Shape, labels: list[str]) -> Any:
     return transformers.BertConfig(
-        vocab_size=len(tokenizer),
+        vocab_size=max(len(tokenizer), shape.vocabulary),
         hidden_size=shape.hidden,
         num_hidden_layers=shape.layers,
         num_attention_heads=shape.heads,

@@ -29,6 +29,7 @@ SURFACE = {
     "Signature",
     "__version__",
     "create",
+    "read_reports",
     "register",
     "score",
 }

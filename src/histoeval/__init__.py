@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from histoeval.report import Assertion, Entity, EntityType, Pair, Relation, Report
     from histoeval.run.models import Models
+    from histoeval.run.reading import read_reports
     from histoeval.run.scoring import Results, score
     from histoeval.score import Metric, Score, Signature, create, register
 
@@ -46,6 +47,7 @@ __all__ = [
     "Signature",
     "__version__",
     "create",
+    "read_reports",
     "register",
     "score",
 ]
@@ -63,6 +65,7 @@ _HOMES = {
     "histoeval.report": ("Assertion", "Entity", "EntityType", "Pair", "Relation", "Report"),
     "histoeval.run.scoring": ("Results",),
     "histoeval.run.models": ("Models",),
+    "histoeval.run.reading": ("read_reports",),
     "histoeval.score": ("Metric", "Score", "Signature", "create", "register"),
 }
 

@@ -112,7 +112,6 @@ METRICS: dict[str, Entry] = {
     "hare": Entry(
         "histoeval.metrics.hare:Hare",
         "entities and relations of both reports, aligned (HARE paper)",
-        needs="--reader, --relations, --aligner",
     ),
     **{
         f"bleu_{order}": Entry(
@@ -133,7 +132,7 @@ METRICS: dict[str, Entry] = {
     "reg2025": Entry(
         "histoeval.metrics.reg2025:Reg2025",
         "REG2025 challenge: ROUGE-L, BLEU-4, shared entities, embedding cosine",
-        needs="--reader, --encoder",
+        needs="--encoder",
     ),
     "bertscore": Entry(
         "histoeval.metrics.bertscore:BertScore",

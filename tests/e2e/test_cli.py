@@ -119,7 +119,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def mixed(place: Path) -> Outcome:
     """Three good rows, one without a candidate, one cut off; and a metric that cannot run."""
-    arguments = ("mixed.jsonl", "--metrics", "bleu,hare,rouge_l", "--output", "results")
+    arguments = ("mixed.jsonl", "--metrics", "bleu,bertscore,rouge_l", "--output", "results")
     return histoeval("score", *arguments, cwd=place)
 
 
@@ -138,7 +138,7 @@ def test_a_run_with_failed_rows_exits_with_1_and_says_so(mixed: Outcome) -> None
     assert mixed.code == 1
     assert mixed.err == ""
     assert "5 of 5 rows have an error" in mixed.out
-    assert "hare needs" in mixed.out
+    assert "bertscore needs" in mixed.out
     for code in ("metric_unavailable", "empty_text", "broken_json"):
         assert code in mixed.out
     assert "Written: results/scores.jsonl, results/summary.json" in mixed.out
@@ -146,7 +146,7 @@ def test_a_run_with_failed_rows_exits_with_1_and_says_so(mixed: Outcome) -> None
 
 def test_the_table_has_the_means_and_what_they_are_of(mixed: Outcome) -> None:
     assert re.search(rf"bleu\b.* {sum(BLEU) / 3:.2f} .*0 to 100 .*3 of 5", mixed.out)
-    assert re.search(r"hare\b.*none.*0 of 5", mixed.out)
+    assert re.search(r"bertscore\b.*none.*0 of 5", mixed.out)
 
 
 def test_rows_are_as_documented(rows: list[dict[str, Any]]) -> None:
@@ -166,7 +166,7 @@ def test_rows_are_as_documented(rows: list[dict[str, Any]]) -> None:
 
 def test_errors_name_what_is_wrong_and_where(rows: list[dict[str, Any]]) -> None:
     (unavailable,) = rows[0]["errors"]
-    assert (unavailable["code"], unavailable["metric"]) == ("metric_unavailable", "hare")
+    assert (unavailable["code"], unavailable["metric"]) == ("metric_unavailable", "bertscore")
     (empty,) = rows[3]["errors"]
     assert (empty["code"], empty["column"], empty["metric"]) == ("empty_text", "candidate", None)
     (broken,) = rows[4]["errors"]
@@ -175,7 +175,7 @@ def test_errors_name_what_is_wrong_and_where(rows: list[dict[str, Any]]) -> None
 
 
 def test_the_summary_is_as_documented(summary: dict[str, Any], place: Path) -> None:
-    assert list(summary["metrics"]) == ["bleu", "hare", "rouge_l"]
+    assert list(summary["metrics"]) == ["bleu", "bertscore", "rouge_l"]
     bleu = summary["metrics"]["bleu"]
     assert bleu["signature"].startswith("bleu|order:4|")
     assert bleu["signature"].endswith(f"|histoeval:{__version__}")
@@ -204,9 +204,9 @@ def test_the_summary_is_as_documented(summary: dict[str, Any], place: Path) -> N
 
 
 def test_an_unavailable_metric_has_coverage_0_and_no_number(summary: dict[str, Any]) -> None:
-    hare = summary["metrics"]["hare"]["systems"]["candidate"]
-    assert (hare["coverage"], hare["mean"], hare["corpus"]) == (0.0, None, None)
-    assert list(summary["unavailable"]) == ["hare"]
+    system = summary["metrics"]["bertscore"]["systems"]["candidate"]
+    assert (system["coverage"], system["mean"], system["corpus"]) == (0.0, None, None)
+    assert list(summary["unavailable"]) == ["bertscore"]
 
 
 def test_results_hold_no_path(mixed: Outcome, place: Path) -> None:
@@ -215,7 +215,7 @@ def test_results_hold_no_path(mixed: Outcome, place: Path) -> None:
 
 
 def test_two_runs_leave_the_same_bytes(mixed: Outcome, place: Path) -> None:
-    arguments = ("mixed.jsonl", "--metrics", "bleu,hare,rouge_l", "--output", "again")
+    arguments = ("mixed.jsonl", "--metrics", "bleu,bertscore,rouge_l", "--output", "again")
     again = histoeval("score", *arguments, cwd=place, PYTHONHASHSEED="7")
     assert again.out == mixed.out.replace("results/", "again/")
     for name in ("scores.jsonl", "summary.json", "run.json"):
@@ -225,6 +225,18 @@ def test_two_runs_leave_the_same_bytes(mixed: Outcome, place: Path) -> None:
         "scores.jsonl",
         "summary.json",
     ]
+
+
+def test_hare_needs_no_flag_and_says_which_reader_and_aligner_it_used(place: Path) -> None:
+    outcome = histoeval("score", "good.csv", "--output", "plain", cwd=place)
+    assert (outcome.code, outcome.err) == (0, "")
+    scores = values(place / "plain", "hare")
+    assert scores[0] > scores[2]
+    summary = json.loads((place / "plain/summary.json").read_bytes())
+    assert next(iter(summary["metrics"])) == "hare"
+    signature = summary["metrics"]["hare"]["signature"]
+    assert re.search(r"\|reader:[\w-]+@[0-9a-f]{12}/onnxruntime", signature)
+    assert "|aligner:lexical/" in signature
 
 
 def test_a_run_without_output_writes_nothing(tmp_path: Path) -> None:
@@ -256,7 +268,7 @@ def test_columns_are_named_on_the_command_line(here: Run, tmp_path: Path) -> Non
         (("nowhere.csv",), "nowhere.csv does not exist"),
         (("good.csv", "--metrics", "blue"), "there is no metric 'blue'; known: bertscore, bleu"),
         (("good.csv", "--reference", "truth"), "has no column 'truth'"),
-        (("good.csv", "--metrics", "hare"), "hare needs"),
+        (("good.csv", "--metrics", "bertscore"), "bertscore needs"),
         (("good.csv", "--batch-size", "0"), "--batch-size"),
     ],
 )
@@ -284,8 +296,9 @@ def test_metrics_lists_every_metric_and_why_one_cannot_run(tmp_path: Path) -> No
     for name in METRICS:
         assert re.search(rf"^\S? ?{name}\b", outcome.out, re.MULTILINE), name
     assert re.search(r"bleu_4\b.*0 to 100.*yes", outcome.out)
-    assert re.search(r"hare\b.*0 to 2.*(with models|no)", outcome.out)
-    assert "hare needs" in outcome.out
+    assert re.search(r"hare\b.*0 to 2.*yes", outcome.out)
+    assert re.search(r"bertscore\b.*0 to 1.*(with models|no)", outcome.out)
+    assert "bertscore needs" in outcome.out
 
 
 def test_doctor_tells_what_is_installed_and_what_is_missing(tmp_path: Path) -> None:

@@ -60,3 +60,22 @@ def test_steady_batches_have_a_shape_that_follows_from_each_length_alone(
         ((width, height),) = shapes
         assert len(group) <= height
         assert max(lengths[i] for i in group) <= width
+
+
+def test_memory_can_be_bounded_by_the_size_of_the_texts() -> None:
+    asked: list[str] = []
+
+    def answer(texts: Sequence[str]) -> list[str]:
+        asked.extend(texts)
+        return list(texts)
+
+    memory = Memory(answer, most=10, size=len)
+    memory(["aaaa", "bbbb"])
+    memory(["aaaa"])
+    memory(["cccc"])
+    assert asked == ["aaaa", "bbbb", "cccc"]
+    memory(["aaaa"])
+    assert asked == ["aaaa", "bbbb", "cccc"]
+    memory(["bbbb"])
+    assert asked == ["aaaa", "bbbb", "cccc", "bbbb"]
+    assert memory(["a text that is larger than the memory"]) != []

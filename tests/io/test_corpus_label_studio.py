@@ -118,6 +118,7 @@ def test_a_label_beside_the_type_may_be_the_assertion() -> None:
         (task(*ENTITIES, arrow("a", "b")), "impossible_relation"),
         (task(*ENTITIES, choice("a", "perhaps not")), "unknown_assertion"),
         (task(annotations=[]), "no_annotation"),
+        (task(annotations=[], predictions=[{"result": ENTITIES}]), "no_annotation"),
         (task(annotations=[{"result": []}, {"result": []}]), "several_annotations"),
         (task({"type": "labels", "id": "a", "value": {"labels": ["site"]}}), "broken_offsets"),
         (task({"type": "labels", "id": 3, "value": 5}), "broken_annotation"),

@@ -107,6 +107,20 @@ def test_a_broken_row_is_a_problem_and_the_others_are_still_read(
         list(read_corpus(file))
 
 
+@pytest.mark.parametrize(
+    ("errors", "said"),
+    [
+        ([{"code": "empty_text", "message": "text is empty", "column": "text"}], "text is empty"),
+        ([], "nothing says why"),
+        ("broken", "nothing says why"),
+    ],
+)
+def test_a_text_that_the_reader_could_not_read_is_a_problem(errors: object, said: str) -> None:
+    with pytest.raises(Refused, match=said) as refused:
+        read_row({"id": "a", "row": 3, "errors": errors}, "a", "b", Vocabulary())
+    assert refused.value.code == "not_read"
+
+
 def test_an_id_that_comes_twice_is_a_problem(tmp_path: Path) -> None:
     file = tmp_path / "corpus.jsonl"
     file.write_text(json.dumps(ROW) + "\n" + json.dumps(ROW) + "\n", "utf-8")

@@ -169,7 +169,7 @@ def test_metrics_come_as_a_list_or_as_one_text_and_each_once() -> None:
         ({"data": RECORDS, "metrics": "bleu:order=many"}, SettingError, "order"),
         ({"data": RECORDS, "metrics": "bleu:name=mine"}, SettingError, "'name' cannot be set"),
         ({"data": RECORDS, "metrics": "hare:reader=x"}, SettingError, "'reader' cannot be set"),
-        ({"data": RECORDS, "metrics": "hare"}, SettingError, "hare needs"),
+        ({"data": RECORDS, "metrics": "bertscore"}, SettingError, "bertscore needs"),
     ],
 )
 def test_what_cannot_be_done_is_said(
@@ -182,7 +182,7 @@ def test_what_cannot_be_done_is_said(
 def with_a_broken_row() -> Results:
     return histoeval.score(
         [*RECORDS[:2], {"id": "broken", "reference": "a", "candidate": " "}],
-        metrics="bleu,hare,rouge_l",
+        metrics="bleu,bertscore,rouge_l",
     )
 
 
@@ -193,13 +193,13 @@ def test_flat_records_have_a_column_for_every_metric_and_part() -> None:
         "id",
         "system",
         "bleu",
-        "hare",
+        "bertscore",
         "rouge_l",
         "errors",
     ]
     assert first["bleu"] == pytest.approx(BLEU["breast-1"])
-    assert (first["bleu.brevity_penalty"], first["hare"]) == (1.0, None)
-    assert first["errors"].startswith("metric_unavailable: hare ")
+    assert (first["bleu.brevity_penalty"], first["bertscore"]) == (1.0, None)
+    assert first["errors"].startswith("metric_unavailable: bertscore ")
     assert (broken["id"], broken["bleu"], broken["rouge_l.recall"]) == ("broken", None, None)
     assert broken["errors"].startswith("empty_text: candidate is empty")
 

@@ -10,8 +10,11 @@ import typer
 
 from histoeval.cli.corpus import corpus_app
 from histoeval.cli.doctor import doctor
+from histoeval.cli.evaluate import evaluate_app
+from histoeval.cli.extract import extract
 from histoeval.cli.metrics import metrics
 from histoeval.cli.score import score
+from histoeval.cli.train import train_app
 from histoeval.errors import HistoEvalError
 from histoeval.version import __version__
 
@@ -22,9 +25,12 @@ app = typer.Typer(
     help="Tells whether a machine-written histopathology report is right, and why.",
 )
 app.command()(score)
+app.command()(extract)
 app.command()(metrics)
 app.command()(doctor)
 app.add_typer(corpus_app, name="corpus")
+app.add_typer(train_app, name="train")
+app.add_typer(evaluate_app, name="evaluate")
 
 
 def _print_version(wanted: bool) -> None:

@@ -14,10 +14,11 @@ def metrics() -> None:
     from rich.console import Console  # noqa: PLC0415 - keeps --help fast
     from rich.text import Text  # noqa: PLC0415
 
-    from histoeval.score import METRICS, create  # noqa: PLC0415
+    from histoeval.run.scoring import make_metrics  # noqa: PLC0415
+    from histoeval.score import METRICS  # noqa: PLC0415
     from histoeval.view.terminal import plain_table, range_text  # noqa: PLC0415
 
-    made = {name: create(name) for name in METRICS}
+    made = dict(zip(METRICS, make_metrics(list(METRICS)), strict=True))
     rows = [
         [
             name,

@@ -7,10 +7,18 @@ from typing import Annotated, Literal
 
 import typer
 
+from histoeval.cli.options import (
+    COLUMNS,
+    MODELS,
+    DeviceOption,
+    DtypeOption,
+    EncodingOption,
+    IdOption,
+    LabelsOption,
+    ReaderOption,
+    RelationsOption,
+)
 from histoeval.run.scoring import DEFAULT_METRICS
-
-MODELS = "Models (they need the extra hf)"
-COLUMNS = "Columns (guessed when left out)"
 
 
 def score(
@@ -46,39 +54,20 @@ def score(
             help="Column of a candidate; give it again for each system.", rich_help_panel=COLUMNS
         ),
     ] = None,
-    id_column: Annotated[
-        str | None, typer.Option("--id", help="Column that names a pair.", rich_help_panel=COLUMNS)
-    ] = None,
+    id_column: IdOption = None,
     system: Annotated[
         str | None,
         typer.Option(help="Column that names the system of a row.", rich_help_panel=COLUMNS),
     ] = None,
-    encoding: Annotated[
-        str | None,
-        typer.Option(help="Encoding of text files, e.g. latin-1.", rich_help_panel=COLUMNS),
-    ] = None,
-    reader: Annotated[
-        str | None,
-        typer.Option(
-            help="Entity model: a folder, a hub name, or 'hare' for the published models.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
-    relations: Annotated[
-        str | None,
-        typer.Option(help="Relation model, likewise.", rich_help_panel=MODELS),
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            help="JSON file that says what the reader's labels mean, as in "
-            '{"Tumour": "diagnosis"}.',
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
+    encoding: EncodingOption = None,
+    reader: ReaderOption = None,
+    relations: RelationsOption = None,
+    labels: LabelsOption = None,
     aligner: Annotated[
         str | None,
-        typer.Option(help="Entity embedding model, likewise.", rich_help_panel=MODELS),
+        typer.Option(
+            help="Aligner: 'lexical', a folder, a hub name, or 'hare'.", rich_help_panel=MODELS
+        ),
     ] = None,
     pooling: Annotated[
         Literal["cls", "mean"],
@@ -88,17 +77,8 @@ def score(
         str | None,
         typer.Option(help="Encoder for bertscore and reg2025.", rich_help_panel=MODELS),
     ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(help="cpu, cuda, cuda:1; best when left out.", rich_help_panel=MODELS),
-    ] = None,
-    dtype: Annotated[
-        Literal["float32", "bfloat16"] | None,
-        typer.Option(
-            help="Numbers that models run in; on a GPU bfloat16 when left out.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
+    device: DeviceOption = None,
+    dtype: DtypeOption = None,
     token_budget: Annotated[
         int | None,
         typer.Option(

@@ -13,13 +13,20 @@ class Memory(Generic[T]):
     """Answers for texts, remembering those used last.
 
     References return in many pairs and entities in many reports. What is not remembered is
-    answered in one go, so that batches stay full; at most `most` answers are kept, so that
-    memory stays flat on files of any length.
+    answered in one go, so that batches stay full. Texts are kept up to `most`, each counted as
+    `size` says, so that memory stays flat on files of any length.
     """
 
-    def __init__(self, answer: Callable[[Sequence[str]], Sequence[T]], most: int = 20_000) -> None:
+    def __init__(
+        self,
+        answer: Callable[[Sequence[str]], Sequence[T]],
+        most: int = 20_000,
+        size: Callable[[str], int] = lambda text: 1,  # noqa: ARG005
+    ) -> None:
         self._answer = answer
         self._most = most
+        self._size = size
+        self._held = 0
         self._known: OrderedDict[str, T] = OrderedDict()
 
     def __call__(self, texts: Sequence[str]) -> list[T]:
@@ -30,8 +37,11 @@ class Memory(Generic[T]):
         if unknown:
             found |= dict(zip(unknown, self._answer(unknown), strict=True))
         for text in distinct:
+            if text not in self._known:
+                self._held += self._size(text)
             self._known[text] = found[text]
             self._known.move_to_end(text)
-        while len(self._known) > self._most:
-            self._known.popitem(last=False)
+        while self._held > self._most:
+            forgotten, _ = self._known.popitem(last=False)
+            self._held -= self._size(forgotten)
         return [found[text] for text in texts]

@@ -1,4 +1,4 @@
-"""Which columns of a table hold the reference, the candidates, the id and the system."""
+"""Which columns of a table hold the reference, the candidates, the id, the system, or the text."""
 
 from __future__ import annotations
 
@@ -42,12 +42,22 @@ class Layout(Noun):
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
 
+class TextLayout(Noun):
+    """The columns of a table with one text in each row, settled."""
+
+    text: str
+    id: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that must be read."""
+        return (self.text,) if self.id is None else tuple(dict.fromkeys((self.id, self.text)))
+
+
 def layout_of(found: Sequence[str], named: Columns, file: str) -> Layout:
     """Settle the columns of a table: those that were named, and a guess at the others."""
     explicit = (named.reference, *named.candidates, named.id, named.system)
-    for name in explicit:
-        if name is not None and name not in found:
-            raise InputError(f"{file} has no column {name!r}{_nearest(name, found)}{_list(found)}")
+    _demand(explicit, found, file)
     if len(set(named.candidates)) < len(named.candidates):
         raise InputError(f"a candidate column is named twice: {', '.join(named.candidates)}")
     reference = named.reference or _first("reference", _besides(found, explicit))
@@ -65,6 +75,17 @@ def layout_of(found: Sequence[str], named: Columns, file: str) -> Layout:
     system = named.system or _guessed_system(_besides(others, candidates), candidates)
     layout = Layout(reference=reference, candidates=candidates, id=id_, system=system)
     _check(layout, file)
+    return layout
+
+
+def text_layout_of(
+    found: Sequence[str], text: str | None, id_: str | None, file: str
+) -> TextLayout:
+    """Settle the columns of a table of single texts, guessing those that were not named."""
+    _demand((text, id_), found, file)
+    text = text or _guessed_text(_besides(found, (id_,)), found, file)
+    layout = TextLayout(text=text, id=id_ or _first("id", _besides(found, (text,))))
+    _check_spelling(layout.columns, file)
     return layout
 
 
@@ -114,6 +135,25 @@ def _guessed_system(found: Sequence[str], candidates: Sequence[str]) -> str | No
     return _first("system", found) if len(candidates) == 1 else None
 
 
+def _guessed_text(free: Sequence[str], found: Sequence[str], file: str) -> str:
+    """The column called text, or the only one that has one of the other usual names."""
+    usual = {*_aliases()["text"], *_aliases()["reference"]}
+    named = [n for n in free if normalised(n) in usual or _is_candidate(normalised(n))]
+    plain = [n for n in named if normalised(n) == "text"]
+    guesses = plain or named
+    if len(guesses) == 1:
+        return guesses[0]
+    what = "more than one column that may hold the text" if guesses else "no column for the text"
+    raise InputError(f"{file} has {what}; name it: --text NAME{_list(guesses or found)}")
+
+
+def _demand(named: Sequence[str | None], found: Sequence[str], file: str) -> None:
+    """Every column that was named must be there."""
+    for name in named:
+        if name is not None and name not in found:
+            raise InputError(f"{file} has no column {name!r}{_nearest(name, found)}{_list(found)}")
+
+
 def _check(layout: Layout, file: str) -> None:
     if layout.system is not None and len(layout.candidates) > 1:
         raise InputError(
@@ -121,7 +161,11 @@ def _check(layout: Layout, file: str) -> None:
             f"{len(layout.candidates)} candidate columns ({', '.join(layout.candidates)}): "
             "name the one that holds the texts with --candidate NAME"
         )
-    for name in layout.columns:
+    _check_spelling(layout.columns, file)
+
+
+def _check_spelling(columns: Sequence[str], file: str) -> None:
+    for name in columns:
         if shown(name) != name:
             raise InputError(
                 f"the column name {shown(name)!r} of {file} cannot be read: save the file as "

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from histoeval.errors import InputError
 from histoeval.io.columns import Columns, Layout, layout_of
-from histoeval.io.delimited import open_delimited
-from histoeval.io.documents import open_json
-from histoeval.io.encoding import Survey, open_bytes, survey
-from histoeval.io.jsonlines import open_json_lines
+from histoeval.io.encoding import Survey
+from histoeval.io.files import (
+    ONE_TABLE,
+    Opened,
+    check_there,
+    demand_rows,
+    format_of,
+    open_table,
+)
 from histoeval.io.rows import Row, RowReader
 from histoeval.io.tables import Table, table_of_records
 from histoeval.io.texts import open_folders, open_text_files
@@ -22,41 +26,20 @@ __all__ = ["Columns", "Row", "Source", "open_source", "source_of_records"]
 GUESS = Columns()
 """No column was named."""
 
-ENDINGS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".txt": "text",
-}
 ACCEPTED = (
-    f"one table ({', '.join(name for name in ENDINGS if name != '.txt')}; all but Parquet also "
-    "with .gz), or two and more .txt files with one report per line, or two and more folders of "
+    f"{ONE_TABLE}, or two and more .txt files with one report per line, or two and more folders of "
     ".txt files, the references first"
 )
 
 
 @dataclass(frozen=True)
-class Source:
+class Source(Opened):
     """What was opened, and the pairs in it.
 
-    `name` has no directories, `encoding` is empty where there is none, `notes` are for people,
-    `systems` is empty where a column names the system of each row, and `size` is in bytes on
-    disk, 0 for what is in memory.
+    `systems` is empty where a column names the system of each row.
     """
 
-    name: str
-    format: str
-    encoding: str
-    sha256: str
-    notes: tuple[str, ...]
     systems: tuple[str, ...]
-    size: int
-    table: Table = field(repr=False)
     layout: Layout = field(repr=False)
 
     def rows(self) -> Iterator[Row]:
@@ -69,13 +52,8 @@ def open_source(
 ) -> Source:
     """Open one table, or parallel text files or folders, the references first."""
     for path in paths:
-        try:
-            path.stat()
-        except FileNotFoundError as error:
-            raise InputError(f"{path} does not exist") from error
-        except OSError as error:
-            raise InputError(f"{path} cannot be opened: {error.strerror}") from error
-    kinds = {_format(path) for path in paths}
+        check_there(path)
+    kinds = {format_of(path, ACCEPTED) for path in paths}
     if len(paths) == 1 and not kinds & {"text", "folder"}:
         return _open_table(paths[0], columns, encoding)
     if len(paths) < 2 or len(kinds) > 1 or not kinds & {"text", "folder"}:
@@ -97,44 +75,12 @@ def source_of_records(records: Iterable[Mapping[str, object]], columns: Columns 
     return _source("records", "memory", surveyed, table, layout)
 
 
-def _format(path: Path) -> str:
-    if path.is_dir():
-        return "folder"
-    ending = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
-    kind = ENDINGS.get(ending.lower())
-    if kind is None or (kind == "parquet" and ending != path.suffix):
-        raise InputError(f"{path} has an ending that is not known. What can be read: {ACCEPTED}")
-    return kind
-
-
 def _open_table(path: Path, columns: Columns, encoding: str | None) -> Source:
-    kind = _format(path)
-    if kind == "parquet":
-        table, surveyed = _open_parquet(path, encoding)
-    else:
-        surveyed = survey(path, encoding)
-        table = _open_text_table(path, kind, surveyed.encoding, columns)
+    kind = format_of(path, ACCEPTED)
+    table, surveyed = open_table(path, kind, columns, encoding)
     layout = _settled(table, columns, str(path))
-    if next(table.read(layout.columns), None) is None:
-        raise InputError(f"{path} has columns and no rows")
+    demand_rows(table, layout.columns, path)
     return _source(path.name, kind, surveyed, table, layout)
-
-
-def _open_text_table(path: Path, kind: str, encoding: str, columns: Columns) -> Table:
-    if kind == "jsonl":
-        return open_json_lines(path, encoding)
-    if kind == "json":
-        return open_json(path, encoding)
-    return open_delimited(path, encoding, columns, "\t" if kind == "tsv" else ",;\t|")
-
-
-def _open_parquet(path: Path, encoding: str | None) -> tuple[Table, Survey]:
-    from histoeval.io.parquet import open_parquet  # noqa: PLC0415 - polars is slow to import
-
-    with open_bytes(path) as (stream, _):
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    notes = () if encoding is None else ("Parquet has no encoding; --encoding was not used",)
-    return open_parquet(path), Survey(path.stat().st_size, digest, notes=notes)
 
 
 def _settled(table: Table, columns: Columns, file: str) -> Layout:

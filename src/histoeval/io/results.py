@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from histoeval.errors import OutputError, Problem
 from histoeval.report import Noun
 from histoeval.score import Evidence, FrozenDict, Numbers, Score
+
+R = TypeVar("R")
+
+_ADVICE = "give another --output, or --overwrite to replace them"
 
 
 class MetricResult(Noun):
@@ -58,7 +62,7 @@ class ResultFolder:
 
     def prepare(self, run: Mapping[str, Any], *, overwrite: bool = False) -> None:
         """Make the folder ready for this run: new, or continuing the same one."""
-        with _files_of(self.path):
+        with files_of(self.path):
             if self.path.is_file():
                 raise OutputError(f"{self.path} is a file; results need a folder")
             self.path.mkdir(parents=True, exist_ok=True)
@@ -66,73 +70,83 @@ class ResultFolder:
                 for file in (self.scores, self.summary, self._run):
                     file.unlink(missing_ok=True)
             if self._run.exists():
-                self._refuse_another(run)
+                refuse_another(self.path, read_json(self._run, self.path), run)
             elif self.scores.exists() or self.summary.exists():
-                raise self._unknown()
+                raise unknown_maker(self.path)
             write_json(self._run, run)
-            self._drop_half_line()
+            if self.scores.exists():
+                drop_half_line(self.scores)
 
     def finished(self) -> Iterator[ResultRow]:
         """Rows that are already there."""
-        if not self.scores.exists():
-            return
-        with _files_of(self.path), self.scores.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                try:
-                    yield ResultRow.model_validate_json(line)
-                except ValidationError as error:
-                    raise OutputError(
-                        f"line {number} of {self.scores} is not a row of results; "
-                        "give another --output, or --overwrite to replace them"
-                    ) from error
+        if self.scores.exists():
+            with files_of(self.path):
+                yield from read_lines(self.scores, ResultRow.model_validate_json)
 
     @contextmanager
     def append(self) -> Iterator[IO[bytes]]:
         """Open for more rows."""
-        with _files_of(self.path), self.scores.open("ab") as file:
+        with files_of(self.path), self.scores.open("ab") as file:
             yield file
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Write what all rows come to."""
-        with _files_of(self.path):
+        with files_of(self.path):
             write_json(self.summary, summary)
 
-    def _unknown(self) -> OutputError:
-        return OutputError(
-            f"{self.path} holds results that do not say what made them; "
-            "give another --output, or --overwrite to replace them"
+
+def refuse_another(holder: Path, before: Mapping[str, Any], run: Mapping[str, Any]) -> None:
+    """Leave alone what another run has written, and say what differs."""
+    now = json.loads(json.dumps(run))
+    if different := sorted(k for k in {*before, *now} if before.get(k) != now.get(k)):
+        raise OutputError(
+            f"{holder} holds the results of another run (different: "
+            f"{', '.join(different)}); {_ADVICE}"
         )
 
-    def _refuse_another(self, run: Mapping[str, Any]) -> None:
-        try:
-            before = json.loads(self._run.read_text("utf-8"))
-        except ValueError as error:
-            raise self._unknown() from error
-        if not isinstance(before, dict):
-            raise self._unknown()
-        now = json.loads(json.dumps(run))
-        if different := sorted(k for k in {*before, *now} if before.get(k) != now.get(k)):
-            raise OutputError(
-                f"{self.path} holds the results of another run (different: "
-                f"{', '.join(different)}); give another --output, or --overwrite to replace them"
-            )
 
-    def _drop_half_line(self) -> None:
-        """A run that was killed may have left the beginning of a line."""
-        if not self.scores.exists():
-            return
-        with self.scores.open("rb+") as file:
-            size = end = file.seek(0, os.SEEK_END)
-            while end:
-                start = max(0, end - 65536)
-                file.seek(start)
-                newline = file.read(end - start).rfind(b"\n")
-                if newline >= 0:
-                    end = start + newline + 1
-                    break
-                end = start
-            if end < size:
-                file.truncate(end)
+def unknown_maker(holder: Path) -> OutputError:
+    """What is said of results that nothing tells the origin of."""
+    return OutputError(f"{holder} holds results that do not say what made them; {_ADVICE}")
+
+
+def read_json(path: Path, holder: Path) -> dict[str, Any]:
+    """What was said of a run, in words that can still be read."""
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise unknown_maker(holder) from error
+    if not isinstance(content, dict):
+        raise unknown_maker(holder)
+    return content
+
+
+def read_lines(path: Path, read: Callable[[bytes], R]) -> Iterator[R]:
+    """The rows of a file, one per line; a line that is none is named."""
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield read(line)
+            except ValueError as error:
+                raise OutputError(
+                    f"line {number} of {path} is not a row of results; {_ADVICE}"
+                ) from error
+
+
+def drop_half_line(path: Path) -> None:
+    """A run that was killed may have left the beginning of a line."""
+    with path.open("rb+") as file:
+        size = end = file.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - 65536)
+            file.seek(start)
+            newline = file.read(end - start).rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
+                break
+            end = start
+        if end < size:
+            file.truncate(end)
 
 
 def write_rows(file: IO[bytes], rows: Iterable[ResultRow]) -> None:
@@ -151,7 +165,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def _files_of(folder: Path) -> Iterator[None]:
+def files_of(folder: Path) -> Iterator[None]:
     """Say for people what the system says of files: a full disk, a missing permission."""
     try:
         yield

@@ -56,13 +56,58 @@ class Seen:
         return True
 
 
+class Naming:
+    """What the rows of a table are called: by a column, by a key, or by their place."""
+
+    def __init__(self, column: str | None) -> None:
+        self._column = column
+        self._seen = Seen()
+
+    def name(
+        self, record: Record, values: Mapping[str, object], group: str = ""
+    ) -> tuple[str, Fault | None]:
+        """What the row is called, and what is wrong with that; in each group a name comes once."""
+        if self._column is None and record.key is None:
+            return str(record.number - 1), None
+        name = (
+            self._outer(record)
+            if self._column is None
+            else name_of(values.get(self._column), _NO_ID)
+        )
+        if isinstance(name, Fault):
+            return f"row {record.number}", name
+        if self._seen.add(f"{name}\0{group}"):
+            return name, None
+        return name, Fault("duplicate_id", {"id": name})
+
+    def label(self, record: Record) -> str:
+        """What to call a row that cannot be read at all."""
+        known = self._outer(record)
+        return known if isinstance(known, str) else f"row {record.number}"
+
+    def _outer(self, record: Record) -> str | Fault:
+        """The id that a row has by where it stands: a key, or its place counted from 0."""
+        if self._column is not None:
+            return _NO_ID
+        return name_of(record.key, _NO_ID) if record.key is not None else str(record.number - 1)
+
+
+def problems_in(table: Table, record: Record, cells: Cells) -> tuple[Problem, ...]:
+    """Everything that is wrong with the cells of a row."""
+    return tuple(
+        table.said(cell).problem(record.place, column)
+        for column, cell in cells
+        if isinstance(cell, Fault)
+    )
+
+
 class RowReader:
     """Reads a table once, row by row, remembering which ids were used."""
 
     def __init__(self, table: Table, layout: Layout) -> None:
         self._table = table
         self._layout = layout
-        self._seen = Seen()
+        self._naming = Naming(layout.id)
 
     def rows(self) -> Iterator[Row]:
         """Every record as one row per system; one that cannot be read at all, as one row."""
@@ -74,14 +119,13 @@ class RowReader:
 
     def _unreadable(self, record: Record) -> Row:
         assert record.problem is not None, "a record has values or a problem"
-        known = self._outer_id(record)
-        label = known if isinstance(known, str) else f"row {record.number}"
+        label = self._naming.label(record)
         return Row(record.number, label, None, None, (record.problem,), record.position)
 
     def _readable(self, record: Record, values: Mapping[str, object]) -> list[Row]:
         layout = self._layout
         named = None if layout.system is None else name_of(values.get(layout.system), _NO_SYSTEM)
-        label, id_fault = self._id(record, values, named)
+        label, id_fault = self._naming.name(record, values, named if isinstance(named, str) else "")
         reference = text_of(values.get(layout.reference))
         rows = []
         for column in layout.candidates:
@@ -107,33 +151,6 @@ class RowReader:
 
     def _broken(self, record: Record, label: str, system: str | Fault, cells: Cells) -> Row:
         """A row with everything that is wrong with it."""
-        problems = tuple(
-            self._table.said(cell).problem(record.place, column)
-            for column, cell in cells
-            if isinstance(cell, Fault)
-        )
+        problems = problems_in(self._table, record, cells)
         known = system if isinstance(system, str) else None
         return Row(record.number, label, known, None, problems, record.position)
-
-    def _id(
-        self, record: Record, values: Mapping[str, object], named: str | Fault | None
-    ) -> tuple[str, Fault | None]:
-        """What the row is called, and what is wrong with that."""
-        if self._layout.id is None and record.key is None:
-            return str(record.number - 1), None
-        name = (
-            self._outer_id(record)
-            if self._layout.id is None
-            else name_of(values.get(self._layout.id), _NO_ID)
-        )
-        if isinstance(name, Fault):
-            return f"row {record.number}", name
-        if self._seen.add(f"{name}\0{named}" if isinstance(named, str) else name):
-            return name, None
-        return name, Fault("duplicate_id", {"id": name})
-
-    def _outer_id(self, record: Record) -> str | Fault:
-        """The id that a row has by where it stands: a key, or its place counted from 0."""
-        if self._layout.id is not None:
-            return _NO_ID
-        return name_of(record.key, _NO_ID) if record.key is not None else str(record.number - 1)

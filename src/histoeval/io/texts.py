@@ -33,11 +33,19 @@ def text_layout(systems: Sequence[str]) -> Layout:
 def open_text_files(paths: Sequence[Path], encoding: str | None) -> tuple[Table, Layout, Survey]:
     """Files with one report per line; the same line in each is the same case."""
     layout = text_layout([Path(path.name.removesuffix(".gz")).stem for path in paths[1:]])
+    table, whole = table_of_lines(paths, layout.columns, encoding)
+    return table, layout, whole
+
+
+def table_of_lines(
+    paths: Sequence[Path], columns: Sequence[str], encoding: str | None
+) -> tuple[Table, Survey]:
+    """A row for each line, and a column for each file."""
     surveys = [survey(path, encoding) for path in paths]
     encodings = [each.encoding for each in surveys]
-    read = partial(_read_lines, paths, encodings, layout.columns)
+    read = partial(_read_lines, paths, encodings, columns)
     whole = joined(zip([path.name for path in paths], surveys, strict=True))
-    return Table(layout.columns, read, half_character="not_utf8"), layout, whole
+    return Table(tuple(columns), read, half_character="not_utf8"), whole
 
 
 def _read_lines(
@@ -63,19 +71,27 @@ def _cell(line: str | None, number: int) -> str | Fault:
 
 
 def open_folders(folders: Sequence[Path], encoding: str | None) -> tuple[Table, Layout, Survey]:
-    """Folders with one file per report; files of the same name are the same case.
+    """Folders with one file per report; files of the same name are the same case."""
+    layout = text_layout([folder.resolve().name for folder in folders[1:]])
+    table, whole = table_of_folders(folders, layout.columns, encoding)
+    return table, layout, whole
+
+
+def table_of_folders(
+    folders: Sequence[Path], columns: Sequence[str], encoding: str | None
+) -> tuple[Table, Survey]:
+    """A row for each name of a file, and a column for each folder.
 
     A file that is empty or binary is the trouble of its row alone.
     """
-    layout = text_layout([folder.resolve().name for folder in folders[1:]])
     found = [_files(folder) for folder in folders]
     whole = joined(
         (path.relative_to(folder).as_posix(), scan_file(path).survey(encoding))
         for folder, files in zip(folders, found, strict=True)
         for path in files.values()
     )
-    read = partial(_read_files, found, encoding, layout.columns)
-    return Table(layout.columns, read, keyed=True, half_character="not_utf8"), layout, whole
+    read = partial(_read_files, found, encoding, columns)
+    return Table(tuple(columns), read, keyed=True, half_character="not_utf8"), whole
 
 
 def _files(folder: Path) -> dict[str, Path]:

@@ -15,6 +15,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import Aligner
+from histoeval.align.lexical import LexicalAligner
 from histoeval.errors import HistoEvalError, Problem
 from histoeval.extract.reader import Reader
 from histoeval.metrics.agreement import (
@@ -57,8 +58,13 @@ class Hare(ModelMetric):
             return lacking
         if not self.reader.reads_relations:
             return "needs a reader that finds relations: name a relation model with --relations"
-        if self.mode == "upstream" and getattr(self.reader, "dtype", None) != "float32":
-            return "in upstream mode needs Hugging Face models in float32: give --dtype float32"
+        in_float32 = getattr(self.reader, "dtype", None) == "float32"
+        lexical = isinstance(self.aligner, LexicalAligner)
+        if self.mode == "upstream" and (lexical or not in_float32):
+            return (
+                "needs Hugging Face models in float32: name them with --reader, "
+                "--relations and --aligner ('hare' for the published ones), with --dtype float32"
+            )
         return None
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:

@@ -6,13 +6,16 @@ import platform
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from histoeval.errors import HistoEvalError
 from histoeval.metrics import wordnet
+from histoeval.run.models import Models, load_models
 from histoeval.score import METRICS, create
 from histoeval.version import __version__
 
 CORE = ("numpy", "pydantic", "polars", "sacrebleu", "rouge-score", "nltk", "rapidfuzz")
+ONNX = ("onnxruntime", "tokenizers")
 HF = ("torch", "transformers")
 
 
@@ -30,6 +33,10 @@ def examine() -> Iterator[Item]:
     yield Item("python", f"{platform.python_version()}, {platform.machine()}", "")
     for package in CORE:
         yield Item(package, _state(package), "every run")
+    for package in ONNX:
+        yield Item(package, _state(package), "the builtin reader")
+    reader, models = _reader()
+    yield Item("builtin reader", reader, "hare, extract")
     for package in HF:
         yield Item(package, _state(package), "extra [hf]: Hugging Face readers and aligners")
     yield Item("accelerator", _accelerator(), "speed of Hugging Face models")
@@ -37,7 +44,16 @@ def examine() -> Iterator[Item]:
     found = wordnet.find()
     yield Item("WordNet", str(found) if found else "missing", "synonyms in meteor")
     for name in METRICS:
-        yield Item(f"metric {name}", create(name).obstacle() or "ready", "")
+        yield Item(f"metric {name}", create(name, models).obstacle() or "ready", "")
+
+
+def _reader() -> tuple[str, dict[str, Any]]:
+    """Whether the reader of this package can be loaded, and what the metrics are given then."""
+    try:
+        models = load_models(list(METRICS), Models())
+    except HistoEvalError as error:
+        return f"broken: {error}", {}
+    return models["reader"].identity, models
 
 
 def _state(package: str) -> str:

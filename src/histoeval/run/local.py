@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
@@ -12,6 +12,7 @@ from histoeval.errors import OutputError, Problem, SettingError
 from histoeval.io.pairs import Row, Source
 from histoeval.io.results import MetricResult, ResultFolder, ResultRow, write_rows
 from histoeval.report import Pair
+from histoeval.run.chunks import Watch, answers, chunks, nobody_watches, tell
 from histoeval.run.totals import Totals
 from histoeval.score import Metric, Score
 from histoeval.version import __version__
@@ -19,15 +20,11 @@ from histoeval.version import __version__
 CHUNK_CHARACTERS = 4_000_000
 """A chunk is closed early when its texts grow past this, so that memory stays flat."""
 
-LIBRARIES = ("numpy", "sacrebleu", "rouge-score", "nltk", "rapidfuzz", "torch", "transformers")
+LIBRARIES = (
+    "numpy sacrebleu rouge-score nltk rapidfuzz onnxruntime tokenizers torch transformers".split()
+)
 
 Hear = Callable[[ResultRow], None]
-Watch = Callable[[int, int, int], None]
-"""Told of rows done, rows with errors, and bytes read."""
-
-
-def _nobody_watches(rows: int, errors: int, position: int) -> None:
-    pass
 
 
 def run(
@@ -38,7 +35,7 @@ def run(
     overwrite: bool = False,
     batch_size: int = 256,
     hear: Hear | None = None,
-    watch: Watch = _nobody_watches,
+    watch: Watch = nobody_watches,
 ) -> dict[str, Any]:
     """Score every pair of a source with every metric and return the summary.
 
@@ -54,13 +51,13 @@ def run(
         folder.prepare(_request(source, metrics), overwrite=overwrite)
     rows_left = source.rows()
     if folder is not None:
-        _tell(_found_again(folder, rows_left), listeners)
+        tell(_found_again(folder, rows_left), listeners)
     with nullcontext() if folder is None else folder.append() as file:
-        for chunk in _chunks(rows_left, batch_size):
+        for chunk in chunks(rows_left, batch_size, CHUNK_CHARACTERS, _characters):
             rows = _score_chunk(chunk, metrics, obstacles)
             if file is not None:
                 write_rows(file, rows)
-            _tell(rows, listeners)
+            tell(rows, listeners)
             watch(totals.rows, totals.failed_rows, chunk[-1].position)
     summary = _summary(source, totals, obstacles)
     if folder is not None:
@@ -80,31 +77,15 @@ def _found_again(folder: ResultFolder, rows: Iterator[Row]) -> Iterator[ResultRo
         yield found
 
 
-def _tell(rows: Iterable[ResultRow], listeners: Sequence[Hear]) -> None:
-    for row in rows:
-        for listener in listeners:
-            listener(row)
-
-
-def _chunks(rows: Iterator[Row], most: int) -> Iterator[list[Row]]:
-    chunk: list[Row] = []
-    characters = 0
-    for row in rows:
-        chunk.append(row)
-        if row.pair is not None:
-            characters += len(row.pair.reference) + len(row.pair.candidate)
-        if len(chunk) >= most or characters >= CHUNK_CHARACTERS:
-            yield chunk
-            chunk, characters = [], 0
-    if chunk:
-        yield chunk
+def _characters(row: Row) -> int:
+    return 0 if row.pair is None else len(row.pair.reference) + len(row.pair.candidate)
 
 
 def _score_chunk(
     chunk: Sequence[Row], metrics: Sequence[Metric], obstacles: dict[str, str]
 ) -> list[ResultRow]:
     pairs = [row.pair for row in chunk if row.pair is not None]
-    answers = {
+    told = {
         metric.name: iter(
             [_unavailable(metric.name)] * len(pairs)
             if metric.name in obstacles
@@ -112,7 +93,7 @@ def _score_chunk(
         )
         for metric in metrics
     }
-    return [_result(row, answers) for row in chunk]
+    return [_result(row, told) for row in chunk]
 
 
 def _unavailable(name: str) -> Problem:
@@ -121,32 +102,28 @@ def _unavailable(name: str) -> Problem:
 
 
 def _ask(metric: Metric, pairs: Sequence[Pair]) -> list[Score | Problem]:
-    """The answers of a metric; when it breaks, pair by pair, so that only the culprit has none."""
-    if not pairs:
-        return []
-    try:
-        return _one_each(metric.score(pairs), pairs)
-    except Exception as error:  # noqa: BLE001 - whatever a metric does wrong, the run goes on
-        if len(pairs) > 1:
-            return [answer for pair in pairs for answer in _ask(metric, [pair])]
-        message = f"{type(error).__name__}: {error}"
-        return [Problem(code="metric_failed", metric=metric.name, message=message)]
+    """The answers of a metric, and the failure of each pair that it breaks on."""
+
+    def failed(message: str) -> Problem:
+        return Problem(code="metric_failed", metric=metric.name, message=message)
+
+    return answers(lambda few: _one_each(metric.score(few), few), pairs, failed)
 
 
-def _one_each(answers: list[Score | Problem], pairs: Sequence[Pair]) -> list[Score | Problem]:
+def _one_each(said: list[Score | Problem], pairs: Sequence[Pair]) -> list[Score | Problem]:
     """The answers of a metric that keeps its promise: a score or a problem for each pair."""
-    if len(answers) != len(pairs):
-        raise ValueError(f"{len(answers)} answers for {len(pairs)} pairs")
-    for answer in answers:
+    if len(said) != len(pairs):
+        raise ValueError(f"{len(said)} answers for {len(pairs)} pairs")
+    for answer in said:
         if not isinstance(answer, Score | Problem):
             raise TypeError(f"{type(answer).__name__} where a score or a problem was expected")
-    return answers
+    return said
 
 
-def _result(row: Row, answers: dict[str, Iterator[Score | Problem]]) -> ResultRow:
+def _result(row: Row, told: dict[str, Iterator[Score | Problem]]) -> ResultRow:
     if row.pair is None:
         return ResultRow(id=row.id, system=row.system, row=row.number, errors=row.problems)
-    found = {name: next(answer) for name, answer in answers.items()}
+    found = {name: next(answer) for name, answer in told.items()}
     return ResultRow(
         id=row.id,
         system=row.pair.system,
@@ -171,22 +148,13 @@ def _request(source: Source, metrics: Sequence[Metric]) -> dict[str, Any]:
 def _summary(source: Source, totals: Totals, obstacles: dict[str, str]) -> dict[str, Any]:
     return {
         "histoeval": __version__,
-        "input": {
-            "name": source.name,
-            "format": source.format,
-            "encoding": source.encoding,
-            "sha256": source.sha256,
-            "notes": list(source.notes),
-        },
+        "input": source.description(),
         "rows": totals.rows,
         "rows_with_errors": totals.failed_rows,
         "scores": totals.scores,
         "metrics": totals.by_metric(),
         "unavailable": obstacles,
-        "errors": {
-            code: {"count": count, "example": totals.examples[code]}
-            for code, count in sorted(totals.problems.items())
-        },
+        "errors": totals.errors(),
         "versions": {"python": python_version(), **_library_versions()},
     }
 

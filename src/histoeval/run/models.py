@@ -6,16 +6,27 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from histoeval.align.aligner import Aligner
+from histoeval.align.lexical import LexicalAligner
 from histoeval.errors import SettingError
+from histoeval.extract.reader import Reader
 from histoeval.report import Noun
 from histoeval.score import create, models_of
 
 PUBLISHED = "hare"
 """The word that stands for the models of the HARE paper."""
 
+BUILTIN = "builtin"
+"""The word that stands for the reader that is shipped with this package."""
+
+LEXICAL = "lexical"
+"""The word that stands for the aligner that needs no model."""
+
 
 class Models(Noun):
     """Which models to use, as a person names them: a folder, a hub name, or 'hare'.
+
+    Where no reader or aligner is named, those of this package are used.
 
     From Python, a reader, aligner or encoder can also be given as an object that is one.
     """
@@ -32,11 +43,59 @@ class Models(Noun):
 
 
 def load_models(specs: Sequence[str], models: Models) -> dict[str, Any]:
-    """The models that these metrics need and that the user has named or made."""
-    makers = {"reader": _make_reader, "aligner": _make_aligner, "encoder": _make_encoder}
+    """The models that these metrics need: those that the user has named or made, or our own."""
+    makers: dict[str, Callable[[Models], Any]] = {
+        "reader": load_reader,
+        "aligner": load_aligner,
+        "encoder": _load_encoder,
+    }
     needed = {name for spec in specs for name in models_of(create(spec))}
-    named = [name for name in makers if name in needed and getattr(models, name) is not None]
-    return {name: _loaded(getattr(models, name), makers[name], models) for name in named}
+    return {
+        name: model
+        for name, make in makers.items()
+        if name in needed and (model := make(models)) is not None
+    }
+
+
+def load_reader(models: Models) -> Reader:
+    """The reader that the user has named or made; the builtin one when none was."""
+    if is_joint(models.reader):
+        return _make_joint(models)
+    _demand_model(models.reader)
+    reader: Reader = _loaded(models.reader, _make_reader, models)
+    return reader
+
+
+def _demand_model(named: Any) -> None:
+    """Refuse what cannot be a model, before a library says so in its own words."""
+    if not isinstance(named, str | Path):
+        if not isinstance(named, Reader):
+            raise SettingError(f"{named!r} is no reader: it has no `read`")
+        return
+    path = Path(named)
+    if path.is_dir() and not (path / "config.json").is_file():
+        raise SettingError(f"{path} holds no reader: neither reader.json nor config.json is there")
+    if not path.exists() and (path.is_absolute() or str(named).startswith((".", "~"))):
+        raise SettingError(f"{path} does not exist")
+
+
+def is_joint(reader: Any) -> bool:
+    """Whether this names a joint reader: the builtin one, or one that was trained like it."""
+    if reader is None or reader == BUILTIN:
+        return True
+    return isinstance(reader, str | Path) and Path(reader, "reader.json").is_file()
+
+
+def _make_joint(models: Models) -> Reader:
+    from histoeval.extract.builtin import BuiltinReader  # noqa: PLC0415 - slow to import
+
+    if models.relations is not None or models.labels is not None:
+        raise SettingError(
+            "a joint reader reads relations itself and knows its labels: --relations and "
+            "--labels go with a Hugging Face model as --reader"
+        )
+    named = models.reader is not None and models.reader != BUILTIN
+    return BuiltinReader(Path(models.reader) if named else None)
 
 
 def _loaded(given: Any, make: Callable[[Models], Any], models: Models) -> Any:
@@ -60,6 +119,14 @@ def _make_reader(models: Models) -> Any:
     )
 
 
+def load_aligner(models: Models) -> Aligner:
+    """The aligner that the user has named or made; the lexical one when none was."""
+    if models.aligner is None or models.aligner == LEXICAL:
+        return LexicalAligner()
+    aligner: Aligner = _loaded(models.aligner, _make_aligner, models)
+    return aligner
+
+
 def _make_aligner(models: Models) -> Any:
     from histoeval.align.huggingface import HARE_ALIGNMENT, HuggingFaceEncoder  # noqa: PLC0415
 
@@ -68,6 +135,11 @@ def _make_aligner(models: Models) -> Any:
         pooling=models.pooling,
         runtime=_runtime(models),
     )
+
+
+def _load_encoder(models: Models) -> Any:
+    """The encoder that the user has named or made; there is none of our own."""
+    return None if models.encoder is None else _loaded(models.encoder, _make_encoder, models)
 
 
 def _make_encoder(models: Models) -> Any:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from histoeval.run.models import Models
     from histoeval.score import Metric
 
-DEFAULT_METRICS = "bleu,rouge_l,chrf"
+DEFAULT_METRICS = "hare,bleu,rouge_l,chrf"
 
 Texts = Sequence[str]
 
@@ -185,13 +185,7 @@ def _source(data: Any, columns: Any, encoding: str | None) -> Source:
 
     if isinstance(data, str | Path):
         return open_source([Path(data)], columns, encoding)
-    if hasattr(data, "collect"):  # a lazy polars frame
-        data = data.collect()
-    if hasattr(data, "iter_rows"):
-        return source_of_records(list(data.iter_rows(named=True)), columns)
-    if hasattr(data, "to_dict"):
-        missing_as_none = data.astype(object).where(data.notna(), None)
-        return source_of_records(missing_as_none.to_dict(orient="records"), columns)
+    data = records_of(data)
     if isinstance(data, Mapping) or not isinstance(data, Iterable):
         raise SettingError(
             f"data is of type {type(data).__name__}; it must be a file, a list of files or "
@@ -202,6 +196,17 @@ def _source(data: Any, columns: Any, encoding: str | None) -> Source:
     if items and all(isinstance(item, str | Path) for item in items):
         return open_source([Path(item) for item in items], columns, encoding)
     return source_of_records([_record(item) for item in items], columns)
+
+
+def records_of(data: Any) -> Any:
+    """The rows of a data frame as records; what is no frame, as it is."""
+    if hasattr(data, "collect"):  # a lazy polars frame
+        data = data.collect()
+    if hasattr(data, "iter_rows"):
+        return list(data.iter_rows(named=True))
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):
+        return data.astype(object).where(data.notna(), None).to_dict(orient="records")
+    return data
 
 
 def _record(item: Any) -> Mapping[str, Any]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
+from histoeval.errors import Problem
 from histoeval.io.results import MetricResult, ResultRow
 from histoeval.score import Metric
 
@@ -71,7 +73,32 @@ class MetricTotals:
         return found
 
 
-class Totals:
+class RowCount:
+    """How many rows there are, how many of them have errors, and which."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.failed_rows = 0
+        self.problems: Counter[str] = Counter()
+        self.examples: dict[str, str] = {}
+
+    def count(self, errors: Collection[Problem]) -> None:
+        """Take one row in."""
+        self.rows += 1
+        self.failed_rows += bool(errors)
+        self.problems.update({problem.code for problem in errors})
+        for problem in errors:
+            self.examples.setdefault(problem.code, problem.message)
+
+    def errors(self) -> dict[str, Any]:
+        """For each code in how many rows it is found, and an example."""
+        return {
+            code: {"count": count, "example": self.examples[code]}
+            for code, count in sorted(self.problems.items())
+        }
+
+
+class Totals(RowCount):
     """Everything the summary needs of the rows.
 
     A row too broken to say whose it is counts against every system: for each it is a pair that
@@ -79,10 +106,7 @@ class Totals:
     """
 
     def __init__(self, metrics: list[Metric]) -> None:
-        self.rows = 0
-        self.failed_rows = 0
-        self.problems: Counter[str] = Counter()
-        self.examples: dict[str, str] = {}
+        super().__init__()
         self._metrics = metrics
         self._pairs: Counter[str] = Counter()
         self._nobodys_rows = 0
@@ -95,11 +119,7 @@ class Totals:
 
     def add(self, row: ResultRow) -> None:
         """Take one row of results in."""
-        self.rows += 1
-        self.failed_rows += bool(row.errors)
-        self.problems.update({problem.code for problem in row.errors})
-        for problem in row.errors:
-            self.examples.setdefault(problem.code, problem.message)
+        self.count(row.errors)
         if row.system is None:
             self._nobodys_rows += 1
             return

@@ -15,6 +15,8 @@ from histoeval.io.annotation.passage import Passage, link_of
 
 def read_row(row: Mapping[str, Any], name: str, source: str, vocabulary: Vocabulary) -> Passage:
     """The passage of a row; what the reader wrote has no source and no report of its own."""
+    if "errors" in row and "text" not in row:
+        raise Refused("not_read", f"it could not be read: {_first_error(row['errors'])}")
     known = {"id": name, "source": source, "report": row.get("id", name)}
     try:
         return Passage.model_validate(known | _translated(row, vocabulary))
@@ -51,6 +53,12 @@ def _checked(link: Any, entities: int) -> dict[str, Any]:
     if isinstance(link, dict) and {link.get("head"), link.get("tail")} <= set(range(entities)):
         return link
     raise Refused("broken_relation", f"{link} is no relation between two of {entities} entities")
+
+
+def _first_error(errors: object) -> str:
+    """What `histoeval extract` says of a text that it could not read."""
+    first = errors[0] if isinstance(errors, list) and errors else None
+    return str(first.get("message")) if isinstance(first, dict) else "nothing says why"
 
 
 def _is_typed(entity: object) -> bool:

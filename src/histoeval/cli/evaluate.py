@@ -1,0 +1,191 @@
+"""`histoeval evaluate`: measure models on what people have annotated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from histoeval.cli.corpus import FormatName, FormatOption
+from histoeval.cli.options import DeviceOption, DtypeOption, ReaderOption, RelationsOption
+from histoeval.errors import InputError, OutputError, Problem
+from histoeval.version import __version__
+
+if TYPE_CHECKING:
+    from histoeval.io.corpus import Passage
+    from histoeval.train.evaluation import Evaluation
+
+evaluate_app = typer.Typer(
+    no_args_is_help=True, help="Measure models on what people have annotated."
+)
+
+Labels = dict[str, str | None]
+
+
+@evaluate_app.callback()
+def _verbs() -> None:
+    """Keep `reader` a word of its own, as long as it is the only one."""
+
+
+@evaluate_app.command()
+def reader(
+    corpus: Annotated[
+        Path,
+        typer.Option(
+            help="Annotated passages, in any format that `histoeval corpus` reads.",
+            show_default=False,
+        ),
+    ],
+    from_format: FormatOption = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            help="JSON file that says what labels of the corpus or of the reader mean, as in "
+            '{"Tumour": "diagnosis"}.'
+        ),
+    ] = None,
+    reader: ReaderOption = None,
+    relations: RelationsOption = None,
+    device: DeviceOption = None,
+    dtype: DtypeOption = None,
+    output: Annotated[
+        Path | None, typer.Option(help="JSON file for all figures.", show_default=False)
+    ] = None,
+    errors: Annotated[
+        Path | None,
+        typer.Option(
+            help="JSON lines file for the passages that were read wrongly, with what is missing, "
+            "invented, mistyped or misplaced.",
+            show_default=False,
+        ),
+    ] = None,
+    by: Annotated[
+        Literal["source"] | None, typer.Option(help="Also tell each source apart.")
+    ] = None,
+    resamples: Annotated[
+        int, typer.Option(min=0, help="Resamples of reports for the intervals; 0 for none.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed draws other resamples.")] = 0,
+) -> None:
+    """Compare what a reader finds with what people annotated.
+
+    Exit code 0: every passage was compared; 1: some could not be read, and are named; 2: nothing
+    could be done.
+    """
+    from histoeval.run.models import Models, is_joint, load_reader  # noqa: PLC0415 - keeps --help fast
+    from histoeval.train.evaluation import (  # noqa: PLC0415
+        evaluate,
+        evaluate_by_source,
+        out_of_reach,
+        read_passages,
+    )
+    from histoeval.train.mistakes import mistakes  # noqa: PLC0415
+    from histoeval.view.progress import step_progress  # noqa: PLC0415
+
+    for file in (output, errors):
+        _demand_folder(file)
+    names = _names(labels)
+    passages, problems = _passages(corpus, from_format, names)
+    loaded = load_reader(
+        Models(
+            reader=reader,
+            relations=relations,
+            labels=None if is_joint(reader) else names,
+            device=device,
+            dtype=dtype,
+        )
+    )
+    with step_progress(f"reading {corpus.name}", len(passages)) as tell:
+        readings = read_passages(loaded, passages, tell)
+    missing = out_of_reach(loaded)
+    whole = evaluate(readings, missing, resamples=resamples, seed=seed)
+    sources: dict[str, Evaluation] = {}
+    if by == "source":
+        sources = evaluate_by_source(readings, missing, resamples=resamples, seed=seed)
+    if output is not None:
+        header = {
+            "corpus": corpus.name,
+            "reader": loaded.identity,
+            "histoeval": __version__,
+            "unread": len(problems),
+        }
+        _write(output, [json.dumps(header | _told(whole, sources), indent=2, ensure_ascii=False)])
+    if errors is not None:
+        _write(errors, (found.model_dump_json() for found in mistakes(readings)))
+    _show(whole, sources)
+    _finish(problems, len(passages))
+
+
+def _names(labels: Path | None) -> Labels | None:
+    from histoeval.io.annotation.names import read_labels  # noqa: PLC0415
+
+    return None if labels is None else read_labels(labels)
+
+
+def _passages(
+    corpus: Path, kind: FormatName | None, names: Labels | None
+) -> tuple[list[Passage], list[Problem]]:
+    """The passages that can be read, and why the others cannot."""
+    from histoeval.io.corpus import read_corpus  # noqa: PLC0415
+
+    problems: list[Problem] = []
+    passages = list(read_corpus(corpus, kind, labels=names, on_problem=problems.append))
+    if not passages:
+        why = f". The first: {problems[0].message}" if problems else ""
+        raise InputError(f"no passage of {corpus} can be read{why}")
+    return passages, problems
+
+
+def _show(whole: Evaluation, sources: dict[str, Evaluation]) -> None:
+    from rich.console import Console  # noqa: PLC0415
+
+    from histoeval.view.evaluation import evaluation_tables, source_table  # noqa: PLC0415
+
+    console = Console()
+    for table in evaluation_tables(whole):
+        console.print(table)
+    if sources:
+        console.print(source_table(sources))
+
+
+def _told(whole: Evaluation, sources: dict[str, Evaluation]) -> dict[str, Any]:
+    told = whole.model_dump(mode="json")
+    if sources:
+        told["sources"] = {name: each.model_dump(mode="json") for name, each in sources.items()}
+    return told
+
+
+def _demand_folder(file: Path | None) -> None:
+    """A file that cannot be written is better told before the reading than after it."""
+    if file is not None and (file.is_dir() or not file.parent.is_dir()):
+        raise OutputError(f"{file} cannot be written: it is a folder, or its folder is not there")
+
+
+def _write(file: Path, lines: Iterable[str]) -> None:
+    """Write all lines, or nothing if that fails."""
+    draft = file.with_name(f"{file.name}.part")
+    try:
+        with draft.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+            stream.writelines(f"{line}\n" for line in lines)
+        draft.replace(file)
+    except OSError as error:
+        raise OutputError(f"{file} cannot be written: {error.strerror or error}") from error
+    finally:
+        draft.unlink(missing_ok=True)
+    typer.echo(f"Written: {file}")
+
+
+def _finish(problems: Sequence[Problem], passages: int) -> None:
+    """Say what was left out; exit code 1 if anything was."""
+    if not problems:
+        return
+    from rich.console import Console  # noqa: PLC0415
+
+    from histoeval.view.corpus import refusal_table  # noqa: PLC0415
+
+    typer.echo(f"{len(problems):,} of {len(problems) + passages:,} passages left out", err=True)
+    Console(stderr=True).print(refusal_table(problems))
+    raise typer.Exit(1)

@@ -1,0 +1,107 @@
+"""Files of every format, opened as tables."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from histoeval.errors import InputError
+from histoeval.io.columns import Columns
+from histoeval.io.delimited import open_delimited
+from histoeval.io.documents import open_json
+from histoeval.io.encoding import Survey, open_bytes, survey
+from histoeval.io.jsonlines import open_json_lines
+from histoeval.io.tables import Table
+
+ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".txt": "text",
+}
+ONE_TABLE = (
+    f"one table ({', '.join(name for name in ENDINGS if name != '.txt')}; all but Parquet also "
+    "with .gz)"
+)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What was opened.
+
+    `name` has no directories, `encoding` is empty where there is none, `notes` are for people,
+    and `size` is in bytes on disk, 0 for what is in memory.
+    """
+
+    name: str
+    format: str
+    encoding: str
+    sha256: str
+    notes: tuple[str, ...]
+    size: int
+    table: Table = field(repr=False)
+
+    def description(self) -> dict[str, object]:
+        """What a summary says of it."""
+        return {
+            "name": self.name,
+            "format": self.format,
+            "encoding": self.encoding,
+            "sha256": self.sha256,
+            "notes": list(self.notes),
+        }
+
+
+def check_there(path: Path) -> None:
+    """A path that was given must lead somewhere."""
+    try:
+        path.stat()
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be opened: {error.strerror}") from error
+
+
+def format_of(path: Path, accepted: str) -> str:
+    """The format of a file by its ending, or that it is a folder."""
+    if path.is_dir():
+        return "folder"
+    ending = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
+    kind = ENDINGS.get(ending.lower())
+    if kind is None or (kind == "parquet" and ending != path.suffix):
+        raise InputError(f"{path} has an ending that is not known. What can be read: {accepted}")
+    return kind
+
+
+def open_table(path: Path, kind: str, named: Columns, encoding: str | None) -> tuple[Table, Survey]:
+    """The table in a file of this format; the columns that were named help to find the header."""
+    if kind == "parquet":
+        return _open_parquet(path, encoding)
+    surveyed = survey(path, encoding)
+    if kind == "jsonl":
+        return open_json_lines(path, surveyed.encoding), surveyed
+    if kind == "json":
+        return open_json(path, surveyed.encoding), surveyed
+    delimiters = "\t" if kind == "tsv" else ",;\t|"
+    return open_delimited(path, surveyed.encoding, named, delimiters), surveyed
+
+
+def demand_rows(table: Table, columns: tuple[str, ...], path: Path) -> None:
+    """A table must have at least one row, though that may be a broken one."""
+    if next(table.read(columns), None) is None:
+        raise InputError(f"{path} has columns and no rows")
+
+
+def _open_parquet(path: Path, encoding: str | None) -> tuple[Table, Survey]:
+    from histoeval.io.parquet import open_parquet  # noqa: PLC0415 - polars is slow to import
+
+    with open_bytes(path) as (stream, _):
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    notes = () if encoding is None else ("Parquet has no encoding; --encoding was not used",)
+    return open_parquet(path), Survey(path.stat().st_size, digest, notes=notes)

@@ -1,0 +1,174 @@
+"""Random, truncated, mixed-script and adversarial texts: none of them upsets the builtin reader.
+
+A quick part of them always runs; `HISTOEVAL_FUZZ=10000` runs so many.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+
+import pytest
+
+from histoeval.extract.builtin import BuiltinReader
+from histoeval.report import RELATION_TYPES, Report
+
+TEXTS = int(os.environ.get("HISTOEVAL_FUZZ", "600"))
+AT_ONCE = 200
+
+REPORTS = (
+    "Left breast, excision: invasive lobular carcinoma, grade 1, 2.3 cm. ER: positive (90%); "
+    "PR: positive; HER2: 1+. No lymphovascular invasion. pT2 N0 (0/4).",
+    "STOMACH, ANTRUM, BIOPSY:\n- Chronic active gastritis.\n- Helicobacter pylori not identified.\n"
+    "- Negative for intestinal metaplasia and dysplasia.",
+    "A. Skin, back, shave: Nevus, compound, with mild atypia; margins clear.\r\n"
+    "B. Skin, arm, punch: Favor lichen planus; drug eruption cannot be excluded.",
+    "Prostate, left base: adenocarcinoma, Gleason 4+3=7 (grade group 3), 40% of core, "
+    "perineural invasion present. CK903 and p63 negative; AMACR positive.",
+    "Kidney, right, nephrectomy: Clear cell renal cell carcinoma, ISUP grade 3, measuring "
+    "7 x 5.5 x 5 cm, limited to the kidney. CD10 (+), CK7 (-), CAIX diffusely positive.",
+)
+WORDS = sorted({word for report in REPORTS for word in report.split()})
+SCRIPTS = (
+    *(
+        "癌細胞",
+        "腺がん",
+        "рак желудка",
+        "καρκίνωμα",
+        "سرطان",
+        "סרטן",
+        "कर्कट",
+        "มะเร็ง",
+        "암종",
+        "İıſß",
+    ),
+    *(
+        "naïve",
+        "Sjo\u0308gren",
+        "ﬁbrosis",
+        "𝒄𝒂𝒓𝒄𝒊𝒏𝒐𝒎𝒂",
+        "🔬",
+        "👩‍🔬",
+        "🇩🇪",
+        "e\u0301\u0302\u0303",
+        "㎝²",
+    ),
+)
+ADVERSARIAL = (
+    *("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", "##oma", "##", "</s>", "<s>", "\0", "\ufffd"),
+    *("\ud800", "\udfff", "\ud83d\ude00", "\ufeff", "\u200b", "\u202e", "\u00ad", "\x85", "\u2028"),
+    *("%s", "{0}", "\\u0000", "NaN", "null", "-0", "1e999", "'; --", "((((", "....", "1.", "2)"),
+    *(
+        "\t",
+        "\r\n",
+        "\x1b[31m",
+        "\u0300" * 9,
+        "a" * 101,
+        "9" * 120,
+        "é" * 60,
+        ";" * 7,
+        "\U0010ffff",
+    ),
+)
+SPACES = (" ", " ", " ", "", "\n", ", ", ": ", "\u00a0", "  ")
+
+
+def joined(source: random.Random, pieces: tuple[str, ...] | list[str], most: int) -> str:
+    drawn = (source.choice(pieces) + source.choice(SPACES) for _ in range(source.randint(1, most)))
+    return "".join(drawn)
+
+
+def any_characters(source: random.Random) -> str:
+    """From anywhere in Unicode, halves of characters included."""
+    highest = source.choice([0x7F, 0xFF, 0x2FFF, 0xFFFF, 0x10FFFF])
+    return "".join(chr(source.randint(0, highest)) for _ in range(source.randint(0, 9)))
+
+
+def truncated(source: random.Random) -> str:
+    """A stretch of a report, cut anywhere."""
+    report = source.choice(REPORTS)
+    start = source.choice([0, source.randrange(len(report))])
+    return report[start : start + source.randint(1, 45)]
+
+
+def damaged(source: random.Random) -> str:
+    """A stretch of a report with characters put in, taken out and swapped."""
+    letters = list(truncated(source))
+    for _ in range(source.randint(1, 6)):
+        place = source.randrange(len(letters) + 1)
+        letters[place : place + source.randint(0, 2)] = source.choice(ADVERSARIAL)[:3]
+    return "".join(letters)
+
+
+def reread(source: random.Random) -> str:
+    """The bytes of a report or of another script, read in the wrong encoding."""
+    content = (truncated(source) + source.choice(SCRIPTS)).encode("utf-8")
+    encoding = source.choice(["latin-1", "cp437", "utf-16-le"])
+    return content[source.randint(0, 3) :].decode(encoding, "replace")
+
+
+KINDS: tuple[tuple[int, Callable[[random.Random], str]], ...] = (
+    (24, lambda source: joined(source, WORDS, 7)),
+    (20, any_characters),
+    (20, truncated),
+    (12, lambda source: joined(source, [*WORDS, *SCRIPTS], 6)),
+    (12, lambda source: joined(source, [*WORDS, *ADVERSARIAL], 6)),
+    (6, damaged),
+    (5, reread),
+    (1, lambda source: joined(source, [*WORDS, *SCRIPTS, *ADVERSARIAL], 60)),
+)
+
+
+@cache
+def texts(count: int) -> list[str]:
+    """All different, and the same in every run; one in five hundred is longer than a window."""
+    source = random.Random(20_240_607)
+    weights, makers = zip(*KINDS, strict=True)
+    drawn: dict[str, None] = {}
+    while len(drawn) < count:
+        if len(drawn) % 500 == 0:
+            drawn[joined(source, [*WORDS, *SCRIPTS, *ADVERSARIAL], 400)] = None
+        drawn[source.choices(makers, weights)[0](source)] = None
+    return list(drawn)[:count]
+
+
+def complaint(report: Report, text: str) -> str | None:
+    """What is wrong with a report, found without trusting the model of a report."""
+    entities = report.entities
+    if report.text != text:
+        return "another text"
+    if any(text[e.start : e.end] != e.text or not 0 <= e.start < e.end for e in entities):
+        return "an entity is not what stands there"
+    if any(one.end > other.start for one, other in pairwise(entities)):
+        return "entities overlap or are not in order"
+    scores = [e.score for e in entities] + [r.score for r in report.relations]
+    if not all(0 <= score <= 1 for score in scores):
+        return "a confidence is not between 0 and 1"
+    kinds = [(entities[r.head].type, entities[r.tail].type) for r in report.relations]
+    return None if RELATION_TYPES.issuperset(kinds) else "types that cannot be related"
+
+
+@pytest.fixture(scope="module")
+def reader() -> BuiltinReader:
+    return BuiltinReader()
+
+
+@pytest.mark.parametrize("start", range(0, TEXTS, AT_ONCE))
+def test_no_text_upsets_the_reader(reader: BuiltinReader, start: int) -> None:
+    few = texts(TEXTS)[start : start + AT_ONCE]
+    reports = reader.read(few)
+    assert len(reports) == len(few)
+    for report, text in zip(reports, few, strict=True):
+        assert complaint(report, text) is None, repr(text)
+
+
+def test_the_texts_are_worth_reading(reader: BuiltinReader) -> None:
+    drawn = texts(TEXTS)
+    assert len(set(drawn)) == len(drawn) == TEXTS
+    assert any("\ud800" in text or "\udfff" in text for text in drawn)
+    reports = reader.read(drawn[:AT_ONCE])
+    assert sum(bool(report.entities) for report in reports) > AT_ONCE / 4
+    assert sum(bool(report.relations) for report in reports) > AT_ONCE / 20

@@ -78,7 +78,7 @@ def _read(texts: Sequence[str], tries: int) -> tuple[float, list[Report]]:
 def _speed(what: str, texts: Sequence[str], tries: int) -> Row:
     seconds, reports = _read(texts, tries)
     reader = BuiltinReader()
-    tokens = sum(len(reader._tokenizer.encode(text, add_special_tokens=False)) for text in texts)
+    tokens = sum(len(reader.tokenizer.encode(text, add_special_tokens=False)) for text in texts)
     return (
         what,
         f"{len(texts):,}",

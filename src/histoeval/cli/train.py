@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -58,15 +58,11 @@ def ner(
 ) -> None:
     """Train an entity model, as the HARE paper does: a token classifier on any encoder."""
     from histoeval.train.bench import NerSettings  # noqa: PLC0415 - keeps --help fast
-    from histoeval.train.folders import is_finished  # noqa: PLC0415
     from histoeval.train.ner import train_ner  # noqa: PLC0415
 
     settings = _read(config, NerSettings, changes)
     folder = _folder(output, settings.output, config)
-    outcome = FINISHED if is_finished(folder) and not overwrite else WRITTEN
-    with _told_when_stopped(folder), watching("entities") as watch:
-        results = train_ner(settings, folder, device=device, overwrite=overwrite, watch=watch)
-    _show(results, folder, outcome)
+    _train_one(train_ner, "entities", settings, folder, device, overwrite)
 
 
 @train_app.command()
@@ -79,15 +75,11 @@ def relations(
 ) -> None:
     """Train a relation model, as the HARE paper does: a classifier of marked pairs."""
     from histoeval.train.bench import RelationSettings  # noqa: PLC0415 - keeps --help fast
-    from histoeval.train.folders import is_finished  # noqa: PLC0415
     from histoeval.train.relations import train_relations  # noqa: PLC0415
 
     settings = _read(config, RelationSettings, changes)
     folder = _folder(output, settings.output, config)
-    outcome = FINISHED if is_finished(folder) and not overwrite else WRITTEN
-    with _told_when_stopped(folder), watching("relations") as watch:
-        results = train_relations(settings, folder, device=device, overwrite=overwrite, watch=watch)
-    _show(results, folder, outcome)
+    _train_one(train_relations, "relations", settings, folder, device, overwrite)
 
 
 @train_app.command()
@@ -168,6 +160,23 @@ def _folder(output: Path | None, in_settings: Path | None, config: Path) -> Path
     if folder is None:
         raise SettingError(f"where to? Give --output FOLDER, or write `output: FOLDER` in {config}")
     return folder
+
+
+def _train_one(
+    train: Callable[..., dict[str, Any]],
+    what: str,
+    settings: BaseModel,
+    folder: Path,
+    device: str | None,
+    overwrite: bool,
+) -> None:
+    """Train one model of the paper's bench, and show its scores."""
+    from histoeval.train.folders import is_finished  # noqa: PLC0415
+
+    outcome = FINISHED if is_finished(folder) and not overwrite else WRITTEN
+    with _told_when_stopped(folder), watching(what) as watch:
+        results = train(settings, folder, device=device, overwrite=overwrite, watch=watch)
+    _show(results, folder, outcome)
 
 
 def _show(results: dict[str, Any], folder: Path, words: str) -> None:

@@ -158,9 +158,9 @@ def loss_of(model: JointReader, batch: Batch, weights: Weights) -> Tensor:
         encoded, tags, assertions = model(batch.tokens, batch.mask)
         links = model.relate(encoded, batch) if len(batch.pairs) else None
     loss = weights.tags * _tag_loss(tags.float(), batch)
-    if (told := batch.assertion_shares.sum(-1) > 0).any():
-        surprise = -(batch.assertion_shares.float() * assertions.float().log_softmax(-1)).sum(-1)
-        loss = loss + weights.assertion * surprise[told].mean()
+    shares = batch.assertion_shares.float()
+    surprise = -(shares * assertions.float().log_softmax(-1)).sum(-1)
+    loss = loss + weights.assertion * _mean_where(surprise, shares.sum(-1) > 0)
     if links is not None:
         loss = loss + weights.relations * functional.binary_cross_entropy_with_logits(
             links.float(), batch.related
@@ -174,4 +174,9 @@ def _tag_loss(logits: Tensor, batch: Batch) -> Tensor:
             logits.flatten(0, 1), batch.tags.flatten(), ignore_index=UNTOLD
         )
     surprise = -(batch.tag_shares.float() * logits.log_softmax(-1)).sum(-1)
-    return surprise[batch.mask.bool()].mean()
+    return _mean_where(surprise, batch.mask > 0)
+
+
+def _mean_where(values: Tensor, told: Tensor) -> Tensor:
+    """The mean of those that are told, or zero; a GPU need not be waited for to know which."""
+    return (values * told).sum() / told.sum().clamp(min=1)

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 import random
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,8 +27,14 @@ if TYPE_CHECKING:
 Watch = Callable[[int, int, float], None]
 """Told of steps done, steps in all, and the loss of the last one."""
 
-Loss = Callable[[Sequence[int]], "torch.Tensor"]
-"""The loss of some examples, by their positions."""
+Loss = Callable[[Any], "torch.Tensor"]
+"""The loss of some examples, by their positions, or by what was prepared of them."""
+
+Prepare = Callable[[Sequence[int]], Any]
+"""What the loss needs of some examples, by their positions; it must not draw by chance."""
+
+_AHEAD = 4
+"""Batches that are prepared while the model learns from the one before them."""
 
 _TOLD_EVERY = 10
 """Steps between two calls of `watch`: to look at a loss, a GPU must be waited for."""
@@ -55,12 +64,13 @@ def fit(
     schedule: Schedule,
     *,
     seed: int,
+    prepare: Prepare = list,
     encoder: str = "",
     checkpoint: Path | None = None,
     identity: str = "",
     watch: Watch = nobody_watches,
 ) -> None:
-    """Train a model on `size` examples.
+    """Train a model on `size` examples, which other threads `prepare` ahead of the loss.
 
     Parameters whose names begin with `encoder` learn at the schedule's rate, the others at its
     head rate. With a checkpoint, a stopped run with the same `identity` (of data and settings)
@@ -77,7 +87,8 @@ def fit(
     model.train()
     for epoch in range(first, schedule.epochs):
         torch.manual_seed(1_000_003 * seed + epoch)
-        for batch in _batches(size, schedule.batch, f"{seed}/{epoch}"):
+        batches = _batches(size, schedule.batch, f"{seed}/{epoch}")
+        for batch in _ahead(prepare, batches):
             value = loss(batch)
             optimizer.zero_grad(set_to_none=True)
             value.backward()
@@ -120,6 +131,16 @@ def _batches(size: int, most: int, seed: str) -> Iterator[list[int]]:
     random.Random(seed).shuffle(order)
     for first in range(0, size, most):
         yield order[first : first + most]
+
+
+def _ahead(prepare: Prepare, batches: Iterator[list[int]]) -> Iterator[Any]:
+    """What is prepared of each batch, in their order."""
+    with ThreadPoolExecutor(_AHEAD) as pool:
+        waiting = deque(pool.submit(prepare, batch) for batch in islice(batches, _AHEAD))
+        while waiting:
+            ready = waiting.popleft().result()
+            waiting.extend(pool.submit(prepare, batch) for batch in islice(batches, 1))
+            yield ready
 
 
 def _resume(checkpoint: Path | None, identity: str, model: Any, optimizer: Any, rate: Any) -> int:

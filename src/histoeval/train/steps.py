@@ -23,10 +23,10 @@ from histoeval.train.encoders import (
     save_reader,
     save_teacher,
 )
-from histoeval.train.examples import Example, annotated, collate
+from histoeval.train.examples import Batch, Example, annotated, collate
 from histoeval.train.joint import JointReader, loss_of
 from histoeval.train.labelled import load_examples
-from histoeval.train.loop import Schedule, Watch, fit, nobody_watches
+from histoeval.train.loop import Loss, Prepare, Schedule, Watch, fit, nobody_watches
 from histoeval.train.work import Step
 
 OVERLAP = 64
@@ -192,14 +192,24 @@ def _learn(
     assert schedule is not None, "a step that is taken has a schedule"
     weights, padding, device = course.settings.weights, encoder.padding, encoder.device
 
-    def loss(places: Sequence[int]) -> torch.Tensor:
-        return loss_of(model, collate([examples[i] for i in places], padding, device), weights)
+    def prepare(places: Sequence[int]) -> Batch:
+        return collate([examples[i] for i in places], padding, device)
 
-    _fit(model, len(examples), loss, schedule, seed, step, watch)
+    def loss(batch: Batch) -> torch.Tensor:
+        return loss_of(model, batch, weights)
+
+    _fit(model, len(examples), loss, schedule, seed, step, watch, prepare)
 
 
 def _fit(
-    model: Any, size: int, loss: Any, schedule: Schedule, seed: int, step: Step, watch: Watch
+    model: Any,
+    size: int,
+    loss: Loss,
+    schedule: Schedule,
+    seed: int,
+    step: Step,
+    watch: Watch,
+    prepare: Prepare = list,
 ) -> None:
     fit(
         model,
@@ -207,6 +217,7 @@ def _fit(
         loss,
         schedule,
         seed=seed,
+        prepare=prepare,
         encoder="encoder.",
         checkpoint=step.checkpoint,
         identity=step.identity,

@@ -8,41 +8,36 @@ one, by the mean of their probabilities.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from histoeval.extract.builtin import BuiltinReader
+from histoeval.extract.links import Integers
 from histoeval.extract.manifest import Manifest
-from histoeval.extract.memory import Memory
+from histoeval.extract.tagset import Floats
+from histoeval.extract.windowed import WindowedReader
 from histoeval.train.joint import JointReader
-
-Arrays = Mapping[str, NDArray[Any]]
 
 _LEAST = 1e-9
 
 
-class TorchReader(BuiltinReader):
+class TorchReader(WindowedReader):
     """Reads with one or several joint readers; `tokenizer` is that of the tokenizers library."""
 
     def __init__(
         self, models: Sequence[JointReader], tokenizer: Any, device: str, *, name: str = "reader"
     ) -> None:
-        self.manifest = Manifest(name=name, files={})
         self._models = [model.to(device).eval() for model in models]
-        self._tokenizer = tokenizer
-        self._encoder = _Encoders(self._models, device)
-        self._linker = _Linkers(self._models, device)
-        self._threads = 1
-        self._remembered = Memory(self._read, most=5_000)
+        engine = TorchEngine(self._models, device)
+        super().__init__(Manifest(name=name, files={}), tokenizer, engine, threads=1)
 
     @property
     def identity(self) -> str:
         """The readers down to their weights, and what runs them."""
-        digest = hashlib.sha256(self._tokenizer.to_str().encode())
+        digest = hashlib.sha256(self.tokenizer.to_str().encode())
         for model in self._models:
             for name, weights in sorted(model.state_dict().items()):
                 digest.update(name.encode())
@@ -55,31 +50,27 @@ class TorchReader(BuiltinReader):
         return "float32"
 
 
-class _Encoders:
-    """Stands where the shipped reader has its session: all encoders, side by side."""
-
-    def __init__(self, models: Sequence[JointReader], device: str) -> None:
-        self.models, self.device = models, device
-
-    def run(self, _: None, inputs: Arrays) -> list[NDArray[Any]]:
-        tokens = torch.from_numpy(inputs["tokens"]).to(self.device)
-        with torch.inference_mode():
-            passes = [model(tokens, torch.ones_like(tokens)) for model in self.models]
-        encoded, tags, assertions = zip(*passes, strict=True)
-        return [
-            torch.cat(encoded, dim=-1).cpu().numpy(),
-            *(_mean([logits.softmax(-1) for logits in some]) for some in (tags, assertions)),
-        ]
-
-
-class _Linkers:
-    """The same for relations; each reader is given what its own encoder has made."""
+class TorchEngine:
+    """All models side by side; each linker is given what its own encoder has made."""
 
     def __init__(self, models: Sequence[JointReader], device: str) -> None:
         self.models, self.device = models, device
         self.sizes = [int(model.encoder.config.hidden_size) for model in models]
 
-    def run(self, _: None, inputs: Arrays) -> list[NDArray[Any]]:
+    def encode(self, tokens: Integers) -> tuple[Floats, Floats, Floats]:
+        """Encoded tokens, and logits of their tags and of their assertions."""
+        given = torch.from_numpy(tokens).to(self.device)
+        with torch.inference_mode():
+            passes = [model(given, torch.ones_like(given)) for model in self.models]
+        encoded, tags, assertions = zip(*passes, strict=True)
+        return (
+            torch.cat(encoded, dim=-1).cpu().numpy(),
+            _mean([logits.softmax(-1) for logits in tags]),
+            _mean([logits.softmax(-1) for logits in assertions]),
+        )
+
+    def relate(self, **inputs: NDArray[Any]) -> Floats:
+        """A logit for each pair of entities."""
         given = {name: torch.from_numpy(array).to(self.device) for name, array in inputs.items()}
         encoded = given.pop("encoded").split(self.sizes, dim=-1)
         mask = torch.ones_like(given["tags"])
@@ -89,7 +80,8 @@ class _Linkers:
                 for model, part in zip(self.models, encoded, strict=True)
             ]
         mean = torch.stack(shares).mean(0).double().clamp(_LEAST, 1 - _LEAST)
-        return [mean.logit().cpu().numpy()]
+        logits: Floats = mean.logit().cpu().numpy()
+        return logits
 
 
 def _mean(shares: Sequence[Any]) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval import Models, SettingError, read_reports
+from histoeval.errors import InputError
 from histoeval.extract.builtin import BuiltinReader
 from histoeval.run.models import load_reader
 from tests.extract.word_reader import WordReader
@@ -84,3 +85,20 @@ def test_a_folder_with_a_reader_of_our_making_is_read_by_the_builtin_one(tmp_pat
 def test_a_reader_that_is_given_is_used_as_it_is() -> None:
     reader = WordReader()
     assert load_reader(Models(reader=reader)) is reader
+
+
+def test_a_text_that_was_meant_as_a_list_is_told_from_a_file(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="give texts as a list"):
+        read_reports("HER2 negative, no invasion.")
+    with pytest.raises(InputError, match="does not exist"):
+        read_reports(tmp_path / "my reports.csv")
+    with pytest.raises(InputError, match="does not exist"):
+        read_reports("my reports.csv")
+    with pytest.raises(SettingError, match="1 or more"):
+        read_reports(["A text."], batch_size=0)
+
+
+def test_what_cannot_be_a_reader_is_said_in_plain_words(tmp_path: Path) -> None:
+    for wrong in (7, tmp_path, tmp_path / "gone", "./gone"):
+        with pytest.raises(SettingError, match=r"is no reader|holds no reader|does not exist"):
+            load_reader(Models(reader=wrong))

@@ -66,9 +66,15 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         manifest = Manifest.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise ModelError(f"{folder} is not the folder of a reader: {error}") from error
+        raise ModelError(
+            f"{folder} is not the folder of a reader: {MANIFEST}: {error.strerror or error}"
+        ) from error
     except ValidationError as error:
-        raise ModelError(f"{path} is not what a reader's manifest should be: {error}") from error
+        complaint = error.errors()[0]
+        place = ".".join(map(str, complaint["loc"])) or "the whole"
+        raise ModelError(
+            f"{path} is not what a reader's manifest should be: {place}: {complaint['msg'].lower()}"
+        ) from error
     known = Manifest(name=manifest.name, files={})
     for labels in ("tags", "assertions", "relations"):
         if getattr(manifest, labels) != getattr(known, labels):

@@ -36,8 +36,8 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 _LEAST = np.float32(1e-9)
 
-REMEMBERED = 4_000_000
-"""Characters of the texts whose readings are kept, which take some 40 bytes for each of them."""
+REMEMBERED = 1_500_000
+"""Characters of the texts whose readings are kept, which take up to 80 bytes for each of them."""
 
 
 class Engine(Protocol):

@@ -68,6 +68,8 @@ def read_reports(
     Returns:
         A summary and the rows. Without `output` the rows are held in memory.
     """
+    if batch_size < 1:
+        raise SettingError(f"batch_size is {batch_size}; it must be 1 or more")
     source = _source(data, text, id, encoding)
     file = None if output is None else output_file(Path(output), data)
     kept: list[ReadRow] = []
@@ -86,6 +88,10 @@ def read_reports(
 
 
 def _source(data: Any, text: str | None, id_: str | None, encoding: str | None) -> TextSource:
+    if isinstance(data, str) and not Path(data).exists() and _is_prose(data):
+        raise SettingError(
+            f"{data[:40]!r} is no file: give texts as a list, as in read_reports([text])"
+        )
     if isinstance(data, str | Path):
         return open_reports(Path(data), text=text, id_=id_, encoding=encoding)
     records = records_of(data)
@@ -98,3 +104,8 @@ def _source(data: Any, text: str | None, id_: str | None, encoding: str | None) 
     if text is None and id_ is None and not any(isinstance(item, Mapping) for item in items):
         items = [{"text": item} for item in items]
     return reports_of_records(items, text, id_)
+
+
+def _is_prose(data: str) -> bool:
+    """Whether a text looks like a report and not like the name of a file."""
+    return len(data.split()) > 1 and not Path(data).suffix.lstrip(".").isalnum()

@@ -70,8 +70,10 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     yaml = _yaml()
     try:
         content = yaml.safe_load(path.read_text("utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read the settings in {path}: {error}") from error
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8, from byte {error.start + 1} on") from error
     except yaml.YAMLError as error:
         raise InputError(f"{path} is not YAML: {_where(error)}") from error
     if content is None:

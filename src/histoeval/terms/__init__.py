@@ -1,0 +1,7 @@
+"""What the words of a report mean, as values that can be compared.
+
+Diagnoses, sites and sides, markers with their results, grades, stages, measurements, findings.
+
+The word lists lie in ``data/`` as TOML, of our own writing. Nothing here reads whole reports;
+everything takes a phrase, as a reader found it, and says what it names.
+"""

@@ -1,0 +1,314 @@
+"""What a report observes besides its diagnosis: invasion, margins, necrosis, inflammation.
+
+A phrase gives the findings it names, and whether its own wording denies them: "clear margins" and
+"margins" name the same finding, one denied and one not. Findings stand in a small is-a tree.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any, Literal
+
+from histoeval.terms.matching import Matcher
+from histoeval.terms.plain import Word, plain, plain_word, words_of
+from histoeval.terms.tree import Tree
+
+Suggests = Literal["malignant", "benign", "inflammatory", "normal", "none"]
+
+_DENIED = "!"
+"""Stands before the id of a finding that a name denies."""
+_LONGEST_SCATTERED = 14
+"""The words of a name are looked for apart only in phrases of so many words."""
+_LONGEST_KEPT = 1_000
+_WIDEST_GAP = 4
+"""How many other words may stand between the words of a name."""
+_NEAR = 6
+"""How many words after a name are looked at for a denial."""
+_BREAK = re.compile(r"[;:]")
+_STOP = re.compile(r"[.;]")
+_REFUSING = frozenset({"no", "not", "without", "nor"})
+"""Words that no name reaches over: margins that are not clear are not clear margins."""
+_TO_BE = frozenset({"is", "are", "was", "were", "be", "been"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that can be observed: how much it matters, what it speaks for, how it is written.
+
+    `importance` is 3 for what changes treatment or stage, 2 for what supports a diagnosis, 1 for
+    background. `names` are the wordings that affirm it, `denials` those that deny it.
+    """
+
+    id: str
+    name: str
+    importance: int
+    suggests: Suggests
+    parent: str | None
+    names: tuple[str, ...]
+    denials: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFinding:
+    """A finding named in a phrase: where, which, and whether the wording itself denies it.
+
+    What a reader says of the assertion of the phrase comes on top: a finding is denied if either
+    says so.
+    """
+
+    start: int
+    end: int
+    id: str
+    denied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A name found over words `first` to `last` of a phrase, both included."""
+
+    first: int
+    last: int
+    id: str
+    size: int
+    """How many words of the phrase the name uses, small words not counted."""
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("data/findings.toml").read_text("utf-8"))
+
+
+@cache
+def findings() -> Mapping[str, Finding]:
+    """All findings by id."""
+    return MappingProxyType({row["id"]: _finding(row) for row in _data()["finding"]})
+
+
+def _finding(row: Mapping[str, Any]) -> Finding:
+    return Finding(
+        id=row["id"],
+        name=row["name"],
+        importance=row["importance"],
+        suggests=row["suggests"],
+        parent=row.get("parent"),
+        names=(row["name"], *row["aliases"]),
+        denials=tuple(row.get("denied_aliases", ())),
+        alone=tuple(row.get("alone", ())),
+    )
+
+
+def find_findings(phrase: str) -> tuple[FoundFinding, ...]:
+    """The findings that a phrase names, from left to right.
+
+    Names are looked for word by word, the longest first; then with a head that several share
+    ("vascular and perineural invasion"); then with their words apart or in another order ("the
+    stroma appears desmoplastic").
+    """
+    return _remembered(phrase) if len(phrase) <= _LONGEST_KEPT else _find(phrase)
+
+
+def finding_of(phrase: str) -> FoundFinding | None:
+    """The one finding that a phrase is most about: the most important, then the longest name."""
+    found = find_findings(phrase)
+    rank = findings()
+    return max(found, key=lambda f: (rank[f.id].importance, f.end - f.start), default=None)
+
+
+def finding_closeness(a: str, b: str) -> float:
+    """How close two findings are, by id: 1 for the same, 0 for two that share no kind."""
+    return _tree().closeness(a, b)
+
+
+@cache
+def _tree() -> Tree:
+    return Tree({f.id: (f.parent,) if f.parent else () for f in findings().values()})
+
+
+@cache
+def _matcher() -> Matcher:
+    return Matcher(dict(_names()))
+
+
+def _names() -> Iterator[tuple[str, str]]:
+    for finding in findings().values():
+        yield from ((name, finding.id) for name in finding.names)
+        yield from ((name, _DENIED + finding.id) for name in finding.denials)
+
+
+@cache
+def _alone() -> dict[str, str]:
+    return {plain(word): f.id for f in findings().values() for word in f.alone}
+
+
+@cache
+def _words(table: str, key: str) -> frozenset[str]:
+    return frozenset(plain_word(word) for word in _data()[table][key])
+
+
+def _find(phrase: str) -> tuple[FoundFinding, ...]:
+    words = words_of(phrase)
+    if id_ := _alone().get(" ".join(word.plain for word in words)):
+        return (FoundFinding(words[0].start, words[-1].end, id_, denied=False),)
+    spans = _with_shared_heads(_together(phrase, words), phrase, words)
+    spans = _with_scattered(spans, phrase, words)
+    return _judged(sorted(spans, key=lambda s: (s.first, s.last)), phrase, words)
+
+
+_remembered = lru_cache(maxsize=1 << 13)(_find)
+
+
+def _together(phrase: str, words: Sequence[Word]) -> list[_Span]:
+    """Names that stand in the phrase as they are written."""
+    first = {word.start: i for i, word in enumerate(words)}
+    last = {word.end: i for i, word in enumerate(words)}
+    return [_span(first[m.start], last[m.end], m.id, words) for m in _matcher().find(phrase)]
+
+
+def _span(first: int, last: int, id_: str, words: Sequence[Word]) -> _Span:
+    small = _words("small", "words")
+    size = sum(word.plain not in small for word in words[first : last + 1])
+    return _Span(first, last, id_, size)
+
+
+# --- words apart -------------------------------------------------------------------------------
+
+
+@cache
+def _form_of() -> dict[str, str]:
+    return {
+        plain_word(word): plain_word(base)
+        for base, words in _data()["forms"].items()
+        for word in words
+    }
+
+
+def _key_words(words: Iterable[Word]) -> dict[str, int]:
+    """The words that carry the meaning, in one form each, with where they stand."""
+    small, forms = _words("small", "words"), _form_of()
+    return {forms.get(w.plain, w.plain): i for i, w in enumerate(words) if w.plain not in small}
+
+
+@cache
+def _by_rarest_word() -> dict[str, tuple[tuple[frozenset[str], str], ...]]:
+    """Names of two or more words, each under the one of its words that fewest names have."""
+    names = [(frozenset(_key_words(words_of(name))), id_) for name, id_ in _names()]
+    usable = list(dict.fromkeys(name for name in names if len(name[0]) >= 2))
+    count = Counter(word for words, _ in usable for word in words)
+    table: dict[str, list[tuple[frozenset[str], str]]] = {}
+    for words, id_ in usable:
+        table.setdefault(min(sorted(words), key=count.__getitem__), []).append((words, id_))
+    return {word: tuple(names) for word, names in table.items()}
+
+
+def _with_scattered(spans: list[_Span], phrase: str, words: Sequence[Word]) -> list[_Span]:
+    """The spans, with names whose words stand apart in place of shorter ones they overlap."""
+    if not 2 <= len(words) <= _LONGEST_SCATTERED or _BREAK.search(phrase):
+        return spans
+    for new in sorted(_scattered(words), key=lambda s: (-s.size, s.last - s.first, s.first, s.id)):
+        rivals = [s for s in spans if s.first <= new.last and new.first <= s.last]
+        several = sum(rival.size > 1 for rival in rivals) > 1
+        if not several and all(rival.size < new.size for rival in rivals):
+            spans = [s for s in spans if s not in rivals] + [new]
+    return spans
+
+
+def _scattered(words: Sequence[Word]) -> Iterator[_Span]:
+    places = _key_words(words)
+    for word in places:
+        for needed, id_ in _by_rarest_word().get(word, ()):
+            if needed <= places.keys():
+                at = sorted(places[each] for each in needed)
+                between = {word.plain for word in words[at[0] : at[-1]]} - needed
+                if at[-1] - at[0] < len(at) + _WIDEST_GAP and not between & _REFUSING:
+                    yield _Span(at[0], at[-1], id_, len(at))
+
+
+# --- a head that several share -----------------------------------------------------------------
+
+
+def _with_shared_heads(spans: list[_Span], phrase: str, words: Sequence[Word]) -> list[_Span]:
+    """The spans, with those whose last word stands only once, after an and, an or or a comma."""
+    for span in sorted(spans, key=lambda s: -s.first):
+        head, first = words[span.last].text, span.first
+        while (end := _joined_before(first, phrase, words)) is not None:
+            new = _with_head(end, head, words)
+            rivals = [s for s in spans if new and s.first <= new.last and new.first <= s.last]
+            if new is None or any(rival.size > 1 for rival in rivals):
+                break
+            spans = [s for s in spans if s not in rivals] + [new]
+            first = new.first
+    return spans
+
+
+def _joined_before(first: int, phrase: str, words: Sequence[Word]) -> int | None:
+    """The last word of what a list names before the word `first`, if it is part of a list."""
+    if first >= 2 and words[first - 1].plain in ("and", "or"):
+        return first - 2
+    if first >= 1 and phrase[words[first - 1].end : words[first].start].strip() in (",", "/"):
+        return first - 1
+    return None
+
+
+def _with_head(end: int, head: str, words: Sequence[Word]) -> _Span | None:
+    for first in range(max(0, end - 1), end + 1):
+        text = " ".join([*(word.text for word in words[first : end + 1]), head])
+        if id_ := _matcher().exact(text):
+            return _span(first, end, id_, words)
+    return None
+
+
+# --- denial ------------------------------------------------------------------------------------
+
+
+def _judged(spans: Sequence[_Span], phrase: str, words: Sequence[Word]) -> tuple[FoundFinding, ...]:
+    """Each span with whether its name, or a word before or after it, denies it."""
+    found: list[FoundFinding] = []
+    denied_at: dict[int, bool] = {}
+    for span in spans:
+        denying = span.id.startswith(_DENIED)
+        before = _denied_before(span, phrase, words, denied_at)
+        denied_at[span.last] = before and not denying
+        denied = before != denying or (not denying and _denied_after(span.last, phrase, words))
+        start, end = words[span.first].start, words[span.last].end
+        found.append(FoundFinding(start, end, span.id.removeprefix(_DENIED), denied))
+    return tuple(found)
+
+
+def _denied_before(
+    span: _Span, phrase: str, words: Sequence[Word], denied_at: Mapping[int, bool]
+) -> bool:
+    """Whether a word of denial stands before, or before what this is listed with by or.
+
+    Before a wording that denies, a word such as loss or deviation does the same.
+    """
+    at = span.first - 1
+    while at >= 0 and words[at].plain in _words("denials", "fillers"):
+        at -= 1
+    if at < 0 or _STOP.search(phrase[words[at].end : words[span.first].start]):
+        return False
+    if words[at].plain in ("or", "nor") and denied_at.get(at - 1):
+        return True
+    if span.id.startswith(_DENIED) and words[at].plain in _words("denials", "reversers"):
+        return True
+    return words[at].plain in _words("denials", "before")
+
+
+def _denied_after(last: int, phrase: str, words: Sequence[Word]) -> bool:
+    """Whether a word of denial stands after, over a form of to be."""
+    near = words[last + 1 : last + 1 + _NEAR]
+    rest = [word.plain for word in near if word.plain not in _TO_BE]
+    if not rest or _STOP.search(phrase[words[last].end : words[last + 1].start]):
+        return False
+    if rest[0] == "not":
+        return len(rest) > 1 and rest[1] in _words("denials", "not_then")
+    if len(rest) == 1:
+        return rest[0] in _words("denials", "after") | _words("denials", "last")
+    return rest[0] in _words("denials", "after") and rest[1] in _words("denials", "fillers")

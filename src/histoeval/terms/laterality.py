@@ -1,0 +1,60 @@
+"""Left, right or both: the side that a phrase names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import lru_cache
+
+from histoeval.terms.plain import Word, words_of
+from histoeval.terms.sites import find_sites
+
+_WORDS = {
+    "left": "left",
+    "leftward": "left",
+    "right": "right",
+    "rightward": "right",
+    "bilateral": "bilateral",
+    "bilaterally": "bilateral",
+    "lul": "left",
+    "lll": "left",
+    "rul": "right",
+    "rml": "right",
+    "rll": "right",
+}
+_SHORT = {"l": "left", "lt": "left", "r": "right", "rt": "right", "both": "bilateral"}
+"""Sides only where a site follows: R is also a drug's letter, RT also radiotherapy."""
+_AS_TYPED = frozenset({"Lt", "Rt"})
+_OTHERWISE = re.compile(r"right angle|left (?:in place|behind|over|alone|untreated)", re.IGNORECASE)
+
+
+class Side(StrEnum):
+    """A side of the body, or both."""
+
+    LEFT = "left"
+    RIGHT = "right"
+    BILATERAL = "bilateral"
+
+
+@lru_cache(maxsize=1 << 12)
+def side_of(phrase: str) -> Side | None:
+    """The side that a phrase names; left and right together are both sides."""
+    said = _OTHERWISE.sub(lambda m: " " * len(m.group()), phrase)
+    words = words_of(said)
+    site_starts = {match.start for match in find_sites(said)}
+    named = {_side_at(i, words, site_starts) for i in range(len(words))} - {None}
+    if len(named) > 1:
+        return Side.BILATERAL
+    return named.pop() if named else None
+
+
+def _side_at(i: int, words: Sequence[Word], site_starts: set[int]) -> Side | None:
+    """The side that one word names where it stands."""
+    word = words[i]
+    if word.plain in _WORDS:
+        return Side(_WORDS[word.plain])
+    before_site = i + 1 < len(words) and words[i + 1].start in site_starts
+    if word.plain in _SHORT and (before_site or word.text in _AS_TYPED):
+        return Side(_SHORT[word.plain])
+    return None

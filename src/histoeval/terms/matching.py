@@ -1,0 +1,143 @@
+"""Finding known names in a phrase, word by word, the longest first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+from histoeval.terms.plain import Word, words_of
+
+_CASED = re.compile(r"(?=.*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*|(?=(?:.*[A-Z]){2})[A-Za-z0-9]+")
+"""An abbreviation: one word of capitals, or with two of them (IDC, B-ALL, pCR)."""
+_WITH_DIGIT = re.compile(r"(?=.*\d).{3,}")
+"""An abbreviation that no ordinary word can be taken for, in whatever case it is typed (CIN3)."""
+_STOP = re.compile(r"[;!?]|\.(?=\s)|:(?=\s)")
+_MOST_WORDS_IN_CAPITALS = 3
+_LONGEST_KEPT = 1_000
+"""Phrases of more characters are searched anew each time."""
+_END = ""
+_Trie = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A name found in a phrase: where it stands there, and whose name it is."""
+
+    start: int
+    end: int
+    id: str
+
+
+def is_cased(name: str) -> bool:
+    """Whether a name must stand as it is written, capitals included, because MM is not mm."""
+    return bool(_CASED.fullmatch(name)) and not _WITH_DIGIT.fullmatch(name)
+
+
+def in_capitals(phrase: str, words: Sequence[Word]) -> bool:
+    """Whether a phrase is typed in capitals, so that they say nothing (ALL MARGINS ARE FREE)."""
+    return len(words) > _MOST_WORDS_IN_CAPITALS and not any(c.islower() for c in phrase)
+
+
+class Matcher:
+    """Names, each with the id of what it names, to be found in phrases.
+
+    Words are compared in plain form, so that hyphens, commas, slashes, number and spelling do not
+    matter. Abbreviations must be typed as they are here (a plural s may follow), and are not
+    looked for in a phrase that is typed in capitals throughout.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._plain: _Trie = {}
+        self._cased: _Trie = {}
+        self._remembered = lru_cache(maxsize=1 << 12)(self._find)
+        self.learn(names)
+
+    def learn(self, names: Mapping[str, str]) -> None:
+        """Take more names."""
+        for name, id_ in names.items():
+            self._add(name, id_)
+        self._remembered.cache_clear()
+
+    def _add(self, name: str, id_: str) -> None:
+        words = words_of(name)
+        if not words:
+            raise ValueError(f"a name of {id_} has no word: {name!r}")
+        cased = is_cased(name)
+        node = self._cased if cased else self._plain
+        for word in words:
+            node = node.setdefault(word.text if cased else word.plain, {})
+        if node.setdefault(_END, id_) != id_:
+            raise ValueError(f"{name!r} names both {node[_END]} and {id_}")
+
+    def find(self, phrase: str) -> tuple[Match, ...]:
+        """All names in a phrase, from left to right; where two overlap, the longer one."""
+        return self._remembered(phrase) if len(phrase) <= _LONGEST_KEPT else self._find(phrase)
+
+    def exact(self, phrase: str) -> str | None:
+        """What the whole phrase is a name of, if it is one."""
+        statement = _Statement(phrase, words_of(phrase))
+        whole = [id_ for end, id_ in self._from(0, statement) if end == len(statement.words)]
+        return whole[0] if whole else None
+
+    def _find(self, phrase: str) -> tuple[Match, ...]:
+        words = words_of(phrase)
+        statement = _Statement(phrase, words)
+        found = [
+            (start, end, id_)
+            for start in range(len(words))
+            for end, id_ in self._from(start, statement)
+        ]
+        taken = [False] * len(words)
+        matches: list[Match] = []
+        for start, end, id_ in sorted(found, key=lambda f: (f[0] - f[1], f[0])):
+            if not any(taken[start:end]):
+                taken[start:end] = [True] * (end - start)
+                matches.append(Match(words[start].start, words[end - 1].end, id_))
+        return tuple(sorted(matches, key=lambda m: m.start))
+
+    def _from(self, start: int, statement: _Statement) -> Iterator[tuple[int, str]]:
+        """Where the names that begin at one word end, and what they name; abbreviations first."""
+        if statement.cased:
+            yield from _walk(self._cased, statement.cased, statement.stops, start)
+        yield from _walk(self._plain, statement.plain, statement.stops, start)
+
+
+class _Statement:
+    """A phrase made ready: its words in both forms, and where a stop stands before a word."""
+
+    def __init__(self, phrase: str, words: Sequence[Word]) -> None:
+        self.words = words
+        self.plain = [word.plain for word in words]
+        trusted = not in_capitals(phrase, words)
+        self.cased = [_unplural(word.text) for word in words] if trusted else []
+        self.stops = [False] + [_stop_between(phrase, a, b) for a, b in pairwise(words)]
+
+
+def _unplural(text: str) -> str:
+    """An abbreviation without its plural s (NETs)."""
+    return text[:-1] if len(text) > 2 and text[-1] == "s" and text[:-1].isupper() else text
+
+
+def _stop_between(phrase: str, before: Word, after: Word) -> bool:
+    """Whether a statement ends between two words; the point of an initial is no end (H. pylori)."""
+    gap = phrase[before.end : after.start]
+    if gap in (" ", "-", ", "):
+        return False
+    stop = _STOP.search(gap)
+    return stop is not None and not (stop.group() == "." and before.end - before.start == 1)
+
+
+def _walk(
+    trie: _Trie, words: Sequence[str], stops: Sequence[bool], start: int
+) -> Iterator[tuple[int, str]]:
+    node: _Trie = trie
+    for i in range(start, len(words)):
+        if words[i] not in node or (i > start and stops[i]):
+            return
+        node = node[words[i]]
+        if _END in node:
+            yield i + 1, node[_END]

@@ -1,0 +1,283 @@
+"""What a phrase measures: a size, a count, so many of so many, a share in per cent, a rate."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+Kind = Literal[
+    "length", "depth", "distance", "area", "volume", "weight", "count", "share", "percent",
+    "ratio", "mitoses",
+]  # fmt: skip
+Bound = Literal["at least", "at most"]
+
+_LONGEST_READ = 2_000
+_NUMBER = r"(?<!\d)(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:[.,]\d+)?|[.]\d+)"
+_TIMES = r"\s*(?:x|\xd7|\*|by)\s*"
+_TO = r"\s*(?:-|to|and)\s*"
+_UNITS: dict[str, tuple[Kind, float]] = {
+    "mm2": ("area", 1), "cm2": ("area", 100), "cm3": ("volume", 1), "mm": ("length", 1),
+    "cm": ("length", 10), "um": ("length", 0.001), "ml": ("volume", 1), "cc": ("volume", 1),
+    "l": ("volume", 1000), "kg": ("weight", 1000), "mg": ("weight", 0.001), "g": ("weight", 1),
+}  # fmt: skip
+"""A unit as it is written once tidied, what it measures, and how many mm, mm², ml or g it is."""
+
+_UNIT = rf"(?P<unit>{'|'.join(_UNITS)})(?![a-z0-9])"
+_SIZES = re.compile(
+    rf"(?P<first>{_NUMBER})(?:\s*(?:mm|cm))?(?:(?:{_TIMES}|{_TO})(?P<second>{_NUMBER}))?"
+    rf"(?:\s*(?:mm|cm))?(?:{_TIMES}(?P<third>{_NUMBER}))?\s*-?\s*{_UNIT}"
+)
+_PERCENT = re.compile(rf"(?P<low>{_NUMBER})\s*%?(?:{_TO}(?P<high>{_NUMBER}))?\s*%")
+_FIELDS = r"(?P<fields>\d+)?\s*(?:hpf|high[- ]power(?:ed)? fields?)"
+_MITOSES = re.compile(
+    rf"(?P<low>{_NUMBER})(?:{_TO}(?P<high>{_NUMBER}))?\s*(?:mitos[ei]s|mitotic figures?|mitotic)?"
+    rf"\s*(?:/|per|in|seen per)\s*(?:{_FIELDS}|(?P<area>{_NUMBER})?\s*(?:square )?mm2?)"
+)
+_MITOSES_ALONE = re.compile(rf"mitoti?c? ?(?:count|rate|index)[^\d]{{0,12}}(?P<low>{_NUMBER})$")
+_OF = re.compile(
+    r"(?<![\d.])(?P<part>\d+)\s*(?:/|(?:[a-z]+\s+){0,4}?(?:out )?of(?: the)?\s)\s*"
+    r"(?P<all>\d+)(?![\d.]\d|\d)"
+)
+_NODES = re.compile(r"(?P<all>\d+)\s+(?:[a-z]+,?\s+){0,4}?(?:nodes?|cores?)\b")
+_NONE_THERE = re.compile(
+    r"\b(?:no|negative|free|benign|reactive|uninvolved|without|not involved)\b"
+)
+_RATIO = re.compile(rf"ratio[^\d]{{0,20}}(?P<first>{_NUMBER})(?:\s*:\s*(?P<second>{_NUMBER}))?")
+_COUNT = re.compile(r"(?<![\d.,/+=])(?P<n>\d+)(?![\d./]|\s*[:+])")
+_AT_LEAST = re.compile(
+    r"(?:>|≥|at least|(?:more|greater|larger) than|over|exceeding|minimum)\W*(?:of )?$"
+)
+_AT_MOST = re.compile(
+    r"(?:<|≤|at most|(?:less|fewer|smaller) than|up to|under|below|maximum of|no more than)\W*$"
+)
+_DEPTH = re.compile(r"\b(?:depth|deep|thick(?:ness)?|breslow|inva\w+|infiltrat\w+)\b")
+_DISTANCE = re.compile(r"\b(?:margins?|from|clearance|distance|away)\b")
+_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+_SPELT = re.compile(rf"\b(?:{'|'.join(_WORDS)}|none|single)\b")
+_SPELT_VALUES = {word: str(n) for n, word in enumerate(_WORDS)} | {"none": "0", "single": "1"}
+_TIDY = tuple(
+    (re.compile(pattern), written)
+    for pattern, written in (
+        (r"[\u2010-\u2015\u2212]", "-"),
+        (r"\bl(?=[.,]\d)|(?<=\d[.,])[li]\b|(?<=x)\s?l(?=[.,]\d)", "1"),
+        (r"\bo(?=[.,]\d)|(?<=\d[.,])o\b", "0"),
+        (r"(\d)\s?([.])\s?(\d)(?=\d*\s*(?:x|by|cm|mm))", r"\1\2\3"),
+        (r"per\s?cent|pct\b", "%"),
+        (r"\bcenti?met(?:er|re)s?|\bcms\b|(?<=\d)cms\b", "cm"),
+        (r"\bmillimet(?:er|re)s?|\bmms\b", "mm"),
+        (r"micromet(?:er|re)s?|microns?|μm", "um"),
+        (r"\b(?:sq\.?|square) ?(mm|cm)\b", r"\g<1>2"),
+        (r"\bcubic cm\b", "cm3"),
+        (r"kilograms?", "kg"),
+        (r"\bgrams?\b|\bgms?\b|(?<=\d)gms?\b", "g"),
+        (r"millilit(?:er|re)s?", "ml"),
+        (r"[(){}\[\]]", " "),
+        (r"\s+", " "),
+    )
+)
+_PER_MM2 = 2.0
+"""Ten high-power fields are taken for two square millimetres."""
+_NEAR = 1.1
+"""Two sizes no further apart than by this factor are the same."""
+_FAR = 2.0
+"""Two sizes further apart than by this factor have nothing in common."""
+_MOST = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A measured value.
+
+    Lengths are in mm, areas in mm², volumes in ml, weights in g, mitoses per ten high-power
+    fields. Of several dimensions, and of a range, the largest comes first; a share has two values,
+    how many and of how many. `step` is what one in the last digit written stands for.
+    """
+
+    kind: Kind
+    values: tuple[float, ...]
+    bound: Bound | None = None
+    step: float = 0.0
+
+
+def agreement(a: Measurement, b: Measurement) -> float | None:
+    """How well two measurements agree, from 0 to 1; nothing if they are not of comparable kinds.
+
+    Sizes, weights and ratios: 1 if the largest dimensions are within 10 % or differ by rounding,
+    falling evenly to 0 where one is twice the other. Counts: 0 if one is zero and the other
+    is not, else the smaller over the larger; of a share, the part counts for 0.7 and the whole
+    for 0.3. Mitoses: like counts, with one added to both. Per cent: see `percent_agreement`. A
+    value that keeps within the bound the other gives agrees to 0.8 at least. A depth or a distance
+    compares with a plain length, not with each other.
+    """
+    if a == b:
+        return 1.0
+    if a.kind != b.kind and {a.kind, b.kind} not in ({"length", "depth"}, {"length", "distance"}):
+        return None
+    value = _by_kind(a, b)
+    return max(value, 0.8) if _within(a, b) or _within(b, a) else value
+
+
+def percent_agreement(a: tuple[float, float], b: tuple[float, float]) -> float:
+    """How well two ranges of per cent agree: 1 the same, 0.95 if they overlap.
+
+    Else one less the gap between them, as a part of the larger value or of 10, whichever is more.
+    """
+    if a == b:
+        return 1.0
+    gap = max(a[0], b[0]) - min(a[1], b[1])
+    return 0.95 if gap <= 0 else max(0.0, 0.95 - 0.95 * gap / max(10.0, a[0], b[0]))
+
+
+def _by_kind(a: Measurement, b: Measurement) -> float:
+    x, y = a.values[0], b.values[0]
+    if a.kind == "percent":
+        return percent_agreement(_range(a), _range(b))
+    if a.kind == "share":
+        return _part(x, y) and 0.7 * _part(x, y) + 0.3 * _part(a.values[1], b.values[1])
+    if a.kind == "count":
+        return _part(x, y)
+    if a.kind == "mitoses":
+        return _part(x + 1, y + 1)
+    return _by_factor(x, y, max(a.step, b.step) / 2)
+
+
+def _range(percent: Measurement) -> tuple[float, float]:
+    low, high = min(percent.values), min(100.0, max(percent.values))
+    low = 0.0 if percent.bound == "at most" else min(low, 100.0)
+    return low, 100.0 if percent.bound == "at least" else high
+
+
+def _part(x: float, y: float) -> float:
+    return 1.0 if x == y else min(x, y) / max(x, y)
+
+
+def _by_factor(x: float, y: float, rounding: float) -> float:
+    factor = 1 / _part(x, y) if min(x, y) > 0 else (1.0 if x == y else _FAR)
+    if factor <= _NEAR or (factor <= 1.25 and abs(x - y) <= rounding * (1 + 1e-9)):
+        return 1.0
+    return max(0.0, (_FAR - factor) / (_FAR - _NEAR))
+
+
+def _within(bounded: Measurement, other: Measurement) -> bool:
+    if bounded.bound is None or bounded.kind == "share":
+        return False
+    x, y = bounded.values[0], other.values[0]
+    free = other.bound not in (None, bounded.bound)
+    return (y >= x if bounded.bound == "at least" else y <= x) and (other.bound is None or free)
+
+
+def _number(text: str) -> float:
+    thousands = re.fullmatch(r"\d{1,3}(?:,\d{3})+", text)
+    return min(_MOST, float(text.replace(",", "") if thousands else text.replace(",", ".")))
+
+
+def _step(text: str) -> float:
+    decimals = re.search(r"[.,](\d+)$", text)
+    return 10.0 ** -len(decimals[1]) if decimals and _number(text) < 1000 else 1.0
+
+
+def _bound(text: str, start: int) -> Bound | None:
+    before = text[max(0, start - 20) : start]
+    if _AT_MOST.search(before):
+        return "at most"
+    return "at least" if _AT_LEAST.search(before) else None
+
+
+def _read_mitoses(text: str) -> Measurement | None:
+    found = _MITOSES.search(text)
+    if found is None:
+        alone = _MITOSES_ALONE.search(text)
+        return alone and Measurement(
+            "mitoses", (_number(alone["low"]),), _bound(text, alone.start("low"))
+        )
+    area = found["area"]
+    if area is None and found["fields"] is None and "hpf" not in text and "field" not in text:
+        scale = _PER_MM2
+    elif area is not None:
+        scale = _PER_MM2 / max(_number(area), 0.1)
+    else:
+        scale = 10 / max(_number(found["fields"] or "1"), 1)
+    values = sorted((_number(found[k]) * scale for k in ("low", "high") if found[k]), reverse=True)
+    return Measurement("mitoses", tuple(values), _bound(text, found.start()))
+
+
+def _read_percent(text: str) -> Measurement | None:
+    if not (found := _PERCENT.search(text)):
+        return None
+    values = sorted((_number(found[k]) for k in ("low", "high") if found[k]), reverse=True)
+    return Measurement("percent", tuple(values), _bound(text, found.start()))
+
+
+def _read_sizes(text: str) -> Measurement | None:
+    if not (found := _SIZES.search(text)):
+        return None
+    kind, scale = _UNITS[found["unit"]]
+    written = [found[k] for k in ("first", "second", "third") if found[k]]
+    if kind == "length" and _DEPTH.search(text):
+        kind = "depth"
+    elif kind == "length" and _DISTANCE.search(text):
+        kind = "distance"
+    values = sorted((round(_number(w) * scale, 6) for w in written), reverse=True)
+    return Measurement(
+        kind, tuple(values), _bound(text, found.start()), min(map(_step, written)) * scale
+    )
+
+
+def _read_ratio(text: str) -> Measurement | None:
+    if not (found := _RATIO.search(text)):
+        return None
+    below = _number(found["second"]) if found["second"] else 1.0
+    if not below:
+        return None
+    return Measurement(
+        "ratio", (_number(found["first"]) / below,), _bound(text, found.start("first"))
+    )
+
+
+def _read_share(text: str) -> Measurement | None:
+    for found in _OF.finditer(text):
+        part, whole = _number(found["part"]), _number(found["all"])
+        if part <= whole:
+            return Measurement("share", (part, whole))
+    nodes = _NODES.search(text)
+    if nodes and _NONE_THERE.search(text):
+        return Measurement("share", (0.0, _number(nodes["all"])))
+    return None
+
+
+def _read_count(text: str) -> Measurement | None:
+    found = _COUNT.search(text)
+    return found and Measurement("count", (_number(found["n"]),), _bound(text, found.start()))
+
+
+_READERS: tuple[Callable[[str], Measurement | None], ...] = (
+    _read_mitoses, _read_percent, _read_sizes, _read_ratio, _read_share, _read_count,
+)  # fmt: skip
+
+
+def _tidied(phrase: str) -> str:
+    text = unicodedata.normalize("NFKC", phrase[:_LONGEST_READ]).lower()
+    for pattern, written in _TIDY:
+        text = pattern.sub(written, text)
+    return _SPELT.sub(lambda word: _SPELT_VALUES[word.group()], text).strip()
+
+
+def _readings(text: str) -> Iterator[Measurement]:
+    return (reading for read in _READERS if (reading := read(text)) is not None)
+
+
+@lru_cache(maxsize=1 << 12)
+def read_measurement(phrase: str) -> Measurement | None:
+    """What a phrase measures, or nothing if it names no number."""
+    return next(_readings(_tidied(phrase)), None)
+
+
+@lru_cache(maxsize=1 << 12)
+def read_percent(phrase: str) -> tuple[float, float] | None:
+    """The lowest and the highest per cent that a phrase leaves open."""
+    found = _read_percent(_tidied(phrase))
+    return _range(found) if found else None

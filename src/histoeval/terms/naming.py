@@ -1,0 +1,252 @@
+"""Which diagnosis a phrase names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tree, table
+from histoeval.terms.matching import Match, Matcher, in_capitals, is_cased
+from histoeval.terms.plain import words_of
+from histoeval.terms.sites import contains, find_sites, organ_of, site_tree
+
+_SEVERITY = {behaviour: -rank for rank, behaviour in enumerate(Behaviour)}
+_HARMLESS = frozenset({Behaviour.BENIGN, Behaviour.NON_NEOPLASTIC, Behaviour.NORMAL})
+_MALIGNANCY = "malignant_neoplasm"
+_METASTASIS = "metastatic_neoplasm"
+_Words = frozenset[str]
+
+
+@cache
+def _matcher() -> Matcher:
+    names = {name: concept.id for concept in concepts().values() for name in concept.names}
+    matcher = Matcher(names)
+    matcher.learn({short: id_ for short, id_ in _expanded(matcher) if not matcher.exact(short)})
+    return matcher
+
+
+def _expanded(known: Matcher) -> Iterator[tuple[str, str]]:
+    """The abbreviations of one meaning that is a diagnosis, and which one."""
+    for row in table("abbreviations")["abbreviation"]:
+        meanings = [row.get("expansion", ""), *row.get("also", [])]
+        ids = [id_ for meaning in meanings if (id_ := known.exact(meaning))]
+        if ids and "expansions" not in row:
+            yield row["short"], ids[0]
+
+
+@cache
+def _ambiguous() -> dict[str, tuple[str, ...]]:
+    """The abbreviations of several meanings, with those that are diagnoses."""
+    rows = [r for r in table("abbreviations")["abbreviation"] if "expansions" in r]
+    meanings = {r["short"]: [_matcher().exact(e) for e in r["expansions"]] for r in rows}
+    return {short: tuple(id_ for id_ in ids if id_) for short, ids in meanings.items()}
+
+
+def arises_in(concept: Concept, organs: Iterable[str]) -> bool:
+    """Whether a diagnosis belongs to one of these sites, to its part or to what it is part of."""
+    return any(contains(own, organ) for own in concept.organs for organ in organs)
+
+
+@lru_cache(maxsize=1 << 14)
+def find_diagnoses(phrase: str, organs: frozenset[str] = frozenset()) -> tuple[Match, ...]:
+    """The diagnoses that a phrase names, from left to right; where two overlap, the longer one.
+
+    An abbreviation of several meanings has the one that the diagnoses list gives it, if any; where
+    organs are given and just one meaning belongs there, it has that one.
+    """
+    found = _matcher().find(phrase)
+    words = words_of(phrase)
+    if not organs or in_capitals(phrase, words):
+        return found
+    told = {w.start: (w.end, id_) for w in words if (id_ := _meaning(w.text, organs))}
+    covered = {m.start for m in found if m.start in told and m.end > told[m.start][0]}
+    read = [Match(s, end, id_) for s, (end, id_) in told.items() if s not in covered]
+    kept = [m for m in found if not any(m.start < r.end and r.start < m.end for r in read)]
+    return tuple(sorted([*kept, *read], key=lambda match: match.start))
+
+
+def _meaning(short: str, organs: frozenset[str]) -> str | None:
+    """The one meaning of an abbreviation that belongs to these organs."""
+    fitting = [id_ for id_ in _ambiguous().get(short, ()) if arises_in(concepts()[id_], organs)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+@lru_cache(maxsize=1 << 14)
+def main_concept(phrase: str, organs: frozenset[str] = frozenset()) -> Concept | None:
+    """The most specific diagnosis that one diagnosis phrase names, or none.
+
+    A name whose words stand apart or in another order counts if it says more than any that stands
+    together, or the same more precisely. Of several, the worst behaved; then one that is no
+    umbrella word; then the longest named; then the first. Last, the diagnosis is taken at the site
+    that the phrase names, or else at `organs`: adenocarcinoma in the colon is colorectal.
+    """
+    named = [name for statement in _statements(phrase, organs) for name in statement.names()]
+    ids = {name.id for name in named}
+    best = [name for name in named if not _is_umbrella_of_another(name.id, ids)]
+    if not best:
+        return None
+    chosen = concepts()[max(best, key=_weight).id]
+    said = frozenset(match.id for match in find_sites(phrase))
+    return refine(chosen, said or organs)
+
+
+class _Name(NamedTuple):
+    """A diagnosis, and the words that name it."""
+
+    id: str
+    words: _Words
+
+
+@dataclass(slots=True)
+class _Statement:
+    """A part of a phrase within which words belong together, and the diagnoses found in it."""
+
+    words: list[str] = field(default_factory=list)
+    found: list[_Name] = field(default_factory=list)
+
+    def names(self) -> list[_Name]:
+        """The diagnoses named here, less those whose words are only some of another's."""
+        named = self.found + self._scattered()
+        return [n for n in named if not any(n.words < other.words for other in named)]
+
+    def _scattered(self) -> list[_Name]:
+        """Those all of whose words stand here, if they say more than what was found."""
+        longest = max((len(name.words) for name in self.found), default=0)
+        content = _content_of(self.words).union(*(name.words for name in self.found))
+        standing = [
+            name
+            for word in sorted(content)
+            for name in _by_rarest_word().get(word, ())
+            if name.words <= content
+        ]
+        return [n for n in standing if len(n.words) > longest or self._sharpens(n)]
+
+    def _sharpens(self, name: _Name) -> bool:
+        """Whether a name says more precisely, by some word, what another one says."""
+        return any(
+            not name.words <= other.words and diagnosis_tree().is_a(name.id, other.id)
+            for other in self.found
+        )
+
+
+def _statements(phrase: str, organs: frozenset[str]) -> list[_Statement]:
+    """The parts of a phrase, with the diagnoses that begin in each."""
+    wording = table("diagnoses")["wording"]
+    matches = {match.start: match for match in find_diagnoses(phrase, organs)}
+    parts, before, within = [_Statement()], "", 0
+    for word in words_of(phrase):
+        apart = word.plain in wording["apart"] and before not in wording["joining"]
+        if apart and word.start >= within:
+            parts.append(_Statement())
+        if match := matches.get(word.start):
+            parts[-1].found.append(_name(phrase, match, parts[-1].words[-2:]))
+            within = match.end
+        parts[-1].words.append(word.plain)
+        before = word.plain
+    return parts
+
+
+def _name(phrase: str, match: Match, before: Sequence[str]) -> _Name:
+    """What a match names; what does no harm is no longer that when it is called malignant."""
+    text, concept = phrase[match.start : match.end], concepts()[match.id]
+    if "malignant" in before and concept.behaviour in _HARMLESS:
+        return _Name(_MALIGNANCY, frozenset({"malignant"}) | _content(text))
+    return _Name(match.id, _content(concept.name if is_cased(text) else text))
+
+
+def _is_umbrella_of_another(id_: str, ids: set[str]) -> bool:
+    return any(other != id_ and diagnosis_tree().is_a(other, id_) for other in ids)
+
+
+def _weight(name: _Name) -> tuple[int, bool, int]:
+    """What speaks for a diagnosis as the main one; dysplasia of nothing named is no more than it.
+
+    An adenoma with dysplasia is an adenoma.
+    """
+    concept = concepts()[name.id]
+    unnamed = concept.generic and concept.behaviour is Behaviour.IN_SITU
+    behaviour = Behaviour.BENIGN if unnamed else concept.behaviour
+    return _SEVERITY[behaviour], not concept.generic, len(name.words)
+
+
+def _content(name: str) -> _Words:
+    """The words of a name that say something, each in one wording."""
+    return _content_of([word.plain for word in words_of(name)])
+
+
+def _content_of(words: Sequence[str]) -> _Words:
+    same = table("diagnoses")["wording"]["same"]
+    return frozenset([same.get(word, word) for word in words]) - _empty()
+
+
+@cache
+def _empty() -> _Words:
+    return frozenset(table("diagnoses")["wording"]["empty"])
+
+
+@cache
+def _by_rarest_word() -> dict[str, list[_Name]]:
+    """The names of two words or more, each under its rarest word."""
+    named = [
+        _Name(concept.id, words)
+        for concept in concepts().values()
+        for words in {_content(name): None for name in concept.names}
+        if len(words) > 1
+    ]
+    count: dict[str, int] = {}
+    for word in (word for name in named for word in name.words):
+        count[word] = count.get(word, 0) + 1
+    index: dict[str, list[_Name]] = {}
+    for name in named:
+        index.setdefault(min(name.words, key=lambda w: (count[w], w)), []).append(name)
+    return index
+
+
+@lru_cache(maxsize=1 << 12)
+def refine(concept: Concept, organs: frozenset[str]) -> Concept:
+    """The same diagnosis as it is called at a site, if there is just one; else itself.
+
+    Such a one is a kind of the diagnosis, arises at the site, and has a name that is the
+    diagnosis's own but for the words of a site. What is metastatic is left as it is, for it lies
+    where it did not arise.
+    """
+    if not organs or diagnosis_tree().is_a(concept.id, _METASTASIS):
+        return concept
+    here = [c for c in _at_sites(concept.id) if _fits(concepts()[c], organs)]
+    if not here and concept.generic:
+        here = [c for c in _at_sites(concept.id) if arises_in(concepts()[c], organs)]
+    nearest = [c for c in here if _at_organ(concepts()[c], organs)] or here
+    most = [c for c in nearest if all(diagnosis_tree().is_a(c, other) for other in nearest)]
+    return concepts()[most[0]] if most else concept
+
+
+def _fits(concept: Concept, organs: frozenset[str]) -> bool:
+    """Whether one of these sites lies within those of a diagnosis."""
+    return any(site_tree().is_a(organ, own) for own in concept.organs for organ in organs)
+
+
+def _at_organ(concept: Concept, organs: frozenset[str]) -> bool:
+    """Whether a diagnosis belongs to nothing but the organs of these sites."""
+    return {organ_of(own) for own in concept.organs} <= {organ_of(organ) for organ in organs}
+
+
+@cache
+def _at_sites(id_: str) -> tuple[str, ...]:
+    """The kinds of a diagnosis that are called as it is, but for a site."""
+    own = {_content(name) for name in concepts()[id_].names}
+    return tuple(
+        kind
+        for kind in diagnosis_tree().descendants(id_)
+        if not diagnosis_tree().is_a(kind, _METASTASIS)
+        and concepts()[kind].behaviour == concepts()[id_].behaviour
+        and concepts()[kind].organs != concepts()[id_].organs
+        and any(_content(_without_sites(name)) in own for name in concepts()[kind].names)
+    )
+
+
+def _without_sites(name: str) -> str:
+    for match in reversed(find_sites(name)):
+        name = name[: match.start] + name[match.end :]
+    return name

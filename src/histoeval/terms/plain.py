@@ -1,0 +1,159 @@
+"""A phrase without what does not matter: case, number, spelling, hyphens, accents.
+
+Two phrases that a pathologist would take for the same words have the same plain form. It is made
+for comparing, not for showing: ``plain("Tumours of the gastro-oesophageal junction")`` is
+``"tumor of the gastroesophageal junction"``.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+_TOKEN = re.compile(r"[^\W_]+(?:\.\d+)*(?:['\u2018\u2019\u02bc][^\W_]+)?|[+%&]")
+_POSSESSIVE = re.compile(r"['\u2018\u2019\u02bc]s$")
+_APOSTROPHES = re.compile(r"['\u2018\u2019\u02bc]")
+_LIGATURES = {"æ": "ae", "œ": "oe", "ß": "ss", "ø": "o"}
+_SHORT = 3
+"""A word of so many letters is never taken for a plural (gas, CNS, AIS)."""
+
+_LONGEST_KEPT = 300
+"""The words of phrases of more characters are found anew each time."""
+
+
+class Word(NamedTuple):
+    """A word of a phrase: as written, in plain form, and where it stands."""
+
+    text: str
+    plain: str
+    start: int
+    end: int
+
+
+@cache
+def _data() -> dict[str, Any]:
+    text = files(__package__).joinpath("data/spelling.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def _singulars() -> dict[str, str]:
+    """The singular of words that follow no rule; words that only look plural are their own."""
+    irregular = {p: word for word, plurals in _data()["irregular"].items() for p in plurals}
+    stay = [*_data()["unchanged"]["words"], *_data()["not_plural"]["words"], *_data()["irregular"]]
+    return irregular | {word: word for word in stay}
+
+
+@cache
+def _endings() -> tuple[tuple[str, str, frozenset[str]], ...]:
+    rows = _data()["singular"]
+    return tuple((r["ending"], r["becomes"], frozenset(r.get("exceptions", ()))) for r in rows)
+
+
+@cache
+def _stems() -> tuple[tuple[re.Pattern[str], str, frozenset[str]], ...]:
+    shapes = {"anywhere": "{}", "start": "^{}", "end": "{}$"}
+    return tuple(
+        (
+            re.compile(shapes[row["where"]].format(re.escape(row["british"]))),
+            row["american"],
+            frozenset(row["exceptions"]),
+        )
+        for row in _data()["stem"]
+    )
+
+
+@cache
+def _any_stem() -> re.Pattern[str]:
+    return re.compile("|".join(re.escape(row["british"]) for row in _data()["stem"]))
+
+
+@cache
+def _prefixes() -> frozenset[str]:
+    return frozenset(american(word) for word in _data()["prefixes"]["words"])
+
+
+@lru_cache(maxsize=1 << 16)
+def singular(word: str) -> str:
+    """The singular of a lower-case word; a word that is none stays as it is."""
+    if word in _singulars():
+        return _singulars()[word]
+    if len(word) <= _SHORT:
+        return word
+    for ending, becomes, exceptions in _endings():
+        if word.endswith(ending) and word not in exceptions:
+            return word[: -len(ending)] + becomes
+    return word
+
+
+@lru_cache(maxsize=1 << 16)
+def american(word: str) -> str:
+    """The American spelling of a lower-case word; one that has no other stays as it is."""
+    if word in _data()["british_american"]:
+        return str(_data()["british_american"][word])
+    if not _any_stem().search(word):
+        return word
+    for british, ours, exceptions in _stems():
+        if word not in exceptions:
+            word = british.sub(ours, word)
+    return word
+
+
+@lru_cache(maxsize=1 << 16)
+def plain_word(text: str) -> str:
+    """One word in plain form: NFKC, no accents, no possessive, lower case, singular, American."""
+    letters = text.lower() if text.isascii() else _folded(text)
+    word = _APOSTROPHES.sub("", _POSSESSIVE.sub("", letters))
+    return american(singular("and" if word == "&" else word)) or text
+
+
+def _folded(text: str) -> str:
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    letters = "".join(c for c in folded if not unicodedata.combining(c))
+    for ligature, written in _LIGATURES.items():
+        letters = letters.replace(ligature, written)
+    return letters
+
+
+def words_of(phrase: str) -> list[Word]:
+    """The words of a phrase, in order; a prefix written apart (non-, micro ) is one with its word.
+
+    Plus, per cent and ampersand are words of their own; all other punctuation stands between words.
+    """
+    return _words_of(phrase) if len(phrase) > _LONGEST_KEPT else list(_kept_words(phrase))
+
+
+@lru_cache(maxsize=1 << 14)
+def _kept_words(phrase: str) -> tuple[Word, ...]:
+    return tuple(_words_of(phrase))
+
+
+def _words_of(phrase: str) -> list[Word]:
+    words: list[Word] = []
+    prefixes = _prefixes()
+    for token in _TOKEN.finditer(phrase):
+        text = token.group()
+        word = Word(text, plain_word(text), token.start(), token.end())
+        if words and words[-1].plain in prefixes and _continues(words[-1], word, phrase):
+            word = _joined(words.pop(), word, phrase)
+        words.append(word)
+    return words
+
+
+def _continues(prefix: Word, word: Word, phrase: str) -> bool:
+    between = phrase[prefix.end : word.start].strip()
+    return word.plain[0].isalpha() and between in ("", "-", "\u2010", "\u2011", "\u2013")
+
+
+def _joined(prefix: Word, word: Word, phrase: str) -> Word:
+    text = phrase[prefix.start : word.end]
+    return Word(text, prefix.plain + word.plain, prefix.start, word.end)
+
+
+def plain(phrase: str) -> str:
+    """The plain forms of all words of a phrase, with one space between."""
+    return " ".join(word.plain for word in words_of(phrase))

@@ -1,0 +1,159 @@
+"""Which stage a phrase gives: tumour, nodes and metastases, or a group such as IIIC."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+_LONGEST_READ = 2_000
+_PREFIX = r"(?P<prefix>[yYrRmM]{0,2}(?:[pPcCuU]|a(?=T))?)"
+_TUMOR = re.compile(
+    rf"(?<![A-Za-z]){_PREFIX}(?:T(?:\s?[-:]?\s?|\s+stage\W+)|t)"
+    r"(?:(?P<word>[iI1][sS]|[aA]|[xX])(?![A-Za-z]{2})|(?P<n>[0-4]|[lIOo](?![a-z]{2})))"
+    r"(?:\s?(?P<sub>mi|MI|[a-eA-E](?![a-z]{2})[1-3]?)(?:ii|i)?)?"
+)
+_NODES = re.compile(
+    rf"(?<![A-Za-z]){_PREFIX}(?:N(?:\s?[-:]?\s?|\s+stage\W+)|n)"
+    r"(?:(?P<word>[xX+])|(?P<n>[0-3]|[lI](?![a-zA-Z])|[oO](?=\s*(?:$|[^\sA-Za-z]|[pcPC]?[mM]\s?[0-9xXoO]))))"
+    r"(?:\s?\(?(?P<mi>mi|MI)\)?)?(?P<sub>[a-cA-C](?![a-z]))?"
+)
+_METASTASES = re.compile(
+    r"(?<![A-Za-z])[pcPCyY]{0,2}(?:M(?:\s?[-:]?\s?|\s+stage\W+)|m)"
+    r"(?:(?P<word>[xX])|(?P<n>[01]|[lIOo]))(?P<sub>[a-dA-D](?![a-z]))?(?![A-Za-z0-9.])"
+)
+_ROMAN = r"(?P<n>0|[1-4]|[IilL1|]{1,3}|[IilL1|]?[Vv])"
+_SUB = r"(?:\s?-?\s?(?P<sub>[A-Ea-eSs]\s?[1-3]?)(?:\s?\(?i{1,2}\)?)?)?(?![A-Za-z0-9./])"
+_OF_SYSTEM = r"(?:figo|ajcc|uicc|ann[ -]arbor|lugano|masaoka|inss|inrg|cotswolds?)"
+_GROUP = re.compile(
+    rf"(?:\bstag(?:e|ing)(?:\s+group(?:ing)?)?|\bgroup|\b{_OF_SYSTEM}(?:\W+(?:20\d\d|\d+th(?:\W+edition)?))?"
+    rf"(?:\W+stag(?:e|ing))?)\W{{0,3}}(?:is\s|of\s)?(?-i:{_ROMAN}{_SUB})",
+    re.IGNORECASE,
+)
+_WHOLE_GROUP = re.compile(rf"\W*{_ROMAN}{_SUB}\W*")
+_DUKES = re.compile(
+    r"\bduke'?s?'?\W+(?:stage\W+|class\W+)?(?P<letter>[a-d])(?P<sub>[12])?\b", re.IGNORECASE
+)
+_ROMANS = ("0", "I", "II", "III", "IV")
+_ORDER = {"x": -1.0, "a": 0.5, "is": 0.5, "+": 1.0}
+_UNKNOWN = "x"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage: three axes in lower case ("2b", "is", "1mi", "x") and the group in Roman figures.
+
+    The stages of Dukes are groups: A is I, B is II, C is III and D is IV. `prefix` says how it was
+    found (p, c, yp). An axis that is not named is empty.
+    """
+
+    t: str | None = None
+    n: str | None = None
+    m: str | None = None
+    group: str | None = None
+    prefix: str | None = None
+
+
+def agreement(a: Stage, b: Stage) -> float:
+    """How well two stages agree, from 0 to 1: the mean over what both name; 0.5 if that is nothing.
+
+    On each axis and for the group, 0.4 less for every step between the numbers, and 0.1 less if
+    only the letters differ (0.05 if just one has a letter). Free nodes against involved ones
+    are 0, and so is M0 against M1; what could not be assessed (X) is 0.5 against anything else. The
+    prefix does not count.
+    """
+    if a == b:
+        return 1.0
+    shared = [(x, y) for x, y in _axes(a, b) if x is not None and y is not None]
+    parts = [_apart(x, y) for x, y in shared]
+    parts += [
+        _involved(x, y) for x, y in ((a.n, b.n), (a.m, b.m)) if x is not None and y is not None
+    ]
+    return sum(parts) / len(parts) if parts else 0.5
+
+
+def _axes(a: Stage, b: Stage) -> tuple[tuple[str | None, str | None], ...]:
+    return (a.t, b.t), (_group(a), _group(b))
+
+
+def _group(stage: Stage) -> str | None:
+    """The group with an Arabic figure, like the axes."""
+    if stage.group is None:
+        return None
+    roman = re.match(r"[IV0]+", stage.group)
+    return f"{_ROMANS.index(roman[0])}{stage.group[roman.end() :].lower()}" if roman else None
+
+
+def _involved(x: str, y: str) -> float:
+    """Two values of an axis on which none and some are opposites."""
+    if x[0] != y[0] and "0" in (x[0], y[0]) and _UNKNOWN not in (x[0], y[0]):
+        return 0.0
+    return _apart(x, y)
+
+
+def _apart(x: str, y: str) -> float:
+    if x == y:
+        return 1.0
+    if _UNKNOWN in (x[0], y[0]):
+        return 0.5
+    steps = abs(_order(x) - _order(y))
+    letters = x.lstrip("01234+"), y.lstrip("01234+")
+    if steps or not (x[0].isdigit() and y[0].isdigit()):
+        return max(0.0, 1 - 0.4 * max(steps, 0.25))
+    return 0.9 if all(letters) else 0.95
+
+
+def _order(value: str) -> float:
+    return _ORDER[value] if value in _ORDER else float(value[0])
+
+
+@lru_cache(maxsize=1 << 12)
+def read_stage(phrase: str) -> Stage | None:
+    """The stage that a phrase gives, or nothing if it gives none.
+
+    Slips of reading are put right where the place leaves no doubt: pTl is pT1 and pNO is pN0.
+    """
+    text = unicodedata.normalize("NFKC", phrase[:_LONGEST_READ])
+    text = re.sub(r"[\u2010-\u2015\u2212]", "-", " ".join(text.split()))
+    t, prefix, text = _axis(_TUMOR, text)
+    n, prefix_n, text = _axis(_NODES, text)
+    m, _, text = _axis(_METASTASES, text)
+    group = _read_group(text, bare=_WHOLE_GROUP.fullmatch(text) if not (t or n or m) else None)
+    if t is None and n is None and m is None and group is None:
+        return None
+    return Stage(t, n, m, group, (prefix or prefix_n or "").lower() or None)
+
+
+def _axis(pattern: re.Pattern[str], text: str) -> tuple[str | None, str | None, str]:
+    """The highest value of one axis, its prefix, and the text with gaps in the place of all."""
+    found = list(pattern.finditer(text))
+    if not found:
+        return None, None, text
+    highest = max(found, key=lambda match: _order(_axis_value(match)))
+    return _axis_value(highest), highest.groupdict().get("prefix"), pattern.sub(" ; ", text)
+
+
+def _axis_value(found: re.Match[str]) -> str:
+    got = found.groupdict()
+    if got["word"]:
+        return str(got["word"].lower().replace("1s", "is"))
+    number = got["n"].translate(str.maketrans("lIoO", "1100"))
+    sub = (got.get("mi") or "") + (got.get("sub") or "")
+    return f"{number}{sub.lower().replace(' ', '')}"
+
+
+def _read_group(text: str, bare: re.Match[str] | None) -> str | None:
+    if dukes := _DUKES.search(text):
+        return _ROMANS["abcd".index(dukes["letter"].lower()) + 1]
+    found = _GROUP.search(text) or bare
+    if found is None or (number := _number(found["n"])) >= len(_ROMANS):
+        return None
+    return _ROMANS[number] + (found["sub"] or "").upper().replace(" ", "")
+
+
+def _number(roman: str) -> int:
+    """A Roman or Arabic figure, with l and | misread for I."""
+    if roman[-1] in "vV":
+        return 4 if len(roman) == 2 else 5
+    return int(roman) if roman.isdigit() and len(roman) == 1 else len(roman)

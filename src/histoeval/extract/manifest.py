@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from histoeval.errors import ModelError
 from histoeval.extract.links import KINDS
@@ -16,6 +17,17 @@ from histoeval.report import Noun
 
 MANIFEST = "reader.json"
 ENCODER, LINKER, TOKENIZER = "encoder.onnx", "linker.onnx", "tokenizer.json"
+
+
+class Hashed(Noun):
+    """What every manifest holds: the model's name, and the hash of each of its files."""
+
+    format: Literal[1] = 1
+    name: str
+    files: dict[str, str]
+
+
+M = TypeVar("M", bound=Hashed)
 
 
 class Curve(Noun):
@@ -31,12 +43,9 @@ class Curve(Noun):
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))
 
 
-class Manifest(Noun):
+class Manifest(Hashed):
     """What `reader.json` says: the files and their hashes, labels, windows and confidence."""
 
-    format: Literal[1] = 1
-    name: str
-    files: dict[str, str]
     tags: tuple[str, ...] = TAGS
     assertions: tuple[str, ...] = ASSERTIONS
     relations: tuple[str, ...] = tuple("-".join(kind) for kind in KINDS)
@@ -62,37 +71,52 @@ class Manifest(Noun):
 
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a folder, if every file is there and is the one that was written."""
-    path = folder / MANIFEST
+    manifest = checked_manifest(
+        folder, MANIFEST, Manifest, (ENCODER, LINKER, TOKENIZER), "a reader"
+    )
+    known = Manifest(name=manifest.name, files={})
+    for labels in ("tags", "assertions", "relations"):
+        if getattr(manifest, labels) != getattr(known, labels):
+            raise ModelError(
+                f"{folder / MANIFEST} has other {labels} than this version of HistoEval reads"
+            )
+    return manifest
+
+
+def checked_manifest(folder: Path, name: str, kind: type[M], files: Sequence[str], what: str) -> M:
+    """What a folder says of its model, if all these files are those that were written."""
+    path = folder / name
     try:
-        manifest = Manifest.model_validate_json(path.read_bytes())
+        manifest = kind.model_validate_json(path.read_bytes())
     except OSError as error:
         raise ModelError(
-            f"{folder} is not the folder of a reader: {MANIFEST}: {error.strerror or error}"
+            f"{folder} is not the folder of {what}: {name}: {error.strerror or error}"
         ) from error
     except ValidationError as error:
         complaint = error.errors()[0]
         place = ".".join(map(str, complaint["loc"])) or "the whole"
         raise ModelError(
-            f"{path} is not what a reader's manifest should be: {place}: {complaint['msg'].lower()}"
+            f"{path} is not what {what}'s manifest should be: {place}: {complaint['msg'].lower()}"
         ) from error
-    known = Manifest(name=manifest.name, files={})
-    for labels in ("tags", "assertions", "relations"):
-        if getattr(manifest, labels) != getattr(known, labels):
-            raise ModelError(f"{path} has other {labels} than this version of HistoEval reads")
-    for name in (ENCODER, LINKER, TOKENIZER):
-        if manifest.files.get(name) != hash_of(folder / name):
+    for file in files:
+        if manifest.files.get(file) != hash_of(folder / file):
             raise ModelError(
-                f"{folder / name} is not the file that {path.name} names: it was changed or cut "
-                "short; install the package again, or train the reader again"
+                f"{folder / file} is not the file that {path.name} names: it was changed or cut "
+                f"short; install the package again, or train it again"
             )
     return manifest
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest, whole or not at all."""
-    draft = folder / f"{MANIFEST}.part"
+    put_manifest(folder / MANIFEST, manifest)
+
+
+def put_manifest(path: Path, manifest: BaseModel) -> None:
+    """Write what a folder says of its model, whole or not at all."""
+    draft = path.with_name(f"{path.name}.part")
     draft.write_text(manifest.model_dump_json(indent=1) + "\n", "utf-8")
-    draft.replace(folder / MANIFEST)
+    draft.replace(path)
 
 
 def hash_of(path: Path) -> str:

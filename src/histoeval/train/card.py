@@ -93,6 +93,15 @@ def remarks_on(results: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
+def flat_settings(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    """Nested settings, each by its whole name."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from flat_settings(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", str(value)
+
+
 def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table, in which no cell can end another one."""
     lines = [list(columns), ["---"] * len(columns), *rows]

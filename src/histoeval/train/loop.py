@@ -33,11 +33,18 @@ Loss = Callable[[Any], "torch.Tensor"]
 Prepare = Callable[[Sequence[int]], Any]
 """What the loss needs of some examples, by their positions; it must not draw by chance."""
 
+Begin = Callable[[int], None]
+"""Told the number of an epoch before anything of it is prepared."""
+
 _AHEAD = 4
 """Batches that are prepared while the model learns from the one before them."""
 
 _TOLD_EVERY = 10
 """Steps between two calls of `watch`: to look at a loss, a GPU must be waited for."""
+
+
+def nothing_new(epoch: int) -> None:
+    """For those who learn from the same examples in every epoch."""
 
 
 def nobody_watches(step: int, steps: int, loss: float) -> None:
@@ -65,6 +72,7 @@ def fit(
     *,
     seed: int,
     prepare: Prepare = list,
+    begin: Begin = nothing_new,
     encoder: str = "",
     checkpoint: Path | None = None,
     identity: str = "",
@@ -73,8 +81,9 @@ def fit(
     """Train a model on `size` examples, which other threads `prepare` ahead of the loss.
 
     Parameters whose names begin with `encoder` learn at the schedule's rate, the others at its
-    head rate. With a checkpoint, a stopped run with the same `identity` (of data and settings)
-    goes on from its last finished epoch; one with another is refused.
+    head rate. `begin` may draw other examples for each epoch. With a checkpoint, a stopped run with
+    the same `identity` (of data and settings) goes on from its last finished epoch; one with
+    another is refused.
     """
     import torch  # noqa: PLC0415 - slow to import, and only for those who train
 
@@ -87,6 +96,7 @@ def fit(
     model.train()
     for epoch in range(first, schedule.epochs):
         torch.manual_seed(1_000_003 * seed + epoch)
+        begin(epoch)
         batches = _batches(size, schedule.batch, f"{seed}/{epoch}")
         for batch in _ahead(prepare, batches):
             value = loss(batch)

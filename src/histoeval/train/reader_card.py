@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from string import Template
 from typing import Any
 
-from histoeval.train.card import markdown_table, remarks_on
+from histoeval.train.card import flat_settings, markdown_table, remarks_on
 from histoeval.train.step_table import interval, steps_markdown
 
 _NOT_RECIPE = ("notes", "labels", "name")
@@ -18,6 +18,7 @@ def reader_card(results: Mapping[str, Any]) -> str:
     request, settings = results["request"], results["request"]["settings"]
     template = Template((files(__package__) / "reader_card.md").read_text("utf-8"))
     notes = settings["notes"].strip()
+    recipe = [[name, value] for name, value in flat_settings(settings) if name not in _NOT_RECIPE]
     return template.substitute(
         name=settings["name"],
         parameters=f"{results['parameters'] / 1e6:.1f} M",
@@ -27,7 +28,7 @@ def reader_card(results: Mapping[str, Any]) -> str:
         data=_data(results),
         unlabelled=_unlabelled(results["unlabelled"]),
         notes=f"\n{notes}\n" if notes else "",
-        recipe=markdown_table(["setting", "value"], [[n, v] for n, v in _flat(settings)]),
+        recipe=markdown_table(["setting", "value"], recipe),
         dev=request["data"]["dev"]["name"],
         steps=steps_markdown(results),
         reports=f"{results['scores']['reports']:,}",
@@ -75,15 +76,6 @@ def _unlabelled(facts: Mapping[str, int]) -> str:
         f"{facts['different_tokens']:,} were left out because student and teacher cut them into "
         f"other tokens, {facts['too_long']:,} because they are too long.\n"
     )
-
-
-def _flat(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    """Nested settings, each by its whole name."""
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{name}.")
-        elif before or name not in _NOT_RECIPE:
-            yield f"{before}{name}", str(value)
 
 
 def _scores(scores: Mapping[str, Any]) -> str:

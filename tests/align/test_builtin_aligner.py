@@ -1,0 +1,116 @@
+"""The aligner without torch: the same vector for a phrase whatever it is run with."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("onnx")
+transformers = pytest.importorskip("transformers")
+
+from histoeval.align.aligner import Aligner
+from histoeval.align.builtin import BuiltinAligner, shortened
+from histoeval.errors import ModelError
+from tests.conftest import WORDS
+
+if TYPE_CHECKING:
+    from benchmarks.random_models import ModelFolders
+
+ODD = ["", " ", "\n\t", "[SEP] [PAD]", "İ\u0301ß乳", "half \ud800 letter", "a" * 5000, "\0", "🔬"]
+
+
+@pytest.fixture(scope="module")
+def folder(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tokenizers import Tokenizer
+
+    from histoeval.train.aligner_export import write_aligner
+    from histoeval.train.embedder import Embedder
+
+    home = tmp_path_factory.mktemp("builtin") / "aligner"
+    encoder = transformers.AutoModel.from_pretrained(tiny_models.aligner)
+    encoder.pooler = None
+    tokenizer = Tokenizer.from_file(str(tiny_models.aligner / "tokenizer.json"))
+    model = Embedder(encoder, "mean")
+    write_aligner(model, tokenizer, home, name="tiny", tokens=16, details={"a": 1})
+    return home
+
+
+def phrases(count: int, seed: int) -> list[str]:
+    chance = random.Random(seed)
+    return [" ".join(chance.choices(WORDS, k=chance.randint(1, 14))) for _ in range(count)]
+
+
+def test_vectors_are_equal_to_the_bit_in_any_order_batch_and_number_of_threads(
+    folder: Path,
+) -> None:
+    some = phrases(120, 1)
+    whole = BuiltinAligner(folder, threads=2).embed(some)
+    one_by_one = BuiltinAligner(folder, threads=1)
+    assert np.array_equal(whole, np.concatenate([one_by_one.embed([p]) for p in some]))
+    order = random.Random(0).sample(range(len(some)), len(some))
+    shuffled = BuiltinAligner(folder, threads=3).embed([some[place] for place in order])
+    assert np.array_equal(shuffled, whole[order])
+
+
+def test_they_are_what_torch_gives_but_for_the_rounding(
+    folder: Path, tiny_models: ModelFolders
+) -> None:
+    from histoeval.align.huggingface import HuggingFaceEncoder
+    from histoeval.extract.transformer import Runtime
+
+    some = phrases(40, 2)
+    other = HuggingFaceEncoder(
+        tiny_models.aligner, pooling="mean", most_tokens=16, runtime=Runtime("cpu")
+    )
+    alike = (BuiltinAligner(folder).embed(some) * other.embed(some)).sum(axis=1)
+    assert alike.min() > 0.99
+
+
+def test_it_is_an_aligner_with_rows_of_length_one_for_any_text(folder: Path) -> None:
+    aligner = BuiltinAligner(folder)
+    assert isinstance(aligner, Aligner)
+    rows = aligner.embed(ODD)
+    assert rows.dtype == np.float32
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(len(ODD)), abs=1e-5)
+    assert aligner.embed([]).shape == (0, aligner.manifest.size)
+
+
+def test_what_was_embedded_is_remembered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    aligner = BuiltinAligner(folder)
+    first = aligner.embed(["left breast", "left breast"])
+    monkeypatch.setattr(aligner, "_session", None)
+    assert np.array_equal(aligner.embed(["left breast", "left breast"]), first)
+
+
+def test_a_long_phrase_is_cut_and_closed() -> None:
+    assert shortened([1, 5, 6, 7, 2], 4) == [1, 5, 6, 2]
+    assert shortened([1, 5, 2], 4) == [1, 5, 2]
+
+
+def test_the_identity_follows_the_weights_and_not_the_details(folder: Path) -> None:
+    aligner = BuiltinAligner(folder)
+    assert aligner.identity.startswith("tiny@")
+    changed = aligner.manifest.model_copy(update={"details": {"b": 2}, "name": "tiny"})
+    assert changed.identity == aligner.manifest.identity
+    longer = aligner.manifest.model_copy(update={"tokens": 17})
+    assert longer.identity != aligner.manifest.identity
+
+
+def test_a_folder_that_was_changed_or_is_none_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="not the folder of an aligner"):
+        BuiltinAligner(tmp_path)
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    manifest = json.loads((tmp_path / "aligner.json").read_text("utf-8"))
+    (tmp_path / "tokenizer.json").write_text("{}", "utf-8")
+    with pytest.raises(ModelError, match=r"tokenizer\.json is not the file that aligner\.json"):
+        BuiltinAligner(tmp_path)
+    (tmp_path / "aligner.json").write_text(json.dumps(manifest | {"size": 0}), "utf-8")
+    with pytest.raises(ModelError, match="size"):
+        BuiltinAligner(tmp_path)

@@ -113,6 +113,14 @@ METRICS: dict[str, Entry] = {
         "histoeval.metrics.hare:Hare",
         "entities and relations of both reports, aligned (HARE paper)",
     ),
+    "concordance": Entry(
+        "histoeval.metrics.concordance:Concordance",
+        "diagnosis, site, grade, stage, markers, findings, weighed as experts do",
+    ),
+    "rubric_offline": Entry(
+        "histoeval.metrics.rubric_offline:RubricOffline",
+        "the four criteria of the judge's rubric, without a language model",
+    ),
     **{
         f"bleu_{order}": Entry(
             "histoeval.metrics.bleu:Bleu", f"word n-grams up to {order}", {"order": order}

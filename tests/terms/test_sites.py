@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.terms.sites import find_sites, organ_of, site_closeness, site_tree, sites, system_of
+from histoeval.terms.sites import (
+    find_operated,
+    find_sites,
+    organ_of,
+    site_closeness,
+    site_tree,
+    sites,
+    system_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -94,3 +102,30 @@ def test_nearness_is_the_same_both_ways(a: str, b: str) -> None:
 
 def test_no_site_is_deeper_than_four_levels() -> None:
     assert max(site_tree().depth(site) for site in sites()) <= 3
+
+
+@pytest.mark.parametrize(
+    ("phrase", "expected"),
+    [
+        ("Mastectomy specimen", ["breast"]),
+        ("radical NEPHRECTOMY", ["kidney"]),
+        ("right hemicolectomy and splenectomy", ["large_intestine", "spleen"]),
+        ("prostatectomies", ["prostate"]),
+        ("core biopsy", []),
+        ("excision", []),
+        ("", []),
+        ("🔬", []),
+    ],
+)
+def test_an_operation_tells_the_organ(phrase: str, expected: list[str]) -> None:
+    found = find_operated(phrase)
+    assert [match.id for match in found] == expected
+    for match in found:
+        assert phrase[match.start : match.end].strip() == phrase[match.start : match.end] != ""
+
+
+def test_an_operation_is_not_a_site_and_tells_one_that_is_known() -> None:
+    for phrase in ("mastectomy", "nephrectomy", "hysterectomy", "thyroidectomy", "gastrectomy"):
+        (operated,) = find_operated(phrase)
+        assert operated.id in sites()
+        assert find_sites(phrase) == ()

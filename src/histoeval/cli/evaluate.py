@@ -1,17 +1,27 @@
-"""`histoeval evaluate`: measure models on what people have annotated."""
+"""`histoeval evaluate`: measure models on what people have annotated, and metrics on probes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from histoeval.cli.corpus import FormatName, FormatOption
-from histoeval.cli.options import DeviceOption, DtypeOption, ReaderOption, RelationsOption
-from histoeval.errors import InputError, OutputError, Problem
+from histoeval.cli.files import demand_folder, write_lines
+from histoeval.cli.options import (
+    MODELS,
+    AlignerOption,
+    DeviceOption,
+    DtypeOption,
+    ReaderOption,
+    RelationsOption,
+)
+from histoeval.cli.probes import probes
+from histoeval.errors import InputError, Problem
+from histoeval.io.ontologies import Kind
 from histoeval.version import __version__
 
 if TYPE_CHECKING:
@@ -19,15 +29,12 @@ if TYPE_CHECKING:
     from histoeval.train.evaluation import Evaluation
 
 evaluate_app = typer.Typer(
-    no_args_is_help=True, help="Measure models on what people have annotated."
+    no_args_is_help=True,
+    help="Measure models on what people have annotated, and metrics on probes.",
 )
+evaluate_app.command()(probes)
 
 Labels = dict[str, str | None]
-
-
-@evaluate_app.callback()
-def _verbs() -> None:
-    """Keep `reader` a word of its own, as long as it is the only one."""
 
 
 @evaluate_app.command()
@@ -86,7 +93,7 @@ def reader(
     from histoeval.view.progress import step_progress  # noqa: PLC0415
 
     for file in (output, errors):
-        _demand_folder(file)
+        demand_folder(file)
     names = _names(labels)
     passages, problems = _passages(corpus, from_format, names)
     loaded = load_reader(
@@ -112,11 +119,70 @@ def reader(
             "histoeval": __version__,
             "unread": len(problems),
         }
-        _write(output, [json.dumps(header | _told(whole, sources), indent=2, ensure_ascii=False)])
+        write_lines(
+            output, [json.dumps(header | _told(whole, sources), indent=2, ensure_ascii=False)]
+        )
     if errors is not None:
-        _write(errors, (found.model_dump_json() for found in mistakes(readings)))
+        write_lines(errors, (found.model_dump_json() for found in mistakes(readings)))
     _show(whole, sources)
     _finish(problems, len(passages))
+
+
+@evaluate_app.command()
+def aligner(
+    ontology: Annotated[
+        Path,
+        typer.Option(help="Concepts with their names, as the aligner was trained on them."),
+    ],
+    kind: Annotated[Kind, typer.Option(help="What kind of file that is.")] = "ncit",
+    held_out: Annotated[
+        float, typer.Option(min=0.001, max=1, help="Share of concepts that were kept for testing.")
+    ] = 0.1,
+    opposites: Annotated[
+        Path | None,
+        typer.Option(
+            help="JSON lines of phrase, synonym, opposite, opposite_synonym and axis.",
+            show_default=False,
+        ),
+    ] = None,
+    aligner: AlignerOption = None,
+    pooling: Annotated[
+        Literal["cls", "mean"],
+        typer.Option(help="How a Hugging Face aligner makes one vector.", rich_help_panel=MODELS),
+    ] = "cls",
+    device: DeviceOption = None,
+    output: Annotated[
+        Path | None, typer.Option(help="JSON file for all figures.", show_default=False)
+    ] = None,
+    resamples: Annotated[
+        int, typer.Option(min=0, help="Resamples of concepts for the intervals; 0 for none.")
+    ] = 1000,
+) -> None:
+    """Measure whether an aligner finds concepts by unseen names, and tells opposites apart."""
+    from rich.console import Console  # noqa: PLC0415 - keeps --help fast
+
+    from histoeval.io.ontologies import read_ontology  # noqa: PLC0415
+    from histoeval.run.models import Models, load_aligner  # noqa: PLC0415
+    from histoeval.train.aligner_evaluation import evaluate_aligner  # noqa: PLC0415
+    from histoeval.train.opposites import read_opposites  # noqa: PLC0415
+    from histoeval.view.aligner import aligner_tables  # noqa: PLC0415
+    from histoeval.view.progress import step_progress  # noqa: PLC0415
+
+    demand_folder(output)
+    concepts = list(read_ontology(ontology, kind))
+    rows = read_opposites(opposites) if opposites else []
+    loaded = load_aligner(Models(aligner=aligner, pooling=pooling, device=device))
+    names = sum(len(named.names) for named in concepts)
+    with step_progress(f"embedding {ontology.name}", names) as tell:
+        found = evaluate_aligner(
+            loaded, concepts, rows, held_out=held_out, resamples=resamples, tell=tell
+        )
+    told = found.model_dump(mode="json")
+    if output is not None:
+        header = {"ontology": ontology.name, "aligner": loaded.identity, "histoeval": __version__}
+        write_lines(output, [json.dumps(header | told, indent=2, ensure_ascii=False)])
+    for table in aligner_tables(told):
+        Console().print(table)
 
 
 def _names(labels: Path | None) -> Labels | None:
@@ -156,26 +222,6 @@ def _told(whole: Evaluation, sources: dict[str, Evaluation]) -> dict[str, Any]:
     if sources:
         told["sources"] = {name: each.model_dump(mode="json") for name, each in sources.items()}
     return told
-
-
-def _demand_folder(file: Path | None) -> None:
-    """A file that cannot be written is better told before the reading than after it."""
-    if file is not None and (file.is_dir() or not file.parent.is_dir()):
-        raise OutputError(f"{file} cannot be written: it is a folder, or its folder is not there")
-
-
-def _write(file: Path, lines: Iterable[str]) -> None:
-    """Write all lines, or nothing if that fails."""
-    draft = file.with_name(f"{file.name}.part")
-    try:
-        with draft.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
-            stream.writelines(f"{line}\n" for line in lines)
-        draft.replace(file)
-    except OSError as error:
-        raise OutputError(f"{file} cannot be written: {error.strerror or error}") from error
-    finally:
-        draft.unlink(missing_ok=True)
-    typer.echo(f"Written: {file}")
 
 
 def _finish(problems: Sequence[Problem], passages: int) -> None:

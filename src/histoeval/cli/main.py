@@ -11,6 +11,7 @@ import typer
 from histoeval.cli.corpus import corpus_app
 from histoeval.cli.doctor import doctor
 from histoeval.cli.evaluate import evaluate_app
+from histoeval.cli.explain import explain
 from histoeval.cli.extract import extract
 from histoeval.cli.metrics import metrics
 from histoeval.cli.score import score
@@ -25,6 +26,7 @@ app = typer.Typer(
     help="Tells whether a machine-written histopathology report is right, and why.",
 )
 app.command()(score)
+app.command()(explain)
 app.command()(extract)
 app.command()(metrics)
 app.command()(doctor)

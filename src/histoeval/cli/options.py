@@ -24,6 +24,13 @@ ReaderOption = Annotated[
         rich_help_panel=MODELS,
     ),
 ]
+AlignerOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Aligner: 'lexical', a folder, a hub name, or 'hare' for the published one.",
+        rich_help_panel=MODELS,
+    ),
+]
 RelationsOption = Annotated[
     str | None,
     typer.Option(

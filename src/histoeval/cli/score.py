@@ -10,6 +10,7 @@ import typer
 from histoeval.cli.options import (
     COLUMNS,
     MODELS,
+    AlignerOption,
     DeviceOption,
     DtypeOption,
     EncodingOption,
@@ -63,12 +64,7 @@ def score(
     reader: ReaderOption = None,
     relations: RelationsOption = None,
     labels: LabelsOption = None,
-    aligner: Annotated[
-        str | None,
-        typer.Option(
-            help="Aligner: 'lexical', a folder, a hub name, or 'hare'.", rich_help_panel=MODELS
-        ),
-    ] = None,
+    aligner: AlignerOption = None,
     pooling: Annotated[
         Literal["cls", "mean"],
         typer.Option(help="How the aligner makes one vector.", rich_help_panel=MODELS),

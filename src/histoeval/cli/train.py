@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from histoeval.cli.options import DeviceOption
+from histoeval.cli.options import AlignerOption, DeviceOption, ReaderOption
 from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
@@ -83,6 +83,33 @@ def relations(
 
 
 @train_app.command()
+def concordance(
+    config: ConfigFile,
+    changes: SetOption = None,
+    output: OutputOption = None,
+    reader: ReaderOption = None,
+    aligner: AlignerOption = None,
+) -> None:
+    """Fit the weights of concordance to sheets of scored pairs; figures are cross-validated."""
+    from rich.console import Console  # noqa: PLC0415 - keeps --help fast
+    from rich.markdown import Markdown  # noqa: PLC0415
+
+    from histoeval.run.models import Models, load_aligner, load_reader  # noqa: PLC0415
+    from histoeval.train.concordance_run import (  # noqa: PLC0415
+        ConcordanceSettings,
+        train_concordance,
+    )
+    from histoeval.train.settings import read_settings  # noqa: PLC0415
+
+    settings = read_settings(config, ConcordanceSettings, changes or ())
+    folder = _folder(output, settings.output, config)
+    models = Models(reader=reader, aligner=aligner)
+    train_concordance(settings, folder, load_reader(models), load_aligner(models))
+    Console().print(Markdown((folder / "README.md").read_text("utf-8")))
+    typer.echo(WRITTEN.format(folder))
+
+
+@train_app.command()
 def select(
     config: ConfigFile,
     changes: SetOption = None,
@@ -142,6 +169,41 @@ def reader(
     with _told_when_stopped(work_folder(settings, folder)):
         results = train_reader(settings, folder, around)
     Console().print(reader_table(results))
+    typer.echo(outcome.format(folder))
+
+
+@train_app.command()
+def aligner(
+    config: ConfigFile,
+    changes: SetOption = None,
+    output: OutputOption = None,
+    device: DeviceOption = None,
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Train an aligner, as the builtin one was: names of ontologies, by SapBERT's recipe."""
+    from rich.console import Console  # noqa: PLC0415 - keeps --help fast
+
+    from histoeval.extract.transformer import require_hf  # noqa: PLC0415
+
+    require_hf()
+    from histoeval.train.aligner import AlignerSettings, train_aligner  # noqa: PLC0415
+    from histoeval.train.folders import is_finished  # noqa: PLC0415
+    from histoeval.view.aligner import aligner_tables  # noqa: PLC0415
+
+    settings = _read(config, AlignerSettings, changes)
+    folder = _folder(output, settings.output, config)
+    outcome = FINISHED if is_finished(folder) and not overwrite else WRITTEN
+    with _told_when_stopped(folder), watching("the aligner") as watch:
+        results = train_aligner(
+            settings,
+            folder,
+            device=device,
+            overwrite=overwrite,
+            watch=watch,
+            tell=lambda line: typer.echo(line, err=True),
+        )
+    for table in aligner_tables(results["scores"]):
+        Console().print(table)
     typer.echo(outcome.format(folder))
 
 

@@ -123,6 +123,10 @@ def load_aligner(models: Models) -> Aligner:
     """The aligner that the user has named or made; the lexical one when none was."""
     if models.aligner is None or models.aligner == LEXICAL:
         return LexicalAligner()
+    if isinstance(models.aligner, str | Path) and Path(models.aligner, "aligner.json").is_file():
+        from histoeval.align.builtin import BuiltinAligner  # noqa: PLC0415 - slow to import
+
+        return BuiltinAligner(Path(models.aligner))
     aligner: Aligner = _loaded(models.aligner, _make_aligner, models)
     return aligner
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from histoeval.run.models import Models
     from histoeval.score import Metric
 
-DEFAULT_METRICS = "hare,bleu,rouge_l,chrf"
+DEFAULT_METRICS = "concordance,hare,bleu,rouge_l,chrf"
 
 Texts = Sequence[str]
 

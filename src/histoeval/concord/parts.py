@@ -1,0 +1,73 @@
+"""All parts of the comparison of two reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from histoeval.concord.diagnosis import Alike, compare_diagnoses
+from histoeval.concord.evidence import Kind, Mistake, Part
+from histoeval.concord.facts import Facts
+from histoeval.concord.findings import compare_findings
+from histoeval.concord.markers import compare_markers
+from histoeval.concord.site import compare_sides, compare_sites, strange_sites
+from histoeval.concord.values import compare_grades, compare_measurements, compare_stages
+
+PARTS = (
+    "diagnosis",
+    "behaviour",
+    "spread",
+    "completeness",
+    "soundness",
+    "site",
+    "laterality",
+    "grade",
+    "stage",
+    "markers",
+    "findings",
+    "no_inventions",
+    "measurements",
+)
+"""The names of the parts, in the order in which they are told."""
+
+
+def compare(reference: Facts, candidate: Facts, alike: Alike) -> Mapping[str, Part]:
+    """Every part by its name."""
+    diagnoses = compare_diagnoses(reference, candidate, alike)
+    told = diagnoses.identity.mistakes
+    complete, sound = compare_findings(reference, candidate, alike)
+    return {
+        "diagnosis": diagnoses.identity,
+        "behaviour": diagnoses.behaviour,
+        "spread": diagnoses.spread,
+        "completeness": _untold(diagnoses.completeness, told),
+        "soundness": _untold(diagnoses.soundness, told),
+        "site": compare_sites(reference, candidate),
+        "laterality": compare_sides(reference, candidate),
+        "grade": compare_grades(reference, candidate),
+        "stage": compare_stages(reference, candidate),
+        "markers": compare_markers(reference, candidate),
+        "findings": complete,
+        "no_inventions": _both(sound, strange_sites(reference, candidate)),
+        "measurements": compare_measurements(reference, candidate),
+    }
+
+
+def _both(one: Part, other: Part) -> Part:
+    """Two parts as one: what either costs is lost."""
+    values = [part.value for part in (one, other) if part.value is not None]
+    if not values:
+        return one
+    left = max(0.0, 1 - sum(1 - value for value in values))
+    return Part(left, one.matched + other.matched, one.mistakes + other.mistakes)
+
+
+def _untold(part: Part, told: Sequence[Mistake]) -> Part:
+    """A part without the mistakes about what was told of before: one swap is one mistake."""
+    spoken = {id(entity) for mistake in told for entity in (mistake.reference, mistake.candidate)}
+    mistakes = tuple(
+        mistake
+        for mistake in part.mistakes
+        if mistake.kind == Kind.CONTRADICTION
+        or not ({id(mistake.reference), id(mistake.candidate)} - {id(None)}) & spoken
+    )
+    return Part(part.value, part.matched, mistakes)

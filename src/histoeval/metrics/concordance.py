@@ -1,0 +1,158 @@
+"""Concordance: does the candidate say what the reference says, as an expert would judge it?
+
+Both reports are read, their facts compared part by part (`histoeval.concord`), and the parts
+combined with weights that were fitted to experts' scores. docs/concordance.md tells it all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass as plain_dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic.dataclasses import dataclass
+
+from histoeval.align.aligner import Aligner, Vectors
+from histoeval.concord.combine import Combinations, read_combinations
+from histoeval.concord.evidence import Part, evidence_of
+from histoeval.concord.facts import Facts, facts_of
+from histoeval.concord.parts import compare
+from histoeval.errors import Problem
+from histoeval.extract.memory import Memory
+from histoeval.extract.reader import Reader
+from histoeval.metrics.base import ModelMetric
+from histoeval.report import EntityType, Pair, Report
+from histoeval.score import Score
+
+TOP = 5.0
+"""The best score of the experts' scale."""
+
+_STRANGE, _ALIKE = 0.4, 0.9
+"""Cosines up to and from which two phrases have nothing, and everything, in common."""
+
+
+@plain_dataclass(frozen=True, slots=True)
+class Compared:
+    """Two reports side by side: their facts, and each part of the comparison."""
+
+    reference: Facts
+    candidate: Facts
+    parts: dict[str, Part]
+
+    @property
+    def says_something(self) -> bool:
+        """Whether there is anything in either report to go by."""
+        return any(value is not None for value in self.values.values())
+
+    @property
+    def values(self) -> dict[str, float | None]:
+        """The parts as numbers; None where neither report speaks of one."""
+        return {name: part.value for name, part in self.parts.items()}
+
+
+@dataclass(frozen=True)
+class Concordance(ModelMetric):
+    """How far a candidate agrees with its reference, from 0 to 1, with evidence for every part."""
+
+    reader: Any = None
+    aligner: Any = None
+    models: ClassVar[tuple[str, ...]] = ("reader", "aligner")
+
+    def pins(self) -> dict[str, str]:
+        """The models, and the weights of the parts."""
+        return super().pins() | {"weights": weights_hash()}
+
+    def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """All reports read, all pairs compared, all parts combined."""
+        return [
+            self._score(each)
+            if each.says_something or pair.reference == pair.candidate
+            else nothing_to_compare(self.name)
+            for pair, each in zip(pairs, self.compare(pairs), strict=True)
+        ]
+
+    def compare(self, pairs: Sequence[Pair]) -> list[Compared]:
+        """The facts of both reports of each pair, and every part of their comparison."""
+        reader: Reader = self.reader
+        texts = list(
+            dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.candidate))
+        )
+        reports = reader.read(texts)
+        facts = dict(zip(texts, map(facts_of, reports), strict=True))
+        self._phrases.embed(_phrases_of(reports))
+        return [
+            Compared(
+                facts[pair.reference],
+                facts[pair.candidate],
+                dict(compare(facts[pair.reference], facts[pair.candidate], self._phrases.likeness)),
+            )
+            for pair in pairs
+        ]
+
+    @cached_property
+    def _phrases(self) -> Phrases:
+        return Phrases(self.aligner)
+
+    def _score(self, compared: Compared) -> Score:
+        expert = weights().expert(compared.values)
+        parts = {name: value for name, value in compared.values.items() if value is not None}
+        return Score(
+            value=expert / TOP,
+            parts={"expert_scale": round(2 * expert) / 2} | parts,
+            evidence=evidence_of(compared.parts.values()),
+            signature=self.signature,
+        )
+
+
+def nothing_to_compare(metric: str) -> Problem:
+    """What is said of a pair of which nothing was understood: no number."""
+    message = "neither report states anything that can be compared"
+    return Problem(code="metric_failed", metric=metric, message=message)
+
+
+class Phrases:
+    """How alike phrases are that no catalogue knows: by an aligner, each embedded once."""
+
+    def __init__(self, aligner: Aligner) -> None:
+        self._embedded: Memory[Vectors] = Memory(
+            lambda phrases: list(aligner.embed(phrases)), most=50_000
+        )
+
+    def embed(self, phrases: Iterable[str]) -> None:
+        """Embed many at once, which is faster than one by one."""
+        self._embedded(list(dict.fromkeys(phrases)))
+
+    def likeness(self, one: str, other: str) -> float:
+        """From 0, nothing in common, to 1."""
+        first, second = self._embedded([one, other])
+        cosine = float(np.dot(first, second))
+        return min(1.0, max(0.0, (cosine - _STRANGE) / (_ALIKE - _STRANGE)))
+
+
+def _phrases_of(reports: Iterable[Report]) -> Iterable[str]:
+    """What may have to be embedded: diagnoses and findings."""
+    for report in reports:
+        for entity in report.entities:
+            if entity.type in (EntityType.DIAGNOSIS, EntityType.FINDING):
+                yield entity.text
+
+
+def _weights_file() -> Path:
+    return Path(str(files("histoeval") / "models" / "concordance" / "combination.json"))
+
+
+@cache
+def weights() -> Combinations:
+    """The fitted weights that are shipped."""
+    return read_combinations(_weights_file())
+
+
+@cache
+def weights_hash() -> str:
+    """The weights in a few characters, for the signature."""
+    return hashlib.sha256(_weights_file().read_bytes()).hexdigest()[:12]

@@ -1,0 +1,249 @@
+"""`histoeval explain`: which pair it finds, what it prints, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from pydantic.dataclasses import dataclass
+from typer.testing import CliRunner, Result
+
+from histoeval import HistoEvalError, InputError, Pair, Problem, Score, SettingError
+from histoeval.cli.main import app
+from histoeval.concord.evidence import Kind, Matched, Mistake, Part, Severity, evidence_of
+from histoeval.metrics.base import STRICT, ModelMetric
+from histoeval.score import METRICS, Entry
+from tests.extract.word_reader import WordReader, read_words
+
+
+@dataclass(frozen=True, config=STRICT)
+class SharedWords(ModelMetric):
+    """The share of the reference's entities that the candidate has too."""
+
+    reader: Any = None
+    aligner: Any = None
+    models: ClassVar[tuple[str, ...]] = ("reader", "aligner")
+
+    def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        return [self._answer(pair) for pair in pairs]
+
+    def _answer(self, pair: Pair) -> Score | Problem:
+        if "unscorable" in pair.candidate:
+            return Problem(code="metric_failed", message="that is too much", metric=self.name)
+        wanted, there = (read_words(t).entities for t in (pair.reference, pair.candidate))
+        found = {e.text: e for e in there}
+        matched = [Matched("words", e, found[e.text], 1.0) for e in wanted if e.text in found]
+        lacking = [
+            Mistake(Kind.OMISSION, "words", Severity.MAJOR, e, None)
+            for e in wanted
+            if e.text not in found
+        ]
+        share = len(matched) / max(len(wanted), 1)
+        return Score(
+            value=share,
+            parts={"expert_scale": 5 * share, "words": share},
+            evidence=evidence_of([Part(share, tuple(matched), tuple(lacking))]),
+            signature=self.signature,
+        )
+
+
+@pytest.fixture(autouse=True)
+def _words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Concordance is shared words, read by a reader of six words; nobody asks for colours."""
+    monkeypatch.setitem(METRICS, "concordance", Entry(f"{__name__}:SharedWords", "words"))
+    monkeypatch.setattr("histoeval.run.models.load_reader", lambda models: WordReader())
+    for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    file = tmp_path / "pairs.csv"
+    file.write_text(
+        "id,reference,candidate\n"
+        "case-1,carcinoma of the breast,a carcinoma\n"
+        "case-2,HER2 negative,HER2 negative\n"
+        "case-3,sarcoma,\n"
+        "case-4,sarcoma,unscorable\n",
+        "utf-8",
+    )
+    return file
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["explain", *map(str, arguments)])
+
+
+def refusal(*arguments: object) -> str:
+    """What is said when nothing can be done."""
+    error = run(*arguments).exception
+    assert isinstance(error, HistoEvalError), repr(error)
+    return str(error)
+
+
+def test_one_pair_of_a_file_is_explained(pairs: Path) -> None:
+    result = run(pairs, "--id", "case-1")
+    assert result.exit_code == 0
+    first, *_ = result.output.splitlines()
+    assert first == "case-1: concordance 0.500 (0 to 1), 2.50 on the expert scale (0 to 5)"
+    assert "[carcinoma](=1) of the [breast](!!!1)" in result.output
+    assert "'breast' is not in the candidate" in result.output
+    assert "HER2" not in result.output
+
+
+def test_two_texts_are_explained() -> None:
+    result = run("--reference", "a sarcoma", "--candidate", "no sarcoma")
+    assert result.exit_code == 0
+    assert "concordance 1.000" in result.output
+    assert "a [sarcoma](=1)" in result.output
+
+
+def test_a_text_is_read_from_a_file_behind_an_at(tmp_path: Path) -> None:
+    file = tmp_path / "report.txt"
+    file.write_bytes("Łagodny carcinoma\nof the breast\n".encode("cp1250"))
+    result = run("--reference", f"@{file}", "--candidate", "x", "--encoding", "cp1250")
+    assert "Łagodny [carcinoma](!!!1)\nof the [breast](!!!2)\n" in result.output
+
+
+def test_json_is_one_object_with_all_that_the_metric_says(pairs: Path) -> None:
+    result = run(pairs, "--id", "case-1", "--json")
+    assert result.exit_code == 0
+    assert result.output.count("\n") == 1
+    said = json.loads(result.output)
+    assert (said["id"], said["system"], said["metric"]) == ("case-1", "candidate", "concordance")
+    assert (said["value"], said["parts"]) == (0.5, {"expert_scale": 2.5, "words": 0.5})
+    assert said["evidence"]["errors"][0]["reference"]["text"] == "breast"
+    assert said["signature"].startswith("concordance|")
+
+
+def test_nothing_in_a_report_reaches_the_terminal_through_json(pairs: Path) -> None:
+    pairs.write_text("id,reference,candidate\né\x9b,carcinoma,x\n", "utf-8")
+    output = run(pairs, "--id", "é\x9b", "--json").output
+    assert output.isascii()
+    assert json.loads(output)["id"] == "é\x9b"
+
+
+def test_another_metric_is_named_by_an_option(pairs: Path) -> None:
+    result = run(pairs, "--id", "case-2", "--metric", "bleu")
+    assert "bleu 100.000 (0 to 100)" in result.output
+    assert "bleu gives no matches or errors" in result.output
+    assert "no metric 'rouge'" in refusal(pairs, "--id", "case-2", "--metric", "rouge")
+    assert "--encoder" in refusal(pairs, "--id", "case-2", "--metric", "bertscore")
+
+
+def test_models_are_named_by_options(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def hear(models: Any) -> WordReader:
+        asked.append(models)
+        return WordReader()
+
+    monkeypatch.setattr("histoeval.run.models.load_reader", hear)
+    run(pairs, "--id", "case-2", "--reader", "mine", "--aligner", "lexical", "--device", "cpu")
+    (models,) = asked
+    assert (models.reader, models.aligner, models.device) == ("mine", "lexical", "cpu")
+
+
+def test_an_unknown_id_is_told_what_is_near(pairs: Path) -> None:
+    said = refusal(pairs, "--id", "Case_2")
+    assert "has no pair 'Case_2'; near it are 'case-2'" in said
+    assert "Its ids: 'case-1', 'case-2', 'case-3' …" in refusal(pairs, "--id", "somebody")
+
+
+def test_without_an_id_the_first_ones_are_named(pairs: Path) -> None:
+    assert "--id ID. Its ids: 'case-1', 'case-2', 'case-3' …" in refusal(pairs)
+
+
+def test_a_broken_row_says_what_is_wrong_with_it(pairs: Path) -> None:
+    assert "candidate is empty (row 3, line 4)" in refusal(pairs, "--id", "case-3")
+
+
+def test_a_pair_that_cannot_be_scored_says_why(pairs: Path) -> None:
+    said = refusal(pairs, "--id", "case-4")
+    assert said == "concordance could not score 'case-4': that is too much"
+
+
+def test_of_two_rows_with_one_id_the_first_is_explained(pairs: Path) -> None:
+    pairs.write_text("id,reference,candidate\na,sarcoma,sarcoma\na,breast,x\n", "utf-8")
+    assert "[sarcoma](=1)" in run(pairs, "--id", "a").output
+
+
+WIDE = "id,reference,candidate_x,candidate_y\na,sarcoma,sarcoma,\n"
+LONG = "id,system,reference,candidate\na,candidate_x,sarcoma,sarcoma\na,candidate_y,sarcoma,\n"
+
+
+@pytest.mark.parametrize("table", [WIDE, LONG])
+def test_of_several_systems_one_must_be_chosen(table: str, pairs: Path) -> None:
+    pairs.write_text(table, "utf-8")
+    said = refusal(pairs, "--id", "a")
+    assert "'candidate_x', 'candidate_y': choose one with --system" in said
+    result = run(pairs, "--id", "a", "--system", "candidate_x")
+    assert result.output.startswith("a (candidate_x): concordance 1.000")
+    assert "is empty" in refusal(pairs, "--id", "a", "--system", "candidate_y")
+    assert "no candidate of 'z'; there are: 'candidate_x'" in refusal(
+        pairs, "--id", "a", "--system", "z"
+    )
+
+
+def test_columns_are_named_by_options(pairs: Path) -> None:
+    pairs.write_text("k,gold,ours,who\n7,sarcoma,sarcoma,me\n", "utf-8")
+    columns = ["--id-column", "k", "--reference-column", "gold", "--candidate-column", "ours"]
+    result = run(pairs, "--id", 7, *columns, "--system-column", "who")
+    assert result.output.startswith("7 (me): concordance 1.000")
+
+
+def test_parallel_text_files_are_read_as_score_reads_them(tmp_path: Path) -> None:
+    files = [tmp_path / "gold.txt", tmp_path / "ours.txt"]
+    for file, text in zip(files, ["x\nsarcoma", "x\nbreast"], strict=True):
+        file.write_text(text, "utf-8")
+    assert "[sarcoma](!!!1)" in run(*files, "--id", "1").output
+
+
+def test_how_a_file_was_read_is_said_beside_the_result(pairs: Path) -> None:
+    pairs.write_bytes("id,reference,candidate\na,sarcoma,naïve sarcoma\n".encode("latin-1"))
+    result = run(pairs, "--id", "a", "--json")
+    assert "Latin-1" in result.stderr
+    assert json.loads(result.stdout)["value"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "nothing to explain: give a FILE"),
+        (["--id", "a"], "nothing to explain: give a FILE"),
+        (["--reference", "x"], "--candidate is missing"),
+        (["--candidate", "x"], "--reference is missing"),
+        (["FILE", "--reference", "x", "--candidate", "y"], "not both"),
+        (["FILE", "--id", "case-1", "--candidate", "y"], "--candidate-column"),
+        (["--reference", "x", "--candidate", "y", "--system", "z"], "not both"),
+        (["--reference", "x", "--candidate", "y", "--id-column", "z"], "not both"),
+    ],
+)
+def test_the_two_ways_are_not_mixed(arguments: list[str], said: str, pairs: Path) -> None:
+    given = [str(pairs) if each == "FILE" else each for each in arguments]
+    assert isinstance(run(*given).exception, SettingError)
+    assert said in refusal(*given)
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_an_empty_text_is_refused(text: str, tmp_path: Path) -> None:
+    said = refusal("--reference", "x", "--candidate", text)
+    assert said.startswith("--candidate is empty (command line)")
+    file = tmp_path / "empty.txt"
+    file.write_text(text, "utf-8")
+    assert "is empty" in refusal("--reference", f"@{file}", "--candidate", "x")
+
+
+def test_a_file_that_is_not_there_or_cannot_be_read_is_named(tmp_path: Path) -> None:
+    absent = tmp_path / "absent.csv"
+    assert refusal(absent, "--id", "a") == f"{absent} does not exist"
+    assert refusal("--reference", f"@{absent}", "--candidate", "x") == f"{absent} does not exist"
+    assert "cannot be read" in refusal("--reference", f"@{tmp_path}", "--candidate", "x")
+    broken = tmp_path / "broken.txt"
+    broken.write_bytes("é ".encode() + b"\xff carcinoma")
+    error = run("--reference", f"@{broken}", "--candidate", "x").exception
+    assert isinstance(error, InputError)
+    assert "0xff" in str(error)

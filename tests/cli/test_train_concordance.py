@@ -1,0 +1,61 @@
+"""`histoeval train concordance`, as people run it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+yaml = pytest.importorskip("yaml")
+pytest.importorskip("scipy")
+
+from histoeval.cli.main import app
+from histoeval.errors import InputError, SettingError
+from tests.train.test_concordance_run import rows, write_sheet
+
+
+def run(*arguments: object) -> Result:
+    told = [*map(str, arguments)]
+    return CliRunner().invoke(app, told, env={"COLUMNS": "200", "TERM": "dumb"})
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """Settings beside a sheet of two organs, read by the shipped reader."""
+    write_sheet(tmp_path / "sheet.jsonl", rows()[:24])
+    sheet = {"file": "sheet.jsonl", "name": "ours", "score": "score", "set": "set"}
+    content = {"sheets": [sheet | {"criteria": True}], "folds": 2}
+    file = tmp_path / "concordance.yaml"
+    file.write_text(yaml.safe_dump(content), "utf-8")
+    return file
+
+
+def test_weights_are_fitted_and_the_card_is_shown(config: Path, tmp_path: Path) -> None:
+    done = run("train", "concordance", config, "--output", tmp_path / "out", "--set", "seed=3")
+    assert done.exit_code == 0, done.output
+    assert "Concordance: the weights" in done.output
+    assert f"Written: {tmp_path / 'out'}" in done.output
+    results = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
+    assert results["pairs"] == 24
+    assert results["settings"]["seed"] == 3
+    assert results["sheets"][0]["name"] == "sheet.jsonl"
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {
+        "README.md",
+        "combination.json",
+        "results.json",
+    }
+
+
+def test_what_is_wrong_with_the_settings_is_told(config: Path, tmp_path: Path) -> None:
+    nowhere = run("train", "concordance", config)
+    assert isinstance(nowhere.exception, SettingError)
+    assert "where to?" in str(nowhere.exception)
+    misspelt = run("train", "concordance", config, "--output", tmp_path / "o", "--set", "fold=3")
+    assert isinstance(misspelt.exception, SettingError)
+    assert "did you mean folds?" in str(misspelt.exception)
+    (tmp_path / "sheet.jsonl").unlink()
+    missing = run("train", "concordance", config, "--output", tmp_path / "o")
+    assert isinstance(missing.exception, InputError)
+    assert "sheet.jsonl" in str(missing.exception)

@@ -1,0 +1,111 @@
+"""The rubric without a language model."""
+
+from __future__ import annotations
+
+import pytest
+
+from histoeval import Pair, Score, create
+from histoeval.align.lexical import LexicalAligner
+from histoeval.concord.rubric import CRITERIA
+from histoeval.extract.builtin import BuiltinReader
+from histoeval.metrics.concordance import Concordance, weights_hash
+from histoeval.metrics.rubric_offline import RubricOffline
+
+KIDNEY = "Right kidney, nephrectomy: Clear cell renal cell carcinoma, grade 3. pT3a."
+PAIRS = {
+    "same": (KIDNEY, KIDNEY),
+    "benign": (KIDNEY, "Right kidney, nephrectomy: Oncocytoma."),
+    "other organ": (KIDNEY, "Colon, biopsy: Tubular adenoma."),
+    "nothing": (KIDNEY, ""),
+    "gaps": (KIDNEY, "Diagnosis: [insert diagnosis]"),
+    "both nothing": ("", ""),
+    "emoji": (KIDNEY, "🔬"),
+    "more": ("Skin: benign naevus.", "Skin: melanoma with ulceration and necrosis."),
+}
+
+
+@pytest.fixture(scope="module")
+def metric() -> RubricOffline:
+    reader, aligner = BuiltinReader(threads=1), LexicalAligner()
+    return RubricOffline(name="rubric_offline", reader=reader, aligner=aligner)
+
+
+@pytest.fixture(scope="module")
+def scores(metric: RubricOffline) -> dict[str, Score]:
+    pairs = [Pair(id=name, reference=r, candidate=c) for name, (r, c) in PAIRS.items()]
+    found = zip(PAIRS, metric.score(pairs), strict=True)
+    return {name: score for name, score in found if isinstance(score, Score)}
+
+
+@pytest.mark.parametrize("name", sorted(PAIRS))
+def test_each_criterion_is_a_whole_number_of_its_scale(scores: dict[str, Score], name: str) -> None:
+    assert set(scores[name].parts) == set(CRITERIA)
+    for criterion, score in scores[name].parts.items():
+        assert score.is_integer()
+        assert 1 <= score <= CRITERIA[criterion]
+
+
+@pytest.mark.parametrize("name", sorted(PAIRS))
+def test_the_value_is_the_mean_of_how_far_each_is_up_its_scale(
+    scores: dict[str, Score], name: str
+) -> None:
+    parts = scores[name].parts
+    shares = [
+        (parts["critical_finding_concordance"] - 1) / 3,
+        (parts["factual_accuracy"] - 1) / 2,
+        (parts["factual_completeness"] - 1) / 2,
+        (parts["overall_equivalence"] - 1) / 3,
+    ]
+    assert scores[name].value == pytest.approx(sum(shares) / 4)
+
+
+@pytest.mark.parametrize("name", ["same", "both nothing"])
+def test_the_same_text_gets_full_marks(scores: dict[str, Score], name: str) -> None:
+    parts = scores[name].parts
+    assert parts == {
+        "critical_finding_concordance": 4,
+        "factual_accuracy": 3,
+        "factual_completeness": 3,
+        "overall_equivalence": 4,
+    }
+    assert scores[name].value == 1.0
+
+
+@pytest.mark.parametrize("name", ["benign", "other organ", "nothing", "gaps", "more"])
+def test_reasoning_cites_an_error_that_is_in_the_evidence(
+    scores: dict[str, Score], name: str
+) -> None:
+    said = scores[name].evidence["reasoning"]
+    messages = [error["message"] for error in scores[name].evidence["errors"]]
+    assert any(f"{message[0].upper()}{message[1:]}" in said for message in messages)
+    assert "\n" not in said
+
+
+def test_a_contradicted_diagnosis_gets_the_lowest_marks(scores: dict[str, Score]) -> None:
+    for name in ("benign", "other organ", "more"):
+        parts = scores[name].parts
+        assert parts["critical_finding_concordance"] == parts["overall_equivalence"] == 1
+    assert scores["nothing"].parts["factual_completeness"] == 1
+
+
+def test_the_evidence_is_that_of_concordance(
+    metric: RubricOffline, scores: dict[str, Score]
+) -> None:
+    concordance = Concordance(name="concordance", reader=metric.reader, aligner=metric.aligner)
+    for name, (reference, candidate) in PAIRS.items():
+        (other,) = concordance.score([Pair(id="1", reference=reference, candidate=candidate)])
+        assert isinstance(other, Score)
+        evidence = {k: v for k, v in scores[name].evidence.items() if k != "reasoning"}
+        assert evidence == other.evidence
+
+
+def test_pairs_beside_it_do_not_matter(metric: RubricOffline, scores: dict[str, Score]) -> None:
+    for name in ("more", "same"):
+        reference, candidate = PAIRS[name]
+        (alone,) = metric.score([Pair(id="1", reference=reference, candidate=candidate)])
+        assert alone == scores[name]
+
+
+def test_the_signature_pins_the_weights(metric: RubricOffline) -> None:
+    assert f"weights:{weights_hash()}" in str(metric.signature)
+    assert create("rubric_offline").obstacle() is not None

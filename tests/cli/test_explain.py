@@ -88,7 +88,7 @@ def test_one_pair_of_a_file_is_explained(pairs: Path) -> None:
     result = run(pairs, "--id", "case-1")
     assert result.exit_code == 0
     first, *_ = result.output.splitlines()
-    assert first == "case-1: concordance 0.500 (0 to 1), 2.50 on the expert scale (0 to 5)"
+    assert first == "case-1: concordance 0.500 (0 to 1), 2.5 on the expert scale (0 to 5)"
     assert "[carcinoma](=1) of the [breast](!!!1)" in result.output
     assert "'breast' is not in the candidate" in result.output
     assert "HER2" not in result.output

@@ -233,7 +233,7 @@ def test_hare_needs_no_flag_and_says_which_reader_and_aligner_it_used(place: Pat
     scores = values(place / "plain", "hare")
     assert scores[0] > scores[2]
     summary = json.loads((place / "plain/summary.json").read_bytes())
-    assert next(iter(summary["metrics"])) == "hare"
+    assert next(iter(summary["metrics"])) == "concordance"
     signature = summary["metrics"]["hare"]["signature"]
     assert re.search(r"\|reader:[\w-]+@[0-9a-f]{12}/onnxruntime", signature)
     assert "|aligner:lexical/" in signature

@@ -127,7 +127,7 @@ def flat(text: str) -> str:
 def test_the_first_line_has_the_value_and_the_expert_scale() -> None:
     first = shown(score_of(EVIDENCE), system="model b").splitlines()[0]
     assert first == (
-        "case 1 (model b): concordance 0.621 (0 to 1), 3.10 on the expert scale (0 to 5)"
+        "case 1 (model b): concordance 0.621 (0 to 1), 3.1 on the expert scale (0 to 5)"
     )
     assert shown(score_of({}, {})).splitlines()[0] == "case 1: concordance 0.621 (0 to 1)"
 

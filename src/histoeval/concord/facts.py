@@ -78,6 +78,8 @@ class Facts:
     """Where its leading diagnoses arise, if that tells the organ."""
     sites: tuple[Sited[str], ...]
     sides: tuple[Sited[Side], ...]
+    leading_sides: tuple[Sited[Side], ...]
+    """Those of the sites that the leading diagnoses are linked to."""
     grades: tuple[Sited[Grade], ...]
     stages: tuple[Sited[Stage], ...]
     markers: Mapping[str, Sited[Result | None]]
@@ -124,6 +126,7 @@ def facts_of(report: Report) -> Facts:
         homes=homes_of(ranked(concluded, 1.0)),
         sites=tuple(_sites(entities)),
         sides=tuple(_valued(_of(entities, EntityType.SITE, EntityType.PROCEDURE), side_of)),
+        leading_sides=tuple(_valued(_homes_told(ranked(concluded, 0.1), details), side_of)),
         grades=(
             *_valued(_of(entities, EntityType.GRADE), read_grade),
             *_grades_in_names(concluded),
@@ -145,6 +148,18 @@ def _tails(report: Report) -> dict[int, list[Entity]]:
     for relation in report.relations:
         found.setdefault(relation.head, []).append(report.entities[relation.tail])
     return found
+
+
+def _homes_told(
+    diagnoses: Iterable[Diagnosis], details: Mapping[int, Sequence[Entity]]
+) -> list[Entity]:
+    """The sites that are linked to diagnoses."""
+    return [
+        site
+        for each in diagnoses
+        for site in details.get(each.entity.start, ())
+        if site.type == EntityType.SITE
+    ]
 
 
 def _of(entities: Iterable[Entity], *types: EntityType) -> list[Entity]:
@@ -206,13 +221,25 @@ def _markers(
     for place, entity in enumerate(report.entities):
         if entity.type != EntityType.MARKER or scope.is_gap(entity.start):
             continue
-        results = [each for each in tails.get(place, ()) if each.type == EntityType.RESULT]
+        results = _own_results(report, place, tails.get(place, ()))
         said = " ".join(each.text for each in results)
         for key in find_markers(entity.text):
             value = read_result(said, key) if said else None
             if key not in found or found[key].value is None:
                 found[key] = Sited(_together(report, [entity, *results]), value)
     return found
+
+
+def _own_results(report: Report, place: int, linked: Iterable[Entity]) -> list[Entity]:
+    """The results that are linked to a marker; those before the next marker if there are any."""
+    results = [each for each in linked if each.type == EntityType.RESULT]
+    following = (
+        other.start for other in report.entities[place + 1 :] if other.type == EntityType.MARKER
+    )
+    own = report.entities[place]
+    end = next(following, len(report.text))
+    near = [each for each in results if own.start <= each.start < end]
+    return near or results
 
 
 def _together(report: Report, entities: Sequence[Entity]) -> Entity:

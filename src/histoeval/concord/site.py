@@ -111,7 +111,10 @@ def strange_sites(reference: Facts, candidate: Facts) -> Part:
 
 
 def compare_sides(reference: Facts, candidate: Facts) -> Part:
-    """Left or right: organ by organ where both name sides of one, else over the whole reports."""
+    """Left or right: of the leading diagnosis where both say, else organ by organ, else at all."""
+    leading = _by_side(reference.leading_sides), _by_side(candidate.leading_sides)
+    if all(leading):
+        return _one_side(*leading)
     true, said = _by_organ(reference.sides), _by_organ(candidate.sides)
     organs = sorted(set(true) & set(said))
     pairs = [(true[organ], said[organ]) for organ in organs] or [

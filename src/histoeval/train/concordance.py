@@ -24,9 +24,9 @@ STRENGTHS = (0.02, 0.1)
 """How strongly large weights are held back; the inner folds choose."""
 
 LEAST: Mapping[str, float] = {
-    "diagnosis*behaviour*laterality": 0.15,
+    "diagnosis*behaviour*laterality": 0.3,
     "diagnosis*behaviour*stage": 0.06,
-    "diagnosis*behaviour*markers": 0.15,
+    "diagnosis*behaviour*markers": 0.2,
     "diagnosis*behaviour*findings": 0.2,
     "diagnosis*behaviour*no_inventions": 0.2,
     "diagnosis*behaviour*measurements": 0.12,

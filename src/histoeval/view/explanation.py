@@ -149,7 +149,7 @@ def _header(pair: Pair, score: Score, scale: tuple[float, float]) -> Text:
     header.append(f"{score.signature.metric} {score.value:.3f}", "bold")
     header.append(f" ({range_text(*scale)})")
     if (expert := score.parts.get(EXPERT_SCALE)) is not None:
-        header.append(", ").append(f"{expert:.2f}", "bold").append(" on the expert scale (0 to 5)")
+        header.append(", ").append(f"{expert:.1f}", "bold").append(" on the expert scale (0 to 5)")
     return header
 
 

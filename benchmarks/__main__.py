@@ -1,6 +1,7 @@
-"""`python -m benchmarks [startup] [memory] [hare] [reader] [reader-memory [OPTIONS]]`.
+"""`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
-Measures, and prints tables in Markdown; without a name all of them.
+Names are startup, memory, hare, reader, concordance and reader-memory, to which the options belong;
+without a name all of them are measured.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 def main(arguments: Sequence[str]) -> None:
     named = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
     options = arguments[len(named) :]
-    wanted = named or ["startup", "memory", "hare", "reader", "reader-memory"]
+    wanted = named or ["startup", "memory", "hare", "reader", "concordance", "reader-memory"]
     if "startup" in wanted:
         from benchmarks import startup
 
@@ -41,6 +42,11 @@ def main(arguments: Sequence[str]) -> None:
         table("The builtin reader", ["what", *columns], reader_speed.measure())
         columns = ["scheme", "passes", "s", "reports/s", "times faster"]
         table("The builtin reader against two models", columns, reader_speed.compare())
+    if "concordance" in wanted:
+        from benchmarks import concordance_speed
+
+        columns = ["what", "reading, s", "hare, s", "concordance, s", "all, s"]
+        table("Concordance and HARE", columns, concordance_speed.measure())
     if "reader-memory" in wanted:
         from benchmarks import reader_memory
 

@@ -248,18 +248,18 @@ def test_a_disk_that_is_full_is_said_and_room_lets_the_run_go_on(
     full = tmp_path / "results/summary.part"
     full.parent.mkdir()
     full.symlink_to("/dev/full")
-    outcome = run("pairs.csv", "--output", "results")
+    outcome = run("pairs.csv", "--output", "results", "--metrics", "bleu")
     assert (outcome.code, outcome.out) == (2, "")
     assert "cannot use results for results: No space left on device" in outcome.err
     full.unlink()
-    assert run("pairs.csv", "--output", "results").code == 0
+    assert run("pairs.csv", "--output", "results", "--metrics", "bleu").code == 0
     assert len(read_rows(tmp_path / "results")) == 1
 
 
 def test_results_that_somebody_edited_are_said(run: Run, pairs: Path, tmp_path: Path) -> None:
-    assert run("pairs.csv", "--output", "results").code == 0
+    assert run("pairs.csv", "--output", "results", "--metrics", "bleu").code == 0
     (tmp_path / "results/scores.jsonl").write_text("my notes\n", "utf-8")
-    outcome = run("pairs.csv", "--output", "results")
+    outcome = run("pairs.csv", "--output", "results", "--metrics", "bleu")
     assert outcome.code == 2
     assert "line 1 of results/scores.jsonl is not a row of results" in outcome.err
 

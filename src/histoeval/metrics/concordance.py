@@ -70,9 +70,9 @@ class Concordance(ModelMetric):
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """All reports read, all pairs compared, all parts combined."""
         return [
-            self._score(each)
+            self.score_compared(each)
             if each.says_something or pair.reference == pair.candidate
-            else nothing_to_compare(self.name)
+            else _nothing_to_compare(self.name)
             for pair, each in zip(pairs, self.compare(pairs), strict=True)
         ]
 
@@ -98,7 +98,8 @@ class Concordance(ModelMetric):
     def _phrases(self) -> Phrases:
         return Phrases(self.aligner)
 
-    def _score(self, compared: Compared) -> Score:
+    def score_compared(self, compared: Compared) -> Score:
+        """The parts of one pair combined."""
         expert = weights().expert(compared.values)
         parts = {name: value for name, value in compared.values.items() if value is not None}
         return Score(
@@ -109,7 +110,7 @@ class Concordance(ModelMetric):
         )
 
 
-def nothing_to_compare(metric: str) -> Problem:
+def _nothing_to_compare(metric: str) -> Problem:
     """What is said of a pair of which nothing was understood: no number."""
     message = "neither report states anything that can be compared"
     return Problem(code="metric_failed", metric=metric, message=message)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from histoeval.concord.scope import Scope
 from histoeval.concord.stated import Sited
-from histoeval.report import Entity, EntityType, Report
+from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.concepts import main_concept
 from histoeval.terms.findings import find_findings
 from histoeval.terms.markers import find_markers
@@ -76,10 +76,12 @@ def _own_results(report: Report, place: int, linked: Iterable[Entity]) -> list[E
 
 
 def _together(report: Report, entities: Sequence[Entity]) -> Entity:
-    """A marker and its result as one stretch of text, if they stand near enough to be read so."""
+    """A marker and its result as one stretch of text, if they stand near enough to be read so.
+
+    What is negative is its result: the marker itself was looked for, and is not absent.
+    """
+    marker = entities[0].model_copy(update={"assertion": Assertion.PRESENT})
     start, end = min(e.start for e in entities), max(e.end for e in entities)
     if end - start > _NEAR:
-        return entities[0]
-    return entities[0].model_copy(
-        update={"text": report.text[start:end], "start": start, "end": end}
-    )
+        return marker
+    return marker.model_copy(update={"text": report.text[start:end], "start": start, "end": end})

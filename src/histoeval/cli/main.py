@@ -8,6 +8,7 @@ from io import TextIOWrapper
 
 import typer
 
+from histoeval.cli.agree import agree
 from histoeval.cli.corpus import corpus_app
 from histoeval.cli.doctor import doctor
 from histoeval.cli.evaluate import evaluate_app
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command()(score)
 app.command()(explain)
 app.command()(extract)
+app.command()(agree)
 app.command()(metrics)
 app.command()(doctor)
 app.add_typer(corpus_app, name="corpus")

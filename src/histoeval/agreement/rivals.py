@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import ceil
 
 from pydantic import FiniteFloat
 
@@ -45,9 +46,13 @@ class Rivals(Noun):
 
 
 class Ranking(Noun):
-    """Metrics from the best; those of one rank cannot be told apart from its first."""
+    """Metrics from the best; those of one rank cannot be told apart from its first.
+
+    There are no ranks where only some pairs of metrics were compared.
+    """
 
     coefficient: Coefficient
+    permutations: int
     ranks: dict[str, int]
     rivals: tuple[Rivals, ...]
 
@@ -58,13 +63,19 @@ def rank(
     coefficient: Coefficient,
     resamples: Resamples,
     *,
+    only: Sequence[tuple[str, str]] = (),
     permutations: int = PERMUTATIONS,
     seed: int = 0,
 ) -> Ranking:
-    """Compare every two metrics, and correct for how many comparisons there are."""
+    """Compare every two metrics, or only some, and correct for how many comparisons there are.
+
+    More permutations are made than asked for where after the correction nothing could be found.
+    """
+    named = list(only) or list(combinations([each.metric for each in found], 2))
+    permutations = max(permutations, ceil(2 * len(named) / LEVEL))
     pairs = [
-        _compare(panel, one.metric, other.metric, coefficient, resamples, permutations, seed)
-        for one, other in combinations(found, 2)
+        _compare(panel, one, other, coefficient, resamples, permutations, seed)
+        for one, other in named
     ]
     corrected = tuple(_corrected(pairs))
     known = {frozenset({each.one, each.other}): each.perm_cases.holm for each in corrected}
@@ -73,8 +84,12 @@ def rank(
         for each in found
         if (value := each.coefficient(coefficient).value) is not None
     }
-    ranks = significance_clusters(values, known, LEVEL)
-    return Ranking(coefficient=coefficient, ranks=ranks, rivals=corrected)
+    return Ranking(
+        coefficient=coefficient,
+        permutations=permutations,
+        ranks={} if only else significance_clusters(values, known, LEVEL),
+        rivals=corrected,
+    )
 
 
 def _compare(

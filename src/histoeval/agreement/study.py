@@ -41,6 +41,8 @@ class Plan(Noun):
     permutations: int = Field(default=PERMUTATIONS, ge=1)
     seed: int = Field(default=0, ge=0)
     power: tuple[str, str] | None = None
+    only: tuple[tuple[str, str], ...] = ()
+    """Pairs of metrics to compare; all when there are none."""
 
 
 class Raters(Noun):
@@ -83,6 +85,7 @@ def study(panel: Panel, plan: Plan) -> Study:
             found,
             plan.coefficient,
             drawn,
+            only=plan.only,
             permutations=plan.permutations,
             seed=plan.seed,
         ),

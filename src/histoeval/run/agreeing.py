@@ -112,8 +112,8 @@ def agree(
         overwrite: replace the scores that the folder holds.
     """
     path, columns = Path(sheet), columns or Columns()
-    _check_scale(scale)
-    read = _read(path, cases, raters, group, by, scale, columns, encoding)
+    check_scale(scale)
+    read = read_rated(path, cases, raters, group, by, scale, columns, encoding)
     given = _given(scores)
     wanted = _wanted(metrics, given)
     lacking = [name for name in wanted if name not in given]
@@ -126,38 +126,61 @@ def agree(
         None if output is None else Path(output),
         overwrite,
     )
-    panel, notes = panel_of(read, {name: (given | made)[name] for name in wanted}, group, by)
-    demand_match(panel, wanted, unavailable, path)
-    plan = Plan(
-        group=group,
-        by=tuple(by),
-        positive_only=positive_only,
-        expert_range=scale or scale_of(read, panel),
-        coefficient=Coefficient(coefficient),
-        resamples=resamples,
-        permutations=permutations,
-        seed=seed,
-        power=power,
-    )
-    found = Agreement(
-        study=study(without_empty(panel), plan),
-        plan=plan,
-        panel=panel,
-        about=_about(path, read, panel),
-        notes=(*read.notes, *notes, *_remarks(read, panel, scale, raters)),
-        unavailable=unavailable,
+    scored = {name: metric for name, metric in (given | made).items() if name in wanted}
+    found = conclude(
+        path,
+        read,
+        {name: scored[name] for name in wanted},
+        unavailable,
+        raters=raters,
+        scale=scale,
+        plan=Plan(
+            group=group,
+            by=tuple(by),
+            positive_only=positive_only,
+            coefficient=Coefficient(coefficient),
+            resamples=resamples,
+            permutations=permutations,
+            seed=seed,
+            power=power,
+        ),
     )
     if output is not None:
         found.write(Path(output))
     return found
 
 
-def _check_scale(scale: Range | None) -> None:
+def conclude(
+    path: Path,
+    sheet: Sheet,
+    scored: Mapping[str, ScoredMetric],
+    unavailable: Mapping[str, str],
+    *,
+    raters: Sequence[str],
+    scale: Range | None,
+    plan: Plan,
+) -> Agreement:
+    """From a sheet that was read and scores that were had to all figures."""
+    panel, notes = panel_of(sheet, scored, plan.group, plan.by)
+    demand_match(panel, unavailable, path)
+    plan = plan.model_copy(update={"expert_range": scale or scale_of(sheet, panel)})
+    return Agreement(
+        study=study(without_empty(panel), plan),
+        plan=plan,
+        panel=panel,
+        about=_about(path, sheet, panel),
+        notes=(*sheet.notes, *notes, *_remarks(sheet, panel, scale, raters)),
+        unavailable=unavailable,
+    )
+
+
+def check_scale(scale: Range | None) -> None:
+    """Refuse a scale that does not rise."""
     if scale is not None and not scale[0] < scale[1]:
         raise SettingError(f"scores cannot run from {scale[0]:g} to {scale[1]:g}")
 
 
-def _read(
+def read_rated(
     path: Path,
     cases: str | Path | None,
     raters: Sequence[str],
@@ -167,6 +190,7 @@ def _read(
     columns: Columns,
     encoding: str | None,
 ) -> Sheet:
+    """The sheet, with the columns that groups and labels are in."""
     return read_sheet(
         path,
         cases=None if cases is None else Path(cases),

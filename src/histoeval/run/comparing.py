@@ -1,4 +1,4 @@
-"""Comparing systems by their results: ``histoeval.compare(["A/scores.jsonl", "B/scores.jsonl"])``."""
+"""Comparing systems by their results: ``histoeval.compare(["a.jsonl", "b.jsonl"])``."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def panel_of(
 ) -> tuple[Panel, tuple[str, ...]]:
     """The rows that an expert has scored, with what metrics say of them."""
     rated = [row for row in sheet.rated if row.scores]
-    keys = [_key(row, sheet.wide) for row in rated]
+    keys = [key_of(row, sheet.wide) for row in rated]
     names = list(dict.fromkeys(name for row in rated for name in row.scores))
     panel = Panel(
         ids=tuple(row.pair.id for row in rated),
@@ -36,7 +36,7 @@ def panel_of(
     return panel, (f"{left:,} pairs have no expert's score and are left out",) if left else ()
 
 
-def _key(row: Rated, wide: bool) -> Key:
+def key_of(row: Rated, wide: bool) -> Key:
     """What a pair is called in results: there the candidate is not part of the id."""
     system = row.pair.system or ""
     return (row.pair.id.removesuffix(f".{system}") if wide else row.pair.id), system
@@ -56,12 +56,10 @@ def _column(metric: ScoredMetric, keys: Sequence[Key]) -> Column:
     return Column(values, metric.signature, metric.range, metric.higher_is_better)
 
 
-def demand_match(
-    panel: Panel, wanted: Sequence[str], unavailable: Mapping[str, str], path: Path
-) -> None:
+def demand_match(panel: Panel, unavailable: Mapping[str, str], path: Path) -> None:
     """Say so where scores are of other pairs than the sheet's, and not that there are none."""
-    for name in wanted:
-        if name not in unavailable and len(panel) and np.isnan(panel.metrics[name].values).all():
+    for name, column in panel.metrics.items():
+        if name not in unavailable and len(panel) and np.isnan(column.values).all():
             raise InputError(
                 f"{name} has no score for any pair of {path} that an expert scored: are the scores "
                 f"of another sheet? A pair of this one has the id {panel.ids[0]!r}"

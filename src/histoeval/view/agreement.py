@@ -35,7 +35,6 @@ def agreement_tables(study: Study, plan: Plan) -> Iterator[Told]:
 
 def remarks(study: Study, plan: Plan) -> list[str]:
     """What to know when reading the tables: how they were made, and what is missing."""
-    several = study.cases < study.rows
     told = [
         f"Intervals: 95 %, {plan.resamples:,} resamples of whole groups ({plan.group}), seed "
         f"{plan.seed}. Experts' scores run from {plan.expert_range[0]:g} to "
@@ -43,11 +42,13 @@ def remarks(study: Study, plan: Plan) -> list[str]:
         "acc*eq: share of pairs of reports put in the experts' order, ties included; its interval "
         "is lower by what choosing epsilon on the same pairs flatters.",
     ]
-    if several:
-XX
+    if study.cases < study.rows:
+        told.append("Groups have several rows: p with all rows independent finds too much.")
     if plan.positive_only:
-        told.append("Pairs that experts give 0 are left out, as in the HARE paper: that narrows "
-                    "the range, and so lowers correlations and hides false praise.")  # fmt: skip
+        told.append(
+            "Pairs that experts give 0 are left out, as in the HARE paper: that narrows the range, "
+            "and so lowers correlations and hides false praise."
+        )
     return told + footnotes(_reasons(study))
 
 
@@ -73,13 +74,14 @@ def _reasons(study: Study) -> Iterator[tuple[str, str | None]]:
 
 def _correlations(study: Study, plan: Plan) -> Told:
     kept = ", score above 0" if plan.positive_only else ""
+    ranked = study.ranking.ranks
     return Told(
         f"Correlation with experts, {study.rows:,} pairs of {study.cases:,} groups{kept}",
-        ["metric", "rank", "n", "Pearson", "Spearman", "Kendall"],
+        ["metric", *(["rank"] if ranked else []), "n", "Pearson", "Spearman", "Kendall"],
         [
             [
                 each.metric,
-                _rank(study.ranking, each.metric),
+                *([str(ranked.get(each.metric, NONE))] if ranked else []),
                 f"{each.n:,}",
                 interval(each.pearson),
                 interval(each.spearman),
@@ -98,10 +100,6 @@ def _sorted(metrics: Sequence[Following], plan: Plan) -> list[Following]:
         return 2.0 if value is None else -value
 
     return sorted(metrics, key=place)
-
-
-def _rank(ranking: Ranking, metric: str) -> str:
-    return str(ranking.ranks.get(metric, NONE))
 
 
 def _chances(metrics: Sequence[Following], plan: Plan) -> Told:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -23,7 +23,8 @@ def terminal_table(told: Told) -> Table:
     """For a terminal."""
     table = Table(title=Text(told.title), title_justify="left", box=SIMPLE_HEAD, show_edge=False)
     for place, column in enumerate(told.columns):
-        table.add_column(Text(column), justify="right" if place else "left", overflow="fold")
+        side: Literal["left", "right"] = "right" if _is_figures(told, place) else "left"
+        table.add_column(Text(column), justify=side, overflow="fold")
     for row in told.rows:
         table.add_row(*map(Text, row))
     return table
@@ -55,6 +56,12 @@ def footnotes(reasons: Iterable[tuple[str, str | None]]) -> list[str]:
         if reason is not None:
             found.setdefault(reason, []).append(name)
     return [f"{', '.join(dict.fromkeys(names))}: {reason}" for reason, names in found.items()]
+
+
+def _is_figures(told: Told, place: int) -> bool:
+    """Whether a column holds numbers, and not words."""
+    cells = [row[place] for row in told.rows]
+    return place > 0 and all(cell == "none" or cell[:1] in "-0123456789" for cell in cells)
 
 
 def _in_cell(text: str) -> str:

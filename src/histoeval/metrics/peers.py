@@ -162,7 +162,7 @@ class Green(Peer):
 
 @dataclass(frozen=True, config=STRICT)
 class RadEval(Peer):
-    """One of the metrics that RadEval gathers, asked pair by pair."""
+    """One of the metrics that RadEval (before version 2) gathers, asked pair by pair."""
 
     metric: str = "radgraph"
     key: str = ""
@@ -183,13 +183,11 @@ class RadEval(Peer):
 
     def _number(self, told: dict[str, Any]) -> float:
         numbers = {name: v for name, v in told.items() if isinstance(v, int | float)}
-        if self.key:
-            if self.key not in numbers:
-                raise SettingError(f"RadEval has no {self.key!r}; it has {', '.join(numbers)}")
-            return float(numbers[self.key])
-        if len(numbers) != 1:
+        usual = [name for name in (self.metric, f"{self.metric}_partial") if name in numbers]
+        key = self.key or next(iter(usual or (numbers if len(numbers) == 1 else ())), "")
+        if key not in numbers:
             raise SettingError(
-                f"RadEval gives several numbers for {self.metric}: name one, as in "
-                f"radeval:metric={self.metric}:key=NAME, of {', '.join(numbers) or 'none'}"
+                f"which number of RadEval is meant? Name it, as in radeval:metric={self.metric}:"
+                f"key=NAME, of {', '.join(numbers) or 'none'}"
             )
-        return float(next(iter(numbers.values())))
+        return float(numbers[key])

@@ -103,9 +103,10 @@ def _sorted(metrics: Sequence[Following], plan: Plan) -> list[Following]:
 
 
 def _chances(metrics: Sequence[Following], plan: Plan) -> Told:
+    names = ("Pearson", "Spearman", "Kendall")
     return Told(
-        f"p: that chance alone would do as well (by {plan.group}, and with all rows independent)",
-        ["metric", "Pearson", "Spearman", "Kendall", *["independent"] * 3],
+        f"p: that chance alone would do as well, by {plan.group}, and with rows independent",
+        ["metric", *names, *[f"{name}, rows" for name in names]],
         [
             [
                 each.metric,

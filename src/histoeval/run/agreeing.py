@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from histoeval.agreement.correlation import Coefficient
 from histoeval.agreement.panel import Panel
 from histoeval.agreement.regression import Range
@@ -270,12 +272,12 @@ def _remarks(
 ) -> Iterable[str]:
     if sheet.problems:
         first = sheet.problems[0].message
-        yield f"{len(sheet.problems):,} rows cannot be used. The first: {first}"
+        yield f"rows that cannot be used: {len(sheet.problems):,}. The first: {first}"
     if len(panel.raters) > 1:
         names = ", ".join(panel.raters)
         hint = "" if raters else "; if some are no raters, name those that are (--rater)"
         yield f"the experts' score is the mean of {names}{hint}"
-    if scale is None and not sheet.wide and len(panel):
+    if scale is None and not sheet.wide and len(panel) and np.nanstd(panel.ratings) > 0:
         low, high = scale_of(sheet, panel)
         yield (
             f"experts' scores are taken to run from {low:g} to {high:g}, as they do in the sheet; "

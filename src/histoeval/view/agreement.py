@@ -76,7 +76,7 @@ def _correlations(study: Study, plan: Plan) -> Told:
     kept = ", score above 0" if plan.positive_only else ""
     ranked = study.ranking.ranks
     return Told(
-        f"Correlation with experts, {study.rows:,} pairs of {study.cases:,} groups{kept}",
+        f"Correlation with experts; pairs: {study.rows:,}, groups: {study.cases:,}{kept}",
         ["metric", *(["rank"] if ranked else []), "n", "Pearson", "Spearman", "Kendall"],
         [
             [

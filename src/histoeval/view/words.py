@@ -103,7 +103,8 @@ def density(points: Vectors, weights: Vectors, across: Vectors, down: Vectors) -
     """How densely weighted points lie around each crossing of a grid, by Gaussian kernels."""
     share = weights / weights.sum()
     effective = 1 / float((share**2).sum())
-    width = effective ** (-1 / 6) * np.maximum(_spread(points, share), 1e-9)
+    width = effective ** (-1 / 6) * _spread(points, share)
+    width = np.maximum(width, [across[1] - across[0], down[1] - down[0]])
     x = np.exp(-0.5 * ((across[:, None] - points[:, 0]) / width[0]) ** 2)
     y = np.exp(-0.5 * ((down[:, None] - points[:, 1]) / width[1]) ** 2)
     return np.asarray((y * share) @ x.T)

@@ -74,7 +74,7 @@ def coverage(cases: int, per_case: int, rho: float, runs: int) -> list[str]:
     return [f"{100 * held[which] / runs:.1f} %" for which in Coefficient]
 
 
-def false_findings(cases: int, per_case: int, runs: int) -> list[list[str]]:
+def false_findings(cases: int, per_case: int, runs: int, first: int = 0) -> list[list[str]]:
     """How often each test finds something where there is nothing, by coefficient."""
     tests: dict[str, Callable[..., float | None]] = {
         "p of a correlation, by case": _p_by_case,
@@ -93,7 +93,7 @@ def false_findings(cases: int, per_case: int, runs: int) -> list[list[str]]:
         ),
     }
     wrong = {name: dict.fromkeys(Coefficient, 0) for name in tests}
-    for seed in range(runs):
+    for seed in range(first, first + runs):
         for name, test in tests.items():
             rhos = [0.0, 0.0] if name.startswith("p of") else [0.5, 0.5]
             (one, other), experts, case = sheet(

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from histoeval.agreement.correlation import Coefficient, correlate
@@ -50,12 +51,26 @@ def test_some_rows_keep_the_draws_of_their_cases() -> None:
 
 def test_sums_over_pairs_are_those_of_the_rows_written_out() -> None:
     source = np.random.default_rng(0)
-    matrix = source.integers(-1, 2, (12, 12)).astype(np.int8)
+    matrix = _symmetric(source, 12)
     draws = resample("aabbbbccdefg", 20, seed=2)
     found = pair_sums(matrix, draws.case, 7)(draws.times.astype(float))
     for place, value in enumerate(found):
         rows = np.repeat(np.arange(12), draws.times[draws.case, place])
         assert value == sum(int(matrix[i, j]) for i in rows for j in rows)
+
+
+def test_sums_over_many_cases_are_those_of_the_whole_matrix() -> None:
+    matrix = _symmetric(np.random.default_rng(1), 250)
+    draws = resample(range(250), 5, seed=3)
+    found = pair_sums(matrix, draws.case, 250)(draws.times.astype(float))
+    for place, value in enumerate(found):
+        times = draws.times[:, place].astype(int)
+        assert value == int(times @ matrix.astype(int) @ times)
+
+
+def _symmetric(source: np.random.Generator, size: int) -> NDArray[np.int8]:
+    half = np.triu(source.integers(-1, 2, (size, size)).astype(np.int8))
+    return np.asarray(half + np.triu(half, 1).T)
 
 
 def test_sums_over_pairs_stay_exact_when_they_are_large() -> None:

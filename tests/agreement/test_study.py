@@ -11,6 +11,7 @@ from scipy import stats
 
 from histoeval.agreement.correlation import Coefficient
 from histoeval.agreement.panel import Column, Panel
+from histoeval.agreement.rivals import TAKES_ROWS
 from histoeval.agreement.study import Plan, Study, study
 from histoeval.errors import InputError, SettingError
 from tests.agreement.panels import made
@@ -34,10 +35,19 @@ def test_every_correlation_and_its_p_are_those_of_scipy(found: Study) -> None:
             (told[name].kendall, stats.kendalltau(x, y)),
         ):
             assert ours.value == pytest.approx(theirs.statistic, abs=1e-9)
-            assert ours.p == pytest.approx(theirs.pvalue, rel=1e-9)
+            assert ours.p_rows == pytest.approx(theirs.pvalue, rel=1e-9)
+            assert ours.p != ours.p_rows
             assert ours.low is not None
             assert ours.high is not None
             assert ours.low <= ours.high
+
+
+def test_where_every_row_is_a_group_p_is_that_of_scipy() -> None:
+    panel = replace(made(), groups=made().ids)
+    told = study(panel, QUICK).metrics[1]
+    expected = stats.kendalltau(panel.metrics["bad"].values, panel.expert).pvalue
+    assert told.kendall.p == told.kendall.p_rows == pytest.approx(expected, rel=1e-9)
+    assert told.within is None
 
 
 def test_a_line_is_fitted_as_in_the_paper(found: Study) -> None:
@@ -71,6 +81,15 @@ def test_the_good_metric_ranks_before_the_bad_one(found: Study) -> None:
     assert pairs["good", "bad"].perm_cases.holm is not None
     assert pairs["good", "bad"].perm_cases.holm <= 0.05
     assert pairs["good", "errors"].difference.value == pytest.approx(0)
+
+
+def test_tests_that_take_rows_for_independent_say_so_where_they_are_not(found: Study) -> None:
+    rival = found.ranking.rivals[0]
+    assert rival.perm_cases.reason is None
+    assert rival.perm_both.reason == rival.williams.reason == TAKES_ROWS
+    alone = study(replace(made(), groups=made().ids), QUICK).ranking.rivals[0]
+    assert alone.perm_both.reason is alone.williams.reason is None
+    assert alone.perm_both == alone.perm_cases
 
 
 def test_so_many_permutations_are_made_that_something_can_be_found(found: Study) -> None:

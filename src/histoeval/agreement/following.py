@@ -22,11 +22,11 @@ from histoeval.report import Noun
 class Correlation(Estimate):
     """A correlation with experts.
 
-    `p` is what papers print: it takes all rows for independent. `p_by_case` does not, and is the
-    one to go by where a case has several rows.
+    `p_rows` is what papers print: it takes all rows for independent. `p` is the one to go by: the
+    same where every group is one row, and else from resampled groups.
     """
 
-    p_by_case: FiniteFloat | None = None
+    p_rows: FiniteFloat | None = None
 
 
 class Within(Noun):
@@ -133,12 +133,14 @@ def _correlation(
     which: Coefficient, metric: Numbers, expert: Numbers, drawn: Resamples
 ) -> Correlation:
     found = correlate(which, metric, expert, drawn)
+    independent = classical_p(which, metric, expert)
+    single = len(np.unique(drawn.case)) == len(metric)
     return Correlation(
         value=found.value,
         low=found.low,
         high=found.high,
-        p=classical_p(which, metric, expert),
-        p_by_case=found.p,
+        p=independent if single else found.p,
+        p_rows=independent,
         reason=found.reason,
     )
 

@@ -24,6 +24,9 @@ from histoeval.agreement.significance import (
 )
 from histoeval.report import Noun
 
+TAKES_ROWS = "it takes rows for independent, and here finds more than there is"
+"""What is said of such a test where groups have several rows."""
+
 
 class Test(Noun):
     """The p of one test, as it is, and corrected by Holm for all pairs of metrics."""

@@ -43,7 +43,10 @@ def remarks(study: Study, plan: Plan) -> list[str]:
         "is lower by what choosing epsilon on the same pairs flatters.",
     ]
     if study.cases < study.rows:
-        told.append("Groups have several rows: p with all rows independent finds too much.")
+        told.append(
+            "Groups have several rows: p with rows independent, PERM-BOTH and Williams find more "
+            "than there is."
+        )
     if plan.positive_only:
         told.append(
             "Pairs that experts give 0 are left out, as in the HARE paper: that narrows the range, "
@@ -110,8 +113,8 @@ def _chances(metrics: Sequence[Following], plan: Plan) -> Told:
         [
             [
                 each.metric,
-                *[p_text(found.p_by_case) for found in each.correlations],
                 *[p_text(found.p) for found in each.correlations],
+                *[p_text(found.p_rows) for found in each.correlations],
             ]
             for each in metrics
         ],

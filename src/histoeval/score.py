@@ -165,7 +165,7 @@ METRICS: dict[str, Entry] = {
     "green": Entry(
         "histoeval.metrics.peers:Green",
         "a language model counts errors of radiology reports",
-        needs="[peers], a GPU",
+        needs="[peers]",
     ),
     "radeval": Entry(
         "histoeval.metrics.peers:RadEval",

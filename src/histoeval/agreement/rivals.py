@@ -116,13 +116,20 @@ def _compare(
         n=len(z),
         difference=bootstrap_difference(coefficient, x, y, z, drawn),
         perm_cases=_test(swapped),
-        perm_both=_test(swapped if single else perm_both(coefficient, x, y, z, permutations, seed)),
-        williams=_test(williams(x, y, z)),
+        perm_both=_by_rows(
+            swapped if single else perm_both(coefficient, x, y, z, permutations, seed), single
+        ),
+        williams=_by_rows(williams(x, y, z), single),
     )
 
 
 def _test(found: Estimate) -> Test:
     return Test(p=found.p, reason=found.reason)
+
+
+def _by_rows(found: Estimate, single: bool) -> Test:
+    """A test that takes rows for independent, with a warning where they are not."""
+    return Test(p=found.p, reason=found.reason or (None if single else TAKES_ROWS))
 
 
 def _corrected(pairs: Sequence[Rivals]) -> Sequence[Rivals]:

@@ -53,6 +53,16 @@ def test_entities_and_relations_are_kept_by_how_sure_they_are(
     assert all(report.entities[r.head].text == "carcinoma" for r in report.relations)
 
 
+def test_of_a_reader_that_is_sure_of_phrases_the_mean_over_words_counts() -> None:
+    class OfPhrases(Fixed):
+        sure_of_phrases = True
+
+    reader = RememberingReader(OfPhrases())
+    (report,) = SureReader(reader, 0.7, "sure", "all").read([TEXT])
+    assert [entity.text for entity in report.entities] == ["carcinoma", "grade two", "margin"]
+    assert not RememberingReader(Fixed()).sure_of_phrases
+
+
 def test_the_signature_says_what_was_kept() -> None:
     reader = SureReader(Fixed(), 0.7, "unsure", "all")
     assert reader.identity == "fixed+entities:unsure+relations:all+threshold:0.7"

@@ -12,7 +12,7 @@ from typing import Literal
 
 from histoeval.extract.memory import Memory
 from histoeval.extract.reader import Reader
-from histoeval.report import Entity, Relation, Report
+from histoeval.report import Entity, Report
 
 Kept = Literal["all", "sure", "unsure"]
 """Everything, what is above the threshold, or what is not."""
@@ -22,7 +22,8 @@ Kept = Literal["all", "sure", "unsure"]
 class SureReader:
     """What `reader` finds, less the entities and relations that are not wanted.
 
-    A relation goes with either of its entities.
+    A relation goes with either of its entities. Confidence is of words, as in the paper: of a
+    reader that is sure of whole phrases, the mean over words is compared, as HARE does.
     """
 
     reader: Reader
@@ -48,7 +49,11 @@ class SureReader:
         return [self._kept(report) for report in self.reader.read(texts)]
 
     def _kept(self, report: Report) -> Report:
-        places = [at for at, e in enumerate(report.entities) if self._wanted(e, self.entities)]
+        places = [
+            at
+            for at, entity in enumerate(report.entities)
+            if self._wanted(self._sure(entity), self.entities)
+        ]
         new = {old: at for at, old in enumerate(places)}
         return report.model_copy(
             update={
@@ -60,13 +65,22 @@ class SureReader:
                     for relation in report.relations
                     if relation.head in new
                     and relation.tail in new
-                    and self._wanted(relation, self.relations)
+                    and self._wanted(relation.score, self.relations)
                 ),
             }
         )
 
-    def _wanted(self, found: Entity | Relation, kept: Kept) -> bool:
-        return kept == "all" or (found.score > self.threshold) == (kept == "sure")
+    def _sure(self, entity: Entity) -> float:
+        words = len(entity.text.split()) if sure_of_phrases(self.reader) else 1
+        return float(entity.score ** (1 / max(1, words)))
+
+    def _wanted(self, score: float, kept: Kept) -> bool:
+        return kept == "all" or (score > self.threshold) == (kept == "sure")
+
+
+def sure_of_phrases(reader: Reader) -> bool:
+    """Whether the scores of a reader are of whole phrases, and not of words."""
+    return bool(getattr(reader, "sure_of_phrases", False))
 
 
 class RememberingReader:
@@ -85,6 +99,11 @@ class RememberingReader:
     def reads_relations(self) -> bool:
         """As the reader itself."""
         return self._reader.reads_relations
+
+    @property
+    def sure_of_phrases(self) -> bool:
+        """As the reader itself."""
+        return sure_of_phrases(self._reader)
 
     def read(self, texts: Sequence[str]) -> list[Report]:
         """One report per text, in the order of the texts."""

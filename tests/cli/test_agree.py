@@ -248,3 +248,14 @@ def test_from_python_the_same_is_found(sheet: Path, tmp_path: Path) -> None:
     run(sheet, "--metrics", "bleu", "--output", tmp_path / "command")
     assert found.to_dict()["metrics"] == found_in(tmp_path / "command")["metrics"]
     assert found_in(tmp_path / "python")["metrics"] == found_in(tmp_path / "command")["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [({"resamples": 0}, "resamples"), ({"coefficient": "cosine"}, "coefficient")],
+)
+def test_from_python_a_setting_that_makes_no_sense_is_told(
+    sheet: Path, settings: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(SettingError, match=told):
+        histoeval.agree(sheet, metrics="bleu", **settings)

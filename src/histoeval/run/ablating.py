@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from histoeval.agreement.correlation import Coefficient
 from histoeval.agreement.regression import Range
 from histoeval.agreement.resampling import RESAMPLES
 from histoeval.agreement.significance import PERMUTATIONS
-from histoeval.agreement.study import Plan
 from histoeval.io.columns import Columns
-from histoeval.run.agreeing import Agreement, check_scale, conclude, read_rated
-from histoeval.run.panels import key_of
+from histoeval.run.agreeing import Agreement, check_scale, conclude, planned
+from histoeval.run.panels import key_of, read_rated
 from histoeval.run.variants import KINDS, score_variants, variants
 
 if TYPE_CHECKING:
@@ -59,10 +57,10 @@ def ablate(
     read = read_rated(path, cases, raters, group, (), scale, Columns(), None)
     pairs = {key_of(row, read.wide): row.pair for row in read.rated if row.scores}
     scored, unavailable = score_variants(found, pairs)
-    plan = Plan(
+    plan = planned(
         group=group,
         positive_only=positive_only,
-        coefficient=Coefficient(coefficient),
+        coefficient=coefficient,
         resamples=resamples,
         permutations=permutations,
         seed=seed,

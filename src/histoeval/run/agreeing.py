@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from pydantic import ValidationError
 
-from histoeval.agreement.correlation import Coefficient
 from histoeval.agreement.panel import Panel
 from histoeval.agreement.regression import Range
 from histoeval.agreement.resampling import RESAMPLES
@@ -18,22 +17,26 @@ from histoeval.agreement.significance import PERMUTATIONS
 from histoeval.agreement.study import Plan, Study, study
 from histoeval.errors import InputError, SettingError
 from histoeval.io.columns import Columns
-from histoeval.io.encoding import survey
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder, ResultRow, files_of, write_json
 from histoeval.io.scored import ScoredMetric, gather, read_scored
-from histoeval.io.sheets import Sheet, read_sheet
+from histoeval.io.sheets import Sheet
 from histoeval.run.local import run
-from histoeval.run.panels import demand_match, panel_of, scale_of, without_empty
+from histoeval.run.panels import (
+    about_sheet,
+    demand_match,
+    panel_of,
+    read_rated,
+    remarks_on,
+    scale_of,
+    without_empty,
+)
 from histoeval.run.scoring import DEFAULT_METRICS, make_metrics, metric_names
 from histoeval.version import __version__
 from histoeval.view.progress import row_progress
 
 if TYPE_CHECKING:
     from histoeval.run.models import Models
-
-OWN = ("case", "system", "set", "row")
-"""What every sheet has, whatever its columns: words that `group` and `by` know."""
 
 
 @dataclass(frozen=True)
@@ -136,11 +139,11 @@ def agree(
         unavailable,
         raters=raters,
         scale=scale,
-        plan=Plan(
+        plan=planned(
             group=group,
             by=tuple(by),
             positive_only=positive_only,
-            coefficient=Coefficient(coefficient),
+            coefficient=coefficient,
             resamples=resamples,
             permutations=permutations,
             seed=seed,
@@ -150,6 +153,15 @@ def agree(
     if output is not None:
         found.write(Path(output))
     return found
+
+
+def planned(**settings: Any) -> Plan:
+    """A plan, if its settings make sense."""
+    try:
+        return Plan(**settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise SettingError(f"{first['loc'][0]}: {first['msg'].lower()}") from error
 
 
 def conclude(
@@ -170,8 +182,8 @@ def conclude(
         study=study(without_empty(panel), plan),
         plan=plan,
         panel=panel,
-        about=_about(path, sheet, panel),
-        notes=(*sheet.notes, *notes, *_remarks(sheet, panel, scale, raters)),
+        about=about_sheet(path, sheet, panel),
+        notes=(*sheet.notes, *notes, *remarks_on(sheet, panel, scale, raters)),
         unavailable=unavailable,
     )
 
@@ -180,29 +192,6 @@ def check_scale(scale: Range | None) -> None:
     """Refuse a scale that does not rise."""
     if scale is not None and not scale[0] < scale[1]:
         raise SettingError(f"scores cannot run from {scale[0]:g} to {scale[1]:g}")
-
-
-def read_rated(
-    path: Path,
-    cases: str | Path | None,
-    raters: Sequence[str],
-    group: str,
-    by: Sequence[str],
-    scale: Range | None,
-    columns: Columns,
-    encoding: str | None,
-) -> Sheet:
-    """The sheet, with the columns that groups and labels are in."""
-    return read_sheet(
-        path,
-        cases=None if cases is None else Path(cases),
-        scores=raters or None,
-        group=None if group in OWN else group,
-        labels=[name for name in dict.fromkeys(by) if name not in OWN],
-        within=scale,
-        columns=columns,
-        encoding=encoding,
-    )
 
 
 def _given(files: Sequence[str | Path]) -> dict[str, ScoredMetric]:
@@ -252,34 +241,3 @@ def _scored(
             watch=watch,
         )
     return gather(iter(rows), summary["metrics"]), summary["unavailable"]
-
-
-def _about(path: Path, sheet: Sheet, panel: Panel) -> dict[str, Any]:
-    return {
-        "name": path.name,
-        "sha256": survey(path).sha256 if path.suffix not in (".parquet", ".pq") else None,
-        "layout": "HARE" if sheet.wide else "long",
-        "pairs": len(sheet.rated),
-        "rated": len(panel),
-        "unreadable": len(sheet.problems),
-        "problems": [problem.message for problem in sheet.problems[:20]],
-        "raters": list(panel.raters),
-    }
-
-
-def _remarks(
-    sheet: Sheet, panel: Panel, scale: Range | None, raters: Sequence[str]
-) -> Iterable[str]:
-    if sheet.problems:
-        first = sheet.problems[0].message
-        yield f"rows that cannot be used: {len(sheet.problems):,}. The first: {first}"
-    if len(panel.raters) > 1:
-        names = ", ".join(panel.raters)
-        hint = "" if raters else "; if some are no raters, name those that are (--rater)"
-        yield f"the experts' score is the mean of {names}{hint}"
-    if scale is None and not sheet.wide and len(panel) and np.nanstd(panel.ratings) > 0:
-        low, high = scale_of(sheet, panel)
-        yield (
-            f"experts' scores are taken to run from {low:g} to {high:g}, as they do in the sheet; "
-            "RMSE depends on that: name the scale (--scale)"
-        )

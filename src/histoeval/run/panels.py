@@ -11,11 +11,16 @@ import numpy as np
 from histoeval.agreement.panel import Column, Panel
 from histoeval.agreement.regression import Range
 from histoeval.errors import InputError
+from histoeval.io.columns import Columns
+from histoeval.io.encoding import survey
 from histoeval.io.scored import Key, ScoredMetric
-from histoeval.io.sheets import Rated, Sheet
+from histoeval.io.sheets import Rated, Sheet, read_sheet
 
 HARE_SCALE = (0.0, 5.0)
 """From what to what the experts of HARE's sheet score."""
+
+OWN = ("case", "system", "set", "row")
+"""What every sheet has, whatever its columns: words that `group` and `by` know."""
 
 
 def panel_of(
@@ -78,3 +83,59 @@ def scale_of(sheet: Sheet, panel: Panel) -> Range:
         return HARE_SCALE
     low, high = float(np.nanmin(panel.ratings)), float(np.nanmax(panel.ratings))
     return (low, high) if low < high else (low, low + 1.0)
+
+
+def read_rated(
+    path: Path,
+    cases: str | Path | None,
+    raters: Sequence[str],
+    group: str,
+    by: Sequence[str],
+    scale: Range | None,
+    columns: Columns,
+    encoding: str | None,
+) -> Sheet:
+    """The sheet, with the columns that groups and labels are in."""
+    return read_sheet(
+        path,
+        cases=None if cases is None else Path(cases),
+        scores=raters or None,
+        group=None if group in OWN else group,
+        labels=[name for name in dict.fromkeys(by) if name not in OWN],
+        within=scale,
+        columns=columns,
+        encoding=encoding,
+    )
+
+
+def about_sheet(path: Path, sheet: Sheet, panel: Panel) -> dict[str, Any]:
+    """What is said of the sheet beside the figures."""
+    return {
+        "name": path.name,
+        "sha256": survey(path).sha256 if path.suffix not in (".parquet", ".pq") else None,
+        "layout": "HARE" if sheet.wide else "long",
+        "pairs": len(sheet.rated),
+        "rated": len(panel),
+        "unreadable": len(sheet.problems),
+        "problems": [problem.message for problem in sheet.problems[:20]],
+        "raters": list(panel.raters),
+    }
+
+
+def remarks_on(
+    sheet: Sheet, panel: Panel, scale: Range | None, raters: Sequence[str]
+) -> Iterable[str]:
+    """What was left out or taken for granted when the sheet was read."""
+    if sheet.problems:
+        first = sheet.problems[0].message
+        yield f"rows that cannot be used: {len(sheet.problems):,}. The first: {first}"
+    if len(panel.raters) > 1:
+        names = ", ".join(panel.raters)
+        hint = "" if raters else "; if some are no raters, name those that are (--rater)"
+        yield f"the experts' score is the mean of {names}{hint}"
+    if scale is None and not sheet.wide and len(panel) and np.nanstd(panel.ratings) > 0:
+        low, high = scale_of(sheet, panel)
+        yield (
+            f"experts' scores are taken to run from {low:g} to {high:g}, as they do in the sheet; "
+            "RMSE depends on that: name the scale (--scale)"
+        )

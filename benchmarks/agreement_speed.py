@@ -38,6 +38,7 @@ def _run(what: str, cases: int) -> None:
     from histoeval.agreement.panel import Column, Panel
     from histoeval.agreement.resampling import resample
     from histoeval.agreement.study import Plan, study
+    from histoeval.agreement.threads import side_by_side
 
     source = np.random.default_rng(0)
     case = np.repeat(np.arange(cases), PAIRS // cases)
@@ -56,8 +57,7 @@ def _run(what: str, cases: int) -> None:
         study(panel, Plan(resamples=RESAMPLES))
     else:
         drawn = resample(panel.groups, RESAMPLES)
-        for name in panel.metrics:
-            follow(name, panel, (0, 5), drawn)
+        side_by_side(lambda name: follow(name, panel, (0, 5), drawn), panel.metrics)
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{wall:.1f} {processor:.1f} {peak:.0f}")

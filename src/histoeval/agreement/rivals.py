@@ -22,6 +22,7 @@ from histoeval.agreement.significance import (
     significance_clusters,
     williams,
 )
+from histoeval.agreement.threads import side_by_side
 from histoeval.report import Noun
 
 TAKES_ROWS = "it takes rows for independent, and here finds more than there is"
@@ -37,7 +38,10 @@ class Test(Noun):
 
 
 class Rivals(Noun):
-    """Two metrics on the pairs that both have scored: by how much the first follows better."""
+    """Two metrics on the pairs that both have scored: by how much the first follows better.
+
+    `difference` has an interval and no p: whether there is any is for the tests to say.
+    """
 
     one: str
     other: str
@@ -76,10 +80,11 @@ def rank(
     """
     named = list(only) or list(combinations([each.metric for each in found], 2))
     permutations = max(permutations, ceil(2 * len(named) / LEVEL))
-    pairs = [
-        _compare(panel, one, other, coefficient, resamples, permutations, seed)
-        for one, other in named
-    ]
+
+    def compare(pair: tuple[str, str]) -> Rivals:
+        return _compare(panel, *pair, coefficient, resamples, permutations, seed)
+
+    pairs = side_by_side(compare, named)
     corrected = tuple(_corrected(pairs))
     known = {frozenset({each.one, each.other}): each.perm_cases.holm for each in corrected}
     values = {
@@ -114,7 +119,7 @@ def _compare(
         one=one,
         other=other,
         n=len(z),
-        difference=bootstrap_difference(coefficient, x, y, z, drawn),
+        difference=bootstrap_difference(coefficient, x, y, z, drawn).model_copy(update={"p": None}),
         perm_cases=_test(swapped),
         perm_both=_by_rows(
             swapped if single else perm_both(coefficient, x, y, z, permutations, seed), single

@@ -25,6 +25,7 @@ from histoeval.agreement.regression import Range
 from histoeval.agreement.resampling import RESAMPLES, Estimate, Resamples, resample
 from histoeval.agreement.rivals import Ranking, rank
 from histoeval.agreement.significance import PERMUTATIONS
+from histoeval.agreement.threads import side_by_side
 from histoeval.errors import InputError, SettingError
 from histoeval.report import Noun
 
@@ -107,24 +108,25 @@ def _demand(panel: Panel, plan: Plan) -> None:
 def _with_groups(panel: Panel, plan: Plan, drawn: Resamples) -> list[Following]:
     """Every metric over all rows and, where groups have several rows, inside them."""
     several = len(set(panel.groups)) < len(panel)
-    found = []
-    for name in panel.metrics:
+
+    def one(name: str) -> Following:
         within: Within | None = follow_within(name, panel, drawn) if several else None
         whole = follow(name, panel, plan.expert_range, drawn)
-        found.append(whole.model_copy(update={"within": within}))
-    return found
+        return whole.model_copy(update={"within": within})
+
+    return side_by_side(one, panel.metrics)
 
 
 def _apart(panel: Panel, label: str, plan: Plan) -> dict[str, tuple[Following, ...]]:
     """The same figures for each value of a label."""
+
+    def one(part: Panel) -> tuple[Following, ...]:
+        drawn = resample(part.groups, plan.resamples, plan.seed)
+        return tuple(follow(name, part, plan.expert_range, drawn) for name in part.metrics)
+
     parts = panel.by(label)
-    return {
-        value or "(none)": tuple(
-            follow(name, part, plan.expert_range, resample(part.groups, plan.resamples, plan.seed))
-            for name in part.metrics
-        )
-        for value, part in parts.items()
-    }
+    found = side_by_side(one, parts.values())
+    return {value or "(none)": each for value, each in zip(parts, found, strict=True)}
 
 
 def _raters(panel: Panel, drawn: Resamples) -> Raters:

@@ -236,7 +236,7 @@ def test_hare_needs_no_flag_and_says_which_reader_and_aligner_it_used(place: Pat
     assert next(iter(summary["metrics"])) == "concordance"
     signature = summary["metrics"]["hare"]["signature"]
     assert re.search(r"\|reader:[\w-]+@[0-9a-f]{12}/onnxruntime", signature)
-    assert "|aligner:lexical/" in signature
+    assert re.search(r"\|aligner:histoeval-aligner@[0-9a-f]{12}/onnxruntime.*/channel\d", signature)
 
 
 def test_a_run_without_output_writes_nothing(tmp_path: Path) -> None:

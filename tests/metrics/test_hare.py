@@ -219,8 +219,9 @@ def test_upstream_mode_wants_the_two_models_that_the_published_code_runs() -> No
 
 def test_the_signature_names_mode_threshold_and_models() -> None:
     metric = create("hare:threshold=0.5", {"reader": WordReader(), "aligner": AxisAligner()})
-    signed = str(metric.signature)
-    assert "hare|mode:paper|threshold:0.5|of:report|reader:words|aligner:axes|" in signed
+    assert "hare|mode:paper|threshold:0.5|of:report|reader:words|aligner:axes|" in str(
+        metric.signature
+    )
 
 
 def test_order_and_company_do_not_change_a_score() -> None:

@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
-Names are startup, memory, hare, reader, concordance and reader-memory, to which the options belong;
-without a name all of them are measured.
+Names are startup, memory, hare, reader, concordance, agreement and reader-memory, to which the
+options belong; without a name all of them are measured.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from itertools import takewhile
+
+NAMES = "startup memory hare reader concordance agreement reader-memory".split()
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -21,7 +23,15 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 def main(arguments: Sequence[str]) -> None:
     named = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
     options = arguments[len(named) :]
-    wanted = named or ["startup", "memory", "hare", "reader", "concordance", "reader-memory"]
+    wanted = named or [
+        "startup",
+        "memory",
+        "hare",
+        "reader",
+        "concordance",
+        "agreement",
+        "reader-memory",
+    ]
     if "startup" in wanted:
         from benchmarks import startup
 
@@ -47,6 +57,12 @@ def main(arguments: Sequence[str]) -> None:
 
         columns = ["what", "reading, s", "hare, s", "concordance, s", "all, s"]
         table("Concordance and HARE", columns, concordance_speed.measure())
+    if "agreement" in wanted:
+        from benchmarks import agreement_speed
+
+        columns = ["what", "cases", "s", "processor s", "peak MB"]
+        title = "Agreement: 10 metrics, 600 pairs, 10,000 resamples"
+        table(title, columns, agreement_speed.measure())
     if "reader-memory" in wanted:
         from benchmarks import reader_memory
 

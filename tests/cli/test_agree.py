@@ -49,7 +49,7 @@ def test_figures_are_told_and_written(sheet: Path, tmp_path: Path) -> None:
     assert bleu["signature"].startswith("bleu|")
     assert content["settings"]["resamples"] == 100
     assert content["raters"]["names"] == ["anna", "ben"]
-    assert content["command"].startswith("histoeval ")
+    assert content["command"].startswith("histoeval")
 
 
 def test_the_correlation_is_that_of_the_scores_with_the_mean_of_raters(

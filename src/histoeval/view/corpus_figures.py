@@ -144,7 +144,7 @@ def _shade(axes: Axes, points: Vectors, weights: Vectors, colour: str) -> None:
 
 def _name_some(axes: Axes, points: Vectors, words: Sequence[str], most: Vectors) -> None:
     """Names beside the most frequent words, where there is room."""
-    inch = axes.get_figure(root=True).dpi  # type: ignore[union-attr]
+    inch = axes.figure.dpi
     places = axes.transData.transform(points) * POINTS / inch
     edge = axes.bbox.x1 * POINTS / inch
     taken: list[tuple[float, float, float]] = []

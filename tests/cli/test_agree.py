@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 import histoeval
 from histoeval.cli.main import app
-from histoeval.errors import InputError, SettingError
+from histoeval.errors import InputError, MissingDependency, SettingError
 from histoeval.metrics import wordnet
 from tests.cli.sheets import COLUMNS, rows, write, write_wide
 
@@ -230,15 +231,29 @@ def test_a_report_holds_every_table_figure_signature_and_the_command(
     page, text = ((out / f"report.{kind}").read_text("utf-8") for kind in ("html", "md"))
     for name in ("scatter", "distribution", "calibration", "forest", "heatmap"):
         assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-        assert (out / "figures" / f"{name}.svg").read_text("utf-8").startswith("<svg")
+        assert ">bleu<" in (out / "figures" / f"{name}.svg").read_text("utf-8")
         assert f"figures/{name}.png" in text
     assert page.count("<svg") == 5
     assert "src=" not in page
-    assert "href=" not in page
+    assert page.count("href=") == page.count('href="#')
     for told in (page, text):
         assert "bleu|order:4" in told
         assert "Krippendorff" in told
         assert "histoeval " in told
+
+
+def test_only_a_report_needs_matplotlib_and_says_so_before_the_work(
+    sheet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("histoeval.view")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    out = tmp_path / "out"
+    result = run(sheet, "--metrics", "bleu", "--output", out, "--report")
+    assert isinstance(result.exception, MissingDependency)
+    assert "pip install 'histoeval[figures]'" in str(result.exception)
+    assert not out.exists()
+    assert run(sheet, "--metrics", "bleu", "--output", out).exit_code == 0
 
 
 def test_from_python_the_same_is_found(sheet: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +18,10 @@ from histoeval.cli.main import app
 from histoeval.errors import InputError
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
 from histoeval.run.picturing import corpus_figures, sample_texts
-from histoeval.view.corpus_figures import annotated, stopwords, word_cloud
-from histoeval.view.drawing import Dot, Drawing, Label
+from histoeval.view.annotated import annotated
+from histoeval.view.corpus_figures import stopwords, word_cloud
 from histoeval.view.figures import figures
+from histoeval.view.picture import Picture
 from histoeval.view.words import count_terms, density, flatten, neighbour_vectors, words_of
 from tests.agreement.panels import made
 
@@ -30,26 +32,43 @@ A = ["Invasive ductal carcinoma of the breast. Lymph node negative."] * 5 + [
 B = ["Clear lungs, no pleural effusion.", "Small pleural effusion on the left."] * 3
 
 
-def labels(drawing: Drawing) -> list[str]:
-    return [mark.text for mark in drawing.marks if isinstance(mark, Label)]
+def labels(picture: Picture) -> list[str]:
+    """What can be read in the file that people get."""
+    texts = ElementTree.fromstring(picture.svg()).iter("{http://www.w3.org/2000/svg}text")
+    return ["".join(text.itertext()) for text in texts]
 
 
-def test_five_figures_show_every_metric_and_every_pair() -> None:
+@pytest.fixture(scope="module")
+def drawn() -> dict[str, Picture]:
     panel = made()
-    drawn = dict(figures(panel, study(panel, QUICK), QUICK))
+    return dict(figures(panel, study(panel, QUICK), QUICK))
+
+
+def test_five_figures_show_every_metric_and_every_pair(drawn: dict[str, Picture]) -> None:
     assert list(drawn) == ["scatter", "distribution", "calibration", "forest", "heatmap"]
-    dots = [mark for mark in drawn["scatter"].marks if isinstance(mark, Dot)]
-    assert len(dots) == 48 * 3 + 40
-    for drawing in drawn.values():
-        ElementTree.fromstring(drawing.svg())
-        assert any("good" in text for text in labels(drawing))
-        assert drawing.description
+    frames = drawn["scatter"].figure.axes
+    dots = [len(np.asarray(each.get_offsets())) for axes in frames for each in axes.collections]
+    assert sum(dots) == 48 * 3 + 40
+    for picture in drawn.values():
+        told = labels(picture)
+        assert {"good", "bad", "errors", "partial"} <= set(told)
+        assert picture.title in told
+        assert picture.description
 
 
-def test_the_heatmap_has_ones_on_its_diagonal_and_is_symmetric() -> None:
-    panel = made()
-    drawing = dict(figures(panel, study(panel, QUICK), QUICK))["heatmap"]
-    cells = [text for text in labels(drawing) if text.lstrip("-").replace(".", "").isdigit()]
+def test_the_same_study_is_the_same_bytes() -> None:
+    panel = replace(made(), metrics={"good": made().metrics["good"]})
+    found = study(panel, QUICK)
+    once, again = (dict(figures(panel, found, QUICK)) for _ in range(2))
+    for name, picture in once.items():
+        assert picture.svg() == again[name].svg()
+    assert once["scatter"].png() == again["scatter"].png()
+
+
+def test_the_heatmap_has_ones_on_its_diagonal_and_is_symmetric(drawn: dict[str, Picture]) -> None:
+    cells = [
+        text for text in labels(drawn["heatmap"]) if text.lstrip("-").replace(".", "").isdigit()
+    ]
     table = np.array(cells, dtype=float).reshape(5, 5)
     assert np.diag(table) == pytest.approx(np.ones(5))
     assert table == pytest.approx(table.T)
@@ -76,15 +95,19 @@ def test_two_words_across_a_stop_are_no_term() -> None:
 
 def test_no_word_of_a_cloud_covers_another() -> None:
     counts = Counter({f"word{'x' * (n % 9)}{n}": 100 - n for n in range(80)})
-    words = [m for m in word_cloud(counts, "cloud").marks if isinstance(m, Label)][1:]
+    figure = word_cloud(counts, "cloud").figure
+    words = figure.axes[0].texts[1:]
     assert len(words) > 40
-    boxes = [(w.x, w.y - 0.78 * w.size, w.x + w.width, w.y + 0.22 * w.size) for w in words]
-    for place, (left, top, right, bottom) in enumerate(boxes):
-        for x0, y0, x1, y1 in boxes[place + 1 :]:
-            assert (
-                right <= x0 + 1e-6 or x1 <= left + 1e-6 or bottom <= y0 + 1e-6 or y1 <= top + 1e-6
-            )
-    assert words[0].size >= words[-1].size
+    boxes = [word.get_window_extent() for word in words]
+    for place, one in enumerate(boxes):
+        assert figure.bbox.x0 <= one.x0 < one.x1 <= figure.bbox.x1
+        for other in boxes[place + 1 :]:
+            across = min(one.x1, other.x1) - max(one.x0, other.x0)
+            along = min(one.y1, other.y1) - max(one.y0, other.y0)
+            assert across < 2 or along < 2
+    sizes = [float(word.get_fontsize()) for word in words]
+    assert sizes == sorted(sizes, reverse=True)
+    assert min(sizes) >= 8
 
 
 def test_words_with_the_same_neighbours_get_the_same_vector() -> None:
@@ -158,6 +181,19 @@ def test_the_verb_writes_them_as_svg_and_png(tmp_path: Path) -> None:
     names = {path.name for path in (tmp_path / "out").iterdir()}
     for name in ("words_map", "words_cloud_1", "words_cloud_2", "annotated_1_1", "annotated_2_1"):
         assert {f"{name}.svg", f"{name}.png"} <= names
+
+
+def test_the_verb_tells_what_to_install_where_matplotlib_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("histoeval.view")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "histoeval.run.picturing")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    told = ["corpus", "figures", "a.txt", "b.txt", "--output", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, told)
+    assert "pip install 'histoeval[figures]'" in str(result.exception)
+    assert not (tmp_path / "out").exists()
 
 
 def test_samples_are_drawn_in_order_and_none_is_refused(tmp_path: Path) -> None:

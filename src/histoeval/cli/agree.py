@@ -112,6 +112,8 @@ def agree(
 
     if report and output is None:
         raise SettingError("--report needs a folder to write to: give --output DIR")
+    if report:
+        import histoeval.view.picture  # noqa: F401, PLC0415 - what it lacks is told before the work
     found = study_sheet(
         sheet,
         metrics=metrics,

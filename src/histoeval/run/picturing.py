@@ -11,8 +11,9 @@ import numpy as np
 from histoeval.errors import InputError
 from histoeval.io.reports import open_reports
 from histoeval.run.models import Models, load_reader
-from histoeval.view.corpus_figures import annotated, stopwords, word_cloud, word_map
-from histoeval.view.drawing import Drawing
+from histoeval.view.annotated import annotated
+from histoeval.view.corpus_figures import stopwords, word_cloud, word_map
+from histoeval.view.picture import Picture
 from histoeval.view.words import (
     Embed,
     Vectors,
@@ -46,7 +47,7 @@ def corpus_figures(
     embed: Embed | None = None,
     models: Models | None = None,
     shown: int = 1,
-) -> Iterator[tuple[str, Drawing]]:
+) -> Iterator[tuple[str, Picture]]:
     """Every figure with the name of its file; `corpora` are two names, each with its texts.
 
     `embed` makes vectors of words; without it they are learned from the texts themselves.
@@ -69,7 +70,7 @@ def corpus_figures(
 
 def _map(
     corpora: Sequence[tuple[str, Sequence[str]]], embed: Embed | None, stop: frozenset[str]
-) -> Drawing:
+) -> Picture:
     counts = {name: frequent(texts, stop, WORDS) for name, texts in corpora}
     words = sorted({word for found in counts.values() for word in found})
     if len(words) < 3:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from histoeval.io.results import files_of
 from histoeval.version import __version__
 from histoeval.view.agreement import agreement_tables, remarks
-from histoeval.view.drawing import Drawing
 from histoeval.view.figures import figures
-from histoeval.view.raster import png
+from histoeval.view.picture import Picture
 from histoeval.view.tables import Told, html_table, markdown
 
 if TYPE_CHECKING:
@@ -37,19 +36,19 @@ def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
     return written
 
 
-def write_figures(folder: Path, drawn: Sequence[tuple[str, Drawing]]) -> Iterator[Path]:
+def write_figures(folder: Path, drawn: Sequence[tuple[str, Picture]]) -> Iterator[Path]:
     """Every figure as SVG and as PNG."""
-    for name, drawing in drawn:
+    for name, picture in drawn:
         for file, content in (
-            (folder / f"{name}.svg", drawing.svg().encode()),
-            (folder / f"{name}.png", png(drawing)),
+            (folder / f"{name}.svg", picture.svg().encode()),
+            (folder / f"{name}.png", picture.png()),
         ):
             file.write_bytes(content)
             yield file
 
 
 def report_markdown(
-    found: Agreement, tables: Sequence[Told], drawn: Sequence[tuple[str, Drawing]], command: str
+    found: Agreement, tables: Sequence[Told], drawn: Sequence[tuple[str, Picture]], command: str
 ) -> str:
     """The document in Markdown; figures are files beside it."""
     parts = [
@@ -59,7 +58,7 @@ def report_markdown(
         "## How to read this",
         "\n".join(f"- {line}" for line in _notes(found)),
         "## Figures",
-        *[f"![{drawing.title}](figures/{name}.png)" for name, drawing in drawn],
+        *[f"![{picture.title}](figures/{name}.png)" for name, picture in drawn],
         "## Signatures",
         "\n".join(f"- `{each.metric}`: `{each.signature}`" for each in found.study.metrics),
         "## Command",
@@ -69,7 +68,7 @@ def report_markdown(
 
 
 def report_html(
-    found: Agreement, tables: Sequence[Told], drawn: Sequence[tuple[str, Drawing]], command: str
+    found: Agreement, tables: Sequence[Told], drawn: Sequence[tuple[str, Picture]], command: str
 ) -> str:
     """The same as one page that needs no other file and no network."""
     template = Template(files(__package__).joinpath("report.html").read_text("utf-8"))
@@ -78,15 +77,17 @@ def report_html(
         facts=_list(_facts(found)),
         tables="\n".join(html_table(told) for told in tables),
         notes=_list(_notes(found)),
-        figures="\n".join(f"<figure>{_inline(drawing)}</figure>" for _, drawing in drawn),
+        figures="\n".join(f"<figure>{_inline(picture)}</figure>" for _, picture in drawn),
         signatures=_list(f"{each.metric}: {each.signature}" for each in found.study.metrics),
         command=escape(command),
         version=__version__,
     )
 
 
-def _inline(drawing: Drawing) -> str:
-    return drawing.svg().strip()
+def _inline(picture: Picture) -> str:
+    """The element alone, without what makes a file of it."""
+    text = picture.svg()
+    return text[text.index("<svg") :].strip()
 
 
 def _list(lines: Iterator[str] | Sequence[str]) -> str:

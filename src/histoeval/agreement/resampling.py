@@ -1,0 +1,178 @@
+"""Numbers with intervals, by drawing whole cases again and again.
+
+Reports on one case are alike, and so are their scores; drawn one by one they would make an
+interval too narrow. So whole cases are drawn, as many as there are, with replacement. What was
+drawn is kept as how often each case came up: every statistic here can be had from such counts,
+and stored scores are all it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import FiniteFloat
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from histoeval.errors import SettingError
+from histoeval.report import Noun
+
+Numbers = NDArray[np.float64]
+Positions = NDArray[np.intp]
+Statistic = Callable[[Numbers], Numbers]
+"""From how often each case counts (cases x resamples) to one value for each resample.
+
+NaN stands for a value that cannot be had; it never leaves this package."""
+
+COVERED = 0.95
+RESAMPLES = 10_000
+FEWEST_CASES = 4
+"""With fewer cases there are too few different resamples for an interval."""
+
+MOST_UNDEFINED = 0.1
+"""If more resamples than this have no value, the others do not make an interval."""
+
+_AT_ONCE = 80_000
+"""Rows times resamples that are worked on together: what fits the cache of a processor."""
+
+_DRAWN_AT_ONCE = 1_000_000
+"""Draws held in memory together. Another number would mean other draws for the same seed."""
+
+_EXACT_IN_SINGLE = 2**24
+"""Whole numbers up to here are exact in single precision, which is twice as fast."""
+
+
+class Estimate(Noun):
+    """A number, its 95 % interval, and how likely one as far from none is by chance.
+
+    What cannot be said is None, and `reason` says why.
+    """
+
+    value: FiniteFloat | None = None
+    low: FiniteFloat | None = None
+    high: FiniteFloat | None = None
+    p: FiniteFloat | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Resamples:
+    """Of which case each row is, and how often each case was drawn in each resample."""
+
+    case: Positions
+    times: NDArray[np.uint16]
+
+    def of(self, rows: NDArray[np.bool_] | Positions) -> Resamples:
+        """The same draws for some of the rows, as where a metric has no score for the others."""
+        return replace(self, case=self.case[rows])
+
+
+def resample(cases: Sequence[Hashable], resamples: int = RESAMPLES, seed: int = 0) -> Resamples:
+    """Draw cases; `cases` says of which case each row is."""
+    if resamples < 1:
+        raise SettingError(f"{resamples} resamples cannot be drawn: give 1 or more")
+    known: dict[Hashable, int] = {}
+    case = np.array([known.setdefault(name, len(known)) for name in cases], dtype=np.intp)
+    return Resamples(case, _draws(len(known), resamples, seed))
+
+
+def _draws(cases: int, resamples: int, seed: int) -> NDArray[np.uint16]:
+    """How often each of the cases comes up in each resample of as many as there are."""
+    source = np.random.default_rng(seed)
+    times = np.empty((cases, resamples), dtype=np.uint16)
+    step = max(1, _DRAWN_AT_ONCE // max(1, cases))
+    for first in range(0, resamples, step):
+        some = min(step, resamples - first)
+        drawn = source.integers(0, cases, (some, cases)) + cases * np.arange(some)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=some * cases).reshape(some, cases)
+        times[:, first : first + some] = counts.T
+    return times
+
+
+def estimate(statistic: Statistic, resamples: Resamples, null: float | None = None) -> Estimate:
+    """A statistic on the data, its interval, and its p against `null` where there is one."""
+    value = float(statistic(np.ones((len(resamples.times), 1)))[0])
+    if np.isnan(value):
+        return Estimate(reason="it is not defined for these scores")
+    cases = len(np.unique(resamples.case))
+    if cases < FEWEST_CASES:
+        return Estimate(value=value, reason=_too_few(cases))
+    values = resampled(statistic, resamples)
+    known = values[~np.isnan(values)]
+    if len(known) < (1 - MOST_UNDEFINED) * len(values):
+        reason = "no interval: too many resamples have constant scores only"
+        return Estimate(value=value, reason=reason)
+    low, high = interval(known, cases)
+    p = None if null is None else p_value(known, cases, null)
+    return Estimate(value=value, low=low, high=high, p=p)
+
+
+def _too_few(cases: int) -> str:
+    are = "is one case" if cases == 1 else f"are {cases} cases"
+    return f"no interval: there {are} only, and {FEWEST_CASES} are needed"
+
+
+def resampled(statistic: Statistic, resamples: Resamples) -> Numbers:
+    """The statistic in every resample."""
+    return in_blocks(statistic, resamples.times, len(resamples.times))
+
+
+def in_blocks(statistic: Statistic, times: NDArray[np.generic], rows: int) -> Numbers:
+    """The statistic of some resamples at a time, where it works on so many rows for each."""
+    step = max(1, _AT_ONCE // rows)
+    blocks = (times[:, at : at + step] for at in range(0, times.shape[1], step))
+    return np.concatenate([statistic(block.astype(np.float64)) for block in blocks])
+
+
+def interval(values: Numbers, cases: int) -> tuple[float, float]:
+    """Percentiles of resampled values, widened for few cases.
+
+    Plain percentiles are too narrow as a normal interval with known spread would be: by
+    sqrt((n - 1) / n), and by the t distribution against the normal (Hesterberg 2015, section
+    4.1.3: expanded percentiles).
+    """
+    tail = ndtr(stdtrit(cases - 1, (1 - COVERED) / 2) * np.sqrt(cases / (cases - 1)))
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def p_value(values: Numbers, cases: int, null: float) -> float:
+    """The level at which the interval would just touch `null`, on both sides.
+
+    Never 0: the smallest that so many resamples can show.
+    """
+    below = np.count_nonzero(values < null) + np.count_nonzero(values == null) / 2
+    share = (min(below, len(values) - below) + 0.5) / (len(values) + 1)
+    spread = ndtri(min(share, 0.5)) * np.sqrt((cases - 1) / cases)
+    return float(2 * stdtr(cases - 1, spread))
+
+
+def by_case(columns: Numbers, case: Positions, cases: int) -> Numbers:
+    """Sums of the rows of each case."""
+    sums = np.zeros((cases, *columns.shape[1:]))
+    np.add.at(sums, case, columns)
+    return sums
+
+
+def pair_sums(matrix: NDArray[np.int8], case: Positions, cases: int) -> Statistic:
+    """Sums of a matrix over all ordered pairs of drawn rows, for each resample.
+
+    Summed within cases first, it has only as many rows as there are cases. Whole numbers stay
+    exact: double precision is used as soon as single precision might not be enough.
+    """
+    order = np.argsort(case, kind="stable")
+    present, starts, sizes = np.unique(case[order], return_index=True, return_counts=True)
+    sums = np.add.reduceat(matrix[order], starts, axis=0, dtype=np.float64)
+    sums = np.add.reduceat(sums[:, order], starts, axis=1)
+    largest = int(sizes.max()) ** 2 * cases * int(abs(matrix).max(initial=1))
+    kind = np.float32 if largest < _EXACT_IN_SINGLE else np.float64
+    small = sums.astype(kind)
+
+    def total(times: Numbers) -> Numbers:
+        drawn = times[present]
+        with_each = small @ drawn.astype(kind)
+        return np.asarray(np.einsum("cb,cb->b", drawn, with_each, dtype=np.float64))
+
+    return total

@@ -1,0 +1,158 @@
+"""Every reply that was paid for, on disk, found again by what was asked.
+
+A key is the hash of the endpoint, model, prompt, parameters, both texts, order and repeat. Replies
+are kept as they came and read anew each time. Report texts and keys of services are not kept, but
+a reply may quote a report. SQLite in write-ahead mode: a reply is safe as soon as it is stored,
+whatever happens to the process, and several runs can share one file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from histoeval.errors import OutputError
+from histoeval.judge.replies import Reply
+
+ENVIRONMENT = "HISTOEVAL_CACHE"
+"""Names the folder of the cache, in place of ~/.cache/histoeval."""
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT PRIMARY KEY,
+    judge TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    text TEXT NOT NULL,
+    finish TEXT,
+    tokens_in INTEGER,
+    tokens_out INTEGER,
+    constrained INTEGER NOT NULL,
+    seconds REAL,
+    characters INTEGER NOT NULL,
+    stored TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+) WITHOUT ROWID
+"""
+_NAMES = ("text", "finish", "tokens_in", "tokens_out", "constrained", "seconds")
+_COLUMNS = ", ".join(_NAMES)
+
+
+class Kept(NamedTuple):
+    """How much is kept of one judge and one prompt."""
+
+    judge: str
+    prompt: str
+    replies: int
+    tokens_in: int
+    tokens_out: int
+    characters: int
+    """Of the requests that `tokens_in` were counted for."""
+    seconds: float
+
+
+def default_cache() -> Path:
+    """Where replies are kept when nobody says otherwise."""
+    named = os.environ.get(ENVIRONMENT)
+    folder = Path(named) if named else Path.home() / ".cache" / "histoeval"
+    return folder / "judge.sqlite"
+
+
+class Cache:
+    """A file of replies."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = sqlite3.connect(path, timeout=30, isolation_level=None)
+            self._file.execute("PRAGMA journal_mode=WAL")
+            self._file.execute("PRAGMA synchronous=NORMAL")
+            self._file.execute(_TABLE)
+        except (OSError, sqlite3.Error) as error:
+            raise OutputError(f"{path} cannot be used to keep replies: {error}") from error
+
+    def find(self, key: str) -> Reply | None:
+        """The reply to what this key stands for."""
+        with self._speaking():
+            row = self._file.execute(
+                f"SELECT {_COLUMNS} FROM replies WHERE key = ?", (key,)
+            ).fetchone()
+        return None if row is None else _reply(row)
+
+    def holds(self, key: str) -> bool:
+        """Whether there is one."""
+        with self._speaking():
+            found = self._file.execute("SELECT 1 FROM replies WHERE key = ?", (key,))
+            return found.fetchone() is not None
+
+    def store(self, key: str, judge: str, prompt: str, characters: int, reply: Reply) -> None:
+        """Keep a reply; when this returns, a kill cannot lose it."""
+        told = [getattr(reply, name) for name in _NAMES]
+        with self._speaking():
+            self._file.execute(
+                f"INSERT OR REPLACE INTO replies (key, judge, prompt, characters, {_COLUMNS}) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (key, judge, prompt, characters, *told),
+            )
+
+    def kept(self) -> list[Kept]:
+        """What there is, by judge and prompt."""
+        with self._speaking():
+            rows = self._file.execute(
+                "SELECT judge, prompt, COUNT(*), TOTAL(tokens_in), TOTAL(tokens_out), "
+                "TOTAL(CASE WHEN tokens_in IS NULL THEN 0 ELSE characters END), TOTAL(seconds) "
+                "FROM replies GROUP BY judge, prompt ORDER BY judge, prompt"
+            ).fetchall()
+        return [
+            Kept(judge, prompt, replies, int(tokens_in), int(tokens_out), int(long), seconds)
+            for judge, prompt, replies, tokens_in, tokens_out, long, seconds in rows
+        ]
+
+    def clear(self, judge: str | None = None, prompt: str | None = None) -> int:
+        """Forget all replies, or those of a judge or a prompt that begins like this."""
+        with self._speaking():
+            found = self._file.execute(
+                "DELETE FROM replies WHERE substr(judge, 1, length(?1)) = ?1 "
+                "AND substr(prompt, 1, length(?2)) = ?2",
+                (judge or "", prompt or ""),
+            )
+            count = found.rowcount
+            self._file.execute("VACUUM")
+        return count
+
+    def export(self) -> Iterator[str]:
+        """Every reply as a line of JSON, in the order of the keys."""
+        with self._speaking():
+            rows = self._file.execute(
+                f"SELECT key, judge, prompt, stored, {_COLUMNS} FROM replies ORDER BY key"
+            )
+            for key, judge, prompt, stored, *rest in rows:
+                about = {"key": key, "judge": judge, "prompt": prompt, "stored": stored}
+                line = about | _reply(tuple(rest)).model_dump()
+                yield json.dumps(line, ensure_ascii=False)
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _speaking(self) -> Iterator[None]:
+        """Say for people what SQLite says: a full disk, a file that is none of its own."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise OutputError(f"{self.path} cannot be used to keep replies: {error}") from error
+
+
+def _reply(row: tuple[object, ...]) -> Reply:
+    return Reply.model_validate(dict(zip(_NAMES, row, strict=True)))

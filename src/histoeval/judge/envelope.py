@@ -1,0 +1,103 @@
+"""The form in which OpenAI-compatible servers take requests and give answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from histoeval.judge.replies import Reply, Request
+from histoeval.judge.wire import Response
+
+FORMATS = ("json_schema", "json_object", "plain")
+"""How a server is asked to hold the model to the schema, the strictest first."""
+
+
+class BadEnvelope(Exception):  # noqa: N818 - it says what the answer is
+    """What came back is not what such servers send; the text quotes nothing of it."""
+
+
+def body_of(model: str, request: Request, form: str, limit: str) -> dict[str, Any]:
+    """A request as such servers take it; `limit` is the name they have for the most tokens."""
+    parameters = dict(request.parameters)
+    most = parameters.pop("max_tokens")
+    body = {"model": model, "messages": list(request.messages), limit: most, **parameters}
+    if form == "json_schema":
+        described = {"name": "answer", "strict": True, "schema": request.schema}
+        body["response_format"] = {"type": form, "json_schema": described}
+    elif form == "json_object":
+        body["response_format"] = {"type": form}
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def read_reply(response: Response, form: str, seconds: float | None = None) -> Reply:
+    """The reply in a response, which may come whole or as a stream of events."""
+    kind = response.headers.get("content-type", "")
+    content = _streamed(response.body) if "event-stream" in kind else _object(response.body)
+    try:
+        choice = content["choices"][0]
+        text = choice["message"]["content"]
+    except (KeyError, IndexError, TypeError) as error:
+        raise BadEnvelope("the server's answer holds no message") from error
+    if text is not None and not isinstance(text, str):
+        raise BadEnvelope("the server's message is not a text")
+    usage = content.get("usage") or {}
+    return Reply(
+        text=text or "",
+        finish=choice.get("finish_reason"),
+        tokens_in=_count(usage, "prompt_tokens"),
+        tokens_out=_count(usage, "completion_tokens"),
+        constrained=form == "json_schema",
+        seconds=seconds,
+    )
+
+
+def complaint_in(response: Response) -> str:
+    """What a server says of a request that it does not take."""
+    try:
+        said = json.loads(response.body)
+    except ValueError:
+        return ""
+    for key in ("error", "message", "detail"):
+        if isinstance(said, dict) and key in said:
+            said = said[key]
+    return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        content = json.loads(body)
+    except ValueError as error:
+        raise BadEnvelope("the server's answer is not JSON") from error
+    if not isinstance(content, dict):
+        raise BadEnvelope("the server's answer is no JSON object")
+    return content
+
+
+def _streamed(body: bytes) -> dict[str, Any]:
+    """The pieces of a stream put together; a stream that does not end is no answer."""
+    pieces: list[str] = []
+    usage: Any = None
+    finish = None
+    ended = False
+    for line in body.decode("utf-8", "replace").splitlines():
+        if not line.startswith("data:"):
+            continue
+        data = line[5:].strip()
+        if data == "[DONE]":
+            ended = True
+            break
+        event = _object(data.encode())
+        usage = event.get("usage") or usage
+        for choice in event.get("choices") or []:
+            pieces.append((choice.get("delta") or {}).get("content") or "")
+            finish = choice.get("finish_reason") or finish
+    if not ended and finish is None:
+        raise BadEnvelope("the server's stream was cut off")
+    message = {"content": "".join(pieces)}
+    return {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
+
+
+def _count(usage: Mapping[str, Any], name: str) -> int | None:
+    count = usage.get(name)
+    return count if isinstance(count, int) else None

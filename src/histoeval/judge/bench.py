@@ -124,12 +124,20 @@ class Bench:
     ) -> dict[Question, Answer | Missing]:
         told: dict[Question, Answer | Missing] = {}
         began = perf_counter()
+        keys = [question.key for question in questions]
+        unknown = set(keys) - self.cache.known(keys)
 
         def settled_by(chat: Chat) -> Coroutine[Any, Any, None]:
-            pool = Pool(chat, self.cache, self.usage[chat.identity], self.concurrency)
+            asker = Asker(chat, self.cache, self.usage[chat.identity], unknown)
+            pool = Pool(chat, asker, self.concurrency)
             return pool.settle((q for q in questions if q.judge == chat.identity), told)
 
-        await asyncio.gather(*map(settled_by, self.chats))
+        try:
+            await asyncio.gather(*map(settled_by, self.chats))
+        finally:
+            self.cache.write()
+        for chat in self.chats:
+            self.usage[chat.identity].retries = chat.retries
         for usage in self.usage.values():
             usage.seconds += perf_counter() - began
         return told
@@ -138,10 +146,9 @@ class Bench:
 class Pool:
     """Asks one judge, so many questions at a time, and gives up when it is gone."""
 
-    def __init__(self, chat: Chat, cache: Cache, usage: Usage, concurrency: int) -> None:
+    def __init__(self, chat: Chat, asker: Asker, concurrency: int) -> None:
         self._chat = chat
-        self._usage = usage
-        self._asker = Asker(chat, cache, usage)
+        self._asker = asker
         self._concurrency = concurrency
         self._failures = 0
         self._answered = False
@@ -151,11 +158,9 @@ class Pool:
         self, questions: Iterator[Question], told: dict[Question, Answer | Missing]
     ) -> None:
         """Settle all questions; those who ask share one list of what is left to ask."""
-        retries = self._chat.retries
         async with self._chat:
             workers = [self._work(questions, told) for _ in range(self._concurrency)]
             await asyncio.gather(*workers)
-        self._usage.retries += self._chat.retries - retries
         if self._gone is not None:
             raise EndpointError(
                 f"{self._chat.identity} is given up: {self._failures} requests in a row failed; "

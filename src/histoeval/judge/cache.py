@@ -2,8 +2,8 @@
 
 A key is the hash of the endpoint, model, prompt, parameters, both texts, order and repeat. Replies
 are kept as they came and read anew each time. Report texts and keys of services are not kept, but
-a reply may quote a report. SQLite in write-ahead mode: a reply is safe as soon as it is stored,
-whatever happens to the process, and several runs can share one file.
+a reply may quote a report. SQLite in write-ahead mode: what is written is safe whatever happens to
+the process, and several runs can share one file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -41,6 +41,10 @@ _NAMES = ("text", "finish", "tokens_in", "tokens_out", "constrained", "seconds")
 _COLUMNS = ", ".join(_NAMES)
 
 
+_AT_ONCE = 500
+"""Keys that are looked up together."""
+
+
 class Kept(NamedTuple):
     """How much is kept of one judge and one prompt."""
 
@@ -66,6 +70,7 @@ class Cache:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._waiting: dict[str, tuple[Reply, tuple[object, ...]]] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(path, timeout=30, isolation_level=None)
@@ -77,6 +82,8 @@ class Cache:
 
     def find(self, key: str) -> Reply | None:
         """The reply to what this key stands for."""
+        if key in self._waiting:
+            return self._waiting[key][0]
         with self._speaking():
             row = self._file.execute(
                 f"SELECT {_COLUMNS} FROM replies WHERE key = ?", (key,)
@@ -85,19 +92,38 @@ class Cache:
 
     def holds(self, key: str) -> bool:
         """Whether there is one."""
-        with self._speaking():
-            found = self._file.execute("SELECT 1 FROM replies WHERE key = ?", (key,))
-            return found.fetchone() is not None
+        return bool(self.known([key]))
 
-    def store(self, key: str, judge: str, prompt: str, characters: int, reply: Reply) -> None:
-        """Keep a reply; when this returns, a kill cannot lose it."""
-        told = [getattr(reply, name) for name in _NAMES]
+    def known(self, keys: Sequence[str]) -> set[str]:
+        """Those of the keys that there is a reply for."""
+        found = {key for key in keys if key in self._waiting}
         with self._speaking():
-            self._file.execute(
+            for first in range(0, len(keys), _AT_ONCE):
+                some = keys[first : first + _AT_ONCE]
+                places = ",".join("?" * len(some))
+                rows = self._file.execute(f"SELECT key FROM replies WHERE key IN ({places})", some)
+                found.update(key for (key,) in rows)
+        return found
+
+    def store(self, key: str, judge: str, prompt: str, characters: int, reply: Reply) -> bool:
+        """Keep a reply until it is written; whether it is the first that waits for that."""
+        told = [getattr(reply, name) for name in _NAMES]
+        self._waiting[key] = (reply, (key, judge, prompt, characters, *told))
+        return len(self._waiting) == 1
+
+    def write(self) -> None:
+        """Write what waits, in one go; when this returns, a kill cannot lose it."""
+        if not self._waiting:
+            return
+        with self._speaking():
+            self._file.execute("BEGIN")
+            self._file.executemany(
                 f"INSERT OR REPLACE INTO replies (key, judge, prompt, characters, {_COLUMNS}) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (key, judge, prompt, characters, *told),
+                [row for _, row in self._waiting.values()],
             )
+            self._file.execute("COMMIT")
+        self._waiting.clear()
 
     def kept(self) -> list[Kept]:
         """What there is, by judge and prompt."""
@@ -137,6 +163,7 @@ class Cache:
 
     def close(self) -> None:
         """Let the file go."""
+        self.write()
         self._file.close()
 
     def __enter__(self) -> Self:

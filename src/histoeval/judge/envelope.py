@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from histoeval.judge.replies import Reply, Request
@@ -17,17 +18,38 @@ class BadEnvelope(Exception):  # noqa: N818 - it says what the answer is
     """What came back is not what such servers send; the text quotes nothing of it."""
 
 
-def body_of(model: str, request: Request, form: str, limit: str) -> dict[str, Any]:
-    """A request as such servers take it; `limit` is the name they have for the most tokens."""
-    parameters = dict(request.parameters)
-    most = parameters.pop("max_tokens")
-    body = {"model": model, "messages": list(request.messages), limit: most, **parameters}
+def body_of(model: str, request: Request, form: str, limit: str) -> bytes:
+    """A request as such servers take it; `limit` is the name they have for the most tokens.
+
+    What all requests of a run share is turned into JSON once, since a fast server waits for it.
+    """
+    rest = _rest(model, request.parameters, request.prompt.schema_text, form, limit)
+    first, *others = request.messages
+    messages = ",".join([_shared(first["role"], first["content"]), *map(_json, others)])
+    return f'{{"messages":[{messages}],{rest[1:]}'.encode("utf-8", "backslashreplace")
+
+
+@lru_cache(maxsize=256)
+def _rest(model: str, parameters: str, schema: str, form: str, limit: str) -> str:
+    """Everything but the conversation; what is null is left out."""
+    told = json.loads(parameters)
+    body = {"model": model, limit: told.pop("max_tokens"), **told}
     if form == "json_schema":
-        described = {"name": "answer", "strict": True, "schema": request.schema}
+        described = {"name": "answer", "strict": True, "schema": json.loads(schema)}
         body["response_format"] = {"type": form, "json_schema": described}
     elif form == "json_object":
         body["response_format"] = {"type": form}
-    return {name: value for name, value in body.items() if value is not None}
+    return _json({name: value for name, value in body.items() if value is not None})
+
+
+@lru_cache(maxsize=16)
+def _shared(role: str, content: str) -> str:
+    """The instructions, which every conversation begins with."""
+    return _json({"role": role, "content": content})
+
+
+def _json(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_reply(response: Response, form: str, seconds: float | None = None) -> Reply:

@@ -37,7 +37,13 @@ def fenced(role: Role, text: str, mark: str) -> str:
 
 def disarmed(text: str) -> str:
     """The text with every sequence that steers a chat model broken up by a blank."""
-    return _steering().sub(lambda found: f"{found.group()[0]} {found.group()[1:]}", text)
+    while (broken := _steering().sub(_broken_up, text)) != text:
+        text = broken
+    return text
+
+
+def _broken_up(found: re.Match[str]) -> str:
+    return f"{found.group()[0]} {found.group()[1:]}"
 
 
 @cache

@@ -97,12 +97,13 @@ class LocalChat:
         """The filled form; the same again for the same request."""
         import torch  # noqa: PLC0415 - slow to import
 
-        chance = torch.Generator().manual_seed(int(request.parameters.get("seed") or 0))
+        parameters = json.loads(request.parameters)
+        chance = torch.Generator().manual_seed(int(parameters.get("seed") or 0))
         with torch.inference_mode():
             filling = Filling(self._tokenizer, self._model, self._prompted(request.messages))
             asked = filling.length
-            temperature = float(request.parameters.get("temperature") or 0)
-            text = filling.fill(slots_of(request.schema), temperature, chance)
+            slots = slots_of(request.prompt.schema_of_answer)
+            text = filling.fill(slots, float(parameters.get("temperature") or 0), chance)
         return Reply(
             text=text,
             finish="stop",

@@ -47,10 +47,6 @@ class Criterion(Noun):
         """The best score."""
         return max(self.levels)
 
-    def height(self, score: float) -> float:
-        """How far up the scale a score is, from 0 to 1."""
-        return (score - self.lowest) / (self.highest - self.lowest)
-
     @model_validator(mode="after")
     def _steps_follow(self) -> Self:
         if sorted(self.levels) != list(range(self.lowest, self.highest + 1)):
@@ -122,8 +118,13 @@ class Prompt(Noun):
 
     def overall(self, scores: Mapping[str, float]) -> float:
         """All criteria as one number from 0 to 1: the mean of how far each is up its scale."""
-        heights = [criterion.height(scores[criterion.name]) for criterion in self.criteria]
+        heights = [(scores[name] - low) / (high - low) for name, low, high in self.scales]
         return sum(heights) / len(heights)
+
+    @cached_property
+    def scales(self) -> tuple[tuple[str, int, int], ...]:
+        """Each criterion with its lowest and highest score."""
+        return tuple((each.name, each.lowest, each.highest) for each in self.criteria)
 
     @cached_property
     def schema_of_answer(self) -> dict[str, Any]:
@@ -137,6 +138,11 @@ class Prompt(Noun):
             "required": [*scores, REASONING],
             "additionalProperties": False,
         }
+
+    @cached_property
+    def schema_text(self) -> str:
+        """The schema as JSON."""
+        return json.dumps(self.schema_of_answer)
 
     @cached_property
     def instructions(self) -> str:

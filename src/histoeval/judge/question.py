@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-import json
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from histoeval.judge.cache import Cache
 from histoeval.judge.prompt import Message, Order, Prompt
@@ -48,24 +48,28 @@ class Question:
     @cached_property
     def key(self) -> str:
         """The hash under which the reply is kept."""
-        asked = [self.judge, self.prompt.hash, self.parameters, self.form, self.order, self.repeat]
-        content = json.dumps([*asked, self.reference, self.candidate])
-        return hashlib.sha256(content.encode()).hexdigest()
+        asked = (self.judge, self.prompt.hash, self.parameters, self.form, self.order)
+        parts = (*asked, str(self.repeat), self.reference, self.candidate)
+        content = "".join([f"{len(part)}:{part}" for part in parts])
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
     def request(self, messages: list[Message]) -> Request:
         """A conversation as it goes to the model."""
-        parameters: dict[str, Any] = json.loads(self.parameters)
         texts = (self.reference, self.candidate)
-        return Request(messages, self.prompt.schema_of_answer, parameters, texts)
+        return Request(messages, self.prompt, self.parameters, texts)
 
 
 class Asker:
-    """Puts questions to a model: what is known is not asked again, what is learned is kept."""
+    """Puts questions to a model: what is known is not asked again, what is learned is kept.
 
-    def __init__(self, chat: Chat, cache: Cache, usage: Usage) -> None:
+    Keys that are `unknown` need not be looked up.
+    """
+
+    def __init__(self, chat: Chat, cache: Cache, usage: Usage, unknown: Collection[str]) -> None:
         self._chat = chat
         self._cache = cache
         self._usage = usage
+        self._unknown = unknown
 
     async def settle(self, question: Question) -> Answer | Missing:
         """The answer, after one repair if it takes one; or why there is none."""
@@ -90,14 +94,18 @@ class Asker:
             return Missing(error.code, str(error), tuple(said))
 
     async def _reply(self, key: str, question: Question, messages: list[Message]) -> Reply:
-        """The reply that is kept under a key, or a new one, kept before anything else happens."""
-        known = self._cache.find(key)
-        if known is not None:
+        """The reply that is kept under a key, or a new one.
+
+        A new one is written before the next is waited for, with all that came in the same moment.
+        """
+        if key not in self._unknown and (known := self._cache.find(key)) is not None:
             self._usage.found(known)
             return known
         request = question.request(messages)
         reply = await self._chat.ask(request)
-        self._cache.store(key, question.judge, question.prompt.identity, request.characters, reply)
+        prompt = question.prompt.identity
+        if self._cache.store(key, question.judge, prompt, request.characters, reply):
+            asyncio.get_running_loop().call_soon(self._cache.write)
         self._usage.paid(reply)
         return reply
 

@@ -38,10 +38,10 @@ def read_answer(text: str, prompt: Prompt) -> Answer:
     """The one JSON object in a text, if it is all that the prompt asks for."""
     found = _the_object(_spoken(text))
     try:
-        _form(prompt).model_validate(found)
+        _form_of(prompt.scales).model_validate(found)
     except ValidationError as error:
         raise Unreadable("; ".join(map(_complaint, error.errors()))) from error
-    scores = {criterion.name: int(found[criterion.name]) for criterion in prompt.criteria}
+    scores = {name: int(found[name]) for name, _, _ in prompt.scales}
     return Answer(scores=scores, reasoning=found[REASONING])
 
 
@@ -94,10 +94,6 @@ def _form_of(scales: tuple[tuple[str, int, int], ...]) -> type[BaseModel]:
     }
     strict = ConfigDict(extra="forbid", strict=True)
     return create_model("Form", __config__=strict, **fields, reasoning=(str, ...))
-
-
-def _form(prompt: Prompt) -> type[BaseModel]:
-    return _form_of(tuple((each.name, each.lowest, each.highest) for each in prompt.criteria))
 
 
 def _complaint(fault: Any) -> str:

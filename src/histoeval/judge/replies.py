@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from histoeval.errors import HistoEvalError
-from histoeval.judge.prompt import Message
+from histoeval.judge.prompt import Message, Prompt
 from histoeval.report import Noun
 
 
@@ -30,8 +30,10 @@ class Request:
     """One question to a model: the conversation, how it is to answer, and what must stay secret."""
 
     messages: Sequence[Message]
-    schema: Mapping[str, Any]
-    parameters: Mapping[str, Any]
+    prompt: Prompt = field(repr=False)
+    """What the conversation began with, and the schema of the answer."""
+    parameters: str
+    """As JSON."""
     texts: tuple[str, ...] = field(default=(), repr=False)
     """What must not be quoted in any message of ours."""
 

@@ -20,7 +20,7 @@ from histoeval.judge.envelope import FORMATS, BadEnvelope, body_of, complaint_in
 from histoeval.judge.pace import Pace, wait_before
 from histoeval.judge.replies import NoReply, Refused, Reply, Request
 from histoeval.judge.secret import Secret, discreet
-from histoeval.judge.wire import Response, Wire, WireError, json_body, open_wire
+from histoeval.judge.wire import Response, Wire, WireError, open_wire
 from histoeval.report import Noun
 
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 524, 529})
@@ -134,21 +134,24 @@ class Service:
     async def _posted_as(self, request: Request, form: str) -> Response:
         """A response; newer servers have another name for the most tokens."""
         body = body_of(self.model, request, form, self._limit)
-        response = await self._sent("POST", "/chat/completions", json_body(body))
+        response = await self._sent("POST", "/chat/completions", body)
         if response.status == 400 and "max_completion_tokens" in complaint_in(response):
             self._limit = "max_completion_tokens"
             body = body_of(self.model, request, form, self._limit)
-            response = await self._sent("POST", "/chat/completions", json_body(body))
+            response = await self._sent("POST", "/chat/completions", body)
         return response
 
     async def _sent(self, method: str, path: str, body: bytes = b"") -> Response:
         if self._wire is None:
             raise RuntimeError("a service must be entered before it is asked")
+        async with asyncio.timeout(self._patience.timeout_s):
+            return await self._wire.send(method, path, self._headers(), body)
+
+    def _headers(self) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._key is not None:
             headers["Authorization"] = f"Bearer {self._key.reveal()}"
-        async with asyncio.timeout(self._patience.timeout_s):
-            return await self._wire.send(method, path, headers, body)
+        return headers
 
     def _reason(self, response: Response, request: Request) -> str:
         """Why there is no reply; raises where asking again is no use."""

@@ -9,7 +9,6 @@ the system, proxies) is left to httpx, whose cost does not matter beside a dista
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit
@@ -173,13 +172,6 @@ class HttpxWire:
     async def close(self) -> None:
         """Close all connections."""
         await self._client.aclose()
-
-
-def json_body(content: Mapping[str, Any]) -> bytes:
-    """An object as the body of a request."""
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(
-        "utf-8", "backslashreplace"
-    )
 
 
 def _head(head: bytes) -> tuple[int, dict[str, str]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,14 +67,18 @@ def default_cache() -> Path:
 
 
 class Cache:
-    """A file of replies."""
+    """A file of replies; without a path one that nobody sees and that goes when it is closed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self.path = path
         self._waiting: dict[str, tuple[Reply, tuple[object, ...]]] = {}
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = sqlite3.connect(path, timeout=30, isolation_level=None)
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = sqlite3.connect(
+                path or "", timeout=30, isolation_level=None, check_same_thread=False
+            )
+            weakref.finalize(self, self._file.close)
             self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute("PRAGMA synchronous=NORMAL")
             self._file.execute(_TABLE)

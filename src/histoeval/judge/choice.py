@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Annotated
 
 from pydantic import Field
@@ -62,7 +61,8 @@ def chosen_by_environment() -> Choice | None:
 def seat(choice: Choice) -> Bench:
     """The bench that a choice describes. Nothing is asked yet."""
     chats = [_chat(choice, endpoint, model) for endpoint, model in choice.seats]
-    return Bench(chats, Cache(_cache_file(choice)), choice.manner, choice.concurrency)
+    cache = Cache((choice.cache or default_cache()) if choice.keep else None)
+    return Bench(chats, cache, choice.manner, choice.concurrency)
 
 
 def _chat(choice: Choice, endpoint: str, model: str) -> Chat:
@@ -72,10 +72,3 @@ def _chat(choice: Choice, endpoint: str, model: str) -> Chat:
         return LocalChat(model, choice.device)
     key = read_key(endpoint, variable=choice.key_env, file=choice.key_file)
     return Service(endpoint, model, key, choice.patience, choice.manner.form, choice.concurrency)
-
-
-def _cache_file(choice: Choice) -> Path:
-    """Where replies are kept; a file of its own where none is to be left behind."""
-    if not choice.keep:
-        return Path(mkdtemp(prefix="histoeval-judge-")) / "judge.sqlite"
-    return choice.cache or default_cache()

@@ -75,15 +75,16 @@ def read_reply(response: Response, form: str, seconds: float | None = None) -> R
 
 
 def complaint_in(response: Response) -> str:
-    """What a server says of a request that it does not take."""
+    """What a server says of a request that it does not take; nothing where it gives no reason."""
     try:
         said = json.loads(response.body)
     except ValueError:
         return ""
+    reason: Any = ""
     for key in ("error", "message", "detail"):
         if isinstance(said, dict) and key in said:
-            said = said[key]
-    return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+            said = reason = said[key]
+    return reason if isinstance(reason, str) else json.dumps(reason, ensure_ascii=False)
 
 
 def _object(body: bytes) -> dict[str, Any]:

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from histoeval.agreement.raters import krippendorff_alpha
-from histoeval.agreement.resampling import resample
 from histoeval.judge.prompt import Prompt
 
 MOST = 5_000
@@ -79,6 +77,9 @@ class Stability:
     def _told(self, rows: list[list[float]]) -> dict[str, Any] | None:
         if not rows or len(rows[0]) < 2:
             return None
+        from histoeval.agreement.raters import krippendorff_alpha  # noqa: PLC0415 - slow to import
+        from histoeval.agreement.resampling import resample  # noqa: PLC0415
+
         table = np.array(rows)
         cases = [kept.case for kept in self._kept]
         alpha = krippendorff_alpha(table, resample(cases, RESAMPLES))

@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
-Names are startup, memory, hare, reader, concordance and reader-memory, to which the options belong;
-without a name all of them are measured.
+Names are startup, memory, hare, reader, concordance, judge and reader-memory, to which the options
+belong; without a name all of them are measured.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 def main(arguments: Sequence[str]) -> None:
     named = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
     options = arguments[len(named) :]
-    wanted = named or ["startup", "memory", "hare", "reader", "concordance", "reader-memory"]
+    wanted = named or [
+        "startup",
+        "memory",
+        "hare",
+        "reader",
+        "concordance",
+        "judge",
+        "reader-memory",
+    ]
     if "startup" in wanted:
         from benchmarks import startup
 
@@ -47,6 +55,11 @@ def main(arguments: Sequence[str]) -> None:
 
         columns = ["what", "reading, s", "hare, s", "concordance, s", "all, s"]
         table("Concordance and HARE", columns, concordance_speed.measure())
+    if "judge" in wanted:
+        from benchmarks import judge_speed
+
+        columns = ["pairs", "server's limit/s", "judged/s", "share", "peak MB"]
+        table("The judge", columns, judge_speed.measure())
     if "reader-memory" in wanted:
         from benchmarks import reader_memory
 

@@ -125,18 +125,18 @@ METRICS: dict[str, Entry] = {
         "histoeval.metrics.judge:JudgeMetric",
         "four clinical criteria, by a language model",
         {"prompt": "rubric4"},
-        needs="--endpoint",
+        needs="a judge",
     ),
     "judge_expert5": Entry(
         "histoeval.metrics.judge:JudgeMetric",
         "the experts' scale from 0 to 5, by a language model",
         {"prompt": "expert5"},
-        needs="--endpoint",
+        needs="a judge",
     ),
     "judge": Entry(
         "histoeval.metrics.judge:JudgeMetric",
         "a prompt of your own, as in judge:prompt=mine.yaml, by a language model",
-        needs="--endpoint",
+        needs="a judge",
     ),
     **{
         f"bleu_{order}": Entry(

@@ -17,6 +17,8 @@ from histoeval.judge.cache import Cache, default_cache
 from histoeval.judge.prompt import Order, load_prompt
 from histoeval.judge.question import Question
 from histoeval.judge.replies import Reply
+from tests.judge.loopback import Loopback
+from tests.judge.making import bench_at, make_pair
 
 PROMPT = load_prompt("rubric4")
 
@@ -80,6 +82,15 @@ def test_a_file_that_is_no_cache_is_refused_for_people(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="cannot be used to keep replies"):
         Cache(path)
     assert path.read_text("utf-8").startswith("these are my notes")
+
+
+def test_a_full_disk_stops_the_asking_and_is_said(tmp_path: Path, loopback: Loopback) -> None:
+    bench = bench_at(loopback.url, concurrency=4, cache=tmp_path / "c.sqlite")
+    bench.cache._file.execute("PRAGMA max_page_count = 40")
+    pairs = [make_pair(number) for number in range(2000)]
+    with pytest.raises(OutputError, match="full"):
+        bench.ask(PROMPT, pairs)
+    assert 10 < len(loopback.calls) < 1900
 
 
 def test_it_lies_where_the_environment_says(

@@ -14,7 +14,7 @@ from histoeval.judge.service import Patience
 from histoeval.judge.usage import Prices
 from histoeval.run.judging import run_judges
 from tests.judge.loopback import CRITERIA, Call, Loopback, Wrong, right_answer, stream
-from tests.judge.making import bench_at, deserved, make_pair, write_pairs
+from tests.judge.making import Scores, bench_at, deserved, make_pair, write_pairs
 
 PAIRS = [make_pair(number) for number in range(1000)]
 EVENTS = (("Content-Type", "text/event-stream"),)
@@ -59,37 +59,51 @@ class Spoiling:
         return spoilt(call, self._chance)
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    return write_pairs(tmp_path / "pairs.csv", PAIRS)
-
-
-def judge(server: Loopback, table: Path, output: Path) -> list[ResultRow]:
+def judge(server: Loopback, folder: Path, output: str) -> list[ResultRow]:
     patience = Patience(timeout_s=0.7, attempts=8)
     bench = bench_at(server.url, concurrency=64, patience=patience)
-    run_judges(open_source([table]), bench, "rubric4", Prices(), folder=ResultFolder(output))
-    return list(ResultFolder(output).finished())
+    results = ResultFolder(folder / output)
+    run_judges(open_source([folder / "pairs.csv"]), bench, "rubric4", Prices(), folder=results)
+    return list(results.finished())
 
 
-def test_a_thousand_rows_are_each_right_or_missing_by_name(
-    loopback: Loopback, table: Path, tmp_path: Path
+def test_a_thousand_rows_are_each_right_or_missing_by_name_and_cost_nothing_again(
+    loopback: Loopback, tmp_path: Path
 ) -> None:
+    write_pairs(tmp_path / "pairs.csv", PAIRS)
     loopback.fault = spoiling = Spoiling()
-    rows = judge(loopback, table, tmp_path / "out")
+    rows = judge(loopback, tmp_path, "out")
     assert spoiling.spoilt > 300
     assert [row.id for row in rows] == [pair.id for pair in PAIRS]
     for number, row in enumerate(rows):
-        if row.scores:
-            assert row.errors == ()
-            found = row.scores["judge_rubric4"].parts
-            assert found == dict(zip(CRITERIA, deserved(number), strict=True))
-        else:
-            assert row.errors[0].code in ("judge_unreadable", "judge_unreachable")
+        _is_right_or_missing(row, deserved(number))
     missing = [row.id for row in rows if row.errors]
     assert {"case-13", "case-500"} <= set(missing)
     assert len(missing) < 150
     _summary_counts(tmp_path / "out", missing)
     _raw_answers_are_kept(tmp_path / "out", missing)
+    _asked_again_only_for_what_was_not_reached(loopback, tmp_path, rows)
+
+
+def _is_right_or_missing(row: ResultRow, expected: Scores) -> None:
+    if row.errors:
+        assert row.scores == {}
+        assert row.errors[0].code in ("judge_unreadable", "judge_unreachable")
+    else:
+        found = row.scores["judge_rubric4"].parts
+        assert found == dict(zip(CRITERIA, expected, strict=True))
+
+
+def _asked_again_only_for_what_was_not_reached(
+    server: Loopback, folder: Path, first: list[ResultRow]
+) -> None:
+    server.calls.clear()
+    server.fault = lambda call: None
+    second = {row.id: row for row in judge(server, folder, "again")}
+    unreached = {r.id for r in first if r.errors and r.errors[0].code == "judge_unreachable"}
+    assert len(server.calls) <= 2 * len(unreached)
+    for row in first:
+        assert row.id in unreached or second[row.id] == row
 
 
 def _summary_counts(output: Path, missing: list[str]) -> None:
@@ -105,19 +119,3 @@ def _raw_answers_are_kept(output: Path, missing: list[str]) -> None:
     kept = {line["id"]: line["raw"] for line in map(json.loads, lines)}
     assert list(kept) == missing
     assert kept["case-13"] == ['{"critical_finding_concordance": "four"}'] * 2
-
-
-def test_the_same_run_again_asks_for_nothing_that_was_answered(
-    loopback: Loopback, table: Path, tmp_path: Path
-) -> None:
-    loopback.fault = Spoiling()
-    first = judge(loopback, table, tmp_path / "first")
-    loopback.calls.clear()
-    loopback.fault = lambda call: None
-    second = judge(loopback, table, tmp_path / "second")
-    given_up = {r.id for r in first if r.errors and r.errors[0].code == "judge_unreachable"}
-    assert len(loopback.calls) <= 2 * len(given_up)
-    by_id = {row.id: row for row in second}
-    for row in first:
-        if row.id not in given_up:
-            assert by_id[row.id] == row

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from histoeval.errors import EndpointError
+from histoeval.judge import service
 from histoeval.judge.prompt import load_prompt
 from histoeval.judge.replies import NoReply, Refused, Reply, Request
 from histoeval.judge.secret import Secret
 from histoeval.judge.service import Patience, Service
+from histoeval.judge.wire import HttpxWire, PlainWire, open_wire
 from tests.judge.loopback import Call, Fault, Loopback, Wrong, completion, stream
 
 PROMPT = load_prompt("rubric4")
@@ -28,11 +30,11 @@ def ask(server: Loopback, times: int = 1, **settings: Any) -> list[Reply]:
     key = settings.pop("key", None)
     form = settings.pop("form", "auto")
     patience = Patience(**({"timeout_s": 5} | settings))
-    service = Service(server.url, "m", key, patience, form)
+    asked = Service(server.url, "m", key, patience, form)
 
     async def run() -> list[Reply]:
-        async with service:
-            return list(await asyncio.gather(*[service.ask(REQUEST) for _ in range(times)]))
+        async with asked:
+            return list(await asyncio.gather(*[asked.ask(REQUEST) for _ in range(times)]))
 
     return asyncio.run(run())
 
@@ -127,11 +129,11 @@ def test_a_server_without_schemas_is_asked_in_a_simpler_way_from_then_on(
     loopback: Loopback,
 ) -> None:
     loopback.fault = no_schema
-    service = Service(loopback.url, "m")
+    asked = Service(loopback.url, "m")
 
     async def twice() -> list[Reply]:
-        async with service:
-            return [await service.ask(REQUEST), await service.ask(REQUEST)]
+        async with asked:
+            return [await asked.ask(REQUEST), await asked.ask(REQUEST)]
 
     replies = asyncio.run(twice())
     assert [reply.constrained for reply in replies] == [False, False]
@@ -149,13 +151,13 @@ def test_a_request_that_is_wrong_in_itself_does_not_loosen_the_others(
         return Wrong(status=400, raw=b'{"error": "too long"}') if left[0] >= 0 else None
 
     loopback.fault = too_long
-    service = Service(loopback.url, "m")
+    asked = Service(loopback.url, "m")
 
     async def twice() -> Reply:
-        async with service:
+        async with asked:
             with pytest.raises(Refused, match="too long"):
-                await service.ask(REQUEST)
-            return await service.ask(REQUEST)
+                await asked.ask(REQUEST)
+            return await asked.ask(REQUEST)
 
     assert asyncio.run(twice()).constrained
 
@@ -194,12 +196,12 @@ def test_a_body_in_chunks_is_read(loopback: Loopback) -> None:
 
 
 def test_connections_are_kept_open_and_used_again(loopback: Loopback) -> None:
-    service = Service(loopback.url, "m")
+    asked = Service(loopback.url, "m")
 
     async def many() -> None:
-        async with service:
+        async with asked:
             for _ in range(20):
-                await asyncio.gather(*[service.ask(REQUEST) for _ in range(3)])
+                await asyncio.gather(*[asked.ask(REQUEST) for _ in range(3)])
 
     asyncio.run(many())
     assert len(loopback.calls) == 60
@@ -221,14 +223,36 @@ def test_a_message_of_the_server_that_quotes_the_report_is_not_told(loopback: Lo
     assert "sk-1" not in str(caught.value)
 
 
+def test_httpx_carries_the_same_requests_and_fails_in_the_same_words(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "open_wire", HttpxWire)
+    (reply,) = ask(loopback, key=Secret("sk-1"))
+    assert GOOD in reply.text
+    assert loopback.calls[0].headers["authorization"] == "Bearer sk-1"
+    assert loopback.calls[0].body["messages"] == PROMPT.messages(*TEXTS)
+    loopback.fault = at_first(Wrong(cut=True), Wrong(status=503), Wrong(delay=3))
+    assert GOOD in ask(loopback, timeout_s=0.5)[0].text
+    assert len(loopback.calls) == 5
+
+
+def test_tls_and_proxies_are_left_to_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(open_wire("http://localhost:8000/v1", 4), PlainWire)
+    assert isinstance(open_wire("https://api.example.com/v1", 4), HttpxWire)
+    monkeypatch.setenv("http_proxy", "http://proxy.example.com:3128")
+    monkeypatch.setenv("no_proxy", "localhost")
+    assert isinstance(open_wire("http://models.example.com/v1", 4), HttpxWire)
+    assert isinstance(open_wire("http://localhost:8000/v1", 4), PlainWire)
+
+
 def greet(server: Loopback, status: int) -> None:
     head = f"HTTP/1.1 {status} Said\r\nContent-Length: 0\r\n\r\n".encode()
     server.respond = lambda call: (head, Wrong())  # type: ignore[method-assign]
-    service = Service(server.url, "m")
+    asked = Service(server.url, "m")
 
     async def run() -> None:
-        async with service:
-            await service.greet()
+        async with asked:
+            await asked.greet()
 
     asyncio.run(run())
 
@@ -239,11 +263,11 @@ def test_a_key_that_is_refused_and_a_server_that_is_not_there_are_said_at_once(
     with pytest.raises(EndpointError, match="refuses the key"):
         greet(loopback, 401)
     greet(loopback, 404)
-    service = Service("http://127.0.0.1:9/v1", "m")
+    asked = Service("http://127.0.0.1:9/v1", "m")
 
     async def nobody() -> None:
-        async with service:
-            await service.greet()
+        async with asked:
+            await asked.greet()
 
     with pytest.raises(EndpointError, match="nothing listens there"):
         asyncio.run(nobody())

@@ -120,14 +120,13 @@ class Cache:
         """Write what waits, in one go; when this returns, a kill cannot lose it."""
         if not self._waiting:
             return
-        with self._speaking():
-            self._file.execute("BEGIN")
+        with self._speaking(), self._file:
+            self._file.execute("BEGIN IMMEDIATE")
             self._file.executemany(
                 f"INSERT OR REPLACE INTO replies (key, judge, prompt, characters, {_COLUMNS}) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [row for _, row in self._waiting.values()],
             )
-            self._file.execute("COMMIT")
         self._waiting.clear()
 
     def kept(self) -> list[Kept]:

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from histoeval.errors import OutputError
 from histoeval.judge.cache import Cache
 from histoeval.judge.prompt import Message, Order, Prompt
 from histoeval.judge.reading import Answer, Unreadable, read_answer
@@ -70,6 +71,7 @@ class Asker:
         self._cache = cache
         self._usage = usage
         self._unknown = unknown
+        self._full: OutputError | None = None
 
     async def settle(self, question: Question) -> Answer | Missing:
         """The answer, after one repair if it takes one; or why there is none."""
@@ -101,13 +103,22 @@ class Asker:
         if key not in self._unknown and (known := self._cache.find(key)) is not None:
             self._usage.found(known)
             return known
+        if self._full is not None:
+            raise self._full
         request = question.request(messages)
         reply = await self._chat.ask(request)
         prompt = question.prompt.identity
         if self._cache.store(key, question.judge, prompt, request.characters, reply):
-            asyncio.get_running_loop().call_soon(self._cache.write)
+            asyncio.get_running_loop().call_soon(self._write)
         self._usage.paid(reply)
         return reply
+
+    def _write(self) -> None:
+        """Write what came in this moment; when that fails, nothing more is asked."""
+        try:
+            self._cache.write()
+        except OutputError as error:
+            self._full = error
 
 
 def kept_replies(cache: Cache, question: Question) -> list[str]:

@@ -112,7 +112,8 @@ class PlainWire:
         self, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
     ) -> Response:
         """The response to a request, over an open connection if there is one."""
-        told = {"Host": f"{self._host}:{self._port}", "Content-Length": str(len(body)), **headers}
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        told = {"Host": f"{host}:{self._port}", "Content-Length": str(len(body)), **headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in told.items())
         request = f"{method} {self._path}{path} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body
         try:

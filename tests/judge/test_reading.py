@@ -66,12 +66,13 @@ BROKEN = {
     "null": (changed(factual_accuracy=None), "factual_accuracy"),
     "no reasoning": (json.dumps(SCORES), "reasoning: field required"),
     "a missing score": (json.dumps({"reasoning": "x"}), "factual_accuracy: field required"),
-    "a key too many": (changed(confidence=1), "confidence: extra"),
+    "a key too many": (changed(confidence=1), "keys that were not asked for"),
     "a key twice": (TEXT[:-1] + ', "factual_accuracy": 1}', "given twice"),
     "not a number": (TEXT.replace("2", "NaN"), "NaN is no number"),
     "two objects that differ": (f"{TEXT} or {changed(factual_accuracy=1)}", "several"),
     "a list": (f"[{TEXT[:-1]}]", "broken"),
     "an object in broken words": ('{"reasoning": "' + TEXT + '"}', "broken"),
+    "a number of many digits": (TEXT.replace("2", "2" * 9999), "broken"),
     "very deep": ('{"a":' * 100_000, "broken"),
 }
 
@@ -83,10 +84,23 @@ def test_what_is_not_all_right_is_unreadable_and_says_why(name: str) -> None:
         read_answer(text, RUBRIC)
 
 
-def test_a_complaint_never_quotes_the_reasoning() -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        changed(reasoning=["carcinoma of Mrs Example"]),
+        json.dumps(GOOD | {"carcinoma of Mrs Example": 1}),
+        changed(factual_accuracy="carcinoma of Mrs Example"),
+    ],
+)
+def test_a_complaint_never_quotes_what_was_said(text: str) -> None:
     with pytest.raises(Unreadable) as caught:
-        read_answer(changed(reasoning=["carcinoma of Mrs Example"]), RUBRIC)
+        read_answer(text, RUBRIC)
     assert "Example" not in str(caught.value)
+
+
+def test_half_a_character_in_the_reasoning_can_be_written_to_a_file() -> None:
+    answer = read_answer(changed(reasoning="cut \ud83d"), RUBRIC)
+    assert answer.reasoning.encode("utf-8") == b"cut \\ud83d"
 
 
 @given(

@@ -73,6 +73,7 @@ class Bench:
         self.manner = manner
         self.concurrency = concurrency
         self.usage = {chat.identity: Usage() for chat in chats}
+        self._parameters: dict[tuple[int, int], str] = {}
         self._last: tuple[str, Sequence[Pair], list[list[Given]]] | None = None
 
     @property
@@ -115,7 +116,10 @@ class Bench:
     def _question(
         self, judge: str, prompt: Prompt, pair: Pair, repeat: int, order: Order
     ) -> Question:
-        parameters = self.manner.parameters(prompt, repeat)
+        told = (prompt.most_tokens, repeat)
+        if told not in self._parameters:
+            self._parameters[told] = self.manner.parameters(prompt, repeat)
+        parameters = self._parameters[told]
         texts = (pair.reference, pair.candidate)
         return Question(judge, prompt, *texts, parameters, self.manner.form, repeat, order)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from histoeval.io.problems import shown
 from histoeval.judge.replies import Reply, Request
 from histoeval.judge.wire import Response
 
@@ -63,12 +64,12 @@ def read_reply(response: Response, form: str, seconds: float | None = None) -> R
         raise BadEnvelope("the server's answer holds no message") from error
     if text is not None and not isinstance(text, str):
         raise BadEnvelope("the server's message is not a text")
-    usage = content.get("usage") or {}
+    finish = choice.get("finish_reason")
     return Reply(
-        text=text or "",
-        finish=choice.get("finish_reason"),
-        tokens_in=_count(usage, "prompt_tokens"),
-        tokens_out=_count(usage, "completion_tokens"),
+        text=shown(text or ""),
+        finish=finish if isinstance(finish, str) else None,
+        tokens_in=_count(content.get("usage"), "prompt_tokens"),
+        tokens_out=_count(content.get("usage"), "completion_tokens"),
         constrained=form == "json_schema",
         seconds=seconds,
     )
@@ -78,19 +79,19 @@ def complaint_in(response: Response) -> str:
     """What a server says of a request that it does not take; nothing where it gives no reason."""
     try:
         said = json.loads(response.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     reason: Any = ""
     for key in ("error", "message", "detail"):
         if isinstance(said, dict) and key in said:
             said = reason = said[key]
-    return reason if isinstance(reason, str) else json.dumps(reason, ensure_ascii=False)
+    return shown(reason if isinstance(reason, str) else json.dumps(reason, ensure_ascii=False))
 
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
         content = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadEnvelope("the server's answer is not JSON") from error
     if not isinstance(content, dict):
         raise BadEnvelope("the server's answer is no JSON object")
@@ -102,25 +103,34 @@ def _streamed(body: bytes) -> dict[str, Any]:
     pieces: list[str] = []
     usage: Any = None
     finish = None
-    ended = False
-    for line in body.decode("utf-8", "replace").splitlines():
-        if not line.startswith("data:"):
-            continue
-        data = line[5:].strip()
+    for line in body.decode("utf-8", "replace").split("\n"):
+        data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
         if data == "[DONE]":
-            ended = True
+            finish = finish or "stop"
             break
-        event = _object(data.encode())
+        event = _object(data.encode()) if data else {}
         usage = event.get("usage") or usage
-        for choice in event.get("choices") or []:
-            pieces.append((choice.get("delta") or {}).get("content") or "")
-            finish = choice.get("finish_reason") or finish
-    if not ended and finish is None:
+        piece, end = _piece(event)
+        pieces.append(piece)
+        finish = end or finish
+    if finish is None:
         raise BadEnvelope("the server's stream was cut off")
     message = {"content": "".join(pieces)}
     return {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
 
 
-def _count(usage: Mapping[str, Any], name: str) -> int | None:
-    count = usage.get(name)
-    return count if isinstance(count, int) else None
+def _piece(event: Mapping[str, Any]) -> tuple[str, Any]:
+    """The words that an event adds, and why the model stopped, if it did."""
+    if not event.get("choices"):
+        return "", None
+    try:
+        choice = event["choices"][0]
+        words = (choice.get("delta") or {}).get("content") or ""
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise BadEnvelope("an event of the server's stream holds no message") from error
+    return str(words), choice.get("finish_reason")
+
+
+def _count(usage: Any, name: str) -> int | None:
+    count = usage.get(name) if isinstance(usage, dict) else None
+    return count if type(count) is int and 0 <= count < 2**53 else None

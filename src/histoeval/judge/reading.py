@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from histoeval.io.problems import shown
 from histoeval.judge.prompt import REASONING, Prompt
 from histoeval.report import Noun
 
@@ -40,9 +41,10 @@ def read_answer(text: str, prompt: Prompt) -> Answer:
     try:
         _form_of(prompt.scales).model_validate(found)
     except ValidationError as error:
-        raise Unreadable("; ".join(map(_complaint, error.errors()))) from error
+        complaints = dict.fromkeys(map(_complaint, error.errors()))
+        raise Unreadable("; ".join(complaints)) from error
     scores = {name: int(found[name]) for name, _, _ in prompt.scales}
-    return Answer(scores=scores, reasoning=found[REASONING])
+    return Answer(scores=scores, reasoning=shown(found[REASONING]))
 
 
 def _spoken(text: str) -> str:
@@ -64,7 +66,7 @@ def _the_object(text: str) -> dict[str, Any]:
     while at >= 0:
         try:
             value, end = decoder.raw_decode(text, at)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise Unreadable("the JSON object is broken or cut off") from error
         found.append(value)
         at = text.find("{", end)
@@ -97,6 +99,7 @@ def _form_of(scales: tuple[tuple[str, int, int], ...]) -> type[BaseModel]:
 
 
 def _complaint(fault: Any) -> str:
-    """What is wrong with a key, without the value, which may quote a report."""
-    where = ".".join(map(str, fault["loc"])) or "the object"
-    return f"{where}: {fault['msg'].lower()}"
+    """What is wrong with a key; no words of the model's own, which may quote a report."""
+    if fault["type"] == "extra_forbidden":
+        return "there are keys that were not asked for"
+    return f"{fault['loc'][0]}: {fault['msg'].lower()}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -54,51 +54,68 @@ def open_wire(endpoint: str, connections: int) -> Wire:
     return HttpxWire(endpoint, connections)
 
 
-class Connection:
-    """One connection that is used again and again."""
+class Connection(asyncio.Protocol):
+    """One connection that is used again and again, for one request at a time."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._got = bytearray()
+        self._answer: asyncio.Future[Response] | None = None
+        self.open = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It can be used."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
         self.open = True
 
-    @classmethod
-    async def to(cls, host: str, port: int) -> Self:
-        """Connect."""
-        return cls(*await asyncio.open_connection(host, port, limit=_HEAD))
-
-    @property
-    def ended(self) -> bool:
-        """Whether the server has closed it."""
-        return self._reader.at_eof() or self._writer.is_closing()
-
     async def exchange(self, request: bytes) -> Response:
-        """Send a request and read the response; the connection is open after it, or not."""
-        self.open, keep = False, True
-        self._writer.write(request)
-        status, headers = _head(await self._reader.readuntil(b"\r\n\r\n"))
-        if headers.get("transfer-encoding", "").lower() == "chunked":
-            body = await self._chunks()
-        elif "content-length" in headers:
-            body = await self._reader.readexactly(_size(headers["content-length"], 10))
-        else:
-            body, keep = await self._reader.read(MOST_BYTES), False
-        self.open = keep and headers.get("connection", "").lower() != "close"
-        return Response(status, headers, body)
+        """Send a request and wait for the response; the connection is open after it, or not."""
+        assert self._transport is not None
+        self._answer = asyncio.get_running_loop().create_future()
+        self._got.clear()
+        try:
+            self._transport.write(request)
+            return await self._answer
+        finally:
+            if not self._answer.done() or self._answer.cancelled():
+                self.close()
+            self._answer = None
 
-    async def _chunks(self) -> bytes:
-        body = bytearray()
-        while size := _size((await self._reader.readuntil(b"\r\n")).split(b";")[0].decode(), 16):
-            body += await self._reader.readexactly(size)
-            await self._reader.readexactly(2)
-            _size(str(len(body)), 10)
-        while (await self._reader.readuntil(b"\r\n")) != b"\r\n":
-            pass
-        return bytes(body)
+    def data_received(self, data: bytes) -> None:
+        """Some bytes came; when they make a response, whoever waits has it."""
+        self._got += data
+        self._read(ended=False)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """The server is gone; what came so far may be all there is."""
+        self.open = False
+        self._read(ended=True)
+
+    def _read(self, *, ended: bool) -> None:
+        if self._answer is None or self._answer.done():
+            self.open = False  # words that nobody asked for
+            return
+        try:
+            found = parse(self._got, ended=ended)
+        except ValueError as error:
+            self.close()
+            self._answer.set_exception(WireError(str(error)))
+            return
+        if found is None and not ended:
+            return
+        if found is None:
+            self._answer.set_exception(WireError("the connection was dropped"))
+            return
+        if found.headers.get("connection", "").lower() == "close" or not _sized(found.headers):
+            self.close()
+        self._answer.set_result(found)
 
     def close(self) -> None:
         """Let go."""
-        self._writer.close()
+        self.open = False
+        if self._transport is not None:
+            self._transport.close()
 
 
 class PlainWire:
@@ -114,31 +131,26 @@ class PlainWire:
         """The response to a request, over an open connection if there is one."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         told = {"Host": f"{host}:{self._port}", "Content-Length": str(len(body)), **headers}
-        lines = "".join(f"{name}: {value}\r\n" for name, value in told.items())
+        lines = "".join([f"{name}: {value}\r\n" for name, value in told.items()])
         request = f"{method} {self._path}{path} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body
-        try:
-            return await self._over(await self._connection(), request)
-        except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
-            raise WireError(_plainly(error)) from error
+        connection = await self._connection()
+        response = await connection.exchange(request)
+        if connection.open:
+            self._idle.append(connection)
+        return response
 
     async def _connection(self) -> Connection:
         """One that is open and idle, or a new one; what the server has closed is let go."""
         while self._idle:
             connection = self._idle.pop()
-            if not connection.ended:
-                return connection
-            connection.close()
-        return await Connection.to(self._host, self._port)
-
-    async def _over(self, connection: Connection, request: bytes) -> Response:
-        try:
-            response = await connection.exchange(request)
-        finally:
             if connection.open:
-                self._idle.append(connection)
-            else:
-                connection.close()
-        return response
+                return connection
+        loop = asyncio.get_running_loop()
+        try:
+            _, made = await loop.create_connection(Connection, self._host, self._port)
+        except OSError as error:
+            raise WireError(_plainly(error)) from error
+        return made
 
     async def close(self) -> None:
         """Close what is idle; nothing else is open."""
@@ -175,26 +187,55 @@ class HttpxWire:
         await self._client.aclose()
 
 
+def parse(got: bytes | bytearray, *, ended: bool) -> Response | None:
+    """The response that these bytes are; None where there must be more to come."""
+    end = got.find(b"\r\n\r\n")
+    if end < 0:
+        if len(got) > _HEAD:
+            raise ValueError("what answered does not speak HTTP/1.1")
+        return None
+    status, headers = _head(bytes(got[:end]))
+    rest = end + 4
+    if len(got) > MOST_BYTES:
+        raise ValueError("the answer is too long")
+    if headers.get("transfer-encoding", "").lower() == "chunked":
+        body = _unchunked(bytes(got[rest:])) if got.endswith(b"\r\n\r\n") else None
+    elif (size := headers.get("content-length")) is not None:
+        body = bytes(got[rest : rest + int(size)]) if len(got) - rest >= int(size) else None
+    else:
+        body = bytes(got[rest:]) if ended else None
+    return None if body is None else Response(status, headers, body)
+
+
+def _unchunked(coded: bytes) -> bytes | None:
+    """The body that was sent in chunks; None where the last one is not there yet."""
+    body = bytearray()
+    at = 0
+    while (end := coded.find(b"\r\n", at)) >= 0:
+        size = int(coded[at:end].split(b";")[0], 16)
+        if size == 0:
+            return bytes(body)
+        body += coded[end + 2 : end + 2 + size]
+        at = end + 2 + size + 2
+    return None
+
+
+def _sized(headers: Mapping[str, str]) -> bool:
+    """Whether the end of a body can be told without closing the connection."""
+    return "content-length" in headers or "transfer-encoding" in headers
+
+
 def _head(head: bytes) -> tuple[int, dict[str, str]]:
     first, *lines = head.decode("latin-1").split("\r\n")
     version, _, rest = first.partition(" ")
-    if not version.startswith("HTTP/1."):
+    if not version.startswith("HTTP/1.") or not rest[:3].isdigit():
         raise ValueError("what answered does not speak HTTP/1.1")
-    pairs = (line.partition(":") for line in lines if line)
+    pairs = [line.partition(":") for line in lines]
     return int(rest[:3]), {name.strip().lower(): value.strip() for name, _, value in pairs}
-
-
-def _size(text: str, base: int) -> int:
-    size = int(text.strip(), base)
-    if not 0 <= size <= MOST_BYTES:
-        raise ValueError("the answer is too long")
-    return size
 
 
 def _plainly(error: BaseException) -> str:
     """What went wrong on the way, in words that quote nothing that was sent."""
-    if isinstance(error, asyncio.IncompleteReadError | ConnectionResetError | BrokenPipeError):
-        return "the connection was dropped"
     if isinstance(error, ConnectionRefusedError):
         return "nothing listens there"
     return f"{type(error).__name__}: {error}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,9 @@ _AT_ONCE = 80_000
 
 _DRAWN_AT_ONCE = 1_000_000
 """Draws held in memory together. Another number would mean other draws for the same seed."""
+
+_STRIP = 96
+"""Rows of a matrix that are multiplied together."""
 
 _EXACT_IN_SINGLE = 2**24
 """Whole numbers up to here are exact in single precision, which is twice as fast."""
@@ -157,22 +161,37 @@ def by_case(columns: Numbers, case: Positions, cases: int) -> Numbers:
 
 
 def pair_sums(matrix: NDArray[np.int8], case: Positions, cases: int) -> Statistic:
-    """Sums of a matrix over all ordered pairs of drawn rows, for each resample.
+    """Sums of a symmetric matrix over all ordered pairs of drawn rows, for each resample.
 
-    Summed within cases first, it has only as many rows as there are cases. Whole numbers stay
-    exact: double precision is used as soon as single precision might not be enough.
+    Summed within cases first, it has only as many rows as there are cases; below its diagonal,
+    it need not be looked at. Whole numbers stay exact: double precision is used as soon as single
+    precision might not be enough.
     """
     order = np.argsort(case, kind="stable")
     present, starts, sizes = np.unique(case[order], return_index=True, return_counts=True)
     sums = np.add.reduceat(matrix[order], starts, axis=0, dtype=np.float64)
     sums = np.add.reduceat(sums[:, order], starts, axis=1)
-    largest = int(sizes.max()) ** 2 * cases * int(abs(matrix).max(initial=1))
+    largest = 2 * int(sizes.max()) ** 2 * cases * int(abs(matrix).max(initial=1))
     kind = np.float32 if largest < _EXACT_IN_SINGLE else np.float64
-    small = sums.astype(kind)
+    strips = _upper_strips(sums.astype(kind))
 
     def total(times: Numbers) -> Numbers:
-        drawn = times[present]
-        with_each = small @ drawn.astype(kind)
-        return np.asarray(np.einsum("cb,cb->b", drawn, with_each, dtype=np.float64))
+        drawn: NDArray[Any] = times[present].astype(kind)
+        found = np.zeros(times.shape[1])
+        for first, strip in strips:
+            with_each = strip @ drawn[first:]
+            some = drawn[first : first + len(strip)]
+            found += np.einsum("cb,cb->b", some, with_each, dtype=np.float64)
+        return found
 
     return total
+
+
+def _upper_strips(square: NDArray[Any]) -> list[tuple[int, NDArray[Any]]]:
+    """A symmetric matrix as strips from the diagonal on, what is right of it counted twice."""
+    strips = []
+    for first in range(0, len(square), _STRIP):
+        strip = square[first : first + _STRIP, first:].copy()
+        strip[:, _STRIP:] *= 2
+        strips.append((first, strip))
+    return strips

@@ -79,6 +79,9 @@ def check(
     console = Console()
     for judge, verdicts in found.items():
         console.print(verdict_table(judge, verdicts))
+        for each in verdicts:
+            if not each.may_be_used:
+                typer.echo(f"{each.criterion}: {each.why_not}")
     if output is not None:
         lines = [(judge, each) for judge, verdicts in found.items() for each in verdicts]
         write_lines(output, (f'{{"judge":"{j}",{v.model_dump_json()[1:]}' for j, v in lines))

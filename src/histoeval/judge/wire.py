@@ -1,7 +1,7 @@
 """HTTP/1.1 with connections that are kept open: how requests reach a server.
 
 Plain HTTP without a proxy, which is how models on this machine or in the house are served, goes
-over connections of our own: a request costs a tenth of a millisecond there, and fifteen times that
+over connections of our own: a request costs a tenth of a millisecond there, and sixteen times that
 with httpx, which is more than the server may take. Everything else (TLS with the certificates of
 the system, proxies) is left to httpx, whose cost does not matter beside a distant service.
 """

@@ -6,50 +6,52 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
+from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
 from histoeval.judge.cache import Kept
 from histoeval.judge.check import Verdict
 from histoeval.judge.estimate import Estimate
+from histoeval.judge.verdict import SPREAD
 
 UNKNOWN = "unknown"
 
 
 def criteria_table(summary: Mapping[str, Any], prefix: str) -> Table:
-    """The mean of each criterion, for each judge and system, and how many pairs it is of."""
-    metrics = {n: m for n, m in summary["metrics"].items() if n.startswith(prefix)}
-    systems = [totals for metric in metrics.values() for totals in metric["systems"].values()]
-    names = dict.fromkeys(part for totals in systems for part in totals["parts"])
-    table = _table("Mean of each criterion", ["judge", "system", *names, "scored"])
-    for name, metric in metrics.items():
-        for system, totals in metric["systems"].items():
-            means = [_number(totals["parts"].get(part), 2) for part in names]
-            scored = f"{totals['scored']:,} of {totals['pairs']:,}"
-            table.add_row(Text(name), Text(system), *means, scored)
+    """The mean of each criterion, and its spread over answers, for each judge and system."""
+    columns = ["metric", "system", "criterion", "mean", "spread"]
+    table = _table("Mean of each criterion", columns, texts=3)
+    for name, metric in summary["metrics"].items():
+        for system, totals in metric["systems"].items() if name.startswith(prefix) else ():
+            parts = totals["parts"]
+            for part in parts:
+                if part == SPREAD or part.endswith(f"_{SPREAD}"):
+                    continue
+                spread = parts.get(f"{part}_{SPREAD}")
+                numbers = [_number(parts[part], 2), "" if spread is None else f"{spread:.2f}"]
+                table.add_row(Text(name), Text(system), part, *numbers)
     return table
 
 
 def steadiness_tables(told: Mapping[str, Any]) -> Iterator[Table]:
     """Agreement between repeats, between the two orders, and between judges."""
-    groups = [
-        *[(f"Repeats of {judge}", each) for judge, each in told.get("repeats", {}).items()],
-        *[(f"Candidate first, {judge}", each) for judge, each in told.get("order", {}).items()],
-        *([("Between judges", told["between_judges"])] if "between_judges" in told else []),
-    ]
-    for title, criteria in groups:
-        columns = ["criterion", "alpha (95 %)", "mean spread", "identical", "mean shift", "pairs"]
-        table = _table(title, columns)
-        for name, figures in criteria.items():
-            table.add_row(
-                name,
-                _interval(figures["alpha"]),
-                _number(figures["mean_spread"], 3),
-                _number(figures["identical"], 3),
-                _number(figures.get("mean_shift"), 3),
-                f"{figures['pairs']:,}",
-            )
-        yield table
+    for judge, criteria in told.get("repeats", {}).items():
+        yield _agreement_table(f"Repeats of {judge}", criteria)
+    for judge, criteria in told.get("order", {}).items():
+        yield _agreement_table(f"Candidate first, {judge}", criteria, ("mean_shift",))
+    if "between_judges" in told:
+        yield _agreement_table("Between judges", told["between_judges"])
+
+
+def _agreement_table(title: str, criteria: Mapping[str, Any], more: Sequence[str] = ()) -> Table:
+    figures = ("identical", "mean_spread", *more)
+    names = [figure.replace("_", " ") for figure in figures]
+    table = _table(title, ["criterion", "alpha (95 %)", *names, "pairs"])
+    for name, told in criteria.items():
+        numbers = [_number(told[figure], 3) for figure in figures]
+        table.add_row(name, _interval(told["alpha"]), *numbers, f"{told['pairs']:,}")
+    return table
 
 
 def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -80,12 +82,12 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
 
 def verdict_table(judge: str, verdicts: Sequence[Verdict]) -> Table:
     """What a judge may be used for."""
-    columns = ["criterion", "answered", "in order", "in range", "obeyed", "verdict"]
-    table = _table(f"{judge}: what it may be used for", columns)
+    columns = ["criterion", "verdict", "answered", "in order", "in range", "obeyed"]
+    table = _table(f"{judge}: what it may be used for", columns, texts=2)
     for each in verdicts:
         shares = [f"{share:.0%}" for share in (each.answered, each.in_order, each.in_range)]
-        verdict = Text("may be used", "green") if each.may_be_used else Text(each.why_not, "red")
-        table.add_row(each.criterion, *shares, str(each.obeyed), verdict)
+        verdict = Text("may be used", "green") if each.may_be_used else Text("may not", "red")
+        table.add_row(each.criterion, verdict, *shares, str(each.obeyed))
     return table
 
 
@@ -98,10 +100,12 @@ def kept_table(kept: Sequence[Kept]) -> Table:
     return table
 
 
-def _table(title: str, columns: Sequence[str]) -> Table:
-    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, show_edge=False)
+def _table(title: str, columns: Sequence[str], texts: int = 1) -> Table:
+    """An empty table whose first columns hold texts, and the others numbers."""
+    table = Table(title=Text(f"\n{title}"), title_justify="left", box=SIMPLE_HEAD, show_edge=False)
     for place, column in enumerate(columns):
-        table.add_column(Text(column), justify="right" if place else "left", overflow="fold")
+        justify: JustifyMethod = "left" if place < texts else "right"
+        table.add_column(Text(column), justify=justify, overflow="fold")
     return table
 
 

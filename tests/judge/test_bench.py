@@ -224,3 +224,11 @@ def test_endpoints_and_models_must_fit_together() -> None:
         _ = Choice(endpoints=("http://a", "http://b"), models=("x", "y", "z")).seats
     with pytest.raises(SettingError, match="named twice"):
         _ = Choice(endpoints=("http://a",), models=("x", "x")).seats
+
+
+def test_whoever_listens_hears_of_every_answer(loopback: Loopback) -> None:
+    bench = bench_at(loopback.url, "a", "b", manner=Manner(repeats=2, check_order=True))
+    heard: list[int] = []
+    bench.settled = lambda: heard.append(1)
+    scored(bench, PAIRS[:5])
+    assert len(heard) == 5 * bench.questions_a_pair == 5 * 2 * 3

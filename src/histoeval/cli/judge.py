@@ -191,14 +191,14 @@ def _judge(
     overwrite: bool,
 ) -> None:
     from histoeval.io.results import ResultFolder  # noqa: PLC0415
-    from histoeval.run.judging import run_judges  # noqa: PLC0415
+    from histoeval.run.judging import pairs_of, run_judges  # noqa: PLC0415
     from histoeval.run.scoring import make_metrics, metric_names  # noqa: PLC0415
-    from histoeval.view.progress import row_progress  # noqa: PLC0415
+    from histoeval.view.judging import answer_progress  # noqa: PLC0415
 
     others = make_metrics(metric_names(beside)) if beside.strip() else []
     bench.greet()
     try:
-        with row_progress(source, "judging") as watch:
+        with answer_progress(bench, sum(1 for _ in pairs_of(source))) as watch:
             summary = run_judges(
                 source,
                 bench,
@@ -207,7 +207,7 @@ def _judge(
                 beside=others,
                 folder=None if output is None else ResultFolder(output),
                 overwrite=overwrite,
-                batch_size=32 * bench.concurrency,
+                batch_size=64 * bench.concurrency,
                 watch=watch,
             )
     except KeyboardInterrupt:

@@ -49,10 +49,10 @@ def check(
     """
     from rich.console import Console  # noqa: PLC0415 - keeps --help fast
 
-    from histoeval.judge.check import checkable, examine  # noqa: PLC0415
+    from histoeval.judge.check import checkable, examine, trials  # noqa: PLC0415
     from histoeval.judge.choice import seat  # noqa: PLC0415
     from histoeval.judge.prompt import load_prompt  # noqa: PLC0415
-    from histoeval.view.judging import verdict_table  # noqa: PLC0415
+    from histoeval.view.judging import answer_progress, verdict_table  # noqa: PLC0415
 
     demand_folder(output)
     loaded = load_prompt(prompt)
@@ -75,7 +75,8 @@ def check(
     )
     bench = seat(choice)
     bench.greet()
-    found = examine(bench, loaded)
+    with answer_progress(bench, len(trials())):
+        found = examine(bench, loaded)
     console = Console()
     for judge, verdicts in found.items():
         console.print(verdict_table(judge, verdicts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -73,6 +73,8 @@ class Bench:
         self.manner = manner
         self.concurrency = concurrency
         self.usage = {chat.identity: Usage() for chat in chats}
+        self.settled: Callable[[], None] = _nobody_listens
+        """Called for each question that is settled."""
         self._parameters: dict[tuple[int, int], str] = {}
         self._last: tuple[str, Sequence[Pair], list[list[Given]]] | None = None
 
@@ -105,6 +107,11 @@ class Bench:
             self._last = (prompt.hash, pairs, given)
         return self._last[2]
 
+    @property
+    def questions_a_pair(self) -> int:
+        """How often judges are asked about one pair."""
+        return len(self.chats) * (self.manner.repeats + self.manner.check_order)
+
     def questions(self, prompt: Prompt, pair: Pair) -> Iterator[Question]:
         """Everything that is asked about a pair."""
         for judge in self.judges:
@@ -133,7 +140,7 @@ class Bench:
 
         def settled_by(chat: Chat) -> Coroutine[Any, Any, None]:
             asker = Asker(chat, self.cache, self.usage[chat.identity], unknown)
-            pool = Pool(chat, asker, self.concurrency)
+            pool = Pool(chat, asker, self.concurrency, self.settled)
             return pool.settle((q for q in questions if q.judge == chat.identity), told)
 
         try:
@@ -150,8 +157,11 @@ class Bench:
 class Pool:
     """Asks one judge, so many questions at a time, and gives up when it is gone."""
 
-    def __init__(self, chat: Chat, asker: Asker, concurrency: int) -> None:
+    def __init__(
+        self, chat: Chat, asker: Asker, concurrency: int, settled: Callable[[], None]
+    ) -> None:
         self._chat = chat
+        self._settled = settled
         self._asker = asker
         self._concurrency = concurrency
         self._failures = 0
@@ -179,6 +189,7 @@ class Pool:
                 return
             told[question] = outcome = await self._asker.settle(question)
             self._watch(outcome)
+            self._settled()
 
     def _watch(self, outcome: Answer | Missing) -> None:
         """Count failures in a row; one refusal says little of the next once others were taken."""
@@ -192,6 +203,10 @@ class Pool:
         self._failures += 1
         if self._failures >= max(FEWEST_FAILURES, self._concurrency):
             self._gone = outcome.message
+
+
+def _nobody_listens() -> None:
+    pass
 
 
 def _given(question: Question, told: Mapping[Question, Answer | Missing]) -> Given:

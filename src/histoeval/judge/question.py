@@ -98,7 +98,7 @@ class Asker:
     async def _reply(self, key: str, question: Question, messages: list[Message]) -> Reply:
         """The reply that is kept under a key, or a new one.
 
-        A new one is written before the next is waited for, with all that came in the same moment.
+        A new one is written before anything else is asked, with all that came in the same moment.
         """
         if key not in self._unknown and (known := self._cache.find(key)) is not None:
             self._usage.found(known)
@@ -110,6 +110,7 @@ class Asker:
         prompt = question.prompt.identity
         if self._cache.store(key, question.judge, prompt, request.characters, reply):
             asyncio.get_running_loop().call_soon(self._write)
+        await asyncio.sleep(0)  # until it is written
         self._usage.paid(reply)
         return reply
 

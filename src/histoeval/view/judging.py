@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -10,12 +11,36 @@ from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
+from histoeval.judge.bench import Bench
 from histoeval.judge.cache import Kept
 from histoeval.judge.check import Verdict
 from histoeval.judge.estimate import Estimate
 from histoeval.judge.verdict import SPREAD
+from histoeval.run.chunks import Watch
+from histoeval.view.progress import step_progress
 
 UNKNOWN = "unknown"
+
+
+@contextmanager
+def answer_progress(bench: Bench, pairs: int) -> Iterator[Watch]:
+    """A bar that moves with every answer; what it yields is told of rows that are done."""
+    each = bench.questions_a_pair
+    done = 0
+    with step_progress("judging", pairs * each) as tell:
+
+        def settled() -> None:
+            nonlocal done
+            done += 1
+            tell(done)
+
+        def watch(rows: int, errors: int, _position: int) -> None:
+            nonlocal done
+            done = rows * each
+            tell(done, f"{errors:,} rows with errors")
+
+        bench.settled = settled
+        yield watch
 
 
 def criteria_table(summary: Mapping[str, Any], prefix: str) -> Table:

@@ -69,6 +69,20 @@ def test_another_model_prompt_seed_or_text_is_another_question(loopback: Loopbac
     assert len(loopback.calls) == 4 * before
 
 
+def test_what_else_goes_into_a_request_is_added_taken_out_and_part_of_the_key(
+    loopback: Loopback,
+) -> None:
+    body = {"max_tokens": 8000, "seed": None, "top_p": 0.5}
+    bench = bench_at(loopback.url, manner=Manner(body=body))
+    scored(bench, PAIRS[:1])
+    sent = loopback.calls[0].body
+    assert (sent["max_tokens"], sent["top_p"], sent["temperature"]) == (8000, 0.5, 0)
+    assert "seed" not in sent
+    assert '"top_p": 0.5' in bench.identity
+    scored(bench_at(loopback.url), PAIRS[:1])
+    assert len(loopback.calls) == 2
+
+
 def test_no_more_are_asked_at_a_time_than_allowed(loopback: Loopback) -> None:
     loopback.delay = 0.005
     scored(bench_at(loopback.url, concurrency=5))

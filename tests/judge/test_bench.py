@@ -21,7 +21,7 @@ from histoeval.report import Pair
 from histoeval.run.judging import judge_metrics
 from histoeval.run.models import Models
 from histoeval.score import Score, create
-from tests.judge.loopback import CRITERIA, Call, Loopback, Wrong, right_answer
+from tests.judge.loopback import CRITERIA, Call, Loopback, Wrong, right_answer, serving
 from tests.judge.making import bench_at, deserved, make_pair
 
 PAIRS = [make_pair(number) for number in range(40)]
@@ -58,6 +58,14 @@ def test_what_was_answered_once_is_never_asked_again(loopback: Loopback) -> None
     assert len(loopback.calls) == len(PAIRS)
     (used,) = again.usage.values()
     assert (used.requests, used.cached) == (0, len(PAIRS))
+
+
+def test_what_is_all_answered_needs_no_server() -> None:
+    with serving(Loopback()) as server:
+        first = scored(bench_at(server.url))
+    assert scored(bench_at(server.url)) == first
+    with pytest.raises(EndpointError, match="nothing listens there"):
+        panel(bench_at(server.url)).score([make_pair(999)])
 
 
 def test_another_model_prompt_seed_or_text_is_another_question(loopback: Loopback) -> None:

@@ -196,7 +196,6 @@ def _judge(
     from histoeval.view.judging import answer_progress  # noqa: PLC0415
 
     others = make_metrics(metric_names(beside)) if beside.strip() else []
-    bench.greet()
     try:
         with answer_progress(bench, sum(1 for _ in pairs_of(source))) as watch:
             summary = run_judges(

@@ -74,7 +74,6 @@ def check(
         )
     )
     bench = seat(choice)
-    bench.greet()
     with answer_progress(bench, len(trials())):
         found = examine(bench, loaded)
     console = Console()

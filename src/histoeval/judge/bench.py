@@ -75,6 +75,7 @@ class Bench:
         self.usage = {chat.identity: Usage() for chat in chats}
         self.settled: Callable[[], None] = _nobody_listens
         """Called for each question that is settled."""
+        self._greeted: set[str] = set()
         self._parameters: dict[tuple[int, int], str] = {}
         self._last: tuple[str, Sequence[Pair], list[list[Given]]] | None = None
 
@@ -87,16 +88,6 @@ class Bench:
     def identity(self) -> str:
         """Who is asked and how, for signatures."""
         return f"{'+'.join(self.judges)},{self.manner.identity}"
-
-    def greet(self) -> None:
-        """See that every judge is there, before work begins; `EndpointError` where one is not."""
-
-        async def all_of_them() -> None:
-            for chat in self.chats:
-                async with chat:
-                    await chat.greet()
-
-        _run(all_of_them())
 
     def ask(self, prompt: Prompt, pairs: Sequence[Pair]) -> list[list[Given]]:
         """What every judge says of every pair; the last pairs are remembered."""
@@ -141,7 +132,11 @@ class Bench:
         def settled_by(chat: Chat) -> Coroutine[Any, Any, None]:
             asker = Asker(chat, self.cache, self.usage[chat.identity], unknown)
             pool = Pool(chat, asker, self.concurrency, self.settled)
-            return pool.settle((q for q in questions if q.judge == chat.identity), told)
+            own = [question for question in questions if question.judge == chat.identity]
+            if chat.identity in self._greeted or not any(q.key in unknown for q in own):
+                return pool.settle(iter(own), told)
+            self._greeted.add(chat.identity)
+            return pool.greet_and_settle(iter(own), told)
 
         try:
             await asyncio.gather(*map(settled_by, self.chats))
@@ -167,6 +162,14 @@ class Pool:
         self._failures = 0
         self._answered = False
         self._gone: str | None = None
+
+    async def greet_and_settle(
+        self, questions: Iterator[Question], told: dict[Question, Answer | Missing]
+    ) -> None:
+        """See that the judge is there before it is asked for the first time; then settle."""
+        async with self._chat:
+            await self._chat.greet()
+        await self.settle(questions, told)
 
     async def settle(
         self, questions: Iterator[Question], told: dict[Question, Answer | Missing]

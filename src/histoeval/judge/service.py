@@ -29,6 +29,9 @@ PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 524,
 CHARACTERS_PER_TOKEN = 4.0
 """A guess, for the pace and for estimates, until a server has counted."""
 
+LONGEST_GREETING_S = 30.0
+"""A server that does not even say which models it has is not there."""
+
 Positive = Annotated[float, Field(gt=0)]
 
 
@@ -84,7 +87,8 @@ class Service:
     async def greet(self) -> None:
         """See that somebody is there who takes the key, before work begins."""
         try:
-            response = await self._sent("GET", "/models")
+            async with asyncio.timeout(LONGEST_GREETING_S):
+                response = await self._sent("GET", "/models")
         except (WireError, TimeoutError) as error:
             reason = str(error) or "no answer in time"
             raise EndpointError(f"{self.endpoint} cannot be reached: {reason}") from error

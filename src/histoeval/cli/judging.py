@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 JUDGES = "Judges"
 ASKING = "How they are asked"
+ENDPOINT, MODEL = "HISTOEVAL_JUDGE_ENDPOINT", "HISTOEVAL_JUDGE_MODEL"
+"""They name the judge where no option does."""
 
 EndpointOption = Annotated[
     list[str] | None,
@@ -108,16 +111,15 @@ def chosen(
     **rest: Any,
 ) -> Choice | None:
     """The judges that options name; None where they name none at all."""
-    from pydantic import ValidationError  # noqa: PLC0415 - keeps --help fast
+    if not endpoint and not model:
+        endpoint, model = _from_environment(ENDPOINT), _from_environment(MODEL)
+    if not endpoint and not model:
+        return None
+    from pydantic import ValidationError  # noqa: PLC0415 - slow to import
 
-    from histoeval.judge.choice import Choice, chosen_by_environment  # noqa: PLC0415
+    from histoeval.judge.choice import Choice  # noqa: PLC0415
 
     told = dict(rest, manner=manner or {}, patience=patience or {})
-    if not endpoint and not model:
-        usual = chosen_by_environment()
-        if usual is None:
-            return None
-        endpoint, model = list(usual.endpoints), list(usual.models)
     if not endpoint or not model:
         raise SettingError("a judge is named by both --endpoint and --model")
     try:
@@ -126,6 +128,10 @@ def chosen(
         fault = error.errors()[0]
         where = ".".join(map(str, fault["loc"]))
         raise SettingError(f"{where}: {fault['msg']}") from error
+
+
+def _from_environment(name: str) -> list[str]:
+    return [os.environ[name]] if os.environ.get(name) else []
 
 
 def demanded(choice: Choice | None) -> Choice:

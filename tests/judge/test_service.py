@@ -237,12 +237,12 @@ def test_httpx_carries_the_same_requests_and_fails_in_the_same_words(
 
 
 def test_tls_and_proxies_are_left_to_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(open_wire("http://localhost:8000/v1", 4), PlainWire)
-    assert isinstance(open_wire("https://api.example.com/v1", 4), HttpxWire)
+    assert isinstance(open_wire("http://localhost:8000/v1", 4, {}), PlainWire)
+    assert isinstance(open_wire("https://api.example.com/v1", 4, {}), HttpxWire)
     monkeypatch.setenv("http_proxy", "http://proxy.example.com:3128")
     monkeypatch.setenv("no_proxy", "localhost")
-    assert isinstance(open_wire("http://models.example.com/v1", 4), HttpxWire)
-    assert isinstance(open_wire("http://localhost:8000/v1", 4), PlainWire)
+    assert isinstance(open_wire("http://models.example.com/v1", 4, {}), HttpxWire)
+    assert isinstance(open_wire("http://localhost:8000/v1", 4, {}), PlainWire)
 
 
 def greet(server: Loopback, status: int) -> None:

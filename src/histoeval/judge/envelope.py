@@ -11,6 +11,8 @@ from histoeval.io.problems import shown
 from histoeval.judge.replies import Reply, Request
 from histoeval.judge.wire import Response
 
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 FORMATS = ("json_schema", "json_object", "plain")
 """How a server is asked to hold the model to the schema, the strictest first."""
 
@@ -47,10 +49,6 @@ def _rest(model: str, parameters: str, schema: str, form: str, limit: str) -> st
 def _shared(role: str, content: str) -> str:
     """The instructions, which every conversation begins with."""
     return _json({"role": role, "content": content})
-
-
-def _json(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_reply(response: Response, form: str, seconds: float | None = None) -> Reply:

@@ -49,6 +49,8 @@ def read_answer(text: str, prompt: Prompt) -> Answer:
 
 def _spoken(text: str) -> str:
     """The text without what was thought aloud and without fences."""
+    if "<" not in text and "`" not in text:
+        return text.strip()
     text = _THOUGHT.sub("", _FINAL_CHANNEL.sub("", text))
     text = _END_OF_THOUGHT.sub("", text)
     if _OPEN_THOUGHT.search(text):
@@ -60,12 +62,11 @@ def _the_object(text: str) -> dict[str, Any]:
     """The only object in a text; what begins like one and is none makes all of it unreadable."""
     if not text:
         raise Unreadable("the answer is empty")
-    decoder = json.JSONDecoder(object_pairs_hook=_without_doubles, parse_constant=_no_number)
     found: list[dict[str, Any]] = []
     at = text.find("{")
     while at >= 0:
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
             raise Unreadable("the JSON object is broken or cut off") from error
         found.append(value)
@@ -86,6 +87,9 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(name: str) -> None:
     raise Unreadable(f"{name} is no number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_without_doubles, parse_constant=_no_number)
 
 
 @lru_cache(maxsize=64)

@@ -76,7 +76,7 @@ class Service:
         return f"{self.model}@{self.endpoint}"
 
     async def __aenter__(self) -> Self:
-        self._wire = open_wire(self.endpoint, self._connections)
+        self._wire = open_wire(self.endpoint, self._connections, self._headers())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -149,7 +149,7 @@ class Service:
         if self._wire is None:
             raise RuntimeError("a service must be entered before it is asked")
         async with asyncio.timeout(self._patience.timeout_s):
-            return await self._wire.send(method, path, self._headers(), body)
+            return await self._wire.send(method, path, body)
 
     def _headers(self) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}

@@ -35,23 +35,21 @@ class Response(NamedTuple):
 class Wire(Protocol):
     """Carries requests to one server."""
 
-    async def send(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
-    ) -> Response:
+    async def send(self, method: str, path: str, body: bytes = b"") -> Response:
         """The response to a request; `WireError` where there is none."""
 
     async def close(self) -> None:
         """Close all connections."""
 
 
-def open_wire(endpoint: str, connections: int) -> Wire:
-    """The way to an endpoint."""
+def open_wire(endpoint: str, connections: int, headers: Mapping[str, str]) -> Wire:
+    """The way to an endpoint, with the headers that all requests have."""
     parts = urlsplit(endpoint)
     host = parts.hostname or ""
     proxied = parts.scheme in getproxies() and not proxy_bypass(host)
     if parts.scheme == "http" and not proxied:
-        return PlainWire(host, parts.port or 80, parts.path)
-    return HttpxWire(endpoint, connections)
+        return PlainWire(host, parts.port or 80, parts.path, headers)
+    return HttpxWire(endpoint, connections, headers)
 
 
 class Connection(asyncio.Protocol):
@@ -121,18 +119,16 @@ class Connection(asyncio.Protocol):
 class PlainWire:
     """Our own connections to a server without TLS; as many as are in use at once."""
 
-    def __init__(self, host: str, port: int, path: str) -> None:
+    def __init__(self, host: str, port: int, path: str, headers: Mapping[str, str]) -> None:
         self._host, self._port, self._path = host, port, path
+        told = {"Host": f"[{host}]:{port}" if ":" in host else f"{host}:{port}", **headers}
+        self._lines = "".join([f"{name}: {value}\r\n" for name, value in told.items()])
         self._idle: list[Connection] = []
 
-    async def send(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
-    ) -> Response:
+    async def send(self, method: str, path: str, body: bytes = b"") -> Response:
         """The response to a request, over an open connection if there is one."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        told = {"Host": f"{host}:{self._port}", "Content-Length": str(len(body)), **headers}
-        lines = "".join([f"{name}: {value}\r\n" for name, value in told.items()])
-        request = f"{method} {self._path}{path} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body
+        first = f"{method} {self._path}{path} HTTP/1.1\r\nContent-Length: {len(body)}\r\n"
+        request = f"{first}{self._lines}\r\n".encode("latin-1") + body
         connection = await self._connection()
         response = await connection.exchange(request)
         if connection.open:
@@ -162,21 +158,19 @@ class PlainWire:
 class HttpxWire:
     """Connections of httpx: TLS, certificates and proxies as the system has them."""
 
-    def __init__(self, endpoint: str, connections: int) -> None:
+    def __init__(self, endpoint: str, connections: int, headers: Mapping[str, str]) -> None:
         import httpx2  # noqa: PLC0415 - slow to import
 
         limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
         self._endpoint = endpoint
         self._failed: type[Exception] = httpx2.HTTPError
-        self._client: Any = httpx2.AsyncClient(limits=limits, timeout=None, http2=False)
+        self._client: Any = httpx2.AsyncClient(limits=limits, timeout=None, headers=dict(headers))
 
-    async def send(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
-    ) -> Response:
+    async def send(self, method: str, path: str, body: bytes = b"") -> Response:
         """The response to a request."""
         url = f"{self._endpoint}{path}"
         try:
-            found = await self._client.request(method, url, headers=dict(headers), content=body)
+            found = await self._client.request(method, url, content=body)
         except self._failed as error:
             raise WireError(_plainly(error)) from error
         named = {name.lower(): value for name, value in found.headers.items()}

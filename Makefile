@@ -29,7 +29,7 @@ $(VENV)/demo.done: pyproject.toml
 
 $(VENV)/dev.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --constraint constraints.txt --editable ".[dev,train]"
+	$(PIP) install --constraint constraints.txt --editable ".[dev,figures,train]"
 	touch $@
 
 clean:

@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
-Names are startup, memory, hare, reader, concordance, judge and reader-memory, to which the options
-belong; without a name all of them are measured.
+Names are startup, memory, hare, reader, concordance, agreement, judge and reader-memory, to which the
+options belong; without a name all of them are measured.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from itertools import takewhile
+
+NAMES = "startup memory hare reader concordance agreement reader-memory".split()
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -28,6 +30,7 @@ def main(arguments: Sequence[str]) -> None:
         "reader",
         "concordance",
         "judge",
+        "agreement",
         "reader-memory",
     ]
     if "startup" in wanted:
@@ -60,6 +63,12 @@ def main(arguments: Sequence[str]) -> None:
 
         columns = ["pairs", "server's limit/s", "judged/s", "share", "peak MB"]
         table("The judge", columns, judge_speed.measure())
+    if "agreement" in wanted:
+        from benchmarks import agreement_speed
+
+        columns = ["what", "cases", "s", "processor s", "peak MB"]
+        title = "Agreement: 10 metrics, 600 pairs, 10,000 resamples"
+        table(title, columns, agreement_speed.measure())
     if "reader-memory" in wanted:
         from benchmarks import reader_memory
 

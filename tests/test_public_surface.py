@@ -29,6 +29,9 @@ SURFACE = {
     "SettingError",
     "Signature",
     "__version__",
+    "ablate",
+    "agree",
+    "compare",
     "create",
     "read_reports",
     "register",
@@ -55,7 +58,7 @@ def test_importing_brings_in_nothing_heavy() -> None:
     program = (
         "import sys, histoeval; "
         "print([m for m in ('torch', 'transformers', 'polars', 'numpy', 'nltk', 'sacrebleu', "
-        "'rich', 'typer') if m in sys.modules])"
+        "'scipy', 'rich', 'typer', 'matplotlib', 'krippendorff') if m in sys.modules])"
     )
     found = subprocess.check_output([sys.executable, "-c", program], text=True)
     assert found.strip() == "[]"

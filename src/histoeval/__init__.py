@@ -22,6 +22,9 @@ if TYPE_CHECKING:
         SettingError,
     )
     from histoeval.report import Assertion, Entity, EntityType, Pair, Relation, Report
+    from histoeval.run.ablating import ablate
+    from histoeval.run.agreeing import agree
+    from histoeval.run.comparing import compare
     from histoeval.run.models import Models
     from histoeval.run.reading import read_reports
     from histoeval.run.scoring import Results, score
@@ -48,6 +51,9 @@ __all__ = [
     "SettingError",
     "Signature",
     "__version__",
+    "ablate",
+    "agree",
+    "compare",
     "create",
     "read_reports",
     "register",
@@ -67,6 +73,9 @@ _HOMES = {
     ),
     "histoeval.report": ("Assertion", "Entity", "EntityType", "Pair", "Relation", "Report"),
     "histoeval.run.scoring": ("Results",),
+    "histoeval.run.ablating": ("ablate",),
+    "histoeval.run.agreeing": ("agree",),
+    "histoeval.run.comparing": ("compare",),
     "histoeval.run.models": ("Models",),
     "histoeval.run.reading": ("read_reports",),
     "histoeval.score": ("Metric", "Score", "Signature", "create", "register"),

@@ -164,6 +164,31 @@ METRICS: dict[str, Entry] = {
         "tokens matched by contextual embedding",
         needs="--encoder",
     ),
+    "bert_score": Entry(
+        "histoeval.metrics.peers:PackagedBertScore",
+        "BERTScore by its own package",
+        needs="[peers]",
+    ),
+    "radgraph_xl": Entry(
+        "histoeval.metrics.peers:RadGraphXL",
+        "entities and relations of radiology reports",
+        needs="[peers]",
+    ),
+    "ratescore": Entry(
+        "histoeval.metrics.peers:RaTEScore",
+        "entities of radiology reports by embedding",
+        needs="[peers]",
+    ),
+    "green": Entry(
+        "histoeval.metrics.peers:Green",
+        "a language model counts errors of radiology reports",
+        needs="[peers]",
+    ),
+    "radeval": Entry(
+        "histoeval.metrics.peers:RadEval",
+        "one of RadEval's metrics, as in radeval:metric=radgraph",
+        needs="[peers]",
+    ),
 }
 """Every metric by name. Nothing is imported before it is asked for."""
 

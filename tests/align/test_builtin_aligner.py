@@ -27,17 +27,26 @@ ODD = ["", " ", "\n\t", "[SEP] [PAD]", "İ\u0301ß乳", "half \ud800 letter", "a
 
 @pytest.fixture(scope="module")
 def folder(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tiny_models, tmp_path_factory.mktemp("builtin") / "aligner", channel=0.0)
+
+
+@pytest.fixture(scope="module")
+def with_channel(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tiny_models, tmp_path_factory.mktemp("channel") / "aligner", channel=0.6)
+
+
+def write(tiny_models: ModelFolders, home: Path, channel: float) -> Path:
+    """An aligner that has learned nothing."""
     from tokenizers import Tokenizer
 
     from histoeval.train.aligner_export import write_aligner
     from histoeval.train.embedder import Embedder
 
-    home = tmp_path_factory.mktemp("builtin") / "aligner"
     encoder = transformers.AutoModel.from_pretrained(tiny_models.aligner)
     encoder.pooler = None
     tokenizer = Tokenizer.from_file(str(tiny_models.aligner / "tokenizer.json"))
     model = Embedder(encoder, "mean")
-    write_aligner(model, tokenizer, home, name="tiny", tokens=16, details={"a": 1})
+    write_aligner(model, tokenizer, home, name="tiny", tokens=16, details={"a": 1}, channel=channel)
     return home
 
 
@@ -100,6 +109,36 @@ def test_the_identity_follows_the_weights_and_not_the_details(folder: Path) -> N
     assert changed.identity == aligner.manifest.identity
     longer = aligner.manifest.model_copy(update={"tokens": 17})
     assert longer.identity != aligner.manifest.identity
+
+
+def test_beside_the_encoder_stands_what_rules_read_in_the_phrase(
+    folder: Path, with_channel: Path
+) -> None:
+    plain, joined = BuiltinAligner(folder), BuiltinAligner(with_channel)
+    some = ["left breast", "right breast", "breast", *ODD]
+    rows = joined.embed(some)
+    assert rows.shape == (len(some), joined.size)
+    assert joined.size > joined.manifest.size == plain.size
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(len(some)), abs=1e-5)
+    one, other = plain.embed(some[:2]), rows[:2]
+    assert float(other[0] @ other[1]) < float(one[0] @ one[1])
+    first = rows[0, : plain.size] / np.linalg.norm(rows[0, : plain.size])
+    assert np.allclose(first, one[0], atol=1e-6)
+
+
+def test_the_identity_says_which_channel_was_read(folder: Path, with_channel: Path) -> None:
+    assert "/channel1-" in BuiltinAligner(with_channel).identity
+    assert "channel" not in BuiltinAligner(folder).identity
+
+
+def test_an_aligner_of_another_channel_is_refused(with_channel: Path, tmp_path: Path) -> None:
+    for file in with_channel.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    manifest = json.loads((tmp_path / "aligner.json").read_text("utf-8"))
+    manifest["channel"]["version"] = 99
+    (tmp_path / "aligner.json").write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(ModelError, match="version 99 of the channel"):
+        BuiltinAligner(tmp_path)
 
 
 def test_a_folder_that_was_changed_or_is_none_is_refused(folder: Path, tmp_path: Path) -> None:

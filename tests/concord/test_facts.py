@@ -169,3 +169,54 @@ def test_a_text_with_nothing_in_it_says_nothing(text: str) -> None:
     said = facts(text)
     assert (said.diagnoses, said.others, said.denied, said.findings) == ((),) * 4
     assert not said.nothing_found
+
+
+@pytest.mark.parametrize(
+    ("marked", "polarities"),
+    [
+        ("Positive: {marker:CD20}, {marker:CD10}\nNegative: {marker:CD5}", ["-", "+", "+"]),
+        ("negative for {marker:CD5} and positive for {marker:CD10}", ["+", "-"]),
+        ("{marker:CD5} {result:negative}, {marker:CD10} {result:positive}", ["+", "-"]),
+    ],
+)
+def test_a_list_of_markers_has_the_result_that_it_stands_under(
+    marked: str, polarities: list[str]
+) -> None:
+    markers = facts(marked).markers
+    found = {name: sited.value for name, sited in markers.items()}
+    signs = {
+        name: value and {"positive": "+", "negative": "-"}[value.polarity or ""]
+        for name, value in found.items()
+    }
+    assert sorted(signs.values(), key=str) == sorted(polarities)
+    assert signs["CD10"] == "+"
+    assert signs["CD5"] == "-"
+
+
+def test_a_marker_that_nobody_knows_counts_by_its_name_if_it_has_a_result() -> None:
+    said = facts("{marker:Toxoplasma immunostain} is {result:negative}. {marker:Zzyzx}.")
+    assert list(said.markers) == ["toxoplasma immunostain"]
+
+
+@pytest.mark.parametrize(
+    ("marked", "found"),
+    [
+        ("{site:Visceral pleural} {finding:invasion}", "visceral_pleural_invasion"),
+        ("{site:Colon}. {finding:Invasion}", "invasion"),
+    ],
+)
+def test_a_finding_is_read_with_the_place_right_before_it(marked: str, found: str) -> None:
+    assert [each.id for each in facts(marked).findings] == [found]
+
+
+def test_a_diagnosis_that_was_cut_up_is_one() -> None:
+    said = facts("{diagnosis:Nodular sclerosis} {diagnosis:classic Hodgkin lymphoma}")
+    names = [each.concept and each.concept.id for each in said.diagnoses]
+    assert names == ["nodular_sclerosis_hodgkin_lymphoma"]
+
+
+def test_the_primary_of_a_metastasis_is_no_diagnosis_of_its_own() -> None:
+    said = facts(
+        "{diagnosis:Metastatic adenocarcinoma}, from a {diagnosis:colorectal carcinoma} primary."
+    )
+    assert [each.entity.text for each in said.diagnoses] == ["Metastatic adenocarcinoma"]

@@ -15,6 +15,7 @@ from histoeval.concord.scope import (
     concluding_text,
     has_wording,
     scope_of,
+    stance_at,
 )
 
 REPORT = """\
@@ -87,3 +88,25 @@ def test_a_place_is_inside_if_it_is_inside_any_stretch(edges: list[int], place: 
     stretches = tuple(zip(edges[::2], edges[1::2], strict=True))
     inside = any(place in range(start, end) for start, end in stretches)
     assert Scope((), stretches).is_gap(place) == inside
+
+
+@pytest.mark.parametrize(
+    ("text", "stance"),
+    [
+        ("No necrosis is seen.", False),
+        ("Necrosis is absent.", False),
+        ("Necrosis: none", False),
+        ("Necrosis or mitoses are not identified.", False),
+        ("Absent: mitoses, necrosis", False),
+        ("without atypia, necrosis or mitoses", False),
+        ("Necrosis is present.", True),
+        ("The tumour is not free of necrosis.", True),
+        ("negative for atypia and positive for necrosis", None),
+        ("No atypia but necrosis is seen.", True),
+        ("A necrosis of the skin", True),
+        ("Necrosis 20%", None),
+    ],
+)
+def test_words_around_a_stretch_affirm_or_deny_it(text: str, stance: bool | None) -> None:
+    start = text.lower().index("necrosis")
+    assert stance_at(text, start, start + len("necrosis")) is stance

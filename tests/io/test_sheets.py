@@ -300,3 +300,12 @@ def test_what_is_no_plain_number_is_no_rating_either(cell: object) -> None:
 def test_a_score_is_refused_outside_of_its_range_only(number: int) -> None:
     rating = rating_of(str(number), within=(0, 5))
     assert isinstance(rating, float) == (number in {0, 1, 2, 3, 4, 5})
+
+
+def test_other_columns_can_be_kept_and_may_be_empty(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("id,reference,candidate,organ,score\na,x,y,lung,1\nb,x,z,,2\n", "utf-8")
+    found = read_sheet(sheet, labels=["organ"])
+    assert [rated.labels for rated in found.rated] == [{"organ": "lung"}, {"organ": ""}]
+    assert [rated.scores for rated in found.rated] == [{"score": 1.0}, {"score": 2.0}]
+    assert not found.wide

@@ -113,7 +113,6 @@ def test_what_is_wrong_is_told_with_its_kind_and_severity_and_costs(
         ("stage", "stage"),
         ("marker", "markers"),
         ("size", "measurements"),
-        ("contradicted", "findings"),
         ("omitted", "findings"),
         ("invented", "no_inventions"),
     ],
@@ -124,6 +123,15 @@ def test_only_the_part_that_is_wrong_is_less_than_1(
     low = {key for key, value in scores[name].parts.items() if key in PARTS and value < 1}
     assert low == {part}
     assert len(errors(scores[name])) == 1
+
+
+def test_what_was_denied_and_is_now_there_is_both_wrong_and_made_up(
+    scores: dict[str, Score],
+) -> None:
+    parts = scores["contradicted"].parts
+    assert parts["findings"] < 1
+    assert parts["no_inventions"] < 1
+    assert parts["diagnosis"] == parts["grade"] == parts["markers"] == 1
 
 
 @pytest.mark.parametrize("name", ["self", "emoji", "advice"])

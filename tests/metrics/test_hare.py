@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from histoeval import Entity, EntityType, Pair, Problem, Relation, Report, Score, create
+from histoeval import Assertion, Entity, EntityType, Pair, Problem, Relation, Report, Score, create
 from histoeval.align.aligner import Vectors
+from histoeval.align.lexical import LexicalAligner
 from histoeval.errors import SettingError
 
 KINDS = {
@@ -109,11 +110,75 @@ def test_case_and_spacing_do_not_tell_relations_apart() -> None:
 
 @pytest.mark.parametrize(
     ("reference", "candidate", "value"),
-    [("unknown", "words", 2.0), ("carcinoma", "words", 1.0), ("words", "carcinoma", 1.0)],
+    [("unknown", "words", 2.0), ("carcinoma", "words", 0.0), ("words", "carcinoma", 0.0)],
 )
 def test_empty_sides_are_defined(reference: str, candidate: str, value: float) -> None:
-    """Neither has relations: those agree (1); entities agree when both have none."""
+    """Entities agree when both have none, and not when one has."""
     assert score(reference, candidate).value == pytest.approx(value)
+
+
+def test_where_neither_has_relations_entities_speak_for_them() -> None:
+    found = score("carcinoma breast", "carcinoma dysplasia")
+    assert found.parts["relation_f1"] == found.parts["entity_f1"] == pytest.approx(1 / 2)
+    assert found.value == pytest.approx(1.0)
+
+
+class PhraseReader(WordReader):
+    """Finds one phrase of three words; its chance is that all three are right."""
+
+    sure_of_phrases = True
+
+    def read_one(self, text: str) -> Report:
+        phrase = "ER positive breast"
+        found = Entity(text=phrase, start=0, end=len(phrase), type=EntityType.SITE, score=0.5)
+        return Report(text=text, entities=(found,) if text.startswith(phrase) else ())
+
+
+def test_the_chance_of_a_phrase_is_compared_by_the_word() -> None:
+    """The cube root of 0.5 is 0.79."""
+    pair = Pair(id="1", reference="ER positive breast", candidate="nothing")
+    for threshold, value in ((0.78, 0.0), (0.8, 2.0)):
+        metric = create(
+            f"hare:threshold={threshold}", {"reader": PhraseReader(), "aligner": LexicalAligner()}
+        )
+        (found,) = metric.score([pair])
+        assert isinstance(found, Score)
+        assert found.value == pytest.approx(value)
+
+
+REPORT = "Microscopy:\nnecrosis dysplasia seen\n\nDiagnosis:\ncarcinoma of breast\n"
+
+
+def test_of_a_conclusion_only_what_it_asserts_counts() -> None:
+    whole = score(REPORT.replace("\n", " \n "), "carcinoma breast")
+    concluded = score(REPORT.replace("\n", " \n "), "carcinoma breast", "hare:of=conclusion")
+    assert whole.parts["entity_recall"] == pytest.approx(2 / 3)
+    assert concluded.parts["entity_recall"] == pytest.approx(1.0)
+
+
+def test_what_a_report_denies_is_not_concluded() -> None:
+    class Denier(WordReader):
+        def read_one(self, text: str) -> Report:
+            report = super().read_one(text)
+            denied = tuple(
+                e.model_copy(update={"assertion": Assertion.ABSENT}) if e.text == "dysplasia" else e
+                for e in report.entities
+            )
+            return report.model_copy(update={"entities": denied})
+
+    metric = create("hare:of=conclusion", {"reader": Denier(), "aligner": AxisAligner()})
+    (found,) = metric.score(
+        [Pair(id="1", reference="carcinoma no dysplasia", candidate="carcinoma")]
+    )
+    assert isinstance(found, Score)
+    assert found.value == pytest.approx(2.0)
+
+
+def test_upstream_mode_does_not_know_conclusions() -> None:
+    metric = create(
+        "hare:mode=upstream:of=conclusion", {"reader": WordReader(), "aligner": AxisAligner()}
+    )
+    assert "of=conclusion" in (metric.obstacle() or "")
 
 
 def test_the_evidence_shows_each_match_and_each_relation() -> None:
@@ -154,7 +219,9 @@ def test_upstream_mode_wants_the_two_models_that_the_published_code_runs() -> No
 
 def test_the_signature_names_mode_threshold_and_models() -> None:
     metric = create("hare:threshold=0.5", {"reader": WordReader(), "aligner": AxisAligner()})
-    assert "hare|mode:paper|threshold:0.5|reader:words|aligner:axes|" in str(metric.signature)
+    assert "hare|mode:paper|threshold:0.5|of:report|reader:words|aligner:axes|" in str(
+        metric.signature
+    )
 
 
 def test_order_and_company_do_not_change_a_score() -> None:

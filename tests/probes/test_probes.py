@@ -94,6 +94,12 @@ def concordance() -> ProbeFigures:
 
 
 @pytest.fixture(scope="module")
+def unseen() -> ProbeFigures:
+    (metric,) = make_metrics(["concordance"])
+    return evaluate_probes(metric, read_probes(HERE / "blind.jsonl"), resamples=0)
+
+
+@pytest.fixture(scope="module")
 def recorded() -> list[ProbeFigures]:
     told = json.loads((HERE / "figures.json").read_text("utf-8"))
     return [ProbeFigures.model_validate(each) for each in told["metrics"]]
@@ -208,3 +214,19 @@ def test_the_tables_in_the_documentation_are_those_that_were_measured(
 ) -> None:
     page = HERE.parents[1].joinpath("docs", "probes.md").read_text("utf-8")
     assert probe_markdown(recorded) in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("figure", ["below", "auroc", "in_order"])
+def test_concordance_does_on_unseen_probes_what_the_docs_say(
+    unseen: ProbeFigures, figure: str
+) -> None:
+    told = json.loads((HERE / "blind_figures.json").read_text("utf-8"))["metrics"]
+    was = ProbeFigures.model_validate(next(m for m in told if m["metric"] == "concordance"))
+    assert share(getattr(unseen, figure)) >= share(getattr(was, figure)) - SLACK
+
+
+def test_unseen_probes_are_of_other_references(probes: list[Probe]) -> None:
+    others = read_probes(HERE / "blind.jsonl")
+    assert not {each.reference for each in others} & {each.reference for each in probes}
+    assert sum(len(each.edits) for each in others) >= 300

@@ -172,3 +172,21 @@ def test_closeness_is_the_same_both_ways_and_whole_only_for_the_same(a: str, b: 
 def test_any_text_names_something_or_nothing(text: str) -> None:
     concept = main_concept(text)
     assert concept is None or concept.id in concepts()
+
+
+@pytest.mark.parametrize(
+    ("phrase", "organ", "named"),
+    [
+        ("ductal adenocarcinoma", "prostate", "ductal_adenocarcinoma_of_prostate"),
+        ("ductal adenocarcinoma", "pancreas", "pancreatic_ductal_adenocarcinoma"),
+        ("diffuse-type carcinoma", "stomach", "diffuse_gastric_carcinoma"),
+        ("granulomatous inflammation", "prostate", "granulomatous_prostatitis"),
+        ("granulomatous inflammation", "lung", "granulomatous_inflammation"),
+    ],
+)
+def test_the_words_of_a_phrase_name_what_they_name_at_the_site(
+    phrase: str, organ: str, named: str
+) -> None:
+    found = main_concept(phrase, frozenset({organ}))
+    assert found is not None
+    assert found.id == named

@@ -26,6 +26,13 @@ def test_a_letter_left_out_added_changed_or_swapped_is_put_right(slip: str, mean
 
 
 @pytest.mark.parametrize(
+    "word", ["radical", "sampled", "portion", "macrovascular", "interval", "serious", "neutral"]
+)
+def test_a_word_of_its_own_is_no_slip_of_another(word: str) -> None:
+    assert respelt(word) == word
+
+
+@pytest.mark.parametrize(
     "phrase",
     ["", "🔬", "ductul", "carc", "zzzzzzzzz", "Ki-67 20%", "pT2 N0", "adencarcinma", "12345678"],
 )

@@ -64,3 +64,29 @@ def test_every_axis_of_the_shipped_table_has_bases_and_values_that_differ() -> N
     markers = [named.names for named in groups["marker result/markers/CD20"]]
     assert len(markers) == 4
     assert any(name.startswith("CD20") for name in markers[0])
+
+
+def test_a_base_is_also_carried_by_a_longer_phrase_that_says_nothing_on_the_axis() -> None:
+    table = TABLE | {"carriers": {"of": ["{}, biopsy", "{} on the left side"]}}
+    many = {"organ": [Named("organs", f"o{n}", f"organ {'abcdefghij'[n]}") for n in range(10)]}
+    longer = [n for n in composed(table, many, most=4) if "/longer" in n.id]
+    assert 0 < len(longer) < 20
+    assert all("biopsy" in name for named in longer for name in named.names)
+    for named in longer:
+        others = [other for other in longer if other.parents == named.parents]
+        assert len(others) == 2, "both values, and both with the clause"
+
+
+def test_what_means_the_same_is_said_of_bases_where_it_says_of_which() -> None:
+    same = {"axis": "stage", "of": ["organ"], "names": [["pT1", "T1"], ["pT2", "T2"]]}
+    found = [*composed({"axis": [], "same": [same]}, ORGANS, most=5)]
+    assert {named.parents for named in found} == {("stage/organs/k",), ("stage/organs/a",)}
+    assert all("1" in name or "2" in name for named in found for name in named.names)
+    assert not any(named.name in ("pT1", "T1") for named in found)
+
+
+def test_a_finding_is_denied_also_in_the_words_that_deny_it_by_themselves() -> None:
+    table = composition_table()
+    of = bases(table["bases"])
+    denied = {n.id: n for n in composed(table, of, most=3) if n.id.endswith("/absent")}
+    assert any("clear" in name for n in denied.values() for name in n.names if "margin" in n.id)

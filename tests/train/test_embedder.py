@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,3 +152,20 @@ def test_it_learns_and_a_stopped_training_goes_on_to_the_same_weights(
         train(15, tmp_path / "checkpoint.pt")
     again, _ = train(None, tmp_path / "checkpoint.pt")
     assert all(torch.equal(whole[name], again[name]) for name in whole)
+
+
+def test_what_stands_beside_the_vectors_is_learned_with(encoder: Any, phrases: Phrases) -> None:
+    """Where the channel alone tells all concepts apart, there is less to learn."""
+    concept = np.repeat(np.arange(6), 3)
+    apart = np.where(concept[:, None] == np.arange(6), 100, 0).astype(np.int8)
+    told = replace(phrases, beside=apart)
+    heard: dict[float, float] = {}
+    for weight in (0.0, 3.0):
+        torch.manual_seed(0)
+        learning = LEARNING.model_copy(update={"channel": weight, "rate": 1e-9, "epochs": 1})
+
+        def hear(step: int, steps: int, loss: float, weight: float = weight) -> None:
+            heard[weight] = loss
+
+        learn(Embedder(encoder, "mean"), told, learning, tokens=8, seed=1, watch=hear)
+    assert heard[3.0] < heard[0.0]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from histoeval.train.phrases import Lists, Phrases, allied_pairs, draw, phrases_of
 from histoeval.train.synonyms import Concept, Pool
@@ -122,3 +123,14 @@ def test_allied_pairs_are_all_places_whose_concepts_share_a_name(phrases: Phrase
     found = allied_pairs(phrases, np.array([0, 1, 3, 0]))
     assert {tuple(pair) for pair in found.tolist()} == {(0, 2), (2, 0), (3, 2), (2, 3)}
     assert allied_pairs(phrases, np.array([1, 2])).shape == (0, 2)
+
+
+def test_what_a_channel_says_of_each_name_stands_in_the_row_of_that_name() -> None:
+    pool = Pool([Concept(["aa", "b"], 1.0, variants=["cccc"]), Concept(["dd"], 1.0)], set())
+
+    def beside(name: str) -> NDArray[np.float32]:
+        return np.array([len(name) / 10, -0.5], dtype=np.float32)
+
+    made = phrases_of(pool, encode, longest=1, beside=beside)
+    assert made.beside.tolist() == [[10, -50], [40, -50], [20, -50]]
+    assert phrases_of(pool, encode).beside.shape == (4, 0)

@@ -22,6 +22,7 @@ def slow(
     labels: list[int],
     neither: set[tuple[int, int]] = frozenset(),  # type: ignore[assignment]
     margin: float = 0.2,
+    base: float = 0.5,
 ) -> float:
     """All triplets one by one; a pair counts if it is part of one that is not yet told apart."""
     size = len(rows)
@@ -41,8 +42,8 @@ def slow(
                     negatives.add((a, n))
     total = 0.0
     for a in range(size):
-        pull = sum(math.exp(-1 * (alike[a][p] - 0.5)) for x, p in positives if x == a)
-        push = sum(math.exp(60 * (alike[a][n] - 0.5)) for x, n in negatives if x == a)
+        pull = sum(math.exp(-1 * (alike[a][p] - base)) for x, p in positives if x == a)
+        push = sum(math.exp(60 * (alike[a][n] - base)) for x, n in negatives if x == a)
         total += math.log(1 + pull) + math.log(1 + push) / 60
     return total / size
 
@@ -53,6 +54,12 @@ def test_it_is_what_triplets_one_by_one_give(seed: int, margin: float) -> None:
     rows, labels = vectors(12, seed), [0, 0, 1, 1, 1, 2, 2, 3, 4, 4, 5, 5]
     found = multi_similarity(torch.tensor(rows), torch.tensor(labels), margin=margin)
     assert float(found) == pytest.approx(slow(rows, labels, margin=margin), rel=1e-6)
+
+
+def test_the_base_is_where_pull_and_push_begin() -> None:
+    rows, labels = vectors(12, 3), [0, 0, 1, 1, 1, 2, 2, 3, 4, 4, 5, 5]
+    found = multi_similarity(torch.tensor(rows), torch.tensor(labels), base=0.2)
+    assert float(found) == pytest.approx(slow(rows, labels, base=0.2), rel=1e-6)
 
 
 def test_pairs_that_are_neither_are_not_learned_from() -> None:

@@ -1,1 +1,1 @@
-"""How well metrics follow people: what they make of reports that were edited in known ways."""
+"""How well a metric follows experts and known edits, with statistics that fit the data."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from histoeval.align import channel
 from histoeval.align.aligner import Vectors, unit
 from histoeval.align.manifest import read_aligner_manifest
 from histoeval.extract.manifest import ENCODER, TOKENIZER
@@ -23,6 +24,7 @@ class BuiltinAligner:
     """Embeds with an aligner from a folder; the shipped one when none is named.
 
     Each phrase is run by itself, so that its vector is the same to the bit whatever it is run with.
+    Beside the vector of the encoder stands what `histoeval.align.channel` reads in the phrase.
     """
 
     def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
@@ -35,13 +37,21 @@ class BuiltinAligner:
 
     @property
     def identity(self) -> str:
-        """The model down to its weights, and what runs it."""
-        return f"{self.manifest.identity}/onnxruntime{version('onnxruntime')}"
+        """The model down to its weights, what is read beside it, and what runs it."""
+        parts = [self.manifest.identity, f"onnxruntime{version('onnxruntime')}"]
+        if self.manifest.channel is not None:
+            parts.append(channel.identity())
+        return "/".join(parts)
+
+    @property
+    def size(self) -> int:
+        """Numbers in a vector."""
+        return self.manifest.size + (channel.size() if self.manifest.channel is not None else 0)
 
     def embed(self, phrases: Sequence[str]) -> Vectors:
         """One unit-length row per phrase, in the order of the phrases."""
         if not phrases:
-            return np.zeros((0, self.manifest.size), dtype=np.float32)
+            return np.zeros((0, self.size), dtype=np.float32)
         return np.stack(self._remembered(phrases))
 
     def _embed(self, phrases: Sequence[str]) -> list[Vectors]:
@@ -56,7 +66,15 @@ class BuiltinAligner:
             for part, rows in zip(parts, ran, strict=True)
             for tokens, row in zip(part, rows, strict=True)
         }
-        return [found[tokens] for tokens in sequences]
+        return [
+            self._whole(found[tokens], phrase)
+            for tokens, phrase in zip(sequences, phrases, strict=True)
+        ]
+
+    def _whole(self, vector: Vectors, phrase: str) -> Vectors:
+        """The vector of the encoder and, where the manifest says so, the channel beside it."""
+        use = self.manifest.channel
+        return vector if use is None else channel.beside(vector, phrase, use.weight)
 
     def _run(self, tokens: tuple[int, ...]) -> Vectors:
         (rows,) = self._session.run(None, {"tokens": np.array([tokens], dtype=np.int64)})

@@ -8,9 +8,19 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from histoeval.align.channel import VERSION
+from histoeval.errors import ModelError
 from histoeval.extract.manifest import ENCODER, TOKENIZER, Hashed, checked_manifest, put_manifest
+from histoeval.report import Noun
 
 MANIFEST = "aligner.json"
+
+
+class ChannelUse(Noun):
+    """That the numbers of `histoeval.align.channel` stand beside the vector of the encoder."""
+
+    version: Annotated[int, Field(ge=1)]
+    weight: Annotated[float, Field(gt=0)]
 
 
 class AlignerManifest(Hashed):
@@ -20,9 +30,10 @@ class AlignerManifest(Hashed):
     """
 
     size: Annotated[int, Field(ge=1)]
-    """Numbers in a vector."""
+    """Numbers in a vector of the encoder."""
     tokens: Annotated[int, Field(ge=4)] = 32
     """Where a phrase is cut, the tokens that open and close it included."""
+    channel: ChannelUse | None = None
     details: dict[str, Any] = Field(default_factory=dict)
 
     @property
@@ -34,7 +45,15 @@ class AlignerManifest(Hashed):
 
 def read_aligner_manifest(folder: Path) -> AlignerManifest:
     """The manifest of a folder, if every file is there and is the one that was written."""
-    return checked_manifest(folder, MANIFEST, AlignerManifest, (ENCODER, TOKENIZER), "an aligner")
+    manifest = checked_manifest(
+        folder, MANIFEST, AlignerManifest, (ENCODER, TOKENIZER), "an aligner"
+    )
+    if manifest.channel is not None and manifest.channel.version != VERSION:
+        raise ModelError(
+            f"{folder / MANIFEST} is of version {manifest.channel.version} of the channel, and "
+            f"this HistoEval has version {VERSION}: train the aligner again"
+        )
+    return manifest
 
 
 def write_aligner_manifest(folder: Path, manifest: AlignerManifest) -> None:

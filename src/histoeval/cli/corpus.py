@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from histoeval.errors import InputError, OutputError, Problem
+from histoeval.errors import InputError, OutputError, Problem, SettingError
 
 if TYPE_CHECKING:
     from histoeval.io.corpus import Passage
@@ -152,6 +152,59 @@ def convert(
         view.write_text(label_studio_config(), "utf-8")
         typer.echo(f"Written: {view}, the labelling view for the project")
     _finish(problems)
+
+
+@corpus_app.command()
+def figures(
+    corpus_a: Annotated[
+        Path, typer.Argument(help="Reports: a table, a text file or a folder.", show_default=False)
+    ],
+    corpus_b: Annotated[Path, typer.Argument(help="Other reports.", show_default=False)],
+    output: Annotated[Path, typer.Option(help="Folder for the figures, as SVG and PNG.")],
+    names: Annotated[
+        str | None,
+        typer.Option(help="What to call the two, with a comma between.", show_default=False),
+    ] = None,
+    text: Annotated[str | None, typer.Option(help="Column of the text, in tables.")] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="Encoder for the map of words (hub name or folder; extra [hf]). Without it, words "
+            "are placed by the words around them.",
+            show_default=False,
+        ),
+    ] = None,
+    sample: Annotated[int, typer.Option(min=1, help="Reports of each that are looked at.")] = 1000,
+    shown: Annotated[
+        int, typer.Option(min=0, help="Reports of each that are shown as they were read.")
+    ] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed draws other reports.")] = 0,
+) -> None:
+    """Draw word clouds, a map of words with density, and annotated reports of two corpora."""
+    from histoeval.io.results import files_of  # noqa: PLC0415 - keeps --help fast
+    from histoeval.run.models import Models  # noqa: PLC0415
+    from histoeval.run.picturing import (  # noqa: PLC0415
+        corpus_figures,
+        encoder_embed,
+        sample_texts,
+    )
+    from histoeval.view.report import write_figures  # noqa: PLC0415
+
+    called = [name.strip() for name in (names or "").split(",")] if names else []
+    if called and (len(called) != 2 or len(set(called)) != 2):
+        raise SettingError(f"--names {names!r} is not two names, as in radiology,pathology")
+    called = called or [corpus_a.stem, corpus_b.stem]
+    if called[0] == called[1]:
+        called = [f"{called[0]} (1)", f"{called[1]} (2)"]
+    corpora = [
+        (name, sample_texts(file, sample, seed, text))
+        for name, file in zip(called, (corpus_a, corpus_b), strict=True)
+    ]
+    embed = None if encoder is None else encoder_embed(Models(encoder=encoder))
+    with files_of(output):
+        output.mkdir(parents=True, exist_ok=True)
+        for file in write_figures(output, list(corpus_figures(corpora, embed=embed, shown=shown))):
+            typer.echo(f"Written: {file}")
 
 
 def _read(

@@ -8,6 +8,9 @@ from io import TextIOWrapper
 
 import typer
 
+from histoeval.cli.ablate import ablate
+from histoeval.cli.agree import agree
+from histoeval.cli.compare import compare
 from histoeval.cli.corpus import corpus_app
 from histoeval.cli.doctor import doctor
 from histoeval.cli.evaluate import evaluate_app
@@ -29,6 +32,9 @@ app = typer.Typer(
 app.command()(score)
 app.command()(explain)
 app.command()(extract)
+app.command()(agree)
+app.command()(compare)
+app.command()(ablate)
 app.command()(metrics)
 app.command()(doctor)
 app.add_typer(judge_app, name="judge")

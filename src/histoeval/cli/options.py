@@ -27,7 +27,7 @@ ReaderOption = Annotated[
 AlignerOption = Annotated[
     str | None,
     typer.Option(
-        help="Aligner: 'lexical', a folder, a hub name, or 'hare' for the published one.",
+        help="Aligner: 'builtin', 'lexical', a folder, a hub name, or 'hare' (published).",
         rich_help_panel=MODELS,
     ),
 ]

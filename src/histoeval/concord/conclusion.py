@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from histoeval.terms.concepts import (
     closeness,
     concepts,
     diagnosis_tree,
+    find_diagnoses,
     main_concept,
 )
 from histoeval.terms.spelling import respelt
@@ -27,6 +29,15 @@ _DEPOSITS = frozenset(
     }
 )
 """Concepts that name spread, and not what has spread."""
+
+_PIECES = frozenset({EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.DESCRIPTOR})
+"""What a reader may have cut a diagnosis into."""
+
+_ORIGIN = re.compile(r"\s+(?:primary|origin)\b(?!\s+(?:tumou?r|site|diagnosis))", re.IGNORECASE)
+"""After a diagnosis: it is where a metastasis came from."""
+
+_GAP = 8
+"""Spaces over which two pieces of a name still stand together."""
 
 _MOST_HOMES = 4
 """A diagnosis that arises in more organs than this does not tell the organ."""
@@ -83,17 +94,48 @@ def named_diagnoses(
     likely: frozenset[str],
     details: Mapping[int, Sequence[Entity]],
     scope: Scope,
+    text: str,
 ) -> Iterator[Diagnosis]:
     """What entities name a diagnosis, with what the likely sites of the report tell of it."""
-    for entity in entities:
+    named = list(entities)
+    for entity, stretch in zip(named, _neighbours(named, text), strict=True):
         if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING):
             continue
-        concept = _concept(entity, details.get(entity.start, ()), likely)
+        concept = _as_one(entity, stretch, text, likely) or _concept(
+            entity, details.get(entity.start, ()), likely
+        )
         if entity.type == EntityType.FINDING and (concept is None or concept.generic):
             continue
         spread = "metastatic" if has_wording("metastatic", entity.text) else None
         wide = main_concept(respelt(entity.text))
         yield Diagnosis(entity, concept, scope.concludes(entity.start), spread, wide)
+
+
+def _neighbours(entities: Sequence[Entity], text: str) -> list[tuple[int, int]]:
+    """The stretch that each entity makes together with those that stand right before and after."""
+    starts = {e.start: e.end for e in entities if e.type in _PIECES}
+    ends = {e.end: e.start for e in entities if e.type in _PIECES}
+    found = []
+    for entity in entities:
+        left, right = (
+            text[max(0, entity.start - _GAP) : entity.start],
+            text[entity.end : entity.end + _GAP],
+        )
+        before = entity.start - len(left) + len(left.rstrip(" "))
+        after = entity.end + len(right) - len(right.lstrip(" "))
+        found.append((ends.get(before, entity.start), starts.get(after, entity.end)))
+    return found
+
+
+def _as_one(
+    entity: Entity, stretch: tuple[int, int], text: str, likely: frozenset[str]
+) -> Concept | None:
+    """What an entity and its neighbours are one name of, if a reader has cut that up."""
+    if stretch == (entity.start, entity.end):
+        return None
+    said = respelt(text[slice(*stretch)])
+    whole = [m for m in find_diagnoses(said, likely) if m.start == 0 and m.end == len(said)]
+    return main_concept(said, likely) if whole else None
 
 
 def _concept(entity: Entity, linked: Iterable[Entity], likely: frozenset[str]) -> Concept | None:
@@ -116,8 +158,13 @@ def _is_sharper(exact: Concept, concept: Concept) -> bool:
 
 
 def is_made(diagnosis: Diagnosis, text: str) -> bool:
-    """Whether the report says that it is there, or may be; advice and history say neither."""
+    """Whether the report says that it is there, or may be.
+
+    Advice and history say neither, nor does it where the primary of a metastasis is told.
+    """
     if diagnosis.entity.assertion == Assertion.ABSENT:
+        return False
+    if _ORIGIN.match(text, diagnosis.entity.end):
         return False
     if has_wording("history", clause_before(text, diagnosis.entity.start)):
         return False

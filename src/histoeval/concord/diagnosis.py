@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from histoeval.concord.conclusion import Diagnosis
 from histoeval.concord.evidence import Kind, Matched, Mistake, Part, Severity
 from histoeval.concord.facts import Facts
-from histoeval.terms.concepts import Behaviour, Concept, closeness, diagnosis_tree
+from histoeval.terms.concepts import Behaviour, Concept, closeness, diagnosis_tree, refine
 from histoeval.terms.plain import plain
 from histoeval.terms.spelling import respelt
 
@@ -25,7 +25,7 @@ _NOTHING = {
 }
 _NOTHING_HARMLESS = 0.6
 """How well a behaviour agrees with a report that found nothing, or said nothing."""
-_MATCHED, _SAME = 0.5, 0.85
+MATCHED, _SAME = 0.5, 0.85
 _BEHAVIOURS = {
     frozenset({Behaviour.MALIGNANT, Behaviour.IN_SITU}): 0.5,
     frozenset({Behaviour.MALIGNANT, Behaviour.BORDERLINE}): 0.35,
@@ -91,8 +91,13 @@ def _closeness(reference: Diagnosis, candidate: Diagnosis, alike: Alike) -> floa
 
 
 def _said_of(true: Concept, said: Concept) -> float:
-    """Closeness of concepts; an umbrella word says the less, the wider it is."""
+    """Closeness of concepts; an umbrella word says the less, the wider it is.
+
+    A diagnosis, and what it is called at a site, are the same: the site is compared by itself.
+    """
     tree = diagnosis_tree()
+    if not (true.generic or said.generic) and said in (refine(true, said.organs), true):
+        return 1.0
     if true.id != said.id and tree.is_a(true.id, said.id):
         detail = tree.depth(said.id) / tree.depth(true.id)
         return min(closeness(true, said), 0.25 + _DEPTH_OF_DETAIL * detail)
@@ -104,9 +109,10 @@ def _said_of(true: Concept, said: Concept) -> float:
 Near = Callable[[Diagnosis, Diagnosis], float]
 
 
-def _best(
+def best_of(
     one: Diagnosis, others: Sequence[Diagnosis], near: Near
 ) -> tuple[float, Diagnosis | None]:
+    """How near the nearest of some diagnoses comes, and which one that is."""
     best = max(others, key=lambda other: near(one, other), default=None)
     return (near(one, best), best) if best is not None else (0.0, None)
 
@@ -119,8 +125,8 @@ def _identity(reference: Facts, candidate: Facts, near: Near) -> Part:
     leading = max((near(r, c) for r in reference.leading for c in candidate.leading), default=0.0)
     matched, mistakes = [], []
     for true in reference.leading:
-        value, said = _best(true, candidate.leading, near)
-        if said is not None and value >= _MATCHED:
+        value, said = best_of(true, candidate.leading, near)
+        if said is not None and value >= MATCHED:
             matched.append(Matched("diagnosis", true.entity, said.entity, value))
         if value < _SAME:
             mistakes.extend(_mistake(true, said, value))
@@ -135,18 +141,18 @@ def _both_silent(reference: Facts, candidate: Facts) -> float | None:
 
 
 def _mistake(true: Diagnosis, said: Diagnosis | None, value: float) -> list[Mistake]:
-    severity = _severity(true)
+    severity = severity_of(true)
     if said is None:
         return [Mistake(Kind.OMISSION, "diagnosis", severity, true.entity, None)]
     call = _call(true, said)
     if call is not None:
         return [Mistake(call, "diagnosis", _call_severity(true, said), true.entity, said.entity)]
-    if value >= _MATCHED:
+    if value >= MATCHED:
         return [Mistake(Kind.OMISSION, "diagnosis", Severity.MODERATE, true.entity, said.entity)]
     return [Mistake(Kind.WRONG_DIAGNOSIS, "diagnosis", severity, true.entity, said.entity)]
 
 
-def _severity(diagnosis: Diagnosis) -> Severity:
+def severity_of(diagnosis: Diagnosis) -> Severity:
     """How bad it is to miss or to invent a diagnosis."""
     match diagnosis.behaviour:
         case Behaviour.MALIGNANT:
@@ -163,7 +169,7 @@ def _call(true: Diagnosis, said: Diagnosis) -> Kind | None:
     """Whether the candidate makes more or less of the disease than there is."""
     if Behaviour.UNSPECIFIED in (true.behaviour, said.behaviour):
         return None
-    if behaviour_agreement(true.behaviour, said.behaviour) >= _MATCHED + 0.1:
+    if behaviour_agreement(true.behaviour, said.behaviour) >= MATCHED + 0.1:
         return None
     order = list(Behaviour)
     worse = order.index(said.behaviour) < order.index(true.behaviour)
@@ -212,7 +218,7 @@ def _spread(reference: Facts, candidate: Facts, near: Near) -> Part:
     pairs = [
         (true, said)
         for true in reference.leading
-        if (said := _best(true, candidate.leading, near)[1]) is not None
+        if (said := best_of(true, candidate.leading, near)[1]) is not None
     ]
     if not pairs:
         return Part(0.0)
@@ -233,12 +239,12 @@ def _weight(diagnosis: Diagnosis) -> float:
 def _covered(reference: Facts, candidate: Facts, near: Near) -> Part:
     """How much of what the reference diagnoses the candidate says too."""
     said = (*candidate.diagnoses, *candidate.others)
-    part = _coverage(reference.diagnoses, lambda d: _best(d, said, near)[0], Kind.OMISSION)
+    part = _coverage(reference.diagnoses, lambda d: best_of(d, said, near)[0], Kind.OMISSION)
     denials = tuple(
-        Mistake(Kind.CONTRADICTION, "diagnosis", _severity(true), true.entity, denied.entity)
+        Mistake(Kind.CONTRADICTION, "diagnosis", severity_of(true), true.entity, denied.entity)
         for true in reference.diagnoses
         for denied in candidate.denied
-        if not true.hedged and near(true, denied) >= _SAME and _best(true, said, near)[0] < _SAME
+        if not true.hedged and near(true, denied) >= _SAME and best_of(true, said, near)[0] < _SAME
     )
     return Part(part.value, part.matched, part.mistakes + denials)
 
@@ -250,12 +256,14 @@ def _covered_by(reference: Facts, candidate: Facts, near: Near) -> Part:
     def flipped(one: Diagnosis, other: Diagnosis) -> float:
         return near(other, one)
 
-    part = _coverage(candidate.diagnoses, lambda d: _best(d, true, flipped)[0], Kind.INVENTION)
+    part = _coverage(candidate.diagnoses, lambda d: best_of(d, true, flipped)[0], Kind.INVENTION)
     denials = tuple(
-        Mistake(Kind.CONTRADICTION, "diagnosis", _severity(said), denied.entity, said.entity)
+        Mistake(Kind.CONTRADICTION, "diagnosis", severity_of(said), denied.entity, said.entity)
         for said in candidate.diagnoses
         for denied in reference.denied
-        if not said.hedged and near(denied, said) >= _SAME and _best(said, true, flipped)[0] < _SAME
+        if not said.hedged
+        and near(denied, said) >= _SAME
+        and best_of(said, true, flipped)[0] < _SAME
     )
     return Part(part.value, part.matched, part.mistakes + denials)
 
@@ -269,11 +277,11 @@ def _coverage(named: Sequence[Diagnosis], value: Callable[[Diagnosis], float], k
         Mistake(
             kind,
             "diagnosis",
-            _severity(each),
+            severity_of(each),
             each.entity if kind == Kind.OMISSION else None,
             None if kind == Kind.OMISSION else each.entity,
         )
         for each in named
-        if values[id(each)] < _MATCHED
+        if values[id(each)] < MATCHED
     )
     return Part(sum(_weight(e) * values[id(e)] for e in named) / total, (), mistakes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from histoeval.concord.conclusion import (
     Diagnosis,
@@ -19,13 +19,15 @@ from histoeval.concord.conclusion import (
 )
 from histoeval.concord.overlooked import overlooked, retyped
 from histoeval.concord.scope import Scope, concluding_text, has_wording, scope_of
+from histoeval.concord.stains import markers_of
+from histoeval.concord.stated import Sited, Stated, stated_in
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.findings import find_findings
 from histoeval.terms.grades import Grade, read_grade
 from histoeval.terms.laterality import Side, side_of
-from histoeval.terms.markers import find_markers
 from histoeval.terms.measurements import Measurement, read_measurement
-from histoeval.terms.results import Result, read_result
+from histoeval.terms.plain import plain
+from histoeval.terms.results import Result
 from histoeval.terms.sites import find_operated, find_sites, organ_of
 from histoeval.terms.spelling import respelt
 from histoeval.terms.stages import Stage, read_stage
@@ -37,19 +39,15 @@ _TISSUES = frozenset(
 )
 """Sites that are everywhere, and say nothing of the organ."""
 
-_NEAR = 60
-"""Characters over which a marker and its result are shown together."""
+_GAP = 8
+"""Spaces over which a finding and its place still stand together."""
+
+BARE = frozenset({"invasion", "extension", "involvement", "penetration", "infiltration"})
+"""Findings that are only a word, and say something by the place that they are of."""
+
 
 _CONCLUSION = 3
 """How many mentions a site counts for that stands with the diagnosis."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sited(Generic[Value]):
-    """A value with the entity that states it."""
-
-    entity: Entity
-    value: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +57,8 @@ class Observed:
     entity: Entity
     id: str | None
     denied: bool
+    place: str | None = None
+    """Where it is, for what is only a word such as invasion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,8 @@ class Facts:
     """What it concludes, each concept once."""
     others: tuple[Diagnosis, ...]
     """What else it says is there, outside of its conclusion."""
+    made: tuple[Diagnosis, ...]
+    """All that it says is there, or may be, wherever it says so."""
     denied: tuple[Diagnosis, ...]
     nothing_found: bool
     """It makes no diagnosis, and says that there is nothing."""
@@ -87,6 +89,8 @@ class Facts:
     mentioned: tuple[Observed, ...]
     """Findings again, with those that the report takes for a diagnosis."""
     measurements: tuple[Sited[Measurement], ...]
+    stated: Stated
+    """What its words say by themselves, however it was read."""
 
     @property
     def leading(self) -> tuple[Diagnosis, ...]:
@@ -112,7 +116,7 @@ def facts_of(report: Report) -> Facts:
     likely = _likely(organs)
     entities = [*entities, *overlooked(report, likely, scope)]
     details = {report.entities[head].start: linked for head, linked in tails.items()}
-    named = list(named_diagnoses(entities, likely, details, scope))
+    named = list(named_diagnoses(entities, likely, details, scope, report.text))
     made = [each for each in named if is_made(each, report.text)]
     nothing = has_wording("nothing_found", concluding_text(report.text, scope))
     concluded = concluded_of(made, scope, nothing)
@@ -120,6 +124,7 @@ def facts_of(report: Report) -> Facts:
     return Facts(
         diagnoses=concluded,
         others=tuple(others_beside(made, concluded)),
+        made=tuple(made),
         denied=tuple(each for each in named if each.entity.assertion == Assertion.ABSENT),
         nothing_found=nothing and not concluded,
         organs=organs,
@@ -132,13 +137,16 @@ def facts_of(report: Report) -> Facts:
             *_grades_in_names(concluded),
         ),
         stages=tuple(_valued(_of(entities, EntityType.STAGE), read_stage)),
-        markers=_markers(report, tails, scope),
+        markers=markers_of(report, tails, scope),
         findings=(
-            *_observed(_of(entities, EntityType.FINDING)),
-            *_observed(each.entity for each in named if is_deposit(each, concluded)),
+            *_observed(_of(entities, EntityType.FINDING), report, details),
+            *_observed([e.entity for e in named if is_deposit(e, concluded)], report, details),
         ),
-        mentioned=tuple(_observed(_of(entities, EntityType.FINDING, EntityType.DIAGNOSIS))),
+        mentioned=tuple(
+            _observed(_of(entities, EntityType.FINDING, EntityType.DIAGNOSIS), report, details)
+        ),
         measurements=tuple(_valued(_of(entities, EntityType.MEASUREMENT), read_measurement)),
+        stated=stated_in(report.text),
     )
 
 
@@ -202,51 +210,24 @@ def _sites(entities: Iterable[Entity]) -> Iterator[Sited[str]]:
             yield Sited(entity, match.id)
 
 
-def _observed(entities: Iterable[Entity]) -> Iterator[Observed]:
+def _observed(
+    entities: Iterable[Entity], report: Report, details: Mapping[int, Sequence[Entity]]
+) -> Iterator[Observed]:
     """Findings by what they mean; one whose meaning is not known stands for itself."""
+    places = {e.end: e.start for e in report.entities if e.type == EntityType.SITE}
     for entity in entities:
         absent = entity.assertion == Assertion.ABSENT
-        found = find_findings(respelt(entity.text))
+        found = find_findings(respelt(_with_place(entity, places, report.text)))
         if not found:
             yield Observed(entity, None, absent)
+        linked = [e.text for e in details.get(entity.start, ()) if e.type == EntityType.SITE]
         for each in found:
-            yield Observed(entity, each.id, absent or each.denied)
+            place = plain(linked[0]) if linked and each.id in BARE else None
+            yield Observed(entity, each.id, absent or each.denied, place)
 
 
-def _markers(
-    report: Report, tails: Mapping[int, Sequence[Entity]], scope: Scope
-) -> dict[str, Sited[Result | None]]:
-    """Each marker with the result that belongs to it; a name that is no marker's is left out."""
-    found: dict[str, Sited[Result | None]] = {}
-    for place, entity in enumerate(report.entities):
-        if entity.type != EntityType.MARKER or scope.is_gap(entity.start):
-            continue
-        results = _own_results(report, place, tails.get(place, ()))
-        said = " ".join(each.text for each in results)
-        for key in find_markers(entity.text):
-            value = read_result(said, key) if said else None
-            if key not in found or found[key].value is None:
-                found[key] = Sited(_together(report, [entity, *results]), value)
-    return found
-
-
-def _own_results(report: Report, place: int, linked: Iterable[Entity]) -> list[Entity]:
-    """The results that are linked to a marker; those before the next marker if there are any."""
-    results = [each for each in linked if each.type == EntityType.RESULT]
-    following = (
-        other.start for other in report.entities[place + 1 :] if other.type == EntityType.MARKER
-    )
-    own = report.entities[place]
-    end = next(following, len(report.text))
-    near = [each for each in results if own.start <= each.start < end]
-    return near or results
-
-
-def _together(report: Report, entities: Sequence[Entity]) -> Entity:
-    """A marker and its result as one stretch of text, if they stand near enough to be read so."""
-    start, end = min(e.start for e in entities), max(e.end for e in entities)
-    if end - start > _NEAR:
-        return entities[0]
-    return entities[0].model_copy(
-        update={"text": report.text[start:end], "start": start, "end": end}
-    )
+def _with_place(entity: Entity, places: Mapping[int, int], text: str) -> str:
+    """The words of a finding, with the place that stands right before it: pleural invasion."""
+    before = text[max(0, entity.start - _GAP) : entity.start]
+    start = places.get(entity.start - len(before) + len(before.rstrip()))
+    return entity.text if start is None else text[start : entity.end]

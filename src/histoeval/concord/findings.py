@@ -6,17 +6,22 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from histoeval.concord.evidence import NOT_SAID, Kind, Matched, Mistake, Part, Severity
-from histoeval.concord.facts import Facts, Observed
-from histoeval.terms.findings import finding_closeness, findings
+from histoeval.concord.facts import BARE, Facts, Observed
+from histoeval.concord.stated import Stated
+from histoeval.terms.findings import finding_closeness, findings, is_kind_of
 
 Alike = Callable[[str, str], float]
 
 _SAME = 0.6
+_BESIDE = 0.65
+"""What is left of the closeness of a finding that is not the one looked for, nor a kind of it."""
+_ELSEWHERE = 0.5
+"""How close two words for growth are that are said of different places."""
 _VERY = 0.95
 """From here on two findings are one, and cannot both be affirmed and denied."""
-_LEFT_OUT = {1: 0.02, 2: 0.12, 3: 0.3}
-_MADE_UP = {1: 0.02, 2: 0.12, 3: 0.3}
-_REVERSED = {1: 0.2, 2: 0.4, 3: 0.8}
+_LEFT_OUT = {1: 0.1, 2: 0.25, 3: 0.4}
+_MADE_UP = {1: 0.15, 2: 0.25, 3: 0.4}
+_REVERSED = {1: 0.5, 2: 0.7, 3: 1.0}
 """What it costs to omit, to invent and to contradict a finding, by its importance."""
 _DENIAL = 0.5
 """What of that remains when all that is left out is that something was not there."""
@@ -31,25 +36,31 @@ def compare_findings(reference: Facts, candidate: Facts, alike: Alike) -> tuple[
     Costs add up, so that a finding counts as much in a long report as in a short one: most if one
     report affirms what the other denies, less if it is left out or made up.
     """
-    complete = _complete(
-        _once(reference.findings), _once(candidate.findings), _once(candidate.mentioned), alike
-    )
-    return complete, _sound(_once(reference.mentioned), _once(candidate.findings), alike)
+    complete = _complete(_once(reference.findings), candidate, alike)
+    return complete, _sound(reference, _once(candidate.findings), alike)
 
 
 def _once(observed: Sequence[Observed]) -> list[Observed]:
     """Each finding once; where a report says both, that it is there."""
     kept: dict[object, Observed] = {}
+    key: object
     for each in observed:
-        key = each.id or each.entity.text.casefold()
+        key = ("bare", each.place) if each.id in BARE else each.id or each.entity.text.casefold()
         if key not in kept or (kept[key].denied and not each.denied):
             kept[key] = each
     return list(kept.values())
 
 
 def _closeness(one: Observed, other: Observed, alike: Alike) -> float:
+    if one.id in BARE and other.id in BARE:
+        same = one.place == other.place
+        unsaid = None in (one.place, other.place) and one.denied == other.denied
+        return 1.0 if same or unsaid else _ELSEWHERE
     if one.id and other.id:
-        return finding_closeness(one.id, other.id)
+        near = finding_closeness(one.id, other.id)
+        both_denied = one.denied and other.denied
+        wide, narrow = (other.id, one.id) if both_denied else (one.id, other.id)
+        return near if is_kind_of(narrow, wide) else near * _BESIDE
     return alike(one.entity.text, other.entity.text)
 
 
@@ -71,9 +82,22 @@ def _nearest(
     return (_closeness(one, best, alike), best) if best is not None else (0.0, None)
 
 
+def _stands(observed: Observed, other: Stated) -> bool:
+    """Whether the other text says it in words that nobody has read."""
+    if observed.id is None:
+        return other.has_words(observed.entity.text)
+    return any(
+        denied == observed.denied
+        and (is_kind_of(observed.id, id_) if denied else is_kind_of(id_, observed.id))
+        for id_, denied in other.findings
+    )
+
+
 def importance(observed: Observed) -> int:
     """How much a finding matters, from 1 to 3; a word that is short for many, less."""
     if observed.id is None:
+        return _UNKNOWN_IMPORTANCE
+    if observed.id in BARE:
         return _UNKNOWN_IMPORTANCE
     most = 2 if observed.id in _umbrellas() else 3
     return min(most, findings()[observed.id].importance)
@@ -92,18 +116,19 @@ def _severity(observed: Observed) -> Severity:
     return Severity(importance(observed))
 
 
-def _complete(
-    true: Sequence[Observed], said: Sequence[Observed], mentioned: Sequence[Observed], alike: Alike
-) -> Part:
+def _complete(true: Sequence[Observed], candidate: Facts, alike: Alike) -> Part:
     """What is left after what was left out or reversed; only a finding can reverse a finding."""
     if not true:
         return NOT_SAID
+    said, mentioned = _once(candidate.findings), _once(candidate.mentioned)
     omitted = reversed_ = 0.0
     matched, mistakes = [], []
     for each in true:
         near, best = _nearest(each, said, alike)
         if best is None or near < _SAME:
             near, best = _nearest(each, [m for m in mentioned if m.denied == each.denied], alike)
+        if (best is None or near < _SAME) and _stands(each, candidate.stated):
+            continue
         if best is None or near < _SAME:
             omitted += _LEFT_OUT[importance(each)] * (_DENIAL if each.denied else 1)
             severity = Severity.MINOR if each.denied else _severity(each)
@@ -121,16 +146,19 @@ def _complete(
     return Part(max(0.0, 1 - cost), tuple(matched), tuple(mistakes))
 
 
-def _sound(true: Sequence[Observed], said: Sequence[Observed], alike: Alike) -> Part:
-    """What is left after what was made up; what the reference denies is counted above."""
+def _sound(reference: Facts, said: Sequence[Observed], alike: Alike) -> Part:
+    """What is left after what was made up; most of it if the reference denies it."""
     affirmed = [each for each in said if not each.denied]
     if not affirmed:
         return NOT_SAID
+    true = _once(reference.mentioned)
     cost = 0.0
     mistakes = []
     for each in affirmed:
         near, best = _nearest(each, true, alike)
-        if best is None or near < _SAME:
+        if best is not None and near >= _VERY and best.denied:
+            cost += _MADE_UP[importance(each)]
+        elif (best is None or near < _SAME) and not _stands(each, reference.stated):
             cost += _MADE_UP[importance(each)]
             mistakes.append(Mistake(Kind.INVENTION, "findings", _severity(each), None, each.entity))
     return Part(1 - min(_MOST, cost), (), tuple(mistakes))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from histoeval.concord.evidence import NOT_SAID, Kind, Matched, Mistake, Part, Severity
-from histoeval.concord.facts import Facts, Sited
+from histoeval.concord.facts import Facts
+from histoeval.concord.stated import Sited
+from histoeval.terms.markers import known_markers
 from histoeval.terms.results import Result, agreement
 
 _OMITTED, _INVENTED, _UNSAID = 0.85, 0.9, 0.95
@@ -14,7 +16,11 @@ _FLIPPED, _RIGHT = 0.3, 0.85
 
 def compare_markers(reference: Facts, candidate: Facts) -> Part:
     """Each marker's result with that of the same marker."""
-    keys = sorted({*reference.markers, *candidate.markers})
+    keys = [
+        key
+        for key in sorted({*reference.markers, *candidate.markers})
+        if _is_comparable(key, reference, candidate)
+    ]
     if not keys:
         return NOT_SAID
     matched, mistakes = [], []
@@ -33,6 +39,14 @@ def compare_markers(reference: Facts, candidate: Facts) -> Part:
             mistakes.append(_mistake(true, said, value))
     cost = wrong + min(_MOST_LEFT, left)
     return Part(max(0.0, 1 - cost), tuple(matched), tuple(mistakes))
+
+
+def _is_comparable(key: str, reference: Facts, candidate: Facts) -> bool:
+    """Whether both were read, or one does not name it; what nobody knows must be in both."""
+    if key in reference.markers and key in candidate.markers:
+        return True
+    silent = candidate if key in reference.markers else reference
+    return key in known_markers() and key not in silent.stated.markers
 
 
 def _agreement(true: Sited[Result | None] | None, said: Sited[Result | None] | None) -> float:

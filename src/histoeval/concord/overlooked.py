@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from histoeval.concord.scope import Scope, before, has_wording
@@ -13,6 +14,9 @@ from histoeval.terms.markers import find_markers
 from histoeval.terms.matching import is_cased
 from histoeval.terms.results import read_result
 from histoeval.terms.stages import read_stage
+
+_NUMBERED = re.compile(r"[A-Z]-\d")
+"""A grade, as in MF-1, and no diagnosis."""
 
 
 def overlooked(report: Report, likely: frozenset[str], scope: Scope) -> Iterator[Entity]:
@@ -76,7 +80,7 @@ def _kind(entity: Entity) -> EntityType:
     known = main_concept(entity.text) is not None
     match entity.type:
         case EntityType.MARKER if not find_markers(entity.text):
-            if known:
+            if known and not _NUMBERED.search(entity.text):
                 return EntityType.DIAGNOSIS
             return EntityType.FINDING if find_findings(entity.text) else entity.type
         case EntityType.STAGE if known and read_stage(entity.text) is None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from histoeval.concord.denials import compare_denials, with_denials
 from histoeval.concord.diagnosis import Alike, compare_diagnoses
 from histoeval.concord.evidence import Kind, Mistake, Part
 from histoeval.concord.facts import Facts
 from histoeval.concord.findings import compare_findings
+from histoeval.concord.further import compare_further
 from histoeval.concord.markers import compare_markers
-from histoeval.concord.site import compare_sides, compare_sites, strange_sites
+from histoeval.concord.site import compare_sides, compare_sites, same_named, strange_sites
+from histoeval.concord.unread import with_degrees, with_numbers
 from histoeval.concord.values import compare_grades, compare_measurements, compare_stages
 
 PARTS = (
@@ -30,26 +33,47 @@ PARTS = (
 """The names of the parts, in the order in which they are told."""
 
 
+_SAME_DIAGNOSIS = 0.85
+
+
 def compare(reference: Facts, candidate: Facts, alike: Alike) -> Mapping[str, Part]:
     """Every part by its name."""
     diagnoses = compare_diagnoses(reference, candidate, alike)
     told = diagnoses.identity.mistakes
     complete, sound = compare_findings(reference, candidate, alike)
+    if (diagnoses.identity.value or 0.0) >= _SAME_DIAGNOSIS:
+        missing, extra = compare_further(reference, candidate, alike)
+        complete, sound = _both(complete, missing), _both(sound, extra)
+    texts = reference.stated.text, candidate.stated.text
+    grade, stage = compare_grades(reference, candidate), compare_stages(reference, candidate)
+    markers, sizes = (
+        compare_markers(reference, candidate),
+        compare_measurements(reference, candidate),
+    )
+    wrong = sum(len(part.mistakes) for part in (grade, stage, markers, sizes))
     return {
         "diagnosis": diagnoses.identity,
-        "behaviour": diagnoses.behaviour,
+        "behaviour": with_denials(diagnoses.behaviour, reference, candidate),
         "spread": diagnoses.spread,
         "completeness": _untold(diagnoses.completeness, told),
         "soundness": _untold(diagnoses.soundness, told),
-        "site": compare_sites(reference, candidate),
+        "site": _site(reference, candidate, diagnoses.identity),
         "laterality": compare_sides(reference, candidate),
-        "grade": compare_grades(reference, candidate),
-        "stage": compare_stages(reference, candidate),
-        "markers": compare_markers(reference, candidate),
-        "findings": complete,
+        "grade": with_degrees(grade, *texts),
+        "stage": stage,
+        "markers": markers,
+        "findings": _both(complete, compare_denials(reference, candidate)),
         "no_inventions": _both(sound, strange_sites(reference, candidate)),
-        "measurements": compare_measurements(reference, candidate),
+        "measurements": with_numbers(sizes, wrong, *texts),
     }
+
+
+def _site(reference: Facts, candidate: Facts, identity: Part) -> Part:
+    """Where it is; the same for one diagnosis of sites of the same names, whatever it tells."""
+    site = compare_sites(reference, candidate)
+    if (identity.value or 0.0) >= _SAME_DIAGNOSIS and same_named(reference, candidate):
+        return Part(1.0, site.matched)
+    return site
 
 
 def _both(one: Part, other: Part) -> Part:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from histoeval.concord.evidence import NOT_SAID, Kind, Matched, Mistake, Part, Severity
-from histoeval.concord.facts import Facts, Sited
+from histoeval.concord.facts import Facts
+from histoeval.concord.stated import Sited
 from histoeval.report import Entity
 from histoeval.terms.laterality import Side
 from histoeval.terms.sites import find_sites, organ_of, site_closeness
 
 _SAME_ORGAN, _OTHER_ORGAN = 0.5, 0.3
-_STRANGE, _MOST_STRANGE = 0.15, 0.3
+_STRANGE, _MOST_STRANGE = 0.25, 0.5
 """What it costs to speak of a place that the reference does not, and of any number of them."""
+_ONE_OF_BOTH = 0.5
 _ONE_SILENT = 0.6
 """What a site counts for that one of the two does not name."""
 
@@ -35,6 +37,12 @@ def compare_sites(reference: Facts, candidate: Facts) -> Part:
     if value >= _OTHER_ORGAN or matched:
         return Part(value, matched)
     return Part(value, (), (_wrong(reference, candidate),))
+
+
+def same_named(reference: Facts, candidate: Facts) -> bool:
+    """Whether one names all sites that the other names, whatever their diagnoses tell."""
+    true, said = set(reference.organs), set(candidate.organs)
+    return bool(true and said) and (true <= said or said <= true)
 
 
 def _found_in(one: Facts, other: Facts) -> float | None:
@@ -106,6 +114,7 @@ def strange_sites(reference: Facts, candidate: Facts) -> Part:
         for site in _once(candidate.sites)
         if max(site_closeness(site.value, other) for other in known) < _SAME_ORGAN
         and site.value in candidate.organs
+        and not reference.stated.has_word_of(site.entity.text)
     )
     return Part(1 - min(_MOST_STRANGE, _STRANGE * len(mistakes)), (), mistakes)
 
@@ -114,7 +123,14 @@ def compare_sides(reference: Facts, candidate: Facts) -> Part:
     """Left or right: of the leading diagnosis where both say, else organ by organ, else at all."""
     leading = _by_side(reference.leading_sides), _by_side(candidate.leading_sides)
     if all(leading):
-        return _one_side(*leading)
+        found = _one_side(*leading)
+        if found.value != _ONE_OF_BOTH:
+            return found
+        near, beside = _nearest(reference), _nearest(candidate)
+        both = sorted(set(near) & set(beside))
+        if not both:
+            return found
+        return _one_side(_by_side(near[c] for c in both), _by_side(beside[c] for c in both))
     true, said = _by_organ(reference.sides), _by_organ(candidate.sides)
     organs = sorted(set(true) & set(said))
     pairs = [(true[organ], said[organ]) for organ in organs] or [
@@ -128,6 +144,16 @@ def compare_sides(reference: Facts, candidate: Facts) -> Part:
         tuple(match for part in parts for match in part.matched),
         tuple(mistake for part in parts for mistake in part.mistakes),
     )
+
+
+def _nearest(facts: Facts) -> dict[str, Sited[Side]]:
+    """The side that stands next to each diagnosis, by its concept; before it rather than after."""
+    found = {}
+    for each in facts.diagnoses:
+        before = [side for side in facts.sides if side.entity.start <= each.entity.start]
+        if each.concept and facts.sides:
+            found[each.concept.id] = before[-1] if before else facts.sides[0]
+    return found
 
 
 _Sides = dict[Side, Entity]
@@ -145,7 +171,7 @@ def _one_side(true: _Sides, said: _Sides) -> Part:
         next((true[side] for side in true if side not in said), next(iter(true.values()))),
         next((said[side] for side in said if side not in true), next(iter(said.values()))),
     )
-    return Part(0.5 if shared else 0.0, matched, (wrong,))
+    return Part(_ONE_OF_BOTH if shared else 0.0, matched, (wrong,))
 
 
 def _by_organ(sides: Iterable[Sited[Side]]) -> dict[str, _Sides]:

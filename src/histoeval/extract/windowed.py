@@ -90,6 +90,9 @@ Find = Callable[[str, _View, int], list[Entity]]
 class WindowedReader:
     """A joint reader, whatever runs it."""
 
+    sure_of_phrases = True
+    """A score is the chance that a whole phrase is right, and no mean over its words."""
+
     def __init__(self, manifest: Manifest, tokenizer: Any, engine: Engine, threads: int) -> None:
         self.manifest = manifest
         self.tokenizer = tokenizer

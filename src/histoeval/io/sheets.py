@@ -59,19 +59,25 @@ class Rated(Noun):
     """One pair that people have scored.
 
     `group` is what is resampled together: the case, or the reference's own words where nothing
-    says the case. `scores` are by rater or criterion; a missing rating is not in it.
+    says the case. `labels` are other columns that were asked for, such as the organ. `scores` are
+    by rater or criterion; a missing rating is not in it.
     """
 
     pair: Pair
     group: str
     set: str = ""
+    labels: Mapping[str, str] = {}
     scores: Mapping[str, float]
 
 
 class Sheet(Noun):
-    """The pairs of a sheet, what was wrong with its other rows, and notes on how it was read."""
+    """The pairs of a sheet, what was wrong with its other rows, and notes on how it was read.
+
+    `wide` is HARE's layout, where ids are those of the row and of the candidate.
+    """
 
     rated: tuple[Rated, ...]
+    wide: bool = False
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -86,6 +92,7 @@ class _Plan:
     scores: Mapping[str, Mapping[str, str]]
     group: str | None
     set: str | None
+    labels: tuple[str, ...]
     within: Range | None
     cases: Mapping[int, str | Fault] | None
 
@@ -97,14 +104,15 @@ def read_sheet(
     scores: Sequence[str] | None = None,
     group: str | None = None,
     set: str | None = None,  # noqa: A002 - the word for it
+    labels: Sequence[str] = (),
     within: Range | None = None,
     columns: Columns = GUESS,
     encoding: str | None = None,
 ) -> Sheet:
     """Read an expert sheet; columns that are not named are guessed.
 
-    `cases` is a table of row (from 0) and case, for HARE's layout; `within` are the lowest and the
-    highest score there can be.
+    `cases` is a table of row (from 0) and case, for HARE's layout; `labels` are further columns to
+    keep as they are; `within` are the lowest and the highest score there can be.
     """
     _check_table(path)
     source = open_source([path], columns, encoding)
@@ -112,7 +120,8 @@ def read_sheet(
     wide = _is_wide(layout, table)
     group_column = _column(group, GROUP_NAMES, table, path)
     set_column = _column(set, SET_NAMES, table, path)
-    used = (*layout.columns, group_column, set_column)
+    label_columns = tuple(_demanded(name, table, path) for name in labels)
+    used = (*layout.columns, group_column, set_column, *label_columns)
     if cases is not None and not wide:
         raise InputError(f"{cases} cannot be used: {path} is in long layout; name a group column")
     if cases is not None and group is not None:
@@ -126,6 +135,7 @@ def read_sheet(
         else _single(table, layout, scores, used, path),
         group=group_column,
         set=set_column,
+        labels=label_columns,
         within=within,
         cases=None if cases is None else _cases_of(table, cases, path),
     )
@@ -313,7 +323,7 @@ def _read(plan: _Plan, notes: tuple[str, ...]) -> Sheet:
             rated.append(outcome)
         else:
             problems |= dict.fromkeys(outcome)
-    return Sheet(rated=tuple(rated), problems=tuple(problems), notes=notes)
+    return Sheet(rated=tuple(rated), wide=plan.wide, problems=tuple(problems), notes=notes)
 
 
 def _rated(plan: _Plan, row: Row, record: Record) -> Rated | tuple[Problem, ...]:
@@ -326,9 +336,10 @@ def _rated(plan: _Plan, row: Row, record: Record) -> Rated | tuple[Problem, ...]
     columns = plan.scores[candidate]
     ratings = {name: rating_of(values.get(at), plan.within) for name, at in columns.items()}
     group = _group(plan, record, values)
-    subset = "" if plan.set is None else name_of(values.get(plan.set), _NOTHING)
-    subset = "" if subset is _NOTHING else subset
+    subset = "" if plan.set is None else _label(values.get(plan.set))
+    labels = {name: _label(values.get(name)) for name in plan.labels}
     cells: list[tuple[str, object]] = [(plan.group or "case", group), (plan.set or "set", subset)]
+    cells += labels.items()
     cells += [(columns[name], rating) for name, rating in ratings.items()]
     wrong = [_said(plan, cell, record, name) for name, cell in cells if isinstance(cell, Fault)]
     if row.pair is None or wrong or isinstance(group, Fault) or isinstance(subset, Fault):
@@ -338,8 +349,15 @@ def _rated(plan: _Plan, row: Row, record: Record) -> Rated | tuple[Problem, ...]
         pair=pair,
         group=" ".join((group or pair.reference).split()),
         set=subset,
+        labels={name: label for name, label in labels.items() if isinstance(label, str)},
         scores={name: rating for name, rating in ratings.items() if isinstance(rating, float)},
     )
+
+
+def _label(value: object) -> str | Fault:
+    """A name in a cell; one that is left empty is one too."""
+    label = name_of(value, _NOTHING)
+    return "" if label is _NOTHING else label
 
 
 def _group(plan: _Plan, record: Record, values: Mapping[str, object]) -> str | Fault | None:

@@ -7,7 +7,7 @@ combined with weights that were fitted to experts' scores. docs/concordance.md t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass as plain_dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -22,6 +22,8 @@ from histoeval.concord.combine import Combinations, read_combinations
 from histoeval.concord.evidence import Part, evidence_of
 from histoeval.concord.facts import Facts, facts_of
 from histoeval.concord.parts import compare
+from histoeval.concord.spelt import SpeltOut, restored, spelt_out, texts_of
+from histoeval.concord.together import together
 from histoeval.errors import Problem
 from histoeval.extract.memory import Memory
 from histoeval.extract.reader import Reader
@@ -79,20 +81,25 @@ class Concordance(ModelMetric):
     def compare(self, pairs: Sequence[Pair]) -> list[Compared]:
         """The facts of both reports of each pair, and every part of their comparison."""
         reader: Reader = self.reader
-        texts = list(
-            dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.candidate))
-        )
-        reports = reader.read(texts)
-        facts = dict(zip(texts, map(facts_of, reports), strict=True))
-        self._phrases.embed(_phrases_of(reports))
+        given = dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.candidate))
+        spelt = {text: spelt_out(text) for text in given}
+        texts = texts_of(list(spelt.values()))
+        reports = dict(zip(texts, reader.read(texts), strict=True))
+        self._phrases.embed(_phrases_of(reports.values()))
         return [
-            Compared(
-                facts[pair.reference],
-                facts[pair.candidate],
-                dict(compare(facts[pair.reference], facts[pair.candidate], self._phrases.likeness)),
-            )
-            for pair in pairs
+            self._compared(spelt[pair.reference], spelt[pair.candidate], reports) for pair in pairs
         ]
+
+    def _compared(
+        self, reference: SpeltOut, candidate: SpeltOut, reports: Mapping[str, Report]
+    ) -> Compared:
+        """Two reports as they were read, with evidence in their own words."""
+        one, other = together(reports[reference.text], reports[candidate.text])
+        true = facts_of(one)
+        said = true if other is one else facts_of(other)
+        parts = compare(true, said, self._phrases.likeness)
+        shown = {name: restored(part, reference, candidate) for name, part in parts.items()}
+        return Compared(true, said, shown)
 
     @cached_property
     def _phrases(self) -> Phrases:

@@ -6,7 +6,7 @@ the published code (see `histoeval.extract.upstream`). docs/hare.md sets both si
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import asdict
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
@@ -16,6 +16,7 @@ from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import Aligner
 from histoeval.align.lexical import LexicalAligner
+from histoeval.concord.scope import scope_of
 from histoeval.errors import HistoEvalError, Problem
 from histoeval.extract.reader import Reader
 from histoeval.metrics.agreement import (
@@ -26,7 +27,14 @@ from histoeval.metrics.agreement import (
     relation_agreement,
 )
 from histoeval.metrics.base import ModelMetric
-from histoeval.report import HARE_RELATION_TYPES, HARE_TYPES, Entity, Pair, Relation, Report
+from histoeval.report import (
+    HARE_RELATION_TYPES,
+    HARE_TYPES,
+    Assertion,
+    Pair,
+    Relation,
+    Report,
+)
 from histoeval.score import Score
 
 Link = tuple[str, str, str]
@@ -39,10 +47,14 @@ class Hare(ModelMetric):
     An entity or a relation counts when its confidence is above the threshold, a relation only
     when both its entities do. In paper mode the value is the sum, from 0 to 2, with the mean
     beside it; in upstream mode it is the mean, as the published code returns it.
+
+    The paper compares all that the reports name. With `of=conclusion` only what they conclude
+    counts: entities under the heading of the diagnosis, if there is one, that are not denied.
     """
 
     mode: Literal["paper", "upstream"] = "paper"
     threshold: Annotated[float, Field(ge=0, lt=1)] = 0.7
+    of: Literal["report", "conclusion"] = "report"
     reader: Any = None
     aligner: Any = None
     models: ClassVar[tuple[str, ...]] = ("reader", "aligner")
@@ -58,6 +70,8 @@ class Hare(ModelMetric):
             return lacking
         if not self.reader.reads_relations:
             return "needs a reader that finds relations: name a relation model with --relations"
+        if self.mode == "upstream" and self.of != "report":
+            return "compares whole reports in mode=upstream: leave out of=conclusion, or the mode"
         in_float32 = getattr(self.reader, "dtype", None) == "float32"
         lexical = isinstance(self.aligner, LexicalAligner)
         if self.mode == "upstream" and (lexical or not in_float32):
@@ -74,7 +88,7 @@ class Hare(ModelMetric):
         reader: Reader = self.reader
         aligner: Aligner = self.aligner
         texts = [text for pair in pairs for text in (pair.reference, pair.candidate)]
-        readings = [_Reading(report, self.threshold) for report in reader.read(texts)]
+        readings = [self._reading(report) for report in reader.read(texts)]
         phrases = list(dict.fromkeys(e.text for reading in readings for e in reading.entities))
         vectors = aligner.embed(phrases)
         row = {phrase: i for i, phrase in enumerate(phrases)}
@@ -88,11 +102,33 @@ class Hare(ModelMetric):
             for reference, candidate in zip(readings[::2], readings[1::2], strict=True)
         ]
 
+    def _reading(self, report: Report) -> _Reading:
+        """What is compared of a report: what the reader is sure of, all of it or what it concludes.
+
+        The paper's confidence is of words. A reader that gives the chance of a whole phrase has
+        many words to get right, so that the mean over words (the geometric one) is compared.
+        """
+        by_phrase = getattr(self.reader, "sure_of_phrases", False)
+        sure = [
+            e.score ** (1 / max(1, len(e.text.split()))) if by_phrase else e.score
+            for e in report.entities
+        ]
+        counting = {
+            place
+            for place, entity in enumerate(report.entities)
+            if entity.type in HARE_TYPES and sure[place] > self.threshold
+        }
+        if self.of == "conclusion":
+            counting = _concluded(report, counting)
+        return _Reading(report, counting, self.threshold)
+
     def _compare(
         self, reference: _Reading, candidate: _Reading, reference_rows: Any, candidate_rows: Any
     ) -> Score:
         entities = entity_agreement(reference_rows, candidate_rows)
         relations = relation_agreement(reference.links, candidate.links)
+        if not reference.links and not candidate.links:
+            relations = entities  # nothing to tell: neither a gain nor a loss
         return Score(
             value=entities.f1 + relations.f1,
             parts=_parts(entities, relations),
@@ -151,22 +187,29 @@ def _agreement_as_published(precision: float, recall: float) -> Agreement:
 
 
 class _Reading:
-    """What HARE sees of a report: the paper's types, above the threshold."""
+    """What HARE sees of a report: the entities that count, and the paper's relations of these."""
 
-    def __init__(self, report: Report, threshold: float) -> None:
-        def counts(entity: Entity) -> bool:
-            return entity.type in HARE_TYPES and entity.score > threshold
-
+    def __init__(self, report: Report, counting: Set[int], threshold: float) -> None:
         def links(relation: Relation) -> bool:
             return (
                 relation.score > threshold
                 and report.relation_type(relation) in HARE_RELATION_TYPES
-                and counts(report.entities[relation.head])
-                and counts(report.entities[relation.tail])
+                and relation.head in counting
+                and relation.tail in counting
             )
 
-        self.entities = [entity for entity in report.entities if counts(entity)]
+        self.entities = [report.entities[place] for place in sorted(counting)]
         self.links: set[Link] = {_link(report, r) for r in report.relations if links(r)}
+
+
+def _concluded(report: Report, counting: Set[int]) -> set[int]:
+    """Of these entities those that are not denied and stand where the diagnosis does.
+
+    All that are not denied, if none stands there.
+    """
+    said = {place for place in counting if report.entities[place].assertion != Assertion.ABSENT}
+    scope = scope_of(report.text)
+    return {place for place in said if scope.concludes(report.entities[place].start)} or said
 
 
 def _link(report: Report, relation: Relation) -> Link:

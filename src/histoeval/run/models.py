@@ -17,7 +17,7 @@ PUBLISHED = "hare"
 """The word that stands for the models of the HARE paper."""
 
 BUILTIN = "builtin"
-"""The word that stands for the reader that is shipped with this package."""
+"""The word that stands for the reader or aligner that is shipped with this package."""
 
 LEXICAL = "lexical"
 """The word that stands for the aligner that needs no model."""
@@ -123,13 +123,16 @@ def _make_reader(models: Models) -> Any:
 
 
 def load_aligner(models: Models) -> Aligner:
-    """The aligner that the user has named or made; the lexical one when none was."""
-    if models.aligner is None or models.aligner == LEXICAL:
+    """The aligner that the user has named or made; the builtin one when none was."""
+    named = models.aligner
+    if named == LEXICAL:
         return LexicalAligner()
-    if isinstance(models.aligner, str | Path) and Path(models.aligner, "aligner.json").is_file():
+    is_builtin = named is None or named == BUILTIN
+    is_folder = isinstance(named, str | Path) and Path(named, "aligner.json").is_file()
+    if is_builtin or is_folder:
         from histoeval.align.builtin import BuiltinAligner  # noqa: PLC0415 - slow to import
 
-        return BuiltinAligner(Path(models.aligner))
+        return BuiltinAligner(None if is_builtin else Path(named))
     aligner: Aligner = _loaded(models.aligner, _make_aligner, models)
     return aligner
 

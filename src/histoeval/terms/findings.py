@@ -127,6 +127,11 @@ def finding_closeness(a: str, b: str) -> float:
     return _tree().closeness(a, b)
 
 
+def is_kind_of(a: str, b: str) -> bool:
+    """Whether a finding is another, or a kind of it, by id."""
+    return _tree().is_a(a, b)
+
+
 @cache
 def _tree() -> Tree:
     return Tree({f.id: (f.parent,) if f.parent else () for f in findings().values()})

@@ -87,9 +87,52 @@ def main_concept(phrase: str, organs: frozenset[str] = frozenset()) -> Concept |
     best = [name for name in named if not _is_umbrella_of_another(name.id, ids)]
     if not best:
         return None
-    chosen = concepts()[max(best, key=_weight).id]
-    said = frozenset(match.id for match in find_sites(phrase))
-    return refine(chosen, said or organs)
+    chosen = max(best, key=_weight)
+    here = frozenset(match.id for match in find_sites(phrase)) or organs
+    local = _called_here(phrase, chosen, here) if here else None
+    return refine(concepts()[local or chosen.id], here)
+
+
+def _called_here(phrase: str, chosen: _Name, organs: frozenset[str]) -> str | None:
+    """What the words of a phrase name at these sites, if that says more than what they name alone.
+
+    Ductal adenocarcinoma is one thing in the prostate and another in the pancreas.
+    """
+    content = _content(phrase)
+    fitting = [
+        name
+        for word in sorted(content)
+        for name in _local_names().get(word, ())
+        if name.words <= content and _fits(concepts()[name.id], organs)
+    ]
+    if not fitting:
+        return None
+    longest = max(fitting, key=lambda name: (len(name.words), name.id))
+    concept, other = concepts()[longest.id], concepts()[chosen.id]
+    if concept.behaviour != other.behaviour or diagnosis_tree().is_a(other.id, _METASTASIS):
+        return None
+    astray = bool(other.organs) and not arises_in(other, organs) and chosen.words != content
+    placed = not other.organs and longest.words == chosen.words
+    return longest.id if astray or placed or len(longest.words) > len(chosen.words) else None
+
+
+@cache
+def _local_names() -> dict[str, list[_Name]]:
+    """Names of diagnoses of some organs without the words for these, each under its rarest word."""
+    return _under_rarest_word(
+        _Name(concept.id, words)
+        for concept in concepts().values()
+        if concept.organs
+        for name in concept.names
+        for words in {_content(_without_sites(name)), _content(_unfolded(name))}
+    )
+
+
+def _unfolded(name: str) -> str:
+    """A name with `inflammation` for the word that says of which organ it is one."""
+    words = [word.plain for word in words_of(name)]
+    folded = set(table("diagnoses")["wording"]["inflammation"]["words"])
+    return " ".join("inflammation" if word in folded else word for word in words)
 
 
 class _Name(NamedTuple):
@@ -189,12 +232,15 @@ def _empty() -> _Words:
 @cache
 def _by_rarest_word() -> dict[str, list[_Name]]:
     """The names of two words or more, each under its rarest word."""
-    named = [
+    return _under_rarest_word(
         _Name(concept.id, words)
         for concept in concepts().values()
         for words in {_content(name): None for name in concept.names}
-        if len(words) > 1
-    ]
+    )
+
+
+def _under_rarest_word(names: Iterable[_Name]) -> dict[str, list[_Name]]:
+    named = [name for name in names if len(name.words) > 1]
     count: dict[str, int] = {}
     for word in (word for name in named for word in name.words):
         count[word] = count.get(word, 0) + 1

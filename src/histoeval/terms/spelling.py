@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 
 from rapidfuzz.distance import OSA
 
+from histoeval.terms.catalogue import table
 from histoeval.terms.concepts import concepts
 from histoeval.terms.findings import findings
 from histoeval.terms.plain import plain_word, words_of
@@ -16,6 +17,7 @@ from histoeval.terms.sites import sites
 _LEAST = 7
 """Shorter words are too easily taken for one another."""
 _WORD = re.compile(rf"[^\W\d_]{{{_LEAST},}}")
+_VOWELS = frozenset("aeiouy")
 _MORE = (
     "differentiated moderately poorly undifferentiated grade nuclear histologic histological "
     "positive negative infiltrating lymphovascular perineural"
@@ -28,19 +30,42 @@ def respelt(phrase: str) -> str:
     return _WORD.sub(lambda found: _meant(found.group()), phrase)
 
 
+def is_known(word: str) -> bool:
+    """Whether a word in plain form is one of the catalogues."""
+    return word in _known()
+
+
 @lru_cache(maxsize=1 << 14)
 def _meant(word: str) -> str:
     """The one known word that is a letter off, or the word itself."""
-    plain = plain_word(word)
-    if plain in _known():
+    if plain_word(word) in _known():
         return word
-    near = [
+    near = list(dict.fromkeys([*_near(plain_word(word)), *_near(word.lower())]))
+    return near[0] if len(near) == 1 else word
+
+
+def _near(plain: str) -> list[str]:
+    """The known words that are a slip away."""
+    return [
         other
         for length in (len(plain) - 1, len(plain), len(plain) + 1)
         for other in _by_length().get(length, ())
-        if other[0] == plain[0] and OSA.distance(plain, other, score_cutoff=1) == 1
+        if other[0] == plain[0]
+        and OSA.distance(plain, other, score_cutoff=1) == 1
+        and _is_slip(plain, other)
     ]
-    return near[0] if len(near) == 1 else word
+
+
+def _is_slip(word: str, meant: str) -> bool:
+    """Whether two words that are a letter apart are one word; `sampled` and `sample` are two.
+
+    So are those that differ in nothing but their last letter, or in one vowel (macro- and micro-).
+    """
+    if word[:-1] in (meant[:-1], meant) or meant[:-1] == word:
+        return False
+    apart = [(a, b) for a, b in zip(word, meant, strict=False) if a != b]
+    one_letter = len(word) == len(meant) and len(apart) == 1
+    return not (one_letter and set(apart[0]) <= _VOWELS)
 
 
 @cache
@@ -51,7 +76,12 @@ def _known() -> frozenset[str]:
         *(name for finding in findings().values() for name in finding.names),
     ]
     words = {word.plain for name in names for word in words_of(name)}
-    return frozenset(words | {plain_word(word) for word in _MORE})
+    return frozenset(words | {plain_word(word) for word in (*_MORE, *_ordinary())})
+
+
+def _ordinary() -> list[str]:
+    """Ordinary words that are a letter off one of the catalogues."""
+    return list(table("spelling")["ordinary"]["words"])
 
 
 @cache

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from histoeval.align.channel import channel
+from histoeval.align.channel import identity as channel_identity
 from histoeval.errors import InputError
 from histoeval.report import Noun
 from histoeval.train.beginning import save
@@ -39,11 +41,18 @@ class AlignerSettings(Noun):
     """Word pieces that stand in fewer names are cut from the vocabulary; none when left out."""
     longest: Annotated[int, Field(ge=1)] | None = None
     """Names of more tokens are learned only where a concept has no other; all when left out."""
+    channel: Annotated[float, Field(ge=0)] | None = None
+    """Weight of the channel in the aligner that is written; that of learning when left out."""
     seed: int = 1
     name: str = "aligner"
     """What the aligner is called in signatures."""
     output: FilePath | None = None
     notes: str = ""
+
+    @property
+    def written_channel(self) -> float:
+        """The weight of the channel in the aligner that is written."""
+        return self.learning.channel if self.channel is None else self.channel
 
 
 def nobody_hears(line: str) -> None:
@@ -111,6 +120,7 @@ def request_of(settings: AlignerSettings) -> dict[str, Any]:
         "settings": settings.model_dump(mode="json", exclude=left_out),
         "data": {file.name: {"name": file.name, "sha256": sha256_of(file)} for file in files},
         "lists": lists_sha256(),
+        "channel": channel_identity() if settings.written_channel else None,
     }
 
 
@@ -128,7 +138,12 @@ def begin(
         tell(f"{len(kept):,} word pieces kept")
     shape_encoder(encoder.model, settings.shape)
     embedder = Embedder(encoder.model, settings.shape.pooling, _padding(tokenizer, encoder))
-    phrases = phrases_of(pool, encoded_by(tokenizer, settings.shape.tokens), settings.longest)
+    phrases = phrases_of(
+        pool,
+        encoded_by(tokenizer, settings.shape.tokens),
+        settings.longest,
+        channel if settings.learning.channel else None,
+    )
     for_transformers = _for_transformers(tokenizer, encoder, settings.shape.tokens)
     return Beginning(
         embedder.to(encoder.device), tokenizer, for_transformers, phrases, len(pool.concepts)
@@ -181,9 +196,11 @@ def _write(
         name=settings.name,
         tokens=settings.shape.tokens,
         details=details,
+        channel=settings.written_channel,
     )
+    aligner = BuiltinAligner(folder)
     evaluation = evaluate_aligner(
-        BuiltinAligner(folder),
+        aligner,
         settings.ontologies[0].read(),
         read_opposites(settings.opposites) if settings.opposites else (),
         held_out=settings.naming.held_out,
@@ -191,7 +208,8 @@ def _write(
     return {
         "request": request,
         "parameters": sum(weights.numel() for weights in begun.embedder.parameters()),
-        "size": int(begun.embedder.encoder.config.hidden_size),
+        "channel": settings.written_channel,
+        "size": {"encoder": aligner.manifest.size, "whole": aligner.size},
         "samples": {"concepts": begun.concepts, "names": len(begun.phrases.tokens.lengths)},
         "scores": evaluation.model_dump(mode="json"),
         "weights": {

@@ -33,7 +33,8 @@ def aligner_card(results: Mapping[str, Any]) -> str:
     recipe = [[n, v] for n, v in flat_settings(settings) if n not in _NOT_RECIPE]
     return template.substitute(
         name=settings["name"],
-        size=results["size"],
+        size=results["size"]["whole"],
+        beside=_beside(results),
         parameters=f"{results['parameters'] / 1e6:.1f} M",
         version=results["versions"]["histoeval"],
         encoder=request["encoder"]["name"],
@@ -74,6 +75,20 @@ def opposite_rows(scores: Mapping[str, Any]) -> Iterator[list[str]]:
     """A row for all opposites, for each axis, and for those that our lists hold or do not."""
     for part, told in scores["opposites"].items():
         yield [part, f"{told['rows']:,}", f"{told['of_phrase']:.3f}", f"{told['of_either']:.3f}"]
+
+
+def _beside(results: Mapping[str, Any]) -> str:
+    """What stands beside the vector of the encoder, if anything does."""
+    size, weight = results["size"], results["channel"]
+    if not weight:
+        return ""
+    return (
+        f"The first {size['encoder']} numbers are what the encoder gives. The other "
+        f"{size['whole'] - size['encoder']}, with a weight of {weight:g}, are what fixed rules and "
+        f"word lists read in the phrase (`histoeval.align.channel`, "
+        f"{results['request']['channel']}): side, polarity, grade, stage, numbers, markers and "
+        "other words whose opposites point the other way.\n\n"
+    )
 
 
 def _data(request: Mapping[str, Any]) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from histoeval.align.manifest import AlignerManifest, write_aligner_manifest
+from histoeval.align.channel import VERSION
+from histoeval.align.manifest import AlignerManifest, ChannelUse, write_aligner_manifest
 from histoeval.extract.manifest import ENCODER, TOKENIZER, hash_of
 from histoeval.train.embedder import Embedder
 from histoeval.train.rounding import exported, write_graph
@@ -35,9 +36,13 @@ def write_aligner(
     name: str,
     tokens: int,
     details: Mapping[str, Any],
+    channel: float = 0.0,
     rounded: bool = True,
 ) -> None:
-    """Write what `BuiltinAligner` loads; not rounded, it is four times as large."""
+    """Write what `BuiltinAligner` loads; not rounded, it is four times as large.
+
+    `channel` is the weight of the channel beside the vector of the encoder; at 0 there is none.
+    """
     model = model.float().cpu().eval()
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(folder / TOKENIZER), pretty=False)
@@ -47,6 +52,7 @@ def write_aligner(
         files={file: hash_of(folder / file) for file in (ENCODER, TOKENIZER)},
         size=int(model.encoder.config.hidden_size),
         tokens=tokens,
+        channel=ChannelUse(version=VERSION, weight=channel) if channel else None,
         details=dict(details),
     )
     write_aligner_manifest(folder, manifest)

@@ -1,4 +1,4 @@
-"""Our own lists as concepts with names: diagnoses, organs, markers and abbreviations."""
+"""Our own lists as concepts with names: diagnoses, organs, markers, findings, abbreviations."""
 
 from __future__ import annotations
 
@@ -36,6 +36,18 @@ def markers() -> Iterator[Named]:
     for row in table("markers")["marker"]:
         aliases = tuple(row.get("aliases", ()))
         yield Named("markers", row["name"], row["name"], aliases, (row["kind"],))
+
+
+def findings() -> Iterator[Named]:
+    """What can be seen besides the diagnosis, in the wordings that affirm it."""
+    for row in table("findings")["finding"]:
+        parents = (row["parent"],) if row.get("parent") else ()
+        yield Named("findings", row["id"], row["name"], tuple(row["aliases"]), parents)
+
+
+def denials() -> dict[str, tuple[str, ...]]:
+    """The wordings that by themselves deny a finding, by its id."""
+    return {row["id"]: tuple(row.get("denied_aliases", ())) for row in table("findings")["finding"]}
 
 
 def abbreviations() -> Iterator[Named]:

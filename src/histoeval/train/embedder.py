@@ -16,7 +16,7 @@ from histoeval.errors import ModelError
 from histoeval.report import Noun
 from histoeval.train.loop import Schedule, Watch, fit, nobody_watches
 from histoeval.train.phrases import Draws, Integers, Phrases, allied_pairs, draw
-from histoeval.train.similarity import MARGIN, multi_similarity
+from histoeval.train.similarity import BASE, MARGIN, multi_similarity
 
 _PARTS = 8
 """On a CPU, names of a step are run in so many parts of like length: padding costs time there."""
@@ -42,6 +42,10 @@ class Learning(Schedule):
     """Share of pairs of names as sources have them; the others may have variants in them."""
     margin: Annotated[float, Field(ge=0)] = MARGIN
     """Of the miner of hard pairs."""
+    channel: Annotated[float, Field(ge=0)] = 0.0
+    """How much the channel counts beside the vector of the encoder, while learning and after."""
+    base: Annotated[float, Field(gt=-1, lt=1)] = BASE
+    """How alike names must at least be pulled, and what is not the same must at most stay."""
 
 
 class Shape(Noun):
@@ -175,7 +179,7 @@ def learn(
     fit(
         embedder,
         learning.draws,
-        _loss(embedder, phrases, tokens, learning.margin),
+        _loss(embedder, phrases, tokens, learning),
         learning,
         seed=seed,
         prepare=lessons.prepare,
@@ -187,11 +191,12 @@ def learn(
 
 
 def _loss(
-    embedder: Embedder, phrases: Phrases, tokens: int, margin: float
+    embedder: Embedder, phrases: Phrases, tokens: int, learning: Learning
 ) -> Callable[[Batch], Tensor]:
     device = next(embedder.parameters()).device
     table = torch.from_numpy(phrases.tokens.padded(tokens, embedder.padding)).to(device)
     lengths = np.minimum(phrases.tokens.lengths, tokens)
+    beside = torch.from_numpy(phrases.beside).to(device)
     on_gpu = device.type == "cuda"
 
     def loss(batch: Batch) -> Tensor:
@@ -203,7 +208,17 @@ def _loss(
         with torch.autocast(device.type, torch.bfloat16, enabled=on_gpu):
             for names in np.array_split(batch.names, 1 if on_gpu else _PARTS):
                 some = torch.from_numpy(names).to(device, non_blocking=True)
-                vectors.append(embedder(table[some, : int(lengths[names].max())].long()))
-        return multi_similarity(torch.cat(vectors), labels, neither, margin=margin)
+                found = embedder(table[some, : int(lengths[names].max())].long())
+                vectors.append(_joined(found, beside[some], learning.channel))
+        given = {"margin": learning.margin, "base": learning.base}
+        return multi_similarity(torch.cat(vectors), labels, neither, **given)
 
     return loss
+
+
+def _joined(vectors: Tensor, hundredths: Tensor, weight: float) -> Tensor:
+    """Vectors with the channel beside them, of length one again."""
+    if not weight:
+        return vectors
+    beside = hundredths.to(vectors.dtype) * (weight / 100)
+    return nn.functional.normalize(torch.cat([vectors, beside], dim=-1), dim=-1)

@@ -11,7 +11,14 @@ from pydantic import Field
 
 from histoeval.io.ontologies import Kind, Named, read_ontology
 from histoeval.report import Noun
-from histoeval.train.catalogue import abbreviations, diagnoses, markers, organs, short_forms
+from histoeval.train.catalogue import (
+    abbreviations,
+    diagnoses,
+    findings,
+    markers,
+    organs,
+    short_forms,
+)
 from histoeval.train.compositions import bases, composed, composition_table
 from histoeval.train.contrasts import Contrasts, contrast_table
 from histoeval.train.settings import FilePath
@@ -20,7 +27,16 @@ from histoeval.train.variants import Variants, spelling_table
 
 _LISTS = frozenset(
     f"{name}.toml"
-    for name in ("abbreviations compositions contrasts diagnoses markers organs spelling".split())
+    for name in (
+        "abbreviations",
+        "compositions",
+        "contrasts",
+        "diagnoses",
+        "findings",
+        "markers",
+        "organs",
+        "spelling",
+    )
 )
 
 Weight = Annotated[float, Field(ge=0)]
@@ -85,7 +101,7 @@ def make_pool(ontologies: Iterable[Ontology], naming: Naming, tell: Callable[[st
     for concepts, weight in read:
         maker.add(concepts, weight)
     if naming.terms:
-        for list_of_ours in (diagnoses, organs, markers, abbreviations):
+        for list_of_ours in (diagnoses, organs, markers, findings, abbreviations):
             maker.add(list_of_ours(), naming.terms)
     maker.tell_apart()
     if naming.contrasts:

@@ -6,7 +6,7 @@ less like the phrase than the synonym is; more strictly, than the synonym of eit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,8 @@ from pydantic import ValidationError
 from histoeval.errors import InputError
 from histoeval.io.ontologies import Named
 from histoeval.report import Noun
-from histoeval.train.catalogue import abbreviations, diagnoses, markers, organs
+from histoeval.train.catalogue import abbreviations, diagnoses, findings, markers, organs
+from histoeval.train.compositions import composition_table
 from histoeval.train.synonyms import form
 
 ALL = "all"
@@ -100,12 +101,26 @@ def tell_apart(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 def listed() -> dict[str, set[str]]:
     """Concepts of our own lists by the plain form of each of their names."""
-    ours: Iterable[Named] = (*diagnoses(), *organs(), *markers(), *abbreviations())
+    ours: Iterable[Named] = (
+        *diagnoses(),
+        *organs(),
+        *markers(),
+        *findings(),
+        *abbreviations(),
+        *_by_themselves(),
+    )
     known: dict[str, set[str]] = {}
     for named in ours:
         for name in named.names:
             known.setdefault(form(name), set()).add(f"{named.source}/{named.id}")
     return known
+
+
+def _by_themselves() -> Iterator[Named]:
+    """What our composed phrases give several wordings without a base."""
+    for same in composition_table()["same"]:
+        for name, *others in same["names"]:
+            yield Named("same", f"{same['axis']}/{name}", name, tuple(others))
 
 
 def is_listed(row: Opposite, known: Mapping[str, set[str]]) -> bool:

@@ -16,6 +16,7 @@ from histoeval.train.synonyms import Pool
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Encode = Callable[[Sequence[str]], list[list[int]]]
+Beside = Callable[[str], NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class Phrases:
     members: Lists
     allies: Lists
     """Concepts that share a name with each concept."""
+    beside: NDArray[np.int8]
+    """What the channel says of each name, in hundredths; no columns if there is no channel."""
 
     def save(self, path: Path) -> None:
         """Write all arrays to one file, in as few bytes as may be."""
@@ -97,17 +100,20 @@ def _loaded(parts: Any, name: str) -> Any:
     return Lists(starts, parts[f"{name}.values"].astype(np.int64))
 
 
-def phrases_of(pool: Pool, encode: Encode, longest: int | None = None) -> Phrases:
-    """The arrays of a pool; `encode` gives the tokens of each of some names.
+def phrases_of(
+    pool: Pool, encode: Encode, longest: int | None = None, beside: Beside | None = None
+) -> Phrases:
+    """The arrays of a pool; `encode` gives the tokens of each of some names, `beside` the channel.
 
     Names of more tokens than `longest` are left out where a concept has others.
     """
     names = iter(encode([name for concept in pool.concepts for name in concept.names]))
     variants = iter(encode([name for concept in pool.concepts for name in concept.variants]))
-    tokens, first, own = list[list[int]](), [0], list[int]()
+    tokens, texts, first, own = list[list[int]](), list[str](), [0], list[int]()
     for concept in pool.concepts:
-        ours = _not_too_long([*islice(names, len(concept.names))], longest)
-        tokens += [*ours, *islice(variants, len(concept.variants))]
+        ours = _not_too_long(concept.names, [*islice(names, len(concept.names))], longest)
+        tokens += [*(found for _, found in ours), *islice(variants, len(concept.variants))]
+        texts += [*(name for name, _ in ours), *concept.variants]
         first.append(len(tokens))
         own.append(len(ours))
     allies: list[list[int]] = [[] for _ in pool.concepts]
@@ -129,12 +135,21 @@ def phrases_of(pool: Pool, encode: Encode, longest: int | None = None) -> Phrase
         groups=Lists.of(kinds),
         members=Lists.of(members),
         allies=Lists.of(allies),
+        beside=_in_hundredths(texts, beside),
     )
 
 
-def _not_too_long(names: list[list[int]], longest: int | None) -> list[list[int]]:
-    kept = [name for name in names if longest is None or len(name) <= longest]
-    return kept or names[:1]
+def _not_too_long(
+    names: Sequence[str], tokens: Sequence[list[int]], longest: int | None
+) -> list[tuple[str, list[int]]]:
+    both = list(zip(names, tokens, strict=True))
+    return [one for one in both if longest is None or len(one[1]) <= longest] or both[:1]
+
+
+def _in_hundredths(texts: Sequence[str], beside: Beside | None) -> NDArray[np.int8]:
+    if beside is None:
+        return np.zeros((len(texts), 0), dtype=np.int8)
+    return np.stack([np.round(beside(text) * 100).astype(np.int8) for text in texts])
 
 
 def _groups(pool: Pool) -> set[str]:

@@ -14,7 +14,12 @@ ALPHA, BETA, BASE, MARGIN = 1.0, 60.0, 0.5, 0.2
 
 
 def multi_similarity(
-    vectors: Tensor, labels: Tensor, neither: Tensor | None = None, *, margin: float = MARGIN
+    vectors: Tensor,
+    labels: Tensor,
+    neither: Tensor | None = None,
+    *,
+    margin: float = MARGIN,
+    base: float = BASE,
 ) -> Tensor:
     """The loss of unit-length vectors with labels.
 
@@ -29,8 +34,8 @@ def multi_similarity(
     same = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
     with torch.no_grad():
         near, far = _hard(alike.detach(), same, different, margin)
-    pull = _log_one_plus_sum(-ALPHA * (alike - BASE), near) / ALPHA
-    push = _log_one_plus_sum(BETA * (alike - BASE), far) / BETA
+    pull = _log_one_plus_sum(-ALPHA * (alike - base), near) / ALPHA
+    push = _log_one_plus_sum(BETA * (alike - base), far) / BETA
     return (pull + push).mean()
 
 

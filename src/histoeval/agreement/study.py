@@ -1,0 +1,157 @@
+"""A whole study: all metrics, ranked, apart for each system or organ, and the experts themselves.
+
+Stored scores are all it takes; no metric is ever run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from pydantic import Field
+
+from histoeval.agreement.correlation import Coefficient
+from histoeval.agreement.following import Following, Within, follow, follow_within, share_of_ties
+from histoeval.agreement.panel import Panel
+from histoeval.agreement.power import Need, pairs_needed
+from histoeval.agreement.raters import (
+    Ceiling,
+    ceiling,
+    icc,
+    krippendorff_alpha,
+    quadratic_kappa,
+)
+from histoeval.agreement.regression import Range
+from histoeval.agreement.resampling import RESAMPLES, Estimate, Resamples, resample
+from histoeval.agreement.rivals import Ranking, rank
+from histoeval.agreement.significance import PERMUTATIONS
+from histoeval.agreement.threads import side_by_side
+from histoeval.errors import InputError, SettingError
+from histoeval.report import Noun
+
+
+class Plan(Noun):
+    """What a study is asked for, and all that its figures depend on beside the scores."""
+
+    group: str = "case"
+    by: tuple[str, ...] = ()
+    positive_only: bool = False
+    expert_range: Range = (0.0, 5.0)
+    coefficient: Coefficient = Coefficient.PEARSON
+    resamples: int = Field(default=RESAMPLES, ge=1)
+    permutations: int = Field(default=PERMUTATIONS, ge=1)
+    seed: int = Field(default=0, ge=0)
+    power: tuple[str, str] | None = None
+    only: tuple[tuple[str, str], ...] = ()
+    """Pairs of metrics to compare; all when there are none."""
+
+
+class Raters(Noun):
+    """How well experts agree with each other, and the ceiling that sets."""
+
+    names: tuple[str, ...]
+    alpha: Estimate
+    kappa: Estimate
+    icc: Estimate
+    ceiling: Ceiling
+
+
+class Study(Noun):
+    """All that was found."""
+
+    rows: int
+    cases: int
+    expert_ties: float | None
+    metrics: tuple[Following, ...]
+    ranking: Ranking
+    raters: Raters
+    by: Mapping[str, Mapping[str, tuple[Following, ...]]] = Field(default_factory=dict)
+    power: Need | None = None
+
+
+def study(panel: Panel, plan: Plan) -> Study:
+    """Study how well the metrics of a panel follow its experts."""
+    if plan.positive_only:
+        panel = panel.above(0.0)
+    _demand(panel, plan)
+    drawn = resample(panel.groups, plan.resamples, plan.seed)
+    found = tuple(_with_groups(panel, plan, drawn))
+    return Study(
+        rows=len(panel),
+        cases=len(set(panel.groups)),
+        expert_ties=share_of_ties(panel.expert),
+        metrics=found,
+        ranking=rank(
+            panel,
+            found,
+            plan.coefficient,
+            drawn,
+            only=plan.only,
+            permutations=plan.permutations,
+            seed=plan.seed,
+        ),
+        raters=_raters(panel, drawn),
+        by={label: _apart(panel, label, plan) for label in plan.by},
+        power=_power(panel, plan),
+    )
+
+
+def _demand(panel: Panel, plan: Plan) -> None:
+    """Refuse what nothing could be said of."""
+    if not len(panel):
+        above = " above 0" if plan.positive_only else ""
+        raise InputError(f"no pair has an expert's score{above}: there is nothing to compare with")
+    if not panel.metrics:
+        raise SettingError("no metric was named, and no file of scores was given")
+
+
+def _with_groups(panel: Panel, plan: Plan, drawn: Resamples) -> list[Following]:
+    """Every metric over all rows and, where groups have several rows, inside them."""
+    several = len(set(panel.groups)) < len(panel)
+
+    def one(name: str) -> Following:
+        within: Within | None = follow_within(name, panel, drawn) if several else None
+        whole = follow(name, panel, plan.expert_range, drawn)
+        return whole.model_copy(update={"within": within})
+
+    return side_by_side(one, panel.metrics)
+
+
+def _apart(panel: Panel, label: str, plan: Plan) -> dict[str, tuple[Following, ...]]:
+    """The same figures for each value of a label."""
+
+    def one(part: Panel) -> tuple[Following, ...]:
+        drawn = resample(part.groups, plan.resamples, plan.seed)
+        return tuple(follow(name, part, plan.expert_range, drawn) for name in part.metrics)
+
+    parts = panel.by(label)
+    found = side_by_side(one, parts.values())
+    return {value or "(none)": each for value, each in zip(parts, found, strict=True)}
+
+
+def _raters(panel: Panel, drawn: Resamples) -> Raters:
+    table = panel.ratings
+    return Raters(
+        names=tuple(panel.raters),
+        alpha=krippendorff_alpha(table, drawn),
+        kappa=quadratic_kappa(table, drawn),
+        icc=icc(table, drawn),
+        ceiling=ceiling(table, drawn),
+    )
+
+
+def _power(panel: Panel, plan: Plan) -> Need | None:
+    """How many pairs it would take to tell two metrics apart, where that was asked."""
+    if plan.power is None:
+        return None
+    if unknown := [name for name in plan.power if name not in panel.metrics]:
+        known = ", ".join(panel.metrics)
+        raise SettingError(
+            f"{unknown[0]!r} was not scored, so its power is unknown; known: {known}"
+        )
+    one, other = (panel.metrics[name].rising for name in plan.power)
+    rows = np.flatnonzero(~np.isnan(one) & ~np.isnan(other))
+    groups = [panel.groups[row] for row in rows]
+    return pairs_needed(
+        plan.coefficient, one[rows], other[rows], panel.expert[rows], groups, seed=plan.seed
+    )

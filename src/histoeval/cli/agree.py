@@ -1,0 +1,202 @@
+"""`histoeval agree`: which metric follows the experts of a sheet, and how surely?"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from histoeval.cli.options import (
+    COLUMNS,
+    MODELS,
+    AlignerOption,
+    DeviceOption,
+    DtypeOption,
+    EncodingOption,
+    IdOption,
+    ReaderOption,
+    RelationsOption,
+)
+from histoeval.cli.statistics import (
+    STATISTICS,
+    ByOption,
+    CasesOption,
+    CoefficientOption,
+    GroupOption,
+    LookOption,
+    MetricsOption,
+    PermutationsOption,
+    PositiveOption,
+    RaterOption,
+    ResamplesOption,
+    ScaleOption,
+    ScoresOption,
+    SeedOption,
+    SheetFile,
+)
+from histoeval.errors import SettingError
+
+if TYPE_CHECKING:
+    from histoeval.run.agreeing import Agreement
+
+
+def agree(
+    sheet: SheetFile,
+    metrics: MetricsOption = None,
+    scores: ScoresOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Folder for agreement.json and the scores; a stopped run continues."),
+    ] = None,
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report", help="Also write report.md, report.html and figures into --output."
+        ),
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the scores that the folder holds.")
+    ] = False,
+    look: LookOption = "table",
+    cases: CasesOption = None,
+    rater: RaterOption = None,
+    group: GroupOption = "case",
+    by: ByOption = None,
+    positive_only: PositiveOption = False,
+    scale: ScaleOption = None,
+    coefficient: CoefficientOption = "pearson",
+    resamples: ResamplesOption = 10_000,
+    permutations: PermutationsOption = 2_000,
+    seed: SeedOption = 0,
+    power: Annotated[
+        str | None,
+        typer.Option(
+            help="Two metrics, as hare,bleu: how many pairs would tell them apart? Takes a while.",
+            rich_help_panel=STATISTICS,
+            show_default=False,
+        ),
+    ] = None,
+    reference: Annotated[
+        str | None, typer.Option(help="Column of the reference.", rich_help_panel=COLUMNS)
+    ] = None,
+    candidate: Annotated[
+        list[str] | None, typer.Option(help="Column of a candidate.", rich_help_panel=COLUMNS)
+    ] = None,
+    id_column: IdOption = None,
+    system: Annotated[
+        str | None,
+        typer.Option(help="Column that names the system of a row.", rich_help_panel=COLUMNS),
+    ] = None,
+    encoding: EncodingOption = None,
+    reader: ReaderOption = None,
+    relations: RelationsOption = None,
+    aligner: AlignerOption = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="Encoder for bertscore and reg2025.", rich_help_panel=MODELS),
+    ] = None,
+    device: DeviceOption = None,
+    dtype: DtypeOption = None,
+) -> None:
+    """Say how well metrics follow experts, with intervals that fit the data.
+
+    Exit code 0: every row and metric was used; 1: some were not, and are named; 2: nothing could
+    be done.
+    """
+    from histoeval.io.columns import Columns  # noqa: PLC0415 - keeps --help fast
+    from histoeval.run.agreeing import agree as study_sheet  # noqa: PLC0415
+    from histoeval.run.models import Models  # noqa: PLC0415
+
+    if report and output is None:
+        raise SettingError("--report needs a folder to write to: give --output DIR")
+    if report:
+        import histoeval.view.picture  # noqa: F401, PLC0415 - what it lacks is told before the work
+    found = study_sheet(
+        sheet,
+        metrics=metrics,
+        scores=scores or (),
+        cases=cases,
+        raters=rater or (),
+        group=group,
+        by=by or (),
+        positive_only=positive_only,
+        scale=scale_of(scale),
+        coefficient=coefficient,
+        resamples=resamples,
+        permutations=permutations,
+        seed=seed,
+        power=two_of(power),
+        columns=Columns(
+            reference=reference, candidates=tuple(candidate or ()), id=id_column, system=system
+        ),
+        encoding=encoding,
+        models=Models(
+            reader=reader,
+            relations=relations,
+            aligner=aligner,
+            encoder=encoder,
+            device=device,
+            dtype=dtype,
+        ),
+        output=output,
+        overwrite=overwrite,
+    )
+    show(found, look)
+    if output is not None:
+        typer.echo(f"Written: {found.write(output, command_line())}")
+    if report and output is not None:
+        from histoeval.view.report import write_report  # noqa: PLC0415
+
+        for file in write_report(found, output, command_line()):
+            typer.echo(f"Written: {file}")
+    if found.unavailable or found.about["unreadable"]:
+        raise typer.Exit(1)
+
+
+def show(found: Agreement, look: str) -> None:
+    """Print the tables, and on stderr what to know of them."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from histoeval.view.agreement import agreement_tables, remarks  # noqa: PLC0415
+    from histoeval.view.tables import markdown, terminal_table  # noqa: PLC0415
+
+    console = Console()
+    for told in agreement_tables(found.study, found.plan):
+        if look == "markdown":
+            typer.echo(f"{markdown(told)}\n")
+        else:
+            console.print(terminal_table(told))
+    for name, reason in found.unavailable.items():
+        typer.echo(f"{name} {reason}", err=True)
+    for note in (*found.notes, *remarks(found.study, found.plan)):
+        typer.echo(note, err=True)
+
+
+def command_line() -> str:
+    """The command as it was given, for whoever wants to repeat it."""
+    return shlex.join(["histoeval", *sys.argv[1:]])
+
+
+def scale_of(text: str | None) -> tuple[float, float] | None:
+    """Two numbers with a comma between."""
+    if text is None:
+        return None
+    parts = text.split(",")
+    try:
+        low, high = (float(part) for part in parts)
+    except ValueError as error:
+        raise SettingError(f"--scale {text!r} is not two numbers, as in 0,5") from error
+    return low, high
+
+
+def two_of(text: str | None) -> tuple[str, str] | None:
+    """Two names with a comma between."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise SettingError(f"--power {text!r} is not two metrics, as in hare,bleu")
+    return names[0], names[1]

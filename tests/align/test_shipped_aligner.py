@@ -1,0 +1,83 @@
+"""The aligner as it is shipped: small, whole, the default, and it tells near misses apart."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from histoeval.align.builtin import BuiltinAligner
+from histoeval.align.lexical import LexicalAligner
+from histoeval.run.models import Models, load_aligner
+from histoeval.train.opposites import evaluate_opposites, read_opposites
+
+HOME = Path(str(files("histoeval") / "models" / "aligner"))
+
+
+@cache
+def aligner() -> BuiltinAligner:
+    return BuiltinAligner(threads=1)
+
+
+def alike(one: str, other: str) -> float:
+    first, second = aligner().embed([one, other])
+    return float(first @ second)
+
+
+def test_it_fits_into_25_megabytes_with_its_card_and_figures() -> None:
+    assert sum(file.stat().st_size for file in HOME.iterdir()) < 25_000_000
+    results = json.loads((HOME / "results.json").read_text("utf-8"))
+    card = (HOME / "README.md").read_text("utf-8")
+    assert f"{results['scores']['retrieval']['preferred names']['first']['value']:.3f}" in card
+    assert f"{results['scores']['opposites']['all']['of_phrase']:.3f}" in card
+
+
+def test_it_is_used_where_no_other_is_named() -> None:
+    for named in (None, "builtin"):
+        assert load_aligner(Models(aligner=named)).identity == aligner().identity
+    assert isinstance(load_aligner(Models(aligner="lexical")), LexicalAligner)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "synonym", "opposite"),
+    [
+        ("invasive ductal carcinoma", "IDC", "invasive lobular carcinoma"),
+        ("estrogen receptor", "ER", "progesterone receptor"),
+        ("renal cell carcinoma", "RCC", "renal oncocytoma"),
+        ("lymphovascular invasion", "LVI", "perineural invasion"),
+        ("low-grade tumour", "tumor of low grade", "high-grade tumour"),
+        ("benign neoplasm", "non-malignant tumor", "malignant neoplasm"),
+        ("carcinoma in situ", "noninvasive carcinoma", "invasive carcinoma"),
+        ("left kidney", "kidney, left", "right kidney"),
+        ("synaptophysin positive", "synaptophysin expressed", "synaptophysin negative"),
+    ],
+)
+def test_a_synonym_is_nearer_than_what_means_something_else(
+    phrase: str, synonym: str, opposite: str
+) -> None:
+    assert alike(phrase, opposite) < alike(phrase, synonym)
+
+
+def test_rows_of_opposites_are_told_apart_as_often_as_the_card_says() -> None:
+    told = json.loads((HOME / "results.json").read_text("utf-8"))["scores"]["opposites"]["all"]
+    rows = (Path(__file__).parent / "opposites.jsonl").read_text("utf-8").splitlines()[::11]
+    right = []
+    for row in map(json.loads, rows):
+        phrase, synonym, opposite = aligner().embed(
+            [row["phrase"], row["synonym"], row["opposite"]]
+        )
+        right.append(phrase @ opposite < phrase @ synonym)
+    assert np.mean(right) == pytest.approx(told["of_phrase"], abs=0.1)
+
+
+def test_it_tells_opposites_apart_that_nobody_had_seen_when_it_was_made() -> None:
+    """480 rows; docs/aligner.md has the figures, and it may not do much worse than they say."""
+    rows = read_opposites(Path(__file__).parent / "opposites_blind.jsonl")
+    found = evaluate_opposites(rows, aligner().embed)["all"]
+    assert found.rows == 480
+    assert found.of_phrase >= 0.93
+    assert found.of_either >= 0.92

@@ -1,0 +1,276 @@
+"""`histoeval agree`, as people run it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy import stats
+from typer.testing import CliRunner, Result
+
+import histoeval
+from histoeval.cli.main import app
+from histoeval.errors import InputError, MissingDependency, SettingError
+from histoeval.metrics import wordnet
+from tests.cli.sheets import COLUMNS, rows, write, write_wide
+
+QUICK = ("--resamples", "100", "--permutations", "20")
+
+
+def run(*arguments: object) -> Result:
+    told = ["agree", *map(str, arguments), *QUICK]
+    return CliRunner().invoke(app, told, env={"COLUMNS": "200", "TERM": "dumb"})
+
+
+def found_in(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder / "agreement.json").read_text("utf-8"))
+    return content
+
+
+@pytest.fixture
+def sheet(tmp_path: Path) -> Path:
+    return write(tmp_path / "sheet.csv", rows())
+
+
+def test_figures_are_told_and_written(sheet: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = run(sheet, "--metrics", "bleu,rouge_l", "--output", out, "--scale", "0,5")
+    assert result.exit_code == 0, result.output
+    assert "Correlation with experts; pairs: 24, groups: 6" in result.output
+    content = found_in(out)
+    assert [each["metric"] for each in content["metrics"]] == ["bleu", "rouge_l"]
+    bleu = content["metrics"][0]
+    assert {"value", "low", "high", "p"} <= bleu["pearson"].keys()
+    assert {"value", "epsilon", "low", "high"} <= bleu["pairwise"].keys()
+    assert (bleu["n"], bleu["coverage"]) == (24, 1.0)
+    assert 0 < bleu["rmse"] < 1
+    assert bleu["signature"].startswith("bleu|")
+    assert content["settings"]["resamples"] == 100
+    assert content["raters"]["names"] == ["anna", "ben"]
+    assert content["command"].startswith("histoeval")
+
+
+def test_the_correlation_is_that_of_the_scores_with_the_mean_of_raters(
+    sheet: Path, tmp_path: Path
+) -> None:
+    run(sheet, "--metrics", "rouge_1", "--output", tmp_path / "out")
+    scores = histoeval.score(sheet, metrics="rouge_1").to_dicts()
+    experts = [
+        each["anna"] if each["ben"] == "" else (each["anna"] + each["ben"]) / 2 for each in rows()
+    ]
+    expected = stats.kendalltau([each["rouge_1"] for each in scores], experts).statistic
+    found = found_in(tmp_path / "out")["metrics"][0]["kendall"]["value"]
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_layout_of_hare_is_read_with_its_cases_and_its_scale(tmp_path: Path) -> None:
+    sheet = write_wide(tmp_path / "hare.tsv", rows())
+    cases = tmp_path / "cases.tsv"
+    cases.write_text("row\tcase\n" + "".join(f"{n}\tc{n // 2}\n" for n in range(12)), "utf-8")
+    told = ("--metrics", "bleu", "--cases", cases, "--group", "case", "--positive-only")
+    result = run(sheet, *told, "--output", tmp_path / "out", "--by", "system")
+    assert result.exit_code == 0, result.output
+    content = found_in(tmp_path / "out")
+    assert content["settings"]["expert_range"] == [0, 5]
+    assert content["rows"] == sum(each["anna"] > 0 for each in rows())
+    assert content["cases"] <= 6
+    assert list(content["by"]["system"]) == ["0", "1"]
+
+
+def test_scores_that_are_there_are_not_made_again(
+    sheet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    histoeval.score(sheet, metrics="bleu,rouge_l", output=tmp_path / "scored")
+    monkeypatch.setattr("histoeval.metrics.bleu.Bleu.score_pair", None)
+    scored = ("--scores", tmp_path / "scored" / "scores.jsonl")
+    result = run(sheet, *scored, "--output", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert [each["metric"] for each in found_in(tmp_path / "out")["metrics"]] == [
+        "bleu",
+        "rouge_l",
+    ]
+    mixed = run(sheet, *scored, "--metrics", "bleu,chrf", "--output", tmp_path / "mixed")
+    assert mixed.exit_code == 0, mixed.output
+    told = found_in(tmp_path / "mixed")["metrics"]
+    assert [each["metric"] for each in told] == ["bleu", "chrf"]
+    assert all(each["coverage"] == 1 for each in told)
+
+
+def test_scores_of_another_sheet_are_refused(sheet: Path, tmp_path: Path) -> None:
+    other = [{**each, "id": f"x{each['id']}"} for each in rows()]
+    histoeval.score(write(tmp_path / "other.csv", other), metrics="bleu", output=tmp_path / "o")
+    result = run(sheet, "--scores", tmp_path / "o")
+    assert isinstance(result.exception, InputError)
+    assert "another sheet" in str(result.exception)
+
+
+def test_systems_organs_and_groups_can_be_told_apart(sheet: Path, tmp_path: Path) -> None:
+    told = ("--by", "system", "--by", "organ", "--group", "organ")
+    result = run(sheet, "--metrics", "bleu", *told, "--output", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    content = found_in(tmp_path / "out")
+    assert {name: list(parts) for name, parts in content["by"].items()} == {
+        "system": ["A", "B"],
+        "organ": ["lung", "skin"],
+    }
+    assert content["cases"] == 2
+    assert "2 cases only" in result.output
+
+
+def test_one_rater_can_be_named(sheet: Path, tmp_path: Path) -> None:
+    run(sheet, "--metrics", "bleu", "--rater", "anna", "--output", tmp_path / "out")
+    content = found_in(tmp_path / "out")
+    assert content["raters"]["names"] == ["anna"]
+    assert content["raters"]["alpha"]["reason"] == "there is one rater only"
+
+
+def test_tables_come_as_markdown_for_documents(sheet: Path) -> None:
+    result = run(sheet, "--metrics", "bleu", "--format", "markdown")
+    assert "| metric | rank | n | Pearson | Spearman | Kendall |" in result.output
+
+
+def test_the_same_command_writes_the_same_file(sheet: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        assert run(sheet, "--metrics", "bleu", "--output", tmp_path / name).exit_code == 0
+    one, two = (found_in(tmp_path / name) for name in ("one", "two"))
+    assert {**one, "command": ""} == {**two, "command": ""}
+
+
+def test_a_metric_that_cannot_run_is_told_beside_the_others(
+    sheet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wordnet, "find", lambda: None)
+    result = run(sheet, "--metrics", "meteor,bleu", "--output", tmp_path / "out")
+    assert result.exit_code == 1
+    content = found_in(tmp_path / "out")
+    assert [each["metric"] for each in content["metrics"]] == ["bleu"]
+    assert "WordNet" in content["unavailable"]["meteor"]
+
+
+def test_a_score_that_is_no_number_costs_one_row(sheet: Path, tmp_path: Path) -> None:
+    table = rows()
+    table[3]["anna"] = "good"
+    result = run(write(sheet, table), "--metrics", "bleu", "--output", tmp_path / "out")
+    assert result.exit_code == 1
+    assert found_in(tmp_path / "out")["sheet"]["unreadable"] == 1
+    assert "'good' and not a number" in result.output
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"anna": 3, "ben": 3}, "the experts give all pairs the same score"),
+        ({"candidate": "nothing in common"}, "the metric gives all pairs the same score"),
+        ({"case": "one"}, "one case only"),
+    ],
+)
+def test_what_cannot_be_said_is_told_and_never_a_nan(
+    sheet: Path, tmp_path: Path, change: dict[str, Any], reason: str
+) -> None:
+    table = [{**each, **change} for each in rows()]
+    result = run(write(sheet, table), "--metrics", "bleu", "--output", tmp_path / "out", "--report")
+    assert result.exit_code == 0, result.output
+    assert reason in result.output
+    for name in ("agreement.json", "report.md", "report.html"):
+        assert "nan" not in (tmp_path / "out" / name).read_text("utf-8").lower()
+
+
+def test_two_pairs_are_too_few_and_that_is_said(sheet: Path) -> None:
+    result = run(write(sheet, rows()[:2]), "--metrics", "bleu")
+    assert result.exit_code == 0
+    assert "2 pairs only, and 4 are needed" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "told"),
+    [
+        (("--metrics", "blue"), SettingError, "there is no metric 'blue'"),
+        (("--metrics", "bleu", "--by", "stain"), InputError, "no column 'stain'"),
+        (("--metrics", "bleu", "--group", "stain"), InputError, "no column 'stain'"),
+        (("--metrics", "bleu", "--rater", "carl"), InputError, "no column 'carl'"),
+        (("--metrics", "bleu", "--scale", "5"), SettingError, "not two numbers"),
+        (("--metrics", "bleu", "--scale", "5,0"), SettingError, "from 5 to 0"),
+        (("--metrics", "bleu", "--power", "bleu"), SettingError, "not two metrics"),
+        (("--metrics", "bleu", "--report"), SettingError, "--output"),
+        (("--scores", "nowhere.jsonl"), InputError, "does not exist"),
+    ],
+)
+def test_a_slip_is_told_in_words(
+    sheet: Path, arguments: tuple[str, ...], error: type[Exception], told: str
+) -> None:
+    result = run(sheet, *arguments)
+    assert isinstance(result.exception, error)
+    assert told in str(result.exception)
+
+
+def test_a_sheet_without_scores_or_rows_is_refused(tmp_path: Path) -> None:
+    bare = write(tmp_path / "bare.csv", rows(), COLUMNS[:-2])
+    assert "no column of scores" in str(run(bare, "--metrics", "bleu").exception)
+    empty = write(tmp_path / "empty.csv", [])
+    assert "no rows" in str(run(empty, "--metrics", "bleu").exception)
+    zeros = [{**each, "anna": 0, "ben": 0} for each in rows()]
+    none = run(write(tmp_path / "zeros.csv", zeros), "--metrics", "bleu", "--positive-only")
+    assert "no pair has an expert's score above 0" in str(none.exception)
+
+
+def test_power_is_told(sheet: Path) -> None:
+    result = run(sheet, "--metrics", "bleu,rouge_l", "--power", "bleu,rouge_l")
+    assert result.exit_code == 0, result.output
+    assert "To tell bleu from rouge_l four times in five" in result.output
+
+
+def test_a_report_holds_every_table_figure_signature_and_the_command(
+    sheet: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    result = run(sheet, "--metrics", "bleu,rouge_l", "--output", out, "--report")
+    assert result.exit_code == 0, result.output
+    page, text = ((out / f"report.{kind}").read_text("utf-8") for kind in ("html", "md"))
+    for name in ("scatter", "distribution", "calibration", "forest", "heatmap"):
+        assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert ">bleu<" in (out / "figures" / f"{name}.svg").read_text("utf-8")
+        assert f"figures/{name}.png" in text
+    assert page.count("<svg") == 5
+    assert "src=" not in page
+    assert page.count("href=") == page.count('href="#')
+    for told in (page, text):
+        assert "bleu|order:4" in told
+        assert "Krippendorff" in told
+        assert "histoeval " in told
+
+
+def test_only_a_report_needs_matplotlib_and_says_so_before_the_work(
+    sheet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("histoeval.view")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    out = tmp_path / "out"
+    result = run(sheet, "--metrics", "bleu", "--output", out, "--report")
+    assert isinstance(result.exception, MissingDependency)
+    assert "pip install 'histoeval[figures]'" in str(result.exception)
+    assert not out.exists()
+    assert run(sheet, "--metrics", "bleu", "--output", out).exit_code == 0
+
+
+def test_from_python_the_same_is_found(sheet: Path, tmp_path: Path) -> None:
+    found = histoeval.agree(
+        sheet, metrics="bleu", resamples=100, permutations=20, output=tmp_path / "python"
+    )
+    run(sheet, "--metrics", "bleu", "--output", tmp_path / "command")
+    assert found.to_dict()["metrics"] == found_in(tmp_path / "command")["metrics"]
+    assert found_in(tmp_path / "python")["metrics"] == found_in(tmp_path / "command")["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [({"resamples": 0}, "resamples"), ({"coefficient": "cosine"}, "coefficient")],
+)
+def test_from_python_a_setting_that_makes_no_sense_is_told(
+    sheet: Path, settings: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(SettingError, match=told):
+        histoeval.agree(sheet, metrics="bleu", **settings)

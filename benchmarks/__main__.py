@@ -1,6 +1,6 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
-Names are startup, memory, hare, reader, concordance, agreement and reader-memory, to which the
+Names are startup, memory, hare, reader, concordance, agreement, judge and reader-memory, to which the
 options belong; without a name all of them are measured.
 """
 
@@ -29,6 +29,7 @@ def main(arguments: Sequence[str]) -> None:
         "hare",
         "reader",
         "concordance",
+        "judge",
         "agreement",
         "reader-memory",
     ]
@@ -57,6 +58,11 @@ def main(arguments: Sequence[str]) -> None:
 
         columns = ["what", "reading, s", "hare, s", "concordance, s", "all, s"]
         table("Concordance and HARE", columns, concordance_speed.measure())
+    if "judge" in wanted:
+        from benchmarks import judge_speed
+
+        columns = ["pairs", "server's limit/s", "judged/s", "share", "peak MB"]
+        table("The judge", columns, judge_speed.measure())
     if "agreement" in wanted:
         from benchmarks import agreement_speed
 

@@ -10,6 +10,7 @@ from benchmarks.startup import best_of
 
 SURFACE = {
     "Assertion",
+    "EndpointError",
     "Entity",
     "EntityType",
     "HistoEvalError",

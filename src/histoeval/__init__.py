@@ -12,6 +12,7 @@ from histoeval.version import __version__
 
 if TYPE_CHECKING:
     from histoeval.errors import (
+        EndpointError,
         HistoEvalError,
         InputError,
         MissingDependency,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Assertion",
+    "EndpointError",
     "Entity",
     "EntityType",
     "HistoEvalError",
@@ -60,6 +62,7 @@ __all__ = [
 
 _HOMES = {
     "histoeval.errors": (
+        "EndpointError",
         "HistoEvalError",
         "InputError",
         "MissingDependency",

@@ -6,6 +6,7 @@ Exceptions stop a command; they are for what the user must change before anythin
     ├── InputError          a file, folder or column that cannot be used
     ├── SettingError        an option, metric name or value that makes no sense
     ├── ModelError          a model that cannot be loaded or does not fit its task
+    ├── EndpointError       a service that cannot be reached, or refuses everything
     ├── MissingDependency   an extra or a data set that is not installed
     └── OutputError         a result folder that must not or cannot be written
 
@@ -32,6 +33,10 @@ class SettingError(HistoEvalError):
 
 class ModelError(HistoEvalError):
     """A model cannot be loaded, or is not of the kind its task needs."""
+
+
+class EndpointError(HistoEvalError):
+    """A service cannot be reached, or refuses everything; going on would be no use."""
 
 
 class MissingDependency(HistoEvalError):  # noqa: N818 - reads better than MissingDependencyError

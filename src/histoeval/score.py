@@ -121,6 +121,23 @@ METRICS: dict[str, Entry] = {
         "histoeval.metrics.rubric_offline:RubricOffline",
         "the four criteria of the judge's rubric, without a language model",
     ),
+    "judge_rubric4": Entry(
+        "histoeval.metrics.judge:JudgeMetric",
+        "four clinical criteria, by a language model",
+        {"prompt": "rubric4"},
+        needs="a judge",
+    ),
+    "judge_expert5": Entry(
+        "histoeval.metrics.judge:JudgeMetric",
+        "the experts' scale from 0 to 5, by a language model",
+        {"prompt": "expert5"},
+        needs="a judge",
+    ),
+    "judge": Entry(
+        "histoeval.metrics.judge:JudgeMetric",
+        "a prompt of your own, as in judge:prompt=mine.yaml, by a language model",
+        needs="a judge",
+    ),
     **{
         f"bleu_{order}": Entry(
             "histoeval.metrics.bleu:Bleu", f"word n-grams up to {order}", {"order": order}

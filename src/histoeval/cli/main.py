@@ -16,6 +16,7 @@ from histoeval.cli.doctor import doctor
 from histoeval.cli.evaluate import evaluate_app
 from histoeval.cli.explain import explain
 from histoeval.cli.extract import extract
+from histoeval.cli.judge import judge_app
 from histoeval.cli.metrics import metrics
 from histoeval.cli.score import score
 from histoeval.cli.train import train_app
@@ -36,6 +37,7 @@ app.command()(compare)
 app.command()(ablate)
 app.command()(metrics)
 app.command()(doctor)
+app.add_typer(judge_app, name="judge")
 app.add_typer(corpus_app, name="corpus")
 app.add_typer(train_app, name="train")
 app.add_typer(evaluate_app, name="evaluate")

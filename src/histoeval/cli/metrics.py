@@ -40,10 +40,12 @@ def metrics() -> None:
 
 
 def _state(metric: Metric) -> str:
-    """Whether it runs as it is, once its models are named, or not at all."""
+    """Whether it runs as it is, once its models or its judge are named, or not at all."""
     from histoeval.score import models_of  # noqa: PLC0415
 
     if metric.obstacle() is None:
         return "yes"
+    if models_of(metric) == ("judge",):
+        return "if named"
     hf = all(find_spec(name) is not None for name in ("torch", "transformers"))
     return "with models" if models_of(metric) and hf else "no"

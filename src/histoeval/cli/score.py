@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from histoeval.cli.judging import EndpointOption, ModelOption, chosen
 from histoeval.cli.options import (
     COLUMNS,
     MODELS,
@@ -73,6 +74,8 @@ def score(
         str | None,
         typer.Option(help="Encoder for bertscore and reg2025.", rich_help_panel=MODELS),
     ] = None,
+    endpoint: EndpointOption = None,
+    model: ModelOption = None,
     device: DeviceOption = None,
     dtype: DtypeOption = None,
     token_budget: Annotated[
@@ -114,6 +117,7 @@ def score(
         aligner=aligner,
         pooling=pooling,
         encoder=encoder,
+        judge=chosen(endpoint, model),
         device=device,
         dtype=dtype,
         token_budget=token_budget,

@@ -189,7 +189,7 @@ class Transformer:
             )
         if not tokenizer.is_fast:
             raise ModelError(f"{self.name} has no fast tokenizer, so offsets cannot be known")
-        return tokenizer, model.eval(), _fingerprint(model, tokenizer, spare)
+        return tokenizer, model.eval(), fingerprint(model, tokenizer, spare)
 
     def _cannot_load(self, error: Exception) -> str:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
@@ -229,7 +229,7 @@ def _positions_kept_back(model: Any) -> int:
     return 0 if padding is None else padding + 1
 
 
-def _fingerprint(model: Any, tokenizer: Any, spare: Collection[str]) -> str:
+def fingerprint(model: Any, tokenizer: Any, spare: Collection[str]) -> str:
     """The first digits of a hash over weights, shape and tokenizer: what a number depends on.
 
     Weights that the checkpoint does not hold, and that the task does not use, are left out: they

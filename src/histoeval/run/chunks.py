@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from histoeval.errors import Problem
+from histoeval.errors import EndpointError, OutputError, Problem
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -49,12 +49,15 @@ def answers(
     """An answer for each item; when asking breaks, one by one, so that only the culprit has none.
 
     `ask` raises where it has not one good answer for each item, and `failed` says what became of
-    it.
+    it. A service that is gone, or a disk that is full, would fail every item, and stops
+    the run instead.
     """
     if not items:
         return []
     try:
         return list(ask(items))
+    except (EndpointError, OutputError):
+        raise
     except Exception as error:  # noqa: BLE001 - whatever a model does wrong, the run goes on
         if len(items) > 1:
             return [answer for item in items for answer in answers(ask, [item], failed)]

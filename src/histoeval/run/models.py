@@ -28,13 +28,15 @@ class Models(Noun):
 
     Where no reader or aligner is named, those of this package are used.
 
-    From Python, a reader, aligner or encoder can also be given as an object that is one.
+    From Python, a reader, aligner or encoder can also be given as an object that is one; `judge` is
+    a `histoeval.judge.choice.Choice`, or a bench of judges.
     """
 
     reader: Any = None
     relations: str | Path | None = None
     aligner: Any = None
     encoder: Any = None
+    judge: Any = None
     labels: Mapping[str, str | None] | None = None
     pooling: Literal["cls", "mean"] = "cls"
     device: str | None = None
@@ -48,6 +50,7 @@ def load_models(specs: Sequence[str], models: Models) -> dict[str, Any]:
         "reader": load_reader,
         "aligner": load_aligner,
         "encoder": _load_encoder,
+        "judge": _load_judge,
     }
     needed = {name for spec in specs for name in models_of(create(spec))}
     return {
@@ -160,6 +163,14 @@ def _make_encoder(models: Models) -> Any:
         most_tokens=10**9,
         runtime=_runtime(models),
     )
+
+
+def _load_judge(models: Models) -> Any:
+    """The judges that the user has named or made, or that the environment names; or none."""
+    from histoeval.judge.choice import Choice, chosen_by_environment, seat  # noqa: PLC0415
+
+    named = models.judge or chosen_by_environment()
+    return seat(named) if isinstance(named, Choice) else named
 
 
 def _runtime(models: Models) -> Any:

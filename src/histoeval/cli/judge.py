@@ -1,0 +1,247 @@
+"""`histoeval judge FILE`: have language models score reports by a rubric."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from histoeval.cli.judge_cache import cache_app
+from histoeval.cli.judge_check import check
+from histoeval.cli.judging import (
+    AttemptsOption,
+    BodyOption,
+    CacheOption,
+    ConcurrencyOption,
+    EndpointOption,
+    FormatOption,
+    KeyEnvOption,
+    KeyFileOption,
+    ModelOption,
+    PromptOption,
+    RepeatsOption,
+    RequestsOption,
+    SeedOption,
+    TemperatureOption,
+    TimeoutOption,
+    TokensOption,
+    body_of,
+    chosen,
+    demanded,
+)
+from histoeval.cli.options import COLUMNS, EncodingOption, IdOption
+
+if TYPE_CHECKING:
+    from histoeval.io.pairs import Source
+    from histoeval.judge.bench import Bench
+    from histoeval.judge.usage import Prices
+
+FILE = "file"
+"""The verb that is meant where none is named."""
+
+
+class _FileGroup(TyperGroup):
+    """A group whose first word may be left out, so that `judge pairs.csv` works."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, "--help"):
+            args = [FILE, *args]
+        return super().parse_args(ctx, args)
+
+
+judge_app = typer.Typer(
+    cls=_FileGroup,
+    no_args_is_help=True,
+    help="Have language models score reports by a rubric: `histoeval judge FILE --endpoint URL "
+    "--model NAME --output DIR`.",
+)
+judge_app.command("check")(check)
+judge_app.add_typer(cache_app, name="cache")
+
+
+@judge_app.command(FILE)
+def judge(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE", help="Pairs, as `histoeval score` takes them.", show_default=False
+        ),
+    ],
+    prompt: PromptOption = "rubric4",
+    endpoint: EndpointOption = None,
+    model: ModelOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Folder for scores.jsonl and the rest; a stopped run continues."),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what the folder holds.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count pairs, tokens and cached answers; ask nothing.")
+    ] = False,
+    beside: Annotated[
+        str,
+        typer.Option(help="Metrics to run beside it, as in rubric_offline,concordance."),
+    ] = "",
+    prices: Annotated[Path | None, typer.Option(help="TOML table of prices.")] = None,
+    cache: CacheOption = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no replies.")] = False,
+    repeats: RepeatsOption = 1,
+    check_order: Annotated[
+        bool,
+        typer.Option("--check-order", help="Ask once more with the candidate first, and compare."),
+    ] = False,
+    temperature: TemperatureOption = 0.0,
+    seed: SeedOption = 0,
+    form: FormatOption = "auto",
+    body: BodyOption = None,
+    concurrency: ConcurrencyOption = 16,
+    rpm: RequestsOption = None,
+    tpm: TokensOption = None,
+    timeout: TimeoutOption = 120.0,
+    attempts: AttemptsOption = 6,
+    key_env: KeyEnvOption = None,
+    key_file: KeyFileOption = None,
+    reference: Annotated[
+        str | None, typer.Option(help="Column of the reference.", rich_help_panel=COLUMNS)
+    ] = None,
+    candidate: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of a candidate; give it again for each system.", rich_help_panel=COLUMNS
+        ),
+    ] = None,
+    id_column: IdOption = None,
+    system: Annotated[
+        str | None,
+        typer.Option(help="Column that names the system of a row.", rich_help_panel=COLUMNS),
+    ] = None,
+    encoding: EncodingOption = None,
+) -> None:
+    """Judge the pairs of a FILE (the word `file` can be left out).
+
+    Exit code 0: every pair was scored; 1: some were not, and errors say why; 2: nothing could
+    be done.
+    """
+    from histoeval.io.pairs import Columns, open_source  # noqa: PLC0415 - keeps --help fast
+    from histoeval.judge.choice import seat  # noqa: PLC0415
+    from histoeval.judge.prompt import load_prompt  # noqa: PLC0415
+    from histoeval.judge.usage import read_prices  # noqa: PLC0415
+
+    choice = demanded(
+        chosen(
+            endpoint,
+            model,
+            {
+                "temperature": temperature,
+                "seed": seed,
+                "repeats": repeats,
+                "check_order": check_order,
+                "form": form,
+                "body": body_of(body),
+            },
+            {
+                "timeout_s": timeout,
+                "attempts": attempts,
+                "requests_a_minute": rpm,
+                "tokens_a_minute": tpm,
+            },
+            concurrency=concurrency,
+            key_env=key_env,
+            key_file=key_file,
+            cache=cache,
+            keep=not no_cache,
+        )
+    )
+    table = read_prices(prices)
+    load_prompt(prompt)
+    columns = Columns(
+        reference=reference, candidates=tuple(candidate or ()), id=id_column, system=system
+    )
+    source = open_source(inputs, columns, encoding)
+    bench = seat(choice)
+    if dry_run:
+        _show_estimate(source, bench, prompt, table)
+        return
+    _judge(source, bench, prompt, table, beside=beside, output=output, overwrite=overwrite)
+
+
+def _show_estimate(source: Source, bench: Bench, prompt: str, prices: Prices) -> None:
+    from rich.console import Console  # noqa: PLC0415
+
+    from histoeval.judge.estimate import estimate  # noqa: PLC0415
+    from histoeval.judge.prompt import load_prompt  # noqa: PLC0415
+    from histoeval.run.judging import pairs_of  # noqa: PLC0415
+    from histoeval.view.judging import estimate_table  # noqa: PLC0415
+
+    Console().print(estimate_table(estimate(bench, load_prompt(prompt), pairs_of(source), prices)))
+
+
+def _judge(
+    source: Source,
+    bench: Bench,
+    prompt: str,
+    prices: Prices,
+    *,
+    beside: str,
+    output: Path | None,
+    overwrite: bool,
+) -> None:
+    from histoeval.io.results import ResultFolder  # noqa: PLC0415
+    from histoeval.run.judging import pairs_of, run_judges  # noqa: PLC0415
+    from histoeval.run.scoring import make_metrics, metric_names  # noqa: PLC0415
+    from histoeval.view.judging import answer_progress  # noqa: PLC0415
+
+    others = make_metrics(metric_names(beside)) if beside.strip() else []
+    try:
+        with answer_progress(bench, sum(1 for _ in pairs_of(source))) as watch:
+            summary = run_judges(
+                source,
+                bench,
+                prompt,
+                prices,
+                beside=others,
+                folder=None if output is None else ResultFolder(output),
+                overwrite=overwrite,
+                batch_size=64 * bench.concurrency,
+                watch=watch,
+            )
+    except KeyboardInterrupt:
+        typer.echo("stopped; every answer is kept: the same command goes on there", err=True)
+        raise typer.Exit(130) from None
+    _show(summary, output)
+    raise typer.Exit(_exit_code(summary))
+
+
+def _show(summary: dict[str, Any], output: Path | None) -> None:
+    from rich.console import Console  # noqa: PLC0415
+
+    from histoeval.view.judging import (  # noqa: PLC0415
+        criteria_table,
+        steadiness_tables,
+        usage_table,
+    )
+    from histoeval.view.terminal import problem_table, score_table  # noqa: PLC0415
+
+    console = Console()
+    console.print(score_table(summary))
+    console.print(criteria_table(summary, f"judge_{summary['judge']['prompt']['name']}"))
+    for table in steadiness_tables(summary["judge"]):
+        console.print(table)
+    if contradictory := summary["judge"]["pairs_with_contradictory_scores"]:
+        typer.echo(f"{contradictory:,} pairs have scores that contradict each other")
+    console.print(usage_table(summary["usage"]))
+    if (problems := problem_table(summary)) is not None:
+        console.print(problems)
+    if output is not None:
+        names = ("scores.jsonl", "summary.json", "missing.jsonl", "usage.json")
+        typer.echo(f"Written: {', '.join(str(output / name) for name in names)}")
+
+
+def _exit_code(summary: dict[str, Any]) -> int:
+    if not summary["scores"]:
+        return 2
+    return 1 if summary["rows_with_errors"] else 0

@@ -1,0 +1,89 @@
+"""`histoeval judge check`: is this judge good enough?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from histoeval.cli.files import demand_folder, write_lines
+from histoeval.cli.judging import (
+    AttemptsOption,
+    BodyOption,
+    CacheOption,
+    ConcurrencyOption,
+    EndpointOption,
+    FormatOption,
+    KeyEnvOption,
+    KeyFileOption,
+    ModelOption,
+    PromptOption,
+    RepeatsOption,
+    TimeoutOption,
+    body_of,
+    chosen,
+    demanded,
+)
+from histoeval.errors import SettingError
+
+
+def check(
+    endpoint: EndpointOption = None,
+    model: ModelOption = None,
+    prompt: PromptOption = "rubric4",
+    output: Annotated[Path | None, typer.Option(help="JSON lines file for the verdicts.")] = None,
+    cache: CacheOption = None,
+    repeats: RepeatsOption = 1,
+    form: FormatOption = "auto",
+    body: BodyOption = None,
+    concurrency: ConcurrencyOption = 16,
+    timeout: TimeoutOption = 120.0,
+    attempts: AttemptsOption = 6,
+    key_env: KeyEnvOption = None,
+    key_file: KeyFileOption = None,
+) -> None:
+    """Ask about 55 pairs of known order, and say for which criteria a judge may be used.
+
+    Exit code 0: for all of them; 1: for some or none; 2: nothing could be done.
+    """
+    from rich.console import Console  # noqa: PLC0415 - keeps --help fast
+
+    from histoeval.judge.check import checkable, examine, trials  # noqa: PLC0415
+    from histoeval.judge.choice import seat  # noqa: PLC0415
+    from histoeval.judge.prompt import load_prompt  # noqa: PLC0415
+    from histoeval.view.judging import answer_progress, verdict_table  # noqa: PLC0415
+
+    demand_folder(output)
+    loaded = load_prompt(prompt)
+    if not checkable(loaded):
+        raise SettingError(
+            f"{loaded.name} has no criterion of rubric4 or expert5: nothing is known of what the "
+            "pairs deserve by it"
+        )
+    choice = demanded(
+        chosen(
+            endpoint,
+            model,
+            {"repeats": repeats, "form": form, "body": body_of(body)},
+            {"timeout_s": timeout, "attempts": attempts},
+            concurrency=concurrency,
+            key_env=key_env,
+            key_file=key_file,
+            cache=cache,
+        )
+    )
+    bench = seat(choice)
+    with answer_progress(bench, len(trials())):
+        found = examine(bench, loaded)
+    console = Console()
+    for judge, verdicts in found.items():
+        console.print(verdict_table(judge, verdicts))
+        for each in verdicts:
+            if not each.may_be_used:
+                typer.echo(f"{each.criterion}: {each.why_not}")
+    if output is not None:
+        lines = [(judge, each) for judge, verdicts in found.items() for each in verdicts]
+        write_lines(output, (f'{{"judge":"{j}",{v.model_dump_json()[1:]}' for j, v in lines))
+    good = all(each.may_be_used for verdicts in found.values() for each in verdicts)
+    raise typer.Exit(0 if good else 1)

@@ -1,0 +1,74 @@
+"""Which judges to ask and how, as a person names them, and the bench that is made of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from histoeval.errors import SettingError
+from histoeval.judge.bench import Bench, Manner
+from histoeval.judge.cache import Cache, default_cache
+from histoeval.judge.replies import Chat
+from histoeval.judge.secret import read_key
+from histoeval.judge.service import Patience, Service
+from histoeval.report import Noun
+
+LOCAL = "local"
+"""In place of an address: a Transformers chat model in this process (extra [hf])."""
+
+ENDPOINT, MODEL = "HISTOEVAL_JUDGE_ENDPOINT", "HISTOEVAL_JUDGE_MODEL"
+
+
+class Choice(Noun):
+    """Endpoints and models, in pairs; one endpoint serves all models."""
+
+    endpoints: Annotated[tuple[str, ...], Field(min_length=1)]
+    models: Annotated[tuple[str, ...], Field(min_length=1)]
+    key_env: str | None = None
+    key_file: Path | None = None
+    manner: Manner = Manner()
+    patience: Patience = Patience()
+    concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
+    cache: Path | None = None
+    keep: bool = True
+    """Whether replies are kept for the next time."""
+    device: str | None = None
+
+    @property
+    def seats(self) -> list[tuple[str, str]]:
+        """Each model with its endpoint."""
+        endpoints = self.endpoints * (len(self.models) if len(self.endpoints) == 1 else 1)
+        if len(endpoints) != len(self.models):
+            raise SettingError(
+                f"{len(self.endpoints)} endpoints for {len(self.models)} models: give one "
+                "--endpoint for all, or one for each --model in the same order"
+            )
+        named = list(zip(endpoints, self.models, strict=True))
+        if len(set(named)) < len(named):
+            raise SettingError("a judge is named twice; for more than one answer use --repeats")
+        return named
+
+
+def chosen_by_environment() -> Choice | None:
+    """The judge that the environment names, if it does."""
+    endpoint, model = os.environ.get(ENDPOINT), os.environ.get(MODEL)
+    return Choice(endpoints=(endpoint,), models=(model,)) if endpoint and model else None
+
+
+def seat(choice: Choice) -> Bench:
+    """The bench that a choice describes. Nothing is asked yet."""
+    chats = [_chat(choice, endpoint, model) for endpoint, model in choice.seats]
+    cache = Cache((choice.cache or default_cache()) if choice.keep else None)
+    return Bench(chats, cache, choice.manner, choice.concurrency)
+
+
+def _chat(choice: Choice, endpoint: str, model: str) -> Chat:
+    if endpoint == LOCAL:
+        from histoeval.judge.local import LocalChat  # noqa: PLC0415 - needs [hf]
+
+        return LocalChat(model, choice.device)
+    key = read_key(endpoint, variable=choice.key_env, file=choice.key_file)
+    return Service(endpoint, model, key, choice.patience, choice.manner.form, choice.concurrency)

@@ -1,0 +1,79 @@
+"""What the answers of judges come to: one score for a pair, or the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean, stdev
+from typing import Any
+
+from histoeval.errors import Problem
+from histoeval.judge.bench import Given
+from histoeval.judge.prompt import Prompt
+from histoeval.judge.question import Missing
+from histoeval.judge.reading import Answer
+from histoeval.score import Score, Signature
+
+SPREAD = "spread"
+_NAMED = 3
+"""So many missing answers are named in one message."""
+
+
+def score_of(
+    prompt: Prompt, given: Sequence[Given], metric: str, signature: Signature
+) -> Score | Problem:
+    """The mean of all answers; where one is missing there is no score, since none is made up.
+
+    Answers with the reports swapped are a check, and no part of the score.
+    """
+    counted = [each for each in given if each.order == "usual"]
+    if missing := [each for each in counted if isinstance(each.outcome, Missing)]:
+        return _problem(missing, metric)
+    scores = [each.outcome.scores for each in counted if isinstance(each.outcome, Answer)]
+    overall = [prompt.overall(each) for each in scores]
+    parts = {each.name: fmean(s[each.name] for s in scores) for each in prompt.criteria}
+    if len(scores) > 1:
+        parts |= {f"{name}_{SPREAD}": stdev(s[name] for s in scores) for name in list(parts)}
+        parts[SPREAD] = stdev(overall)
+    return Score(
+        value=fmean(overall), parts=parts, evidence=_evidence(prompt, given), signature=signature
+    )
+
+
+def _problem(missing: Sequence[Given], metric: str) -> Problem:
+    told = [_missing(each) for each in missing[:_NAMED]]
+    if len(missing) > _NAMED:
+        told.append(f"and {len(missing) - _NAMED} more")
+    first = missing[0].outcome
+    assert isinstance(first, Missing)
+    return Problem(code=first.code, metric=metric, message="; ".join(told))
+
+
+def _missing(given: Given) -> str:
+    assert isinstance(given.outcome, Missing)
+    model = given.judge.rpartition("@")[0]
+    which = f", repeat {given.repeat + 1}" if given.repeat else ""
+    return f"{model}{which}: {given.outcome.message}"
+
+
+def _evidence(prompt: Prompt, given: Sequence[Given]) -> dict[str, Any]:
+    """The reasoning, all answers where there are several, and where one contradicts itself."""
+    answers = [(each, each.outcome) for each in given if isinstance(each.outcome, Answer)]
+    found: dict[str, Any] = {"reasoning": answers[0][1].reasoning}
+    if len(answers) > 1:
+        found["answers"] = [
+            {
+                "judge": each.judge,
+                "repeat": each.repeat,
+                "order": each.order,
+                "scores": answer.scores,
+                "reasoning": answer.reasoning,
+            }
+            for each, answer in answers
+        ]
+    broken = [
+        complaint
+        for _, answer in answers
+        for rule in prompt.consistency
+        if (complaint := rule.broken_by(answer.scores)) is not None
+    ]
+    return found | ({"inconsistent": broken} if broken else {})

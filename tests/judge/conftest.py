@@ -1,0 +1,27 @@
+"""Every test with a cache of its own, no key from outside, and short waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from histoeval.judge import pace
+from tests.judge.loopback import Loopback, serving
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HISTOEVAL_CACHE", str(tmp_path / "cache"))
+    for name in ("KEY", "ENDPOINT", "MODEL"):
+        monkeypatch.delenv(f"HISTOEVAL_JUDGE_{name}", raising=False)
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pace, "FIRST_WAIT_S", 0.01)
+
+
+@pytest.fixture
+def loopback() -> Iterator[Loopback]:
+    with serving(Loopback()) as server:
+        yield server

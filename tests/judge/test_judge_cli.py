@@ -1,0 +1,285 @@
+"""`histoeval judge` as people use it: files, resume, costs, and nothing that tells secrets."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.command import PROGRAM, Outcome, environment, histoeval, histoeval_here, polite
+from tests.judge.loopback import CRITERIA, Call, Loopback, Wrong, right_answer
+from tests.judge.making import deserved, make_pair, write_pairs
+
+KEY = "sk-very-secret-0123456789"
+FILES = ["missing.jsonl", "run.json", "scores.jsonl", "summary.json", "usage.json"]
+
+
+class Here:
+    """Commands in a folder with a table of pairs, and a server to ask."""
+
+    def __init__(
+        self,
+        server: Loopback,
+        folder: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        self.server, self.folder = server, folder
+        self._monkeypatch, self._capsys = monkeypatch, capsys
+        self.who = ("--endpoint", server.url, "--model", "m")
+
+    def __call__(self, *arguments: str) -> Outcome:
+        self._monkeypatch.setenv("COLUMNS", "200")
+        return histoeval_here(
+            *arguments, cwd=self.folder, monkeypatch=self._monkeypatch, capsys=self._capsys
+        )
+
+    def judge(self, *arguments: str, output: str = "out") -> Outcome:
+        return self("judge", "pairs.csv", *self.who, "--output", output, *arguments)
+
+    def read(self, name: str, output: str = "out") -> Any:
+        return json.loads((self.folder / output / name).read_text("utf-8"))
+
+    def lines(self, name: str, output: str = "out") -> list[Any]:
+        text = (self.folder / output / name).read_text("utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def here(
+    loopback: Loopback,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Here:
+    write_pairs(tmp_path / "pairs.csv", [make_pair(number) for number in range(30)])
+    return Here(loopback, tmp_path, monkeypatch, capsys)
+
+
+def test_a_file_is_judged_and_the_folder_holds_what_score_would_leave(here: Here) -> None:
+    outcome = here.judge()
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "judge_rubric4" in outcome.out
+    assert sorted(path.name for path in (here.folder / "out").iterdir()) == FILES
+    rows = here.lines("scores.jsonl")
+    assert [row["id"] for row in rows] == [f"case-{n}" for n in range(30)]
+    for number, row in enumerate(rows):
+        found = row["scores"]["judge_rubric4"]
+        assert found["parts"] == dict(zip(CRITERIA, deserved(number), strict=True))
+        assert row["errors"] == []
+    summary = here.read("summary.json")
+    assert summary["judge"]["prompt"]["name"] == "rubric4"
+    (used,) = here.read("usage.json").values()
+    assert (used["requests"], used["tokens_in"], used["cost"]) == (30, 27_000, 0)
+
+
+def test_the_same_command_again_costs_nothing_and_changes_nothing(here: Here) -> None:
+    here.judge()
+    before = (here.folder / "out/scores.jsonl").read_bytes()
+    summary = (here.folder / "out/summary.json").read_bytes()
+    here.judge()
+    here.judge("--overwrite")
+    assert len(here.server.calls) == 30
+    assert (here.folder / "out/scores.jsonl").read_bytes() == before
+    assert (here.folder / "out/summary.json").read_bytes() == summary
+    (used,) = here.read("usage.json").values()
+    assert (used["requests"], used["cached"]) == (0, 30)
+
+
+def test_missing_answers_are_named_and_the_exit_code_tells(here: Here) -> None:
+    here.server.fault = lambda call: Wrong(content="four") if "Case 3:" in call.case else None
+    outcome = here.judge()
+    assert outcome.code == 1
+    assert "29 of 30" in outcome.out
+    row = here.lines("scores.jsonl")[3]
+    assert row["scores"] == {}
+    (error,) = row["errors"]
+    assert (error["code"], error["metric"]) == ("judge_unreadable", "judge_rubric4")
+    (kept,) = here.lines("missing.jsonl")
+    assert (kept["id"], kept["raw"]) == ("case-3", ["four", "four"])
+
+
+def test_a_dry_run_counts_and_asks_nothing(here: Here, tmp_path: Path) -> None:
+    (tmp_path / "prices.toml").write_text(
+        '[[price]]\nmodel = "m*"\ninput = 2.0\noutput = 8.0\n', "utf-8"
+    )
+    asked = here.judge("--dry-run", "--repeats", "2", "--prices", "prices.toml")
+    assert asked.code == 0
+    assert here.server.calls == []
+    assert not (here.folder / "out").exists()
+    assert "USD" in asked.out
+    assert "unknown" in asked.out, "nobody knows yet how long it takes"
+    here.judge("--prices", "prices.toml")
+    (used,) = here.read("usage.json").values()
+    assert used["cost"] == pytest.approx((27_000 * 2 + 1_500 * 8) / 1e6)
+    here.judge("--dry-run", "--repeats", "2", "--prices", "prices.toml")
+    words = here.judge("--dry-run", "--repeats", "2", "--prices", "prices.toml").out.split()
+    place = next(at for at, word in enumerate(words) if word.startswith("m@"))
+    assert words[place + 1 : place + 5] == ["30", "60", "30", "30"]
+    assert len(here.server.calls) == 30
+
+
+def test_repeats_judges_and_orders_are_compared_in_the_summary(here: Here) -> None:
+    def wavering(call: Call) -> str:
+        answer = right_answer(call)
+        return answer.replace(": 2,", ": 1,") if call.body["seed"] == 1 else answer
+
+    here.server.say = wavering
+    more = ("--model", "n", "--repeats", "2", "--check-order")
+    outcome = here.judge(*more)
+    assert outcome.code == 0
+    told = here.read("summary.json")["judge"]
+    assert set(told["repeats"]) == {f"m@{here.server.url}", f"n@{here.server.url}"}
+    alpha = told["repeats"][f"m@{here.server.url}"]["factual_accuracy"]["alpha"]
+    assert alpha["low"] <= alpha["value"] <= alpha["high"] < 1
+    assert told["between_judges"]["factual_accuracy"]["alpha"]["value"] == pytest.approx(1)
+    assert told["order"][f"n@{here.server.url}"]["overall_equivalence"]["mean_shift"] == 0
+    assert Counter(c.body["model"] for c in here.server.calls) == {"m": 90, "n": 90}
+    assert "Between judges" in outcome.out
+
+
+def test_the_offline_rubric_runs_beside_with_the_same_columns(here: Here) -> None:
+    assert here.judge("--beside", "rubric_offline").code in (0, 1)
+    row = here.lines("scores.jsonl")[0]["scores"]
+    assert list(row["judge_rubric4"]["parts"]) == list(row["rubric_offline"]["parts"])
+
+
+def test_score_knows_judges_by_option_and_by_environment(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("score", "pairs.csv", "--metrics", "judge_rubric4,bleu", "--output")
+    assert here(*arguments, "one", *here.who).code == 0
+    monkeypatch.setenv("HISTOEVAL_JUDGE_ENDPOINT", here.server.url)
+    monkeypatch.setenv("HISTOEVAL_JUDGE_MODEL", "m")
+    assert here(*arguments, "two").code == 0
+    assert here.lines("scores.jsonl", "one") == here.lines("scores.jsonl", "two")
+    assert len(here.server.calls) == 30
+
+
+def test_a_prompt_of_ones_own_is_named_by_its_file(here: Here) -> None:
+    example = Path(__file__).parents[2] / "examples" / "judge" / "synoptic.yaml"
+    here.server.say = lambda call: '{"staging": 2, "biomarkers": 1, "reasoning": "one missing"}'
+    assert here.judge("--prompt", str(example)).code == 0
+    row = here.lines("scores.jsonl")[0]["scores"]["judge_synoptic"]
+    assert (row["value"], row["parts"]) == (0.75, {"staging": 2, "biomarkers": 1})
+    assert "synoptic-1-" in (here.folder / "out/summary.json").read_text("utf-8")
+
+
+def test_replies_are_listed_exported_and_cleared(here: Here) -> None:
+    here.judge()
+    assert "m@http://127.0.0.1" in here("judge", "cache", "list").out
+    assert here("judge", "cache", "export", "replies.jsonl").code == 0
+    lines = (here.folder / "replies.jsonl").read_text("utf-8").splitlines()
+    assert len(lines) == 30
+    assert "30 replies forgotten" in here("judge", "cache", "clear").out
+    here.judge("--overwrite")
+    assert len(here.server.calls) == 60
+
+
+def test_without_a_cache_nothing_is_kept(here: Here) -> None:
+    here.judge("--no-cache")
+    here.judge("--no-cache", output="again")
+    assert len(here.server.calls) == 60
+    assert not (here.folder / "cache").exists()
+
+
+def test_a_judge_is_checked_and_the_verdict_is_written(here: Here) -> None:
+    outcome = here("judge", "check", *here.who, "--output", "verdicts.jsonl")
+    assert outcome.code == 1
+    assert "what it may be used for" in outcome.out
+    lines = (here.folder / "verdicts.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["criterion"] for line in lines] == list(CRITERIA)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--model", "m"), "both --endpoint and --model"),
+        ((), "no judge was named"),
+        (("--endpoint", "http://u:k@h/v1", "--model", "m"), "plain address"),
+        (("--endpoint", "http://127.0.0.1:9/v1", "--model", "m"), "nothing listens there"),
+        (("--endpoint", "http://h/v1", "--model", "m", "--prompt", "x"), "no prompt 'x'"),
+        (("--endpoint", "http://h/v1", "--model", "m", "--body", "[]"), "JSON object"),
+        (("--endpoint", "http://h/v1", "--model", "m", "--format", "xml"), "form"),
+    ],
+)
+def test_a_slip_gets_a_sentence_and_exit_code_2(
+    here: Here, arguments: tuple[str, ...], said: str
+) -> None:
+    outcome = here("judge", "pairs.csv", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
+
+
+def test_no_key_header_or_report_is_told_anywhere(here: Here, tmp_path: Path) -> None:
+    """Even when the server echoes both in its errors, and some answers are missing."""
+
+    def echoing(call: Call) -> Wrong | None:
+        said = json.dumps({"error": {"message": f"{call.headers} {call.case}"}}).encode()
+        status = {"Case 4:": 422, "Case 5:": 500}.get(call.case.split("\n")[1][:7])
+        return None if status is None else Wrong(status=status, raw=said)
+
+    here.server.fault = echoing
+    (tmp_path / "key").write_text(KEY, "utf-8")
+    outcome = histoeval(
+        "judge", "pairs.csv", *here.who, "--output", "out", "--key-file", "key",
+        "--attempts", "2", "--cache", "cache.sqlite",
+        cwd=here.folder, PYTHONDEVMODE="1",
+    )  # fmt: skip
+    assert outcome.code == 1
+    assert all(call.headers["authorization"] == f"Bearer {KEY}" for call in here.server.calls)
+    told = outcome.out + outcome.err
+    for secret in ("tubular adenoma", "somewhere in the colon", KEY, "Bearer", "uthorization"):
+        assert secret not in told
+    files = [*(here.folder / "out").iterdir(), *here.folder.glob("cache.sqlite*")]
+    assert len(files) >= 6
+    for file in files:
+        assert KEY.encode() not in file.read_bytes(), file
+        assert b"tubular adenoma" not in file.read_bytes(), file
+
+
+def started(here: Here, *arguments: str) -> subprocess.Popen[str]:
+    command = [*PROGRAM, "judge", "pairs.csv", *here.who, "--output", "out", *arguments]
+    return subprocess.Popen(
+        command,
+        cwd=here.folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+
+
+def stopped_half_way(here: Here, number: int) -> Outcome:
+    """Stop the command when half of the pairs have been answered."""
+    with started(here, "--concurrency", "4") as process:
+        while len(here.server.answered) < 100:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.005)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    return polite(Outcome(process.returncode, out, err))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_run_goes_on_and_asks_for_nothing_twice(here: Here, number: int) -> None:
+    write_pairs(here.folder / "pairs.csv", [make_pair(n) for n in range(200)])
+    here.server.delay = 0.01
+    outcome = stopped_half_way(here, number)
+    assert outcome.code == (130 if number == signal.SIGINT else -number)
+    time.sleep(0.1)
+    before = [call.case for call in here.server.calls]
+    assert 100 <= len(before) < 190
+    here.judge("--concurrency", "4")
+    twice = set(before) & {call.case for call in here.server.calls[len(before) :]}
+    assert len(twice) <= 4, "no more than were under way at that moment"
+    assert len(here.server.calls) == 200 + len(twice)
+    assert len(here.lines("scores.jsonl")) == 200
+    if number == signal.SIGINT:
+        assert "every answer is kept" in outcome.err

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from histoeval.cli.agree import command_line, scale_of, show
-from histoeval.cli.options import AlignerOption, DeviceOption, ReaderOption, RelationsOption
+from histoeval.cli.bundles import ModelNames, spread
 from histoeval.cli.statistics import (
     CasesOption,
     CoefficientOption,
@@ -24,6 +24,7 @@ from histoeval.cli.statistics import (
 )
 
 
+@spread
 def ablate(
     sheet: SheetFile,
     kinds: Annotated[
@@ -56,14 +57,10 @@ def ablate(
     resamples: ResamplesOption = 10_000,
     permutations: PermutationsOption = 2_000,
     seed: SeedOption = 0,
-    reader: ReaderOption = None,
-    relations: RelationsOption = None,
-    aligner: AlignerOption = None,
-    device: DeviceOption = None,
+    models: ModelNames = ModelNames(),
 ) -> None:
     """Vary metrics, and say how well each variant follows experts, as one table."""
     from histoeval.run.ablating import ablate as study_variants  # noqa: PLC0415 - keeps --help fast
-    from histoeval.run.models import Models  # noqa: PLC0415
     from histoeval.run.variants import KINDS  # noqa: PLC0415
 
     usual = KINDS if grid is None else ()
@@ -80,7 +77,7 @@ def ablate(
         resamples=resamples,
         permutations=permutations,
         seed=seed,
-        models=Models(reader=reader, relations=relations, aligner=aligner, device=device),
+        models=models.models(),
     )
     show(found, look)
     if output is not None:

@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from histoeval.cli.options import (
-    COLUMNS,
-    MODELS,
-    AlignerOption,
-    DeviceOption,
-    DtypeOption,
-    EncodingOption,
-    IdOption,
-    ReaderOption,
-    RelationsOption,
-)
+from histoeval.cli.bundles import ModelNames, PairColumns, spread
+from histoeval.cli.judging import EndpointOption, ModelOption, chosen
+from histoeval.cli.options import EncodingOption
 from histoeval.cli.statistics import (
     STATISTICS,
     ByOption,
@@ -43,6 +35,7 @@ if TYPE_CHECKING:
     from histoeval.run.agreeing import Agreement
 
 
+@spread
 def agree(
     sheet: SheetFile,
     metrics: MetricsOption = None,
@@ -79,36 +72,18 @@ def agree(
             show_default=False,
         ),
     ] = None,
-    reference: Annotated[
-        str | None, typer.Option(help="Column of the reference.", rich_help_panel=COLUMNS)
-    ] = None,
-    candidate: Annotated[
-        list[str] | None, typer.Option(help="Column of a candidate.", rich_help_panel=COLUMNS)
-    ] = None,
-    id_column: IdOption = None,
-    system: Annotated[
-        str | None,
-        typer.Option(help="Column that names the system of a row.", rich_help_panel=COLUMNS),
-    ] = None,
+    columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
-    reader: ReaderOption = None,
-    relations: RelationsOption = None,
-    aligner: AlignerOption = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(help="Encoder for bertscore and reg2025.", rich_help_panel=MODELS),
-    ] = None,
-    device: DeviceOption = None,
-    dtype: DtypeOption = None,
+    models: ModelNames = ModelNames(),
+    endpoint: EndpointOption = None,
+    model: ModelOption = None,
 ) -> None:
     """Say how well metrics follow experts, with intervals that fit the data.
 
     Exit code 0: every row and metric was used; 1: some were not, and are named; 2: nothing could
     be done.
     """
-    from histoeval.io.columns import Columns  # noqa: PLC0415 - keeps --help fast
-    from histoeval.run.agreeing import agree as study_sheet  # noqa: PLC0415
-    from histoeval.run.models import Models  # noqa: PLC0415
+    from histoeval.run.agreeing import agree as study_sheet  # noqa: PLC0415 - keeps --help fast
 
     if report and output is None:
         raise SettingError("--report needs a folder to write to: give --output DIR")
@@ -129,18 +104,9 @@ def agree(
         permutations=permutations,
         seed=seed,
         power=two_of(power),
-        columns=Columns(
-            reference=reference, candidates=tuple(candidate or ()), id=id_column, system=system
-        ),
+        columns=columns.columns(),
         encoding=encoding,
-        models=Models(
-            reader=reader,
-            relations=relations,
-            aligner=aligner,
-            encoder=encoder,
-            device=device,
-            dtype=dtype,
-        ),
+        models=models.models(chosen(endpoint, model)),
         output=output,
         overwrite=overwrite,
     )

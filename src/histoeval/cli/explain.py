@@ -5,21 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from histoeval.cli.options import (
-    COLUMNS,
-    MODELS,
-    AlignerOption,
-    DeviceOption,
-    DtypeOption,
-    EncodingOption,
-    LabelsOption,
-    ReaderOption,
-    RelationsOption,
-)
+from histoeval.cli.bundles import ModelNames, spread
+from histoeval.cli.judging import EndpointOption, ModelOption, chosen
+from histoeval.cli.options import COLUMNS, EncodingOption
 from histoeval.errors import HistoEvalError, InputError, SettingError
 
 if TYPE_CHECKING:
@@ -34,6 +26,7 @@ NEAR = 3
 TWO_WAYS = "give a FILE and --id ID, or two texts with --reference and --candidate"
 
 
+@spread
 def explain(
     inputs: Annotated[
         list[Path] | None,
@@ -78,44 +71,21 @@ def explain(
         typer.Option(help="Column that names the system of a row.", rich_help_panel=COLUMNS),
     ] = None,
     encoding: EncodingOption = None,
-    reader: ReaderOption = None,
-    relations: RelationsOption = None,
-    labels: LabelsOption = None,
-    aligner: AlignerOption = None,
-    pooling: Annotated[
-        Literal["cls", "mean"],
-        typer.Option(help="How the aligner makes one vector.", rich_help_panel=MODELS),
-    ] = "cls",
-    encoder: Annotated[
-        str | None,
-        typer.Option(help="Encoder for bertscore and reg2025.", rich_help_panel=MODELS),
-    ] = None,
-    device: DeviceOption = None,
-    dtype: DtypeOption = None,
+    models: ModelNames = ModelNames(),
+    endpoint: EndpointOption = None,
+    model: ModelOption = None,
 ) -> None:
     """Show why one pair has its score: its parts, what matches and what is wrong.
 
     Exit code 0: the pair was scored; 2: it was not, and a sentence says why.
     """
-    from histoeval.io.annotation.names import read_labels  # noqa: PLC0415 - keeps --help fast
-    from histoeval.io.pairs import Columns  # noqa: PLC0415
-    from histoeval.run.models import Models  # noqa: PLC0415
+    from histoeval.io.pairs import Columns  # noqa: PLC0415 - keeps --help fast
 
     columns = Columns(
         reference=reference_column,
         candidates=tuple(candidate_column or ()),
         id=id_column,
         system=system_column,
-    )
-    models = Models(
-        reader=reader,
-        relations=relations,
-        labels=None if labels is None else read_labels(labels),
-        aligner=aligner,
-        pooling=pooling,
-        encoder=encoder,
-        device=device,
-        dtype=dtype,
     )
     if reference is None and candidate is None:
         pair = _pair_of_files(inputs or [], columns, encoding, wanted, system)
@@ -126,7 +96,7 @@ def explain(
         )
     else:
         pair = _pair_of_texts(reference, candidate, encoding)
-    made, score = _scored(metric, models, pair)
+    made, score = _scored(metric, models.models(chosen(endpoint, model)), pair)
     if as_json:
         typer.echo(_json(pair, made, score))
         return

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from histoeval.cli.bundles import ModelNames, spread
 from histoeval.cli.files import demand_folder, write_lines
-from histoeval.cli.options import (
-    MODELS,
-    AlignerOption,
-    DeviceOption,
-    DtypeOption,
-    ReaderOption,
-    RelationsOption,
-)
 from histoeval.errors import Problem, SettingError
 from histoeval.version import __version__
 
@@ -32,6 +25,7 @@ AT_ONCE = 128
 """Pairs that a metric is given together."""
 
 
+@spread
 def probes(
     file: Annotated[
         Path | None,
@@ -44,19 +38,7 @@ def probes(
     metrics: Annotated[
         str, typer.Option(help="Names with commas between, as for `histoeval score`.")
     ] = PROBED,
-    reader: ReaderOption = None,
-    relations: RelationsOption = None,
-    aligner: AlignerOption = None,
-    pooling: Annotated[
-        Literal["cls", "mean"],
-        typer.Option(help="How the aligner makes one vector.", rich_help_panel=MODELS),
-    ] = "cls",
-    encoder: Annotated[
-        str | None,
-        typer.Option(help="Encoder for bertscore and reg2025.", rich_help_panel=MODELS),
-    ] = None,
-    device: DeviceOption = None,
-    dtype: DtypeOption = None,
+    models: ModelNames = ModelNames(),
     output: Annotated[
         Path | None, typer.Option(help="JSON file for all figures.", show_default=False)
     ] = None,
@@ -76,7 +58,6 @@ def probes(
     from histoeval.agreement.probe_figures import figures_of  # noqa: PLC0415 - keeps --help fast
     from histoeval.agreement.probes import pairs_of, read_probes, shipped  # noqa: PLC0415
     from histoeval.io.encoding import survey  # noqa: PLC0415
-    from histoeval.run.models import Models  # noqa: PLC0415
     from histoeval.run.scoring import make_metrics, metric_names  # noqa: PLC0415
     from histoeval.view.progress import step_progress  # noqa: PLC0415
 
@@ -84,16 +65,7 @@ def probes(
     wanted = metric_names(metrics)
     file = file or shipped()
     some = read_probes(file)
-    models = Models(
-        reader=reader,
-        relations=relations,
-        aligner=aligner,
-        pooling=pooling,
-        encoder=encoder,
-        device=device,
-        dtype=dtype,
-    )
-    able, unavailable = _able(make_metrics(wanted, models))
+    able, unavailable = _able(make_metrics(wanted, models.models()))
     pairs = pairs_of(some)
     figures = []
     with step_progress(f"scoring {file.name}", len(pairs) * len(able)) as tell:

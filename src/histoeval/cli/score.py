@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from histoeval.cli.bundles import ModelNames, PairColumns, spread
 from histoeval.cli.judging import EndpointOption, ModelOption, chosen
-from histoeval.cli.options import (
-    COLUMNS,
-    MODELS,
-    AlignerOption,
-    DeviceOption,
-    DtypeOption,
-    EncodingOption,
-    IdOption,
-    LabelsOption,
-    ReaderOption,
-    RelationsOption,
-)
+from histoeval.cli.options import EncodingOption
 from histoeval.run.scoring import DEFAULT_METRICS
 
 
+@spread
 def score(
     inputs: Annotated[
         list[Path],
@@ -47,45 +38,11 @@ def score(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace what the folder holds.")
     ] = False,
-    reference: Annotated[
-        str | None, typer.Option(help="Column of the reference.", rich_help_panel=COLUMNS)
-    ] = None,
-    candidate: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column of a candidate; give it again for each system.", rich_help_panel=COLUMNS
-        ),
-    ] = None,
-    id_column: IdOption = None,
-    system: Annotated[
-        str | None,
-        typer.Option(help="Column that names the system of a row.", rich_help_panel=COLUMNS),
-    ] = None,
+    columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
-    reader: ReaderOption = None,
-    relations: RelationsOption = None,
-    labels: LabelsOption = None,
-    aligner: AlignerOption = None,
-    pooling: Annotated[
-        Literal["cls", "mean"],
-        typer.Option(help="How the aligner makes one vector.", rich_help_panel=MODELS),
-    ] = "cls",
-    encoder: Annotated[
-        str | None,
-        typer.Option(help="Encoder for bertscore and reg2025.", rich_help_panel=MODELS),
-    ] = None,
+    models: ModelNames = ModelNames(),
     endpoint: EndpointOption = None,
     model: ModelOption = None,
-    device: DeviceOption = None,
-    dtype: DtypeOption = None,
-    token_budget: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Most tokens in a model batch; best when left out.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
     batch_size: Annotated[
         int, typer.Option(min=1, help="Pairs handled together; it never changes a score.")
     ] = 256,
@@ -97,38 +54,21 @@ def score(
     """
     from rich.console import Console  # noqa: PLC0415 - keeps --help fast
 
-    from histoeval.io.annotation.names import read_labels  # noqa: PLC0415
-    from histoeval.io.pairs import Columns, open_source  # noqa: PLC0415
+    from histoeval.io.pairs import open_source  # noqa: PLC0415
     from histoeval.io.results import ResultFolder  # noqa: PLC0415
     from histoeval.run.local import run  # noqa: PLC0415
-    from histoeval.run.models import Models  # noqa: PLC0415
     from histoeval.run.scoring import make_metrics, metric_names  # noqa: PLC0415
     from histoeval.view.progress import row_progress  # noqa: PLC0415
     from histoeval.view.terminal import problem_table, score_table  # noqa: PLC0415
 
     wanted = metric_names(metrics)
-    columns = Columns(
-        reference=reference, candidates=tuple(candidate or ()), id=id_column, system=system
-    )
-    models = Models(
-        reader=reader,
-        relations=relations,
-        labels=None if labels is None else read_labels(labels),
-        aligner=aligner,
-        pooling=pooling,
-        encoder=encoder,
-        judge=chosen(endpoint, model),
-        device=device,
-        dtype=dtype,
-        token_budget=token_budget,
-    )
     folder = None if output is None else ResultFolder(output)
     try:
-        source = open_source(inputs, columns, encoding)
+        source = open_source(inputs, columns.columns(), encoding)
         with row_progress(source) as watch:
             summary = run(
                 source,
-                make_metrics(wanted, models),
+                make_metrics(wanted, models.models(chosen(endpoint, model))),
                 folder=folder,
                 overwrite=overwrite,
                 batch_size=batch_size,

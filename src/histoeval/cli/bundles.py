@@ -1,0 +1,134 @@
+"""Options that belong together, as one argument of a verb.
+
+Typer reads options off a function's signature, one by one. A verb that is `spread` may ask for a
+dataclass of options instead: on the command line its fields are options like all others, and the
+verb gets them as one object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+
+import typer
+
+from histoeval.cli.options import (
+    COLUMNS,
+    MODELS,
+    AlignerOption,
+    DeviceOption,
+    DtypeOption,
+    IdOption,
+    LabelsOption,
+    ReaderOption,
+    RelationsOption,
+)
+
+if TYPE_CHECKING:
+    from histoeval.io.pairs import Columns
+    from histoeval.judge.choice import Choice
+    from histoeval.run.models import Models
+
+
+def spread(verb: Callable[..., None]) -> Callable[..., None]:
+    """A verb whose bundles are options of their own on the command line."""
+    hints = get_type_hints(verb, include_extras=True)
+    bundles: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+
+    @wraps(verb)
+    def run(**given: Any) -> None:
+        for name, bundle in bundles.items():
+            given[name] = bundle(**{each.name: given.pop(each.name) for each in fields(bundle)})
+        verb(**given)
+
+    options = [
+        option
+        for parameter in signature(verb).parameters.values()
+        for option in _options(parameter, hints[parameter.name])
+    ]
+    run.__signature__ = signature(verb).replace(parameters=options)  # type: ignore[attr-defined]
+    run.__annotations__ = {option.name: option.annotation for option in options}
+    return run
+
+
+def _options(parameter: Parameter, hint: Any) -> Iterator[Parameter]:
+    """A parameter as it stands, or the fields of the bundle that it asks for."""
+    if not is_dataclass(hint):
+        yield parameter.replace(annotation=hint, kind=Parameter.KEYWORD_ONLY)
+        return
+    hints = get_type_hints(hint, include_extras=True)
+    for each in fields(hint):
+        yield Parameter(
+            each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name]
+        )
+
+
+@dataclass(frozen=True)
+class PairColumns:
+    """Which columns of a table hold what."""
+
+    reference: Annotated[
+        str | None, typer.Option(help="Column of the reference.", rich_help_panel=COLUMNS)
+    ] = None
+    candidate: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of a candidate; give it again for each system.", rich_help_panel=COLUMNS
+        ),
+    ] = None
+    id_column: IdOption = None
+    system: Annotated[
+        str | None,
+        typer.Option(help="Column that names the system of a row.", rich_help_panel=COLUMNS),
+    ] = None
+
+    def columns(self) -> Columns:
+        """As the reading of tables takes them."""
+        from histoeval.io.pairs import Columns  # noqa: PLC0415 - keeps --help fast
+
+        return Columns(
+            reference=self.reference,
+            candidates=tuple(self.candidate or ()),
+            id=self.id_column,
+            system=self.system,
+        )
+
+
+@dataclass(frozen=True)
+class ModelNames:
+    """Which models to use, and how they run."""
+
+    reader: ReaderOption = None
+    relations: RelationsOption = None
+    labels: LabelsOption = None
+    aligner: AlignerOption = None
+    pooling: Annotated[
+        Literal["cls", "mean"],
+        typer.Option(help="How the aligner makes one vector.", rich_help_panel=MODELS),
+    ] = "cls"
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="Encoder for bertscore and reg2025.", rich_help_panel=MODELS),
+    ] = None
+    device: DeviceOption = None
+    dtype: DtypeOption = None
+    token_budget: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Most tokens in a model batch; best when left out.",
+            rich_help_panel=MODELS,
+        ),
+    ] = None
+
+    def models(self, judge: Choice | None = None) -> Models:
+        """As the making of metrics takes them."""
+        from histoeval.io.annotation.names import read_labels  # noqa: PLC0415 - keeps --help fast
+        from histoeval.run.models import Models  # noqa: PLC0415
+
+        named = {each.name: getattr(self, each.name) for each in fields(self)}
+        named["labels"] = None if self.labels is None else read_labels(self.labels)
+        return Models(judge=judge, **named)

@@ -8,24 +8,26 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
 
 from histoeval.errors import InputError, Problem
+from histoeval.io.cases import cases_of_rows
 from histoeval.io.cells import name_of
 from histoeval.io.columns import Columns, Layout, normalised
-from histoeval.io.files import ONE_TABLE, check_there, demand_rows, format_of, open_table
+from histoeval.io.headings import (
+    check_table,
+    columns_by_name,
+    columns_found,
+    demanded_column,
+)
 from histoeval.io.pairs import GUESS, open_source
-from histoeval.io.problems import Fault, kind_of, shown
+from histoeval.io.problems import Fault, shown
+from histoeval.io.ratings import Range, rating_of
 from histoeval.io.rows import Row, RowReader
 from histoeval.io.tables import Record, Table
 from histoeval.report import Noun, Pair
-
-Range = tuple[float, float]
 
 EXPERT = "expert"
 """What the one score of HARE's layout is called."""
@@ -37,9 +39,6 @@ SET_NAMES = ("set",)
 COUNTING = frozenset({"id", "uid", "index", "row"})
 """A column of numbers whose name ends so counts its rows, and holds no scores."""
 
-MISCOUNTING = frozenset({"broken_quotes", "record_too_long", "wrong_column_count"})
-"""After such trouble, what is one row and what are two is a guess."""
-
 SENTENCES = {
     "not_a_number": "{column} is {value} and not a number ({where}): give the score as a number, "
     "or leave the cell empty where nobody scored",
@@ -47,10 +46,6 @@ SENTENCES = {
     "correct it, or leave the cell empty",
     "missing_case": "{file} has no case for row {row} ({where}): add it, or leave the row out",
 }
-
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-LARGEST = 1e300
-"""What a score looks like, and what none exceeds."""
 
 _NOTHING = Fault("missing_value")
 
@@ -114,13 +109,13 @@ def read_sheet(
     `cases` is a table of row (from 0) and case, for HARE's layout; `labels` are further columns to
     keep as they are; `within` are the lowest and the highest score there can be.
     """
-    _check_table(path)
+    check_table(path)
     source = open_source([path], columns, encoding)
     table, layout = _in_memory(source.table), source.layout
     wide = _is_wide(layout, table)
     group_column = _column(group, GROUP_NAMES, table, path)
     set_column = _column(set, SET_NAMES, table, path)
-    label_columns = tuple(_demanded(name, table, path) for name in labels)
+    label_columns = tuple(demanded_column(name, table, path) for name in labels)
     used = (*layout.columns, group_column, set_column, *label_columns)
     if cases is not None and not wide:
         raise InputError(f"{cases} cannot be used: {path} is in long layout; name a group column")
@@ -137,50 +132,9 @@ def read_sheet(
         set=set_column,
         labels=label_columns,
         within=within,
-        cases=None if cases is None else _cases_of(table, cases, path),
+        cases=None if cases is None else cases_of_rows(table, cases, path),
     )
     return _read(plan, source.notes)
-
-
-def rating_of(value: object, within: Range | None = None) -> float | Fault | None:
-    """The score in a cell, None where there is none, or what is wrong with it."""
-    if value is None or isinstance(value, Fault):
-        return value
-    if isinstance(value, str):
-        return _written(value, within)
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        return Fault("not_a_number", {"value": kind_of(value)})
-    return _checked(value, within)
-
-
-def _written(text: str, within: Range | None) -> float | Fault | None:
-    """A score that is written out; Python itself would take `nan` and `1_0` for numbers."""
-    if not text.strip():
-        return None
-    if NUMBER.fullmatch(text.strip()):
-        return _checked(float(text), within)
-    return Fault("not_a_number", {"value": repr(text[:40])})
-
-
-def _checked(value: float | Decimal, within: Range | None) -> float | Fault | None:
-    """A number, if it is a finite one in its range; data frames have one that says nothing."""
-    if value != value:  # noqa: PLR0124 - so is a NaN known, of whatever type
-        return None
-    if not -LARGEST <= value <= LARGEST:
-        return Fault("not_a_number", {"value": "infinite"})
-    number = float(value)
-    if within is not None and not within[0] <= number <= within[1]:
-        return Fault("out_of_range", {"value": number, "low": within[0], "high": within[1]})
-    return number
-
-
-def _check_table(path: Path) -> str:
-    """The format of a file, which must be a table."""
-    check_there(path)
-    kind = format_of(path, ONE_TABLE)
-    if kind in ("text", "folder"):
-        raise InputError(f"{path} has no columns of scores. What can be read: {ONE_TABLE}")
-    return kind
 
 
 def _in_memory(table: Table) -> Table:
@@ -194,31 +148,13 @@ def _in_memory(table: Table) -> Table:
 def _column(named: str | None, usual: Sequence[str], table: Table, path: Path) -> str | None:
     """The column that was named, or one that has a usual name, or none."""
     if named is not None:
-        return _demanded(named, table, path)
-    by_name = _by_name(table)
+        return demanded_column(named, table, path)
+    by_name = columns_by_name(table)
     return next((by_name[name] for name in usual if name in by_name), None)
 
 
-def _demanded(named: str, table: Table, path: Path) -> str:
-    if named in table.columns:
-        return named
-    near = difflib.get_close_matches(named, table.columns, n=1)
-    hint = f" (did you mean {shown(near[0])!r}?)" if near else ""
-    raise InputError(f"{path} has no column {named!r}{hint}{_list(table)}")
-
-
-def _list(table: Table) -> str:
-    names = [repr(shown(name[:40])) for name in table.columns[:20]]
-    return f". Columns found: {', '.join(names)}{' …' if len(table.columns) > 20 else ''}"
-
-
-def _by_name(table: Table) -> dict[str, str]:
-    """Columns by their names as these are compared; of two equal ones, the left."""
-    return {normalised(name): name for name in reversed(table.columns)}
-
-
 def _is_wide(layout: Layout, table: Table) -> bool:
-    by_name = _by_name(table)
+    by_name = columns_by_name(table)
     return all(f"scoring_{normalised(name)}" in by_name for name in layout.candidates)
 
 
@@ -228,7 +164,7 @@ def _paired(
     """The scores of HARE's layout: one column beside each candidate."""
     if named is not None and list(named) != [EXPERT]:
         raise InputError(f"{path} is in HARE's layout: its only score is called {EXPERT!r}")
-    by_name = _by_name(table)
+    by_name = columns_by_name(table)
     return {name: {EXPERT: by_name[f"scoring_{normalised(name)}"]} for name in layout.candidates}
 
 
@@ -250,10 +186,10 @@ def _single(
     chosen = (
         [name for name in free if _holds_scores(name, table)]
         if named is None
-        else [_demanded(name, table, path) for name in named]
+        else [demanded_column(name, table, path) for name in named]
     )
     if not chosen:
-        raise InputError(f"{path} has no column of scores; name those to use{_list(table)}")
+        raise InputError(f"{path} has no column of scores; name those to use{columns_found(table)}")
     return {layout.candidates[0]: {name: name for name in chosen}}
 
 
@@ -264,53 +200,6 @@ def _holds_scores(name: str, table: Table) -> bool:
     cells = [rating_of(record.values.get(name)) for record in table.read(()) if record.values]
     filled = [cell for cell in cells if cell is not None]
     return sum(isinstance(cell, float) for cell in filled) * 2 > len(filled)
-
-
-def _cases_of(table: Table, cases: Path, path: Path) -> dict[int, str | Fault]:
-    """The case of every row by its number, where it can be told which row is which."""
-    records = list(table.read(()))
-    for record in records:
-        if record.problem is not None and record.problem.code in MISCOUNTING:
-            raise InputError(
-                f"the rows of {path} cannot be counted, and so not matched with {cases}: "
-                f"{record.problem.message}"
-            )
-    known = read_cases(cases)
-    if (last := max(known)) >= len(records):
-        raise InputError(
-            f"{cases} has a case for row {last}, and {path} has the rows 0 to {len(records) - 1}, "
-            "counted from 0: is it for another sheet?"
-        )
-    return {
-        row + 1: known.get(row, Fault("missing_case", {"file": cases.name, "row": row}))
-        for row in range(len(records))
-    }
-
-
-def read_cases(path: Path) -> dict[int, str]:
-    """The case of each row of a sheet, counted from 0, from a table with columns row and case."""
-    kind = _check_table(path)
-    table, _ = open_table(path, kind, Columns(id="row", system="case"), None)
-    by_name = _by_name(table)
-    if missing := [name for name in ("row", "case") if name not in by_name]:
-        raise InputError(f"{path} has no column {missing[0]!r}{_list(table)}")
-    used = (by_name["row"], by_name["case"])
-    demand_rows(table, used, path)
-    cases: dict[int, str] = {}
-    for record in table.read(used):
-        if record.values is None:
-            assert record.problem is not None, "a record has values or a problem"
-            raise InputError(f"{path}: {record.problem.message}")
-        row = rating_of(record.values.get(used[0]))
-        case = name_of(record.values.get(used[1]), _NOTHING)
-        if not isinstance(row, float) or not row.is_integer() or row < 0:
-            raise InputError(f"{path}: row is not the number of a row ({record.place})")
-        if isinstance(case, Fault):
-            raise InputError(f"{path}: {table.said(case).problem(record.place, 'case').message}")
-        if int(row) in cases:
-            raise InputError(f"{path} has row {int(row)} more than once ({record.place})")
-        cases[int(row)] = case
-    return cases
 
 
 def _read(plan: _Plan, notes: tuple[str, ...]) -> Sheet:

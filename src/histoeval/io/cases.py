@@ -1,0 +1,66 @@
+"""Which rows of a sheet are of one case, from a table beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from histoeval.errors import InputError
+from histoeval.io.cells import name_of
+from histoeval.io.columns import Columns
+from histoeval.io.files import demand_rows, open_table
+from histoeval.io.headings import check_table, columns_by_name, columns_found
+from histoeval.io.problems import Fault
+from histoeval.io.ratings import rating_of
+from histoeval.io.tables import Table
+
+MISCOUNTING = frozenset({"broken_quotes", "record_too_long", "wrong_column_count"})
+"""After such trouble, what is one row and what are two is a guess."""
+
+_NOTHING = Fault("missing_value")
+
+
+def cases_of_rows(table: Table, cases: Path, path: Path) -> dict[int, str | Fault]:
+    """The case of every row by its number, where it can be told which row is which."""
+    records = list(table.read(()))
+    for record in records:
+        if record.problem is not None and record.problem.code in MISCOUNTING:
+            raise InputError(
+                f"the rows of {path} cannot be counted, and so not matched with {cases}: "
+                f"{record.problem.message}"
+            )
+    known = read_cases(cases)
+    if (last := max(known)) >= len(records):
+        raise InputError(
+            f"{cases} has a case for row {last}, and {path} has the rows 0 to {len(records) - 1}, "
+            "counted from 0: is it for another sheet?"
+        )
+    return {
+        row + 1: known.get(row, Fault("missing_case", {"file": cases.name, "row": row}))
+        for row in range(len(records))
+    }
+
+
+def read_cases(path: Path) -> dict[int, str]:
+    """The case of each row of a sheet, counted from 0, from a table with columns row and case."""
+    kind = check_table(path)
+    table, _ = open_table(path, kind, Columns(id="row", system="case"), None)
+    by_name = columns_by_name(table)
+    if missing := [name for name in ("row", "case") if name not in by_name]:
+        raise InputError(f"{path} has no column {missing[0]!r}{columns_found(table)}")
+    used = (by_name["row"], by_name["case"])
+    demand_rows(table, used, path)
+    cases: dict[int, str] = {}
+    for record in table.read(used):
+        if record.values is None:
+            assert record.problem is not None, "a record has values or a problem"
+            raise InputError(f"{path}: {record.problem.message}")
+        row = rating_of(record.values.get(used[0]))
+        case = name_of(record.values.get(used[1]), _NOTHING)
+        if not isinstance(row, float) or not row.is_integer() or row < 0:
+            raise InputError(f"{path}: row is not the number of a row ({record.place})")
+        if isinstance(case, Fault):
+            raise InputError(f"{path}: {table.said(case).problem(record.place, 'case').message}")
+        if int(row) in cases:
+            raise InputError(f"{path} has row {int(row)} more than once ({record.place})")
+        cases[int(row)] = case
+    return cases

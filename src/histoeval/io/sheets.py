@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from histoeval.errors import InputError, Problem
-from histoeval.io.cases import cases_of_rows
 from histoeval.io.cells import name_of
 from histoeval.io.columns import Columns, Layout, normalised
 from histoeval.io.headings import (
@@ -26,6 +25,7 @@ from histoeval.io.pairs import GUESS, open_source
 from histoeval.io.problems import Fault, shown
 from histoeval.io.ratings import Range, rating_of
 from histoeval.io.rows import Row, RowReader
+from histoeval.io.sheet_cases import cases_of_rows
 from histoeval.io.tables import Record, Table
 from histoeval.report import Noun, Pair
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.judge.envelope import BadEnvelope, complaint_in, read_reply
+from histoeval.judge.http1 import Response
 from histoeval.judge.replies import Reply
-from histoeval.judge.wire import Response
 from tests.judge.loopback import completion, stream
 
 EVENTS = {"content-type": "text/event-stream"}

@@ -82,10 +82,23 @@ def test_what_may_pass_is_tried_again(loopback: Loopback, wrong: Wrong) -> None:
     assert len(loopback.calls) == 3
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 413])
+@pytest.mark.parametrize("status", [403, 413, 451])
 def test_what_will_not_pass_is_not_tried_again(loopback: Loopback, status: int) -> None:
     loopback.fault = lambda call: Wrong(status=status, raw=b'{"error": {"message": "no such"}}')
     with pytest.raises(Refused, match=f"{status}: no such"):
+        ask(loopback)
+    assert len(loopback.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [(401, "HISTOEVAL_JUDGE_KEY"), (402, "paid"), (404, "--model"), (405, "/v1")],
+)
+def test_what_no_request_can_pass_ends_the_run_with_advice(
+    loopback: Loopback, status: int, advice: str
+) -> None:
+    loopback.fault = lambda call: Wrong(status=status, raw=b'{"error": {"message": "no such"}}')
+    with pytest.raises(EndpointError, match=f"{status}: no such; .*{advice}"):
         ask(loopback)
     assert len(loopback.calls) == 1
 

@@ -206,7 +206,7 @@ def _judge(
                 beside=others,
                 folder=None if output is None else ResultFolder(output),
                 overwrite=overwrite,
-                batch_size=64 * bench.concurrency,
+                batch_size=max(16, bench.concurrency),
                 watch=watch,
             )
     except KeyboardInterrupt:

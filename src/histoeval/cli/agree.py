@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from histoeval.cli.judging import EndpointOption, ModelOption, chosen
 from histoeval.cli.options import (
     COLUMNS,
     MODELS,
@@ -98,6 +99,8 @@ def agree(
         str | None,
         typer.Option(help="Encoder for bertscore and reg2025.", rich_help_panel=MODELS),
     ] = None,
+    endpoint: EndpointOption = None,
+    model: ModelOption = None,
     device: DeviceOption = None,
     dtype: DtypeOption = None,
 ) -> None:
@@ -138,6 +141,7 @@ def agree(
             relations=relations,
             aligner=aligner,
             encoder=encoder,
+            judge=chosen(endpoint, model),
             device=device,
             dtype=dtype,
         ),

@@ -232,7 +232,7 @@ def _show(summary: dict[str, Any], output: Path | None) -> None:
     for table in steadiness_tables(summary["judge"]):
         console.print(table)
     if contradictory := summary["judge"]["pairs_with_contradictory_scores"]:
-        typer.echo(f"{contradictory:,} pairs have scores that contradict each other")
+        typer.echo(f"pairs with scores that contradict each other: {contradictory:,}")
     console.print(usage_table(summary["usage"]))
     if (problems := problem_table(summary)) is not None:
         console.print(problems)

@@ -211,4 +211,6 @@ def checked_endpoint(endpoint: str) -> str:
             "--endpoint must be a plain address: a key in it would be written into results; "
             "give it in the environment as HISTOEVAL_JUDGE_KEY"
         )
+    if parts.path.rstrip("/").endswith("/chat/completions"):
+        raise SettingError(f"--endpoint {endpoint!r} is too long: leave /chat/completions out")
     return endpoint.rstrip("/")

@@ -67,7 +67,7 @@ def test_a_stopped_run_goes_on_and_asks_for_nothing_twice(here: Here, number: in
         assert "every answer is kept" in outcome.err
     time.sleep(0.1)
     before = finished(here.server.answered)
-    assert PAIRS // 2 <= before.total() < PAIRS, "it was stopped half way"
+    assert PAIRS * 0.4 < before.total() < PAIRS, "it was stopped half way"
     assert here.judge(*HOW).code in (0, 1)
     twice = {asked: times for asked, times in finished(here.server.answered).items() if times > 1}
     assert sum(twice.values()) - len(twice) <= AT_A_TIME, "only what was under way at the kill"

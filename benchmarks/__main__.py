@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
-Names are startup, memory, hare, reader, concordance, agreement, judge and reader-memory, to which the
-options belong; without a name all of them are measured.
+Names are startup, memory, hare, reader, concordance, agreement, judge and reader-memory, to which
+the options belong; without a name all of them are measured.
 """
 
 from __future__ import annotations

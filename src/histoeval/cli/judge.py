@@ -197,7 +197,7 @@ def _judge(
 
     others = make_metrics(metric_names(beside)) if beside.strip() else []
     try:
-        with answer_progress(bench, sum(1 for _ in pairs_of(source))) as watch:
+        with answer_progress(bench, lambda: sum(1 for _ in pairs_of(source))) as watch:
             summary = run_judges(
                 source,
                 bench,

@@ -13,6 +13,9 @@ from histoeval.score import Metric
 MOST_CHARACTERS = 8_000_000
 """Texts that are held in advance, so that memory stays flat where reports are long."""
 
+AT_FIRST = 8
+"""Chunks that are held when the first is scored; with each that is scored there is one more."""
+
 
 @runtime_checkable
 class Expecting(Protocol):
@@ -39,7 +42,7 @@ class Foresight:
         """The same chunks; at first a few are read in advance, and then more and more."""
         held: deque[list[Row]] = deque()
         rows = characters = 0
-        most = 2 if self._metrics else 0
+        most = AT_FIRST if self._metrics else 0
         ahead = max([metric.ahead for metric in self._metrics], default=0)
         for chunk in chunks:
             self._show(chunk)

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from histoeval.judge.bench import Manner
-from histoeval.judge.envelope import body_of
+from histoeval.judge.completions import body_of
 from histoeval.judge.prompt import load_prompt
 from histoeval.judge.question import Question
 

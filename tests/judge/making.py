@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.judge.bench import Bench, Manner
+from histoeval.judge.chat import Request
 from histoeval.judge.choice import Choice, seat
 from histoeval.judge.local import LocalChat
 from histoeval.judge.prompt import load_prompt
-from histoeval.judge.replies import Request
 from histoeval.report import Pair
 from tests.judge.loopback import Call
 

@@ -13,10 +13,10 @@ pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
 from histoeval.judge.bench import Manner
+from histoeval.judge.chat import Request
 from histoeval.judge.local import LocalChat, slots_of
 from histoeval.judge.prompt import load_prompt
 from histoeval.judge.reading import Answer, read_answer
-from histoeval.judge.replies import Request
 from histoeval.report import Pair
 from tests.judge.loopback import Loopback
 from tests.judge.making import bench_at, served

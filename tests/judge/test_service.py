@@ -10,8 +10,8 @@ import pytest
 
 from histoeval.errors import EndpointError
 from histoeval.judge import service
+from histoeval.judge.chat import NoReply, Refused, Reply, Request
 from histoeval.judge.prompt import load_prompt
-from histoeval.judge.replies import NoReply, Refused, Reply, Request
 from histoeval.judge.secret import Secret
 from histoeval.judge.service import Patience, Service
 from histoeval.judge.wire import HttpxWire, PlainWire, open_wire

@@ -10,9 +10,9 @@ from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder
 from histoeval.judge.bench import Bench, Manner
 from histoeval.judge.cache import Cache
+from histoeval.judge.chat import Reply, Request
 from histoeval.judge.prompt import load_prompt
 from histoeval.judge.reading import Answer
-from histoeval.judge.replies import Reply, Request
 from histoeval.judge.usage import Prices
 from histoeval.run.judging import run_judges
 from tests.judge.loopback import Call, Loopback, Wrong

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from histoeval.judge.cache import Cache
+from histoeval.judge.chat import Chat
 from histoeval.judge.prompt import Order, Prompt
 from histoeval.judge.question import Question
-from histoeval.judge.replies import Chat
 from histoeval.judge.stream import Outcome, Stream
 from histoeval.judge.usage import Usage
 from histoeval.report import Noun, Pair

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from histoeval.errors import OutputError
-from histoeval.judge.replies import Reply
+from histoeval.judge.chat import Reply
 
 ENVIRONMENT = "HISTOEVAL_CACHE"
 """Names the folder of the cache, in place of ~/.cache/histoeval."""

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, Self
 
 from histoeval.errors import ModelError
 from histoeval.extract.transformer import fingerprint, require_hf
+from histoeval.judge.chat import Refused, Reply, Request
 from histoeval.judge.prompt import Message
-from histoeval.judge.replies import Refused, Reply, Request
 
 MOST_WORDS = 200
 """Tokens that a reasoning may have."""

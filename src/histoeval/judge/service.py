@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from histoeval.errors import EndpointError, SettingError
-from histoeval.judge.envelope import FORMATS, BadEnvelope, body_of, complaint_in, read_reply
+from histoeval.judge.chat import NoReply, Refused, Reply, Request
+from histoeval.judge.completions import FORMATS, BadCompletion, body_of, complaint_in, read_reply
 from histoeval.judge.http1 import Response
 from histoeval.judge.pace import Pace, wait_before
-from histoeval.judge.replies import NoReply, Refused, Reply, Request
 from histoeval.judge.secret import Secret, discreet
 from histoeval.judge.wire import Wire, WireError, open_wire
 from histoeval.report import Noun
@@ -125,7 +125,7 @@ class Service:
                     return self._settled(read_reply(response, form, took), guess)
                 headers = response.headers
                 reason = self._reason(response, request)
-            except (WireError, BadEnvelope) as error:
+            except (WireError, BadCompletion) as error:
                 reason = str(error)
             except TimeoutError:
                 reason = f"no answer within {self._patience.timeout_s:g} s"

@@ -16,9 +16,9 @@ from typing import Any
 
 from histoeval.errors import EndpointError
 from histoeval.judge.cache import Cache
+from histoeval.judge.chat import Chat
 from histoeval.judge.question import Asker, Missing, Question
 from histoeval.judge.reading import Answer
-from histoeval.judge.replies import Chat
 from histoeval.judge.usage import Usage
 
 FEWEST_FAILURES = 8

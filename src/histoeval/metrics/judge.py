@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 from histoeval.errors import Problem
 from histoeval.judge.bench import Bench
 from histoeval.judge.prompt import Prompt, load_prompt
-from histoeval.judge.verdict import score_of
+from histoeval.judge.scoring import score_of
 from histoeval.metrics.base import STRICT, ModelMetric
 from histoeval.report import Pair
 from histoeval.score import Score

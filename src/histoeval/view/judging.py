@@ -16,7 +16,7 @@ from histoeval.judge.bench import Bench
 from histoeval.judge.cache import Kept
 from histoeval.judge.check import Verdict
 from histoeval.judge.estimate import Estimate
-from histoeval.judge.verdict import SPREAD
+from histoeval.judge.scoring import SPREAD
 from histoeval.run.chunks import Watch, nobody_watches
 from histoeval.view.progress import step_progress
 

@@ -9,15 +9,15 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from histoeval.io.problems import shown
+from histoeval.judge.chat import Reply, Request
 from histoeval.judge.http1 import Response
 from histoeval.judge.prompt import Message
-from histoeval.judge.replies import Reply, Request
 
 FORMATS = ("json_schema", "json_object", "plain")
 """How a server is asked to hold the model to the schema, the strictest first."""
 
 
-class BadEnvelope(Exception):  # noqa: N818 - it says what the answer is
+class BadCompletion(Exception):  # noqa: N818 - it says what the answer is
     """What came back is not what such servers send; the text quotes nothing of it."""
 
 
@@ -70,9 +70,9 @@ def read_reply(response: Response, form: str, seconds: float | None = None) -> R
         choice = content["choices"][0]
         text = choice["message"]["content"]
     except (KeyError, IndexError, TypeError) as error:
-        raise BadEnvelope("the server's answer holds no message") from error
+        raise BadCompletion("the server's answer holds no message") from error
     if text is not None and not isinstance(text, str):
-        raise BadEnvelope("the server's message is not a text")
+        raise BadCompletion("the server's message is not a text")
     finish = choice.get("finish_reason")
     return Reply(
         text=shown(text or ""),
@@ -101,9 +101,9 @@ def _object(body: bytes) -> dict[str, Any]:
     try:
         content = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise BadEnvelope("the server's answer is not JSON") from error
+        raise BadCompletion("the server's answer is not JSON") from error
     if not isinstance(content, dict):
-        raise BadEnvelope("the server's answer is no JSON object")
+        raise BadCompletion("the server's answer is no JSON object")
     return content
 
 
@@ -123,7 +123,7 @@ def _streamed(body: bytes) -> dict[str, Any]:
         pieces.append(piece)
         finish = end or finish
     if finish is None:
-        raise BadEnvelope("the server's stream was cut off")
+        raise BadCompletion("the server's stream was cut off")
     message = {"content": "".join(pieces)}
     return {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
 
@@ -136,7 +136,7 @@ def _piece(event: Mapping[str, Any]) -> tuple[str, Any]:
         choice = event["choices"][0]
         words = (choice.get("delta") or {}).get("content") or ""
     except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise BadEnvelope("an event of the server's stream holds no message") from error
+        raise BadCompletion("an event of the server's stream holds no message") from error
     return str(words), choice.get("finish_reason")
 
 

@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
-Names are startup, memory, hare, reader, concordance, agreement, judge and reader-memory, to which the
-options belong; without a name all of them are measured.
+Names are startup, memory, hare, reader, concordance, agreement, judge and reader-memory, to which
+the options belong; without a name all of them are measured.
 """
 
 from __future__ import annotations
@@ -63,6 +63,10 @@ def main(arguments: Sequence[str]) -> None:
 
         columns = ["pairs", "server's limit/s", "judged/s", "share", "peak MB"]
         table("The judge", columns, judge_speed.measure())
+        from benchmarks import judge_carriers
+
+        columns = ["carrier", "processor ms a request"]
+        table("What carries a request", columns, judge_carriers.measure())
     if "agreement" in wanted:
         from benchmarks import agreement_speed
 

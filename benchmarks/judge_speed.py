@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from histoeval.judge.bench import Manner
-from histoeval.judge.envelope import body_of
+from histoeval.judge.completions import body_of
 from histoeval.judge.prompt import load_prompt
 from histoeval.judge.question import Question
 
@@ -81,7 +81,7 @@ async def _bare(port: int, requests: int) -> float:
 
 
 def judged(port: int, rows: int, folder: Path) -> tuple[float, float]:
-    """Requests a second while judges were asked, and the peak memory of the command in MB."""
+    """Requests a second from first to last, and the peak memory of the command in MB."""
     pairs, out = folder / f"pairs-{rows}.csv", folder / f"out-{rows}"
     write_pairs(pairs, rows)
     command = [sys.executable, "-m", "histoeval.cli.main", "judge", str(pairs)]

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from histoeval.judge import pace
+from tests.judge.here import Here
 from tests.judge.loopback import Loopback, serving
+from tests.judge.making import make_pair, write_pairs
 
 
 @pytest.fixture(autouse=True)
@@ -25,3 +27,14 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def loopback() -> Iterator[Loopback]:
     with serving(Loopback()) as server:
         yield server
+
+
+@pytest.fixture
+def here(
+    loopback: Loopback,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Here:
+    write_pairs(tmp_path / "pairs.csv", [make_pair(number) for number in range(30)])
+    return Here(loopback, tmp_path, monkeypatch, capsys)

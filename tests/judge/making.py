@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from histoeval.judge.bench import Bench, Manner
+from histoeval.judge.chat import Request
 from histoeval.judge.choice import Choice, seat
+from histoeval.judge.local import LocalChat
+from histoeval.judge.prompt import load_prompt
 from histoeval.report import Pair
+from tests.judge.loopback import Call
 
 Scores = tuple[int, int, int, int]
 
@@ -39,3 +44,15 @@ def write_pairs(path: Path, pairs: Sequence[Pair]) -> Path:
 def bench_at(url: str, *models: str, manner: Manner | None = None, **rest: Any) -> Bench:
     choice = Choice(endpoints=(url,), models=models or ("m",), manner=manner or Manner(), **rest)
     return seat(choice)
+
+
+def served(chat: LocalChat) -> Callable[[Call], str]:
+    """A model of this process as the mind of a server that holds it to the schema it is sent."""
+    prompt = load_prompt("rubric4")
+
+    def say(call: Call) -> str:
+        assert call.body["response_format"]["json_schema"]["schema"] == prompt.schema_of_answer
+        told = {name: call.body[name] for name in ("temperature", "seed", "max_tokens")}
+        return chat.answer(Request(call.body["messages"], prompt, json.dumps(told))).text
+
+    return say

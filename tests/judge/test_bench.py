@@ -241,13 +241,6 @@ def test_without_a_judge_the_metric_says_how_to_name_one(monkeypatch: pytest.Mon
         create("judge:prompt=rubric9")
 
 
-def test_endpoints_and_models_must_fit_together() -> None:
-    with pytest.raises(SettingError, match="2 endpoints for 3 models"):
-        _ = Choice(endpoints=("http://a", "http://b"), models=("x", "y", "z")).seats
-    with pytest.raises(SettingError, match="named twice"):
-        _ = Choice(endpoints=("http://a",), models=("x", "x")).seats
-
-
 def test_whoever_listens_hears_of_every_answer(loopback: Loopback) -> None:
     bench = bench_at(loopback.url, "a", "b", manner=Manner(repeats=2, check_order=True))
     heard: list[int] = []

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from histoeval.errors import OutputError
 from histoeval.judge.cache import Cache, default_cache
+from histoeval.judge.chat import Reply
 from histoeval.judge.prompt import Order, load_prompt
 from histoeval.judge.question import Question
-from histoeval.judge.replies import Reply
 from tests.judge.loopback import Loopback
 from tests.judge.making import bench_at, make_pair
 
@@ -52,7 +52,7 @@ def test_what_waits_to_be_written_is_found_too(tmp_path: Path) -> None:
 def test_what_was_written_survives_a_kill(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from histoeval.judge.cache import Cache; from histoeval.judge.replies import Reply\n"
+        "from histoeval.judge.cache import Cache; from histoeval.judge.chat import Reply\n"
         "cache = Cache(Path(sys.argv[1])); cache.store('k', 'j', 'p', 1, Reply(text='kept'))\n"
         "cache.write(); os.kill(os.getpid(), signal.SIGKILL)\n"
     )

@@ -2,64 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import json
-import signal
-import subprocess
-import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.e2e.command import PROGRAM, Outcome, environment, histoeval, histoeval_here, polite
-from tests.judge.loopback import CRITERIA, Call, Loopback, Wrong, right_answer
-from tests.judge.making import deserved, make_pair, write_pairs
+from tests.e2e.command import histoeval
+from tests.judge.here import Here
+from tests.judge.loopback import CRITERIA, Call, Wrong, right_answer
+from tests.judge.making import deserved
 
 KEY = "sk-very-secret-0123456789"
 FILES = ["missing.jsonl", "run.json", "scores.jsonl", "summary.json", "usage.json"]
-
-
-class Here:
-    """Commands in a folder with a table of pairs, and a server to ask."""
-
-    def __init__(
-        self,
-        server: Loopback,
-        folder: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        self.server, self.folder = server, folder
-        self._monkeypatch, self._capsys = monkeypatch, capsys
-        self.who = ("--endpoint", server.url, "--model", "m")
-
-    def __call__(self, *arguments: str) -> Outcome:
-        self._monkeypatch.setenv("COLUMNS", "200")
-        return histoeval_here(
-            *arguments, cwd=self.folder, monkeypatch=self._monkeypatch, capsys=self._capsys
-        )
-
-    def judge(self, *arguments: str, output: str = "out") -> Outcome:
-        return self("judge", "pairs.csv", *self.who, "--output", output, *arguments)
-
-    def read(self, name: str, output: str = "out") -> Any:
-        return json.loads((self.folder / output / name).read_text("utf-8"))
-
-    def lines(self, name: str, output: str = "out") -> list[Any]:
-        text = (self.folder / output / name).read_text("utf-8")
-        return [json.loads(line) for line in text.splitlines()]
-
-
-@pytest.fixture
-def here(
-    loopback: Loopback,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Here:
-    write_pairs(tmp_path / "pairs.csv", [make_pair(number) for number in range(30)])
-    return Here(loopback, tmp_path, monkeypatch, capsys)
 
 
 def test_a_file_is_judged_and_the_folder_holds_what_score_would_leave(here: Here) -> None:
@@ -162,6 +118,32 @@ def test_score_knows_judges_by_option_and_by_environment(
     assert len(here.server.calls) == 30
 
 
+def test_agree_has_a_judge_among_its_metrics(here: Here) -> None:
+    """A judge who says what the expert of each row said agrees in full."""
+
+    def as_the_expert(call: Call) -> str:
+        return json.dumps({"score": int(call.case.split("worth ")[1][0]), "reasoning": "as said"})
+
+    here.server.say = as_the_expert
+    with (here.folder / "sheet.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "system", "reference", "candidate", "expert"])
+        for number in range(24):
+            texts = (f"Case {number}: tubular adenoma.", f"Case {number}: worth {number % 6}.")
+            writer.writerow([number, "s", *texts, number % 6])
+    outcome = here(
+        "agree", "sheet.csv", "--metrics", "judge_expert5,bleu", "--rater", "expert", *here.who,
+        "--output", "agreed", "--resamples", "200", "--permutations", "100",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    told = json.loads((here.folder / "agreed/agreement.json").read_text("utf-8"))
+    found = next(each for each in told["metrics"] if each["metric"] == "judge_expert5")
+    assert (found["n"], found["coverage"]) == (24, 1)
+    assert found["spearman"]["value"] == pytest.approx(1)
+    assert f"m@{here.server.url}" in found["signature"]
+    assert len(here.server.calls) == 24
+
+
 def test_a_prompt_of_ones_own_is_named_by_its_file(here: Here) -> None:
     example = Path(__file__).parents[2] / "examples" / "judge" / "synoptic.yaml"
     here.server.say = lambda call: '{"staging": 2, "biomarkers": 1, "reasoning": "one missing"}'
@@ -242,44 +224,3 @@ def test_no_key_header_or_report_is_told_anywhere(here: Here, tmp_path: Path) ->
     for file in files:
         assert KEY.encode() not in file.read_bytes(), file
         assert b"tubular adenoma" not in file.read_bytes(), file
-
-
-def started(here: Here, *arguments: str) -> subprocess.Popen[str]:
-    command = [*PROGRAM, "judge", "pairs.csv", *here.who, "--output", "out", *arguments]
-    return subprocess.Popen(
-        command,
-        cwd=here.folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    )
-
-
-def stopped_half_way(here: Here, number: int) -> Outcome:
-    """Stop the command when half of the pairs have been answered."""
-    with started(here, "--concurrency", "4") as process:
-        while len(here.server.answered) < 100:
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.005)
-        process.send_signal(number)
-        out, err = process.communicate(timeout=30)
-    return polite(Outcome(process.returncode, out, err))
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_stopped_run_goes_on_and_asks_for_nothing_twice(here: Here, number: int) -> None:
-    write_pairs(here.folder / "pairs.csv", [make_pair(n) for n in range(200)])
-    here.server.delay = 0.01
-    outcome = stopped_half_way(here, number)
-    assert outcome.code == (130 if number == signal.SIGINT else -number)
-    time.sleep(0.1)
-    before = [call.case for call in here.server.calls]
-    assert 100 <= len(before) < 190
-    here.judge("--concurrency", "4")
-    twice = set(before) & {call.case for call in here.server.calls[len(before) :]}
-    assert len(twice) <= 4, "no more than were under way at that moment"
-    assert len(here.server.calls) == 200 + len(twice)
-    assert len(here.lines("scores.jsonl")) == 200
-    if number == signal.SIGINT:
-        assert "every answer is kept" in outcome.err

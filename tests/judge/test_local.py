@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +13,13 @@ pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
 from histoeval.judge.bench import Manner
+from histoeval.judge.chat import Request
 from histoeval.judge.local import LocalChat, slots_of
 from histoeval.judge.prompt import load_prompt
 from histoeval.judge.reading import Answer, read_answer
-from histoeval.judge.replies import Request
 from histoeval.report import Pair
-from tests.judge.loopback import Call, Loopback
-from tests.judge.making import bench_at
-
-REAL = "HISTOEVAL_TEST_CHAT_MODEL"
-"""Names a folder with a small instruction-tuned model, to try a real one."""
+from tests.judge.loopback import Loopback
+from tests.judge.making import bench_at, served
 
 RUBRIC = load_prompt("rubric4")
 PAIR = Pair(
@@ -107,30 +102,6 @@ def test_the_command_names_it_as_local(folder: Path) -> None:
 def test_what_is_no_chat_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be loaded"):
         LocalChat(str(tmp_path))
-
-
-def served(chat: LocalChat) -> Callable[[Call], str]:
-    """The model as the mind of a server that holds it to the schema it is sent."""
-
-    def say(call: Call) -> str:
-        assert call.body["response_format"]["json_schema"]["schema"] == RUBRIC.schema_of_answer
-        told = {name: call.body[name] for name in ("temperature", "seed", "max_tokens")}
-        return chat.answer(Request(call.body["messages"], RUBRIC, json.dumps(told))).text
-
-    return say
-
-
-@pytest.mark.skipif(REAL not in os.environ, reason=f"{REAL} names no chat model")
-@pytest.mark.slow
-def test_a_real_small_model_served_on_this_machine_tells_a_copy_from_a_flip(
-    loopback: Loopback,
-) -> None:
-    loopback.say = served(LocalChat(os.environ[REAL]))
-    bench = bench_at(loopback.url, "real", concurrency=1)
-    (copy,), (flip,) = bench.ask(RUBRIC, [PAIR, WRONG])
-    assert isinstance(copy.outcome, Answer)
-    assert isinstance(flip.outcome, Answer)
-    assert RUBRIC.overall(copy.outcome.scores) > RUBRIC.overall(flip.outcome.scores)
 
 
 def test_a_model_served_on_this_machine_is_judged_by_end_to_end(

@@ -69,7 +69,14 @@ def test_what_a_server_says_is_told_without_the_key_and_without_the_report() -> 
 
 @pytest.mark.parametrize(
     "endpoint",
-    ["http://user:sk-1@host/v1", "https://host/v1?key=sk-1", "ftp://host/v1", "host/v1", ""],
+    [
+        "http://user:sk-1@host/v1",
+        "https://host/v1?key=sk-1",
+        "ftp://host/v1",
+        "host/v1",
+        "",
+        "http://host/v1/chat/completions",
+    ],
 )
 def test_an_address_with_a_key_in_it_or_none_at_all_is_refused(endpoint: str) -> None:
     with pytest.raises(SettingError):

@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 from histoeval.errors import EndpointError
-from histoeval.judge import service
+from histoeval.judge.chat import NoReply, Refused, Reply, Request
 from histoeval.judge.prompt import load_prompt
-from histoeval.judge.replies import NoReply, Refused, Reply, Request
 from histoeval.judge.secret import Secret
 from histoeval.judge.service import Patience, Service
-from histoeval.judge.wire import HttpxWire, PlainWire, open_wire
 from tests.judge.loopback import Call, Fault, Loopback, Wrong, completion, stream
 
 PROMPT = load_prompt("rubric4")
@@ -82,10 +80,23 @@ def test_what_may_pass_is_tried_again(loopback: Loopback, wrong: Wrong) -> None:
     assert len(loopback.calls) == 3
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 413])
+@pytest.mark.parametrize("status", [403, 413, 451])
 def test_what_will_not_pass_is_not_tried_again(loopback: Loopback, status: int) -> None:
     loopback.fault = lambda call: Wrong(status=status, raw=b'{"error": {"message": "no such"}}')
     with pytest.raises(Refused, match=f"{status}: no such"):
+        ask(loopback)
+    assert len(loopback.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [(401, "HISTOEVAL_JUDGE_KEY"), (402, "paid"), (404, "--model"), (405, "/v1")],
+)
+def test_what_no_request_can_pass_ends_the_run_with_advice(
+    loopback: Loopback, status: int, advice: str
+) -> None:
+    loopback.fault = lambda call: Wrong(status=status, raw=b'{"error": {"message": "no such"}}')
+    with pytest.raises(EndpointError, match=f"{status}: no such; .*{advice}"):
         ask(loopback)
     assert len(loopback.calls) == 1
 
@@ -221,53 +232,3 @@ def test_a_message_of_the_server_that_quotes_the_report_is_not_told(loopback: Lo
         ask(loopback, key=Secret("sk-1"))
     assert "deserves" not in str(caught.value)
     assert "sk-1" not in str(caught.value)
-
-
-def test_httpx_carries_the_same_requests_and_fails_in_the_same_words(
-    loopback: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(service, "open_wire", HttpxWire)
-    (reply,) = ask(loopback, key=Secret("sk-1"))
-    assert GOOD in reply.text
-    assert loopback.calls[0].headers["authorization"] == "Bearer sk-1"
-    assert loopback.calls[0].body["messages"] == PROMPT.messages(*TEXTS)
-    loopback.fault = at_first(Wrong(cut=True), Wrong(status=503), Wrong(delay=3))
-    assert GOOD in ask(loopback, timeout_s=0.5)[0].text
-    assert len(loopback.calls) == 5
-
-
-def test_tls_and_proxies_are_left_to_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(open_wire("http://localhost:8000/v1", 4, {}), PlainWire)
-    assert isinstance(open_wire("https://api.example.com/v1", 4, {}), HttpxWire)
-    monkeypatch.setenv("http_proxy", "http://proxy.example.com:3128")
-    monkeypatch.setenv("no_proxy", "localhost")
-    assert isinstance(open_wire("http://models.example.com/v1", 4, {}), HttpxWire)
-    assert isinstance(open_wire("http://localhost:8000/v1", 4, {}), PlainWire)
-
-
-def greet(server: Loopback, status: int) -> None:
-    head = f"HTTP/1.1 {status} Said\r\nContent-Length: 0\r\n\r\n".encode()
-    server.respond = lambda call: (head, Wrong())  # type: ignore[method-assign]
-    asked = Service(server.url, "m")
-
-    async def run() -> None:
-        async with asked:
-            await asked.greet()
-
-    asyncio.run(run())
-
-
-def test_a_key_that_is_refused_and_a_server_that_is_not_there_are_said_at_once(
-    loopback: Loopback,
-) -> None:
-    with pytest.raises(EndpointError, match="refuses the key"):
-        greet(loopback, 401)
-    greet(loopback, 404)
-    asked = Service("http://127.0.0.1:9/v1", "m")
-
-    async def nobody() -> None:
-        async with asked:
-            await asked.greet()
-
-    with pytest.raises(EndpointError, match="nothing listens there"):
-        asyncio.run(nobody())

@@ -8,9 +8,9 @@ import pytest
 
 from histoeval.errors import InputError
 from histoeval.judge.bench import Manner
+from histoeval.judge.chat import Reply
 from histoeval.judge.estimate import estimate
 from histoeval.judge.prompt import load_prompt
-from histoeval.judge.replies import Reply
 from histoeval.judge.usage import Price, Prices, Usage, read_prices
 from tests.judge.loopback import Loopback
 from tests.judge.making import bench_at, make_pair

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.judge.wire import Response, parse
+from histoeval.judge.http1 import Response, parse
 
 BODIES = st.binary(max_size=40)
 
@@ -38,7 +38,7 @@ def test_a_response_is_whole_with_its_last_byte_and_not_before(
 def test_a_body_of_unknown_length_ends_with_the_connection(body: bytes) -> None:
     sent = b"HTTP/1.0 503 Busy\r\n\r\n" + body
     assert parse(sent, ended=False) is None
-    assert parse(sent, ended=True) == Response(503, {}, body)
+    assert parse(sent, ended=True) == Response(503, {}, body, kept_open=False)
 
 
 def test_headers_are_known_by_lower_case_names() -> None:

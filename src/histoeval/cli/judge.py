@@ -197,7 +197,7 @@ def _judge(
 
     others = make_metrics(metric_names(beside)) if beside.strip() else []
     try:
-        with answer_progress(bench, sum(1 for _ in pairs_of(source))) as watch:
+        with answer_progress(bench, lambda: sum(1 for _ in pairs_of(source))) as watch:
             summary = run_judges(
                 source,
                 bench,
@@ -206,7 +206,7 @@ def _judge(
                 beside=others,
                 folder=None if output is None else ResultFolder(output),
                 overwrite=overwrite,
-                batch_size=64 * bench.concurrency,
+                batch_size=max(16, bench.concurrency),
                 watch=watch,
             )
     except KeyboardInterrupt:
@@ -232,7 +232,7 @@ def _show(summary: dict[str, Any], output: Path | None) -> None:
     for table in steadiness_tables(summary["judge"]):
         console.print(table)
     if contradictory := summary["judge"]["pairs_with_contradictory_scores"]:
-        typer.echo(f"{contradictory:,} pairs have scores that contradict each other")
+        typer.echo(f"pairs with scores that contradict each other: {contradictory:,}")
     console.print(usage_table(summary["usage"]))
     if (problems := problem_table(summary)) is not None:
         console.print(problems)

@@ -74,7 +74,7 @@ def check(
         )
     )
     bench = seat(choice)
-    with answer_progress(bench, len(trials())):
+    with answer_progress(bench, lambda: len(trials())):
         found = examine(bench, loaded)
     console = Console()
     for judge, verdicts in found.items():

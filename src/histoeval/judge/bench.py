@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from time import perf_counter
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from histoeval.errors import EndpointError
 from histoeval.judge.cache import Cache
+from histoeval.judge.chat import Chat
 from histoeval.judge.prompt import Order, Prompt
-from histoeval.judge.question import Asker, Missing, Question
-from histoeval.judge.reading import Answer
-from histoeval.judge.replies import Chat
+from histoeval.judge.question import Question
+from histoeval.judge.stream import Outcome, Stream
 from histoeval.judge.usage import Usage
 from histoeval.report import Noun, Pair
-
-FEWEST_FAILURES = 8
-"""So many requests in a row must fail, and one for each at a time, to give a service up."""
 
 Form = Literal["auto", "json_schema", "json_object", "plain"]
 
@@ -59,7 +53,21 @@ class Given(NamedTuple):
     judge: str
     repeat: int
     order: Order
-    outcome: Answer | Missing
+    outcome: Outcome
+
+
+class Asked(NamedTuple):
+    """Everything that is asked about some pairs."""
+
+    prompt: str
+    """Its hash."""
+    pairs: Sequence[Pair]
+    questions: list[list[Question]]
+    """Those about each pair."""
+
+    def about(self, prompt: Prompt, pairs: Sequence[Pair]) -> bool:
+        """Whether it is just this."""
+        return self.prompt == prompt.hash and self.pairs == pairs
 
 
 class Bench:
@@ -77,7 +85,9 @@ class Bench:
         """Called for each question that is settled."""
         self._greeted: set[str] = set()
         self._parameters: dict[tuple[int, int], str] = {}
-        self._last: tuple[str, Sequence[Pair], list[list[Given]]] | None = None
+        self._stream: Stream | None = None
+        self._expected: deque[Asked] = deque()
+        self._last: tuple[Asked, list[list[Given]]] | None = None
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -89,14 +99,35 @@ class Bench:
         """Who is asked and how, for signatures."""
         return f"{'+'.join(self.judges)},{self.manner.identity}"
 
+    def expect(self, prompt: Prompt, pairs: Sequence[Pair]) -> None:
+        """Have judges asked about pairs that somebody will soon want to `ask` about."""
+        if not self._expected or not self._expected[-1].about(prompt, pairs):
+            self._expected.append(self._asked(prompt, pairs))
+            self._take(self._expected[-1])
+
     def ask(self, prompt: Prompt, pairs: Sequence[Pair]) -> list[list[Given]]:
         """What every judge says of every pair; the last pairs are remembered."""
-        if self._last is None or self._last[0] != prompt.hash or self._last[1] != pairs:
-            asked = [list(self.questions(prompt, pair)) for pair in pairs]
-            told = _run(self._settle_all(dict.fromkeys(q for each in asked for q in each)))
-            given = [[_given(question, told) for question in each] for each in asked]
-            self._last = (prompt.hash, pairs, given)
-        return self._last[2]
+        if self._last is not None and self._last[0].about(prompt, pairs):
+            return self._last[1]
+        expected = bool(self._expected) and self._expected[0].about(prompt, pairs)
+        asked = self._expected.popleft() if expected else self._asked(prompt, pairs)
+        try:
+            stream = self._take(asked)
+            told = stream.outcomes(q.key for each in asked.questions for q in each)
+        except BaseException:
+            self.close()
+            raise
+        if not stream.busy:
+            self.close()
+        self._last = asked, [[_given(q, told) for q in each] for each in asked.questions]
+        return self._last[1]
+
+    def close(self) -> None:
+        """Expect no more: ask nothing further, keep what was answered, close connections."""
+        self._expected.clear()
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
 
     @property
     def questions_a_pair(self) -> int:
@@ -121,119 +152,23 @@ class Bench:
         texts = (pair.reference, pair.candidate)
         return Question(judge, prompt, *texts, parameters, self.manner.form, repeat, order)
 
-    async def _settle_all(
-        self, questions: Mapping[Question, object]
-    ) -> dict[Question, Answer | Missing]:
-        told: dict[Question, Answer | Missing] = {}
-        began = perf_counter()
-        keys = [question.key for question in questions]
-        unknown = set(keys) - self.cache.known(keys)
+    def _asked(self, prompt: Prompt, pairs: Sequence[Pair]) -> Asked:
+        questions = [list(self.questions(prompt, pair)) for pair in pairs]
+        return Asked(prompt.hash, pairs, questions)
 
-        def settled_by(chat: Chat) -> Coroutine[Any, Any, None]:
-            asker = Asker(chat, self.cache, self.usage[chat.identity], unknown)
-            pool = Pool(chat, asker, self.concurrency, self.settled)
-            own = [question for question in questions if question.judge == chat.identity]
-            if chat.identity in self._greeted or not any(q.key in unknown for q in own):
-                return pool.settle(iter(own), told)
-            self._greeted.add(chat.identity)
-            return pool.greet_and_settle(iter(own), told)
-
-        try:
-            await asyncio.gather(*map(settled_by, self.chats))
-        finally:
-            self.cache.write()
-        for chat in self.chats:
-            self.usage[chat.identity].retries = chat.retries
-        for usage in self.usage.values():
-            usage.seconds += perf_counter() - began
-        return told
-
-
-class Pool:
-    """Asks one judge, so many questions at a time, and gives up when it is gone."""
-
-    def __init__(
-        self, chat: Chat, asker: Asker, concurrency: int, settled: Callable[[], None]
-    ) -> None:
-        self._chat = chat
-        self._settled = settled
-        self._asker = asker
-        self._concurrency = concurrency
-        self._failures = 0
-        self._answered = False
-        self._gone: str | None = None
-
-    async def greet_and_settle(
-        self, questions: Iterator[Question], told: dict[Question, Answer | Missing]
-    ) -> None:
-        """See that the judge is there before it is asked for the first time; then settle."""
-        async with self._chat:
-            await self._chat.greet()
-        await self.settle(questions, told)
-
-    async def settle(
-        self, questions: Iterator[Question], told: dict[Question, Answer | Missing]
-    ) -> None:
-        """Settle all questions; those who ask share one list of what is left to ask."""
-        async with self._chat:
-            workers = [self._work(questions, told) for _ in range(self._concurrency)]
-            await asyncio.gather(*workers)
-        if self._gone is not None:
-            raise EndpointError(
-                f"{self._chat.identity} is given up: {self._failures} requests in a row failed; "
-                f"the last: {self._gone}. What was answered is kept: the same command goes on there"
+    def _take(self, asked: Asked) -> Stream:
+        """The stream, with these questions on their way in it."""
+        if self._stream is None:
+            self._stream = Stream(
+                self.chats, self.cache, self.usage, self.concurrency, self._greeted, self.settled
             )
+        self._stream.take(question for each in asked.questions for question in each)
+        return self._stream
 
-    async def _work(
-        self, questions: Iterator[Question], told: dict[Question, Answer | Missing]
-    ) -> None:
-        for question in questions:
-            if self._gone is not None:
-                return
-            told[question] = outcome = await self._asker.settle(question)
-            self._watch(outcome)
-            self._settled()
 
-    def _watch(self, outcome: Answer | Missing) -> None:
-        """Count failures in a row; one refusal says little of the next once others were taken."""
-        failed = isinstance(outcome, Missing) and outcome.code != "judge_unreadable"
-        if not failed:
-            self._failures, self._answered = 0, True
-            return
-        assert isinstance(outcome, Missing)
-        if outcome.code == "judge_refused" and self._answered:
-            return
-        self._failures += 1
-        if self._failures >= max(FEWEST_FAILURES, self._concurrency):
-            self._gone = outcome.message
+def _given(question: Question, told: Mapping[str, Outcome]) -> Given:
+    return Given(question.judge, question.repeat, question.order, told[question.key])
 
 
 def _nobody_listens() -> None:
     pass
-
-
-def _given(question: Question, told: Mapping[Question, Answer | Missing]) -> Given:
-    return Given(question.judge, question.repeat, question.order, told[question])
-
-
-def _run(work: Coroutine[Any, Any, Any]) -> Any:
-    """Do asynchronous work from anywhere, also from a notebook that has a loop of its own."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    found: list[Any] = []
-    failed: list[BaseException] = []
-
-    def aside() -> None:
-        try:
-            found.append(asyncio.run(work))
-        except BaseException as error:  # noqa: BLE001 - it is raised again where it belongs
-            failed.append(error)
-
-    thread = threading.Thread(target=aside)
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
-    return found[0]

@@ -3,7 +3,8 @@
 A key is the hash of the endpoint, model, prompt, parameters, both texts, order and repeat. Replies
 are kept as they came and read anew each time. Report texts and keys of services are not kept, but
 a reply may quote a report. SQLite in write-ahead mode: what is written is safe whatever happens to
-the process, and several runs can share one file.
+the process, and several runs can share one file. New replies are appended to a table without an
+order, which costs a quarter of the time, and are put in order when there are many.
 """
 
 from __future__ import annotations
@@ -15,17 +16,16 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from histoeval.errors import OutputError
-from histoeval.judge.replies import Reply
+from histoeval.judge.chat import Reply
 
 ENVIRONMENT = "HISTOEVAL_CACHE"
 """Names the folder of the cache, in place of ~/.cache/histoeval."""
 
-_TABLE = """
-CREATE TABLE IF NOT EXISTS replies (
-    key TEXT PRIMARY KEY,
+_COLUMNS_OF_BOTH = """
+    key TEXT {key},
     judge TEXT NOT NULL,
     prompt TEXT NOT NULL,
     text TEXT NOT NULL,
@@ -36,14 +36,19 @@ CREATE TABLE IF NOT EXISTS replies (
     seconds REAL,
     characters INTEGER NOT NULL,
     stored TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
-) WITHOUT ROWID
 """
-_NAMES = ("text", "finish", "tokens_in", "tokens_out", "constrained", "seconds")
-_COLUMNS = ", ".join(_NAMES)
-
+_TABLES = (
+    f"CREATE TABLE IF NOT EXISTS replies ({_COLUMNS_OF_BOTH.format(key='PRIMARY KEY')})"
+    " WITHOUT ROWID",
+    f"CREATE TABLE IF NOT EXISTS fresh ({_COLUMNS_OF_BOTH.format(key='NOT NULL')})",
+)
+_COLUMNS = ", ".join(Reply._fields)
 
 _AT_ONCE = 500
 """Keys that are looked up together."""
+
+_MOST_FRESH = 2000
+"""Replies that may lie without an order."""
 
 
 class Kept(NamedTuple):
@@ -72,6 +77,7 @@ class Cache:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._waiting: dict[str, tuple[Reply, tuple[object, ...]]] = {}
+        self._fresh: set[str] = set()
         try:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -81,19 +87,22 @@ class Cache:
             weakref.finalize(self, self._file.close)
             self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute("PRAGMA synchronous=NORMAL")
-            self._file.execute(_TABLE)
+            for table in _TABLES:
+                self._file.execute(table)
         except (OSError, sqlite3.Error) as error:
             raise OutputError(f"{path} cannot be used to keep replies: {error}") from error
+        self._put_in_order()
 
     def find(self, key: str) -> Reply | None:
         """The reply to what this key stands for."""
         if key in self._waiting:
             return self._waiting[key][0]
         with self._speaking():
-            row = self._file.execute(
-                f"SELECT {_COLUMNS} FROM replies WHERE key = ?", (key,)
-            ).fetchone()
-        return None if row is None else _reply(row)
+            for table in ("fresh", "replies") if key in self._fresh else ("replies",):
+                chosen = f"SELECT {_COLUMNS} FROM {table} WHERE key = ?"
+                if (row := self._file.execute(chosen, (key,)).fetchone()) is not None:
+                    return _reply(row)
+        return None
 
     def holds(self, key: str) -> bool:
         """Whether there is one."""
@@ -101,7 +110,7 @@ class Cache:
 
     def known(self, keys: Sequence[str]) -> set[str]:
         """Those of the keys that there is a reply for."""
-        found = {key for key in keys if key in self._waiting}
+        found = {key for key in keys if key in self._waiting or key in self._fresh}
         with self._speaking():
             for first in range(0, len(keys), _AT_ONCE):
                 some = keys[first : first + _AT_ONCE]
@@ -112,8 +121,7 @@ class Cache:
 
     def store(self, key: str, judge: str, prompt: str, characters: int, reply: Reply) -> bool:
         """Keep a reply until it is written; whether it is the first that waits for that."""
-        told = [getattr(reply, name) for name in _NAMES]
-        self._waiting[key] = (reply, (key, judge, prompt, characters, *told))
+        self._waiting[key] = (reply, (key, judge, prompt, characters, *reply))
         return len(self._waiting) == 1
 
     def write(self) -> None:
@@ -123,14 +131,33 @@ class Cache:
         with self._speaking(), self._file:
             self._file.execute("BEGIN IMMEDIATE")
             self._file.executemany(
-                f"INSERT OR REPLACE INTO replies (key, judge, prompt, characters, {_COLUMNS}) "
+                f"INSERT INTO fresh (key, judge, prompt, characters, {_COLUMNS}) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [row for _, row in self._waiting.values()],
             )
+        self._fresh.update(self._waiting)
         self._waiting.clear()
+        if len(self._fresh) >= _MOST_FRESH:
+            self._put_in_order()
+
+    def _put_in_order(self) -> None:
+        """Move what is fresh to where it is found by its key; also what a killed run has left."""
+        with self._speaking():
+            if self._file.execute("SELECT 1 FROM fresh LIMIT 1").fetchone() is None:
+                return
+        with self._speaking(), self._file:
+            self._file.execute("BEGIN IMMEDIATE")
+            columns = f"key, judge, prompt, characters, stored, {_COLUMNS}"
+            self._file.execute(
+                f"INSERT OR REPLACE INTO replies ({columns}) "
+                f"SELECT {columns} FROM fresh ORDER BY key"
+            )
+            self._file.execute("DELETE FROM fresh")
+        self._fresh.clear()
 
     def kept(self) -> list[Kept]:
         """What there is, by judge and prompt."""
+        self._put_in_order()
         with self._speaking():
             rows = self._file.execute(
                 "SELECT judge, prompt, COUNT(*), TOTAL(tokens_in), TOTAL(tokens_out), "
@@ -144,6 +171,7 @@ class Cache:
 
     def clear(self, judge: str | None = None, prompt: str | None = None) -> int:
         """Forget all replies, or those of a judge or a prompt that begins like this."""
+        self._put_in_order()
         with self._speaking():
             found = self._file.execute(
                 "DELETE FROM replies WHERE substr(judge, 1, length(?1)) = ?1 "
@@ -156,18 +184,20 @@ class Cache:
 
     def export(self) -> Iterator[str]:
         """Every reply as a line of JSON, in the order of the keys."""
+        self._put_in_order()
         with self._speaking():
             rows = self._file.execute(
                 f"SELECT key, judge, prompt, stored, {_COLUMNS} FROM replies ORDER BY key"
             )
             for key, judge, prompt, stored, *rest in rows:
                 about = {"key": key, "judge": judge, "prompt": prompt, "stored": stored}
-                line = about | _reply(tuple(rest)).model_dump()
+                line = about | _reply(rest)._asdict()
                 yield json.dumps(line, ensure_ascii=False)
 
     def close(self) -> None:
         """Let the file go."""
         self.write()
+        self._put_in_order()
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -185,5 +215,6 @@ class Cache:
             raise OutputError(f"{self.path} cannot be used to keep replies: {error}") from error
 
 
-def _reply(row: tuple[object, ...]) -> Reply:
-    return Reply.model_validate(dict(zip(_NAMES, row, strict=True)))
+def _reply(row: Sequence[Any]) -> Reply:
+    reply = Reply(*row)
+    return reply._replace(constrained=bool(reply.constrained))

@@ -11,7 +11,7 @@ from pydantic import Field
 from histoeval.errors import SettingError
 from histoeval.judge.bench import Bench, Manner
 from histoeval.judge.cache import Cache, default_cache
-from histoeval.judge.replies import Chat
+from histoeval.judge.chat import Chat
 from histoeval.judge.secret import read_key
 from histoeval.judge.service import Patience, Service
 from histoeval.report import Noun

@@ -37,7 +37,10 @@ def fenced(role: Role, text: str, mark: str) -> str:
 
 def disarmed(text: str) -> str:
     """The text with every sequence that steers a chat model broken up by a blank."""
-    while (broken := _steering().sub(_broken_up, text)) != text:
+    begin_with, steering = _steering()
+    if not any(letter in text for letter in begin_with):
+        return text
+    while (broken := steering.sub(_broken_up, text)) != text:
         text = broken
     return text
 
@@ -47,6 +50,7 @@ def _broken_up(found: re.Match[str]) -> str:
 
 
 @cache
-def _steering() -> re.Pattern[str]:
+def _steering() -> tuple[str, re.Pattern[str]]:
+    """The letters that such sequences begin with, and what they look like."""
     content = tomllib.loads(files(__package__).joinpath("control.toml").read_text("utf-8"))
-    return re.compile("|".join(content["patterns"]), re.IGNORECASE)
+    return content["begin_with"], re.compile("|".join(content["patterns"]), re.IGNORECASE)

@@ -2,6 +2,7 @@
 
 An answer is a form: braces, keys and commas are written for the model, which chooses each score
 among those of its scale and writes the reasoning. So even a small model's answer can be read.
+A model is a folder, a name on the hub, or a GGUF file (with `gguf` and `accelerate` installed).
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any, NamedTuple, Self
 
 from histoeval.errors import ModelError
 from histoeval.extract.transformer import fingerprint, require_hf
+from histoeval.judge.chat import Refused, Reply, Request
 from histoeval.judge.prompt import Message
-from histoeval.judge.replies import Refused, Reply, Request
 
 MOST_WORDS = 200
 """Tokens that a reasoning may have."""
@@ -70,10 +71,11 @@ class LocalChat:
 
         device = self._device or ("cuda" if torch.cuda.is_available() else "cpu")
         dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
+        place, also = _place_of(self._name)
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(self._name)
-            model = transformers.AutoModelForCausalLM.from_pretrained(self._name, dtype=dtype)
-        except (OSError, ValueError) as error:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(place, **also)
+            model = transformers.AutoModelForCausalLM.from_pretrained(place, dtype=dtype, **also)
+        except (OSError, ValueError, ImportError) as error:
             raise ModelError(f"{self._name} cannot be loaded as a chat model: {error}") from error
         return tokenizer, model.to(device).eval()
 
@@ -194,6 +196,14 @@ class Filling:
             text += piece if piece.isprintable() else " "
             self._write([token])
         return text
+
+
+def _place_of(name: str) -> tuple[str, dict[str, str]]:
+    """Where a model lies; one in a single GGUF file is named by its folder and the file."""
+    path = Path(name)
+    if path.suffix.lower() != ".gguf":
+        return name, {}
+    return str(path.parent), {"gguf_file": path.name}
 
 
 def _drawn(likely: Any, temperature: float, chance: Any) -> int:

@@ -28,6 +28,11 @@ class Pace:
         self._clock = clock
         self._request_at = self._token_at = clock()
 
+    @property
+    def limited(self) -> bool:
+        """Whether there is anything to wait for."""
+        return bool(self._requests or self._tokens)
+
     def reserve(self, tokens: float) -> float:
         """Take the next place for a request of so many tokens; how many seconds it is away."""
         now = self._clock()

@@ -70,8 +70,9 @@ class Rule(Noun):
 
     def broken_by(self, scores: Mapping[str, int]) -> str | None:
         """How the scores contradict each other, in words; None where they do not."""
-        if any(scores[name] > score for name, score in self.when.items()):
-            return None
+        for name, score in self.when.items():
+            if scores[name] > score:
+                return None
         for name, most in self.at_most.items():
             if scores[name] > most:
                 given = ", ".join(f"{each} {scores[each]}" for each in self.when)

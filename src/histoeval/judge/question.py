@@ -10,9 +10,9 @@ from functools import cached_property
 
 from histoeval.errors import OutputError
 from histoeval.judge.cache import Cache
+from histoeval.judge.chat import Chat, NoReply, Reply, Request
 from histoeval.judge.prompt import Message, Order, Prompt
 from histoeval.judge.reading import Answer, Unreadable, read_answer
-from histoeval.judge.replies import Chat, NoReply, Reply, Request
 from histoeval.judge.usage import Usage
 
 REPAIR = """\

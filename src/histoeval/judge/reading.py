@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -15,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from histoeval.io.problems import shown
 from histoeval.judge.prompt import REASONING, Prompt
-from histoeval.report import Noun
 
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _END_OF_THOUGHT = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
@@ -28,7 +28,8 @@ class Unreadable(Exception):  # noqa: N818 - it says what the answer is
     """Why an answer cannot be used; said so that the model can mend it."""
 
 
-class Answer(Noun):
+@dataclass(frozen=True, slots=True)
+class Answer:
     """What a judge said of a pair."""
 
     scores: dict[str, int]

@@ -16,11 +16,12 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from histoeval.errors import EndpointError, SettingError
-from histoeval.judge.envelope import FORMATS, BadEnvelope, body_of, complaint_in, read_reply
+from histoeval.judge.chat import NoReply, Refused, Reply, Request
+from histoeval.judge.completions import FORMATS, BadCompletion, body_of, complaint_in, read_reply
+from histoeval.judge.http1 import Response
 from histoeval.judge.pace import Pace, wait_before
-from histoeval.judge.replies import NoReply, Refused, Reply, Request
 from histoeval.judge.secret import Secret, discreet
-from histoeval.judge.wire import Response, Wire, WireError, open_wire
+from histoeval.judge.wire import Wire, WireError, open_wire
 from histoeval.report import Noun
 
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 524, 529})
@@ -28,6 +29,17 @@ PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 524,
 
 CHARACTERS_PER_TOKEN = 4.0
 """A guess, for the pace and for estimates, until a server has counted."""
+
+KEY_ADVICE = (
+    "give the key in the environment as HISTOEVAL_JUDGE_KEY, or name --key-env or --key-file"
+)
+FUTILE = {
+    401: KEY_ADVICE,
+    402: "the account has to be paid for first",
+    404: "is --model a name that it knows, and --endpoint right: does it end in /v1?",
+    405: "is --endpoint right: does it end in /v1?",
+}
+"""Answers that hold for every request, and what to do then."""
 
 LONGEST_GREETING_S = 30.0
 """A server that does not even say which models it has is not there."""
@@ -94,8 +106,7 @@ class Service:
             raise EndpointError(f"{self.endpoint} cannot be reached: {reason}") from error
         if response.status in (401, 403):
             raise EndpointError(
-                f"{self.endpoint} refuses the key ({response.status}); give it in the environment "
-                "as HISTOEVAL_JUDGE_KEY, or name --key-env or --key-file"
+                f"{self.endpoint} refuses the key ({response.status}); {KEY_ADVICE}"
             )
 
     async def ask(self, request: Request) -> Reply:
@@ -103,7 +114,8 @@ class Service:
         guess = request.characters / CHARACTERS_PER_TOKEN
         reason = ""
         for attempt in range(self._patience.attempts):
-            await self._pace.admit(guess)
+            if self._pace.limited:
+                await self._pace.admit(guess)
             headers: Mapping[str, str] = {}
             began = perf_counter()
             try:
@@ -113,7 +125,7 @@ class Service:
                     return self._settled(read_reply(response, form, took), guess)
                 headers = response.headers
                 reason = self._reason(response, request)
-            except (WireError, BadEnvelope) as error:
+            except (WireError, BadCompletion) as error:
                 reason = str(error)
             except TimeoutError:
                 reason = f"no answer within {self._patience.timeout_s:g} s"
@@ -148,8 +160,7 @@ class Service:
     async def _sent(self, method: str, path: str, body: bytes = b"") -> Response:
         if self._wire is None:
             raise RuntimeError("a service must be entered before it is asked")
-        async with asyncio.timeout(self._patience.timeout_s):
-            return await self._wire.send(method, path, body)
+        return await self._wire.send(method, path, body, self._patience.timeout_s)
 
     def _headers(self) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -161,9 +172,19 @@ class Service:
         """Why there is no reply; raises where asking again is no use."""
         said = discreet(complaint_in(response), self._key, request.texts)
         reason = f"the server answers {response.status}" + (f": {said}" if said else "")
+        if advice := self._advice(response):
+            raise EndpointError(f"{self.identity}: {reason}; {advice}")
         if response.status not in PASSING:
             raise Refused(reason)
         return reason
+
+    def _advice(self, response: Response) -> str:
+        """What to do where no request of this run can succeed; nothing where others may."""
+        if response.status // 100 == 3:
+            place = response.headers.get("location", "").partition("?")[0]
+            where = place.removesuffix("/chat/completions") or "nowhere"
+            return f"it sends requests elsewhere, to {where}: if you trust it, name that --endpoint"
+        return FUTILE.get(response.status, "")
 
     async def _wait(self, seconds: float, reason: str) -> None:
         if seconds > self._patience.longest_wait_s:
@@ -190,4 +211,6 @@ def checked_endpoint(endpoint: str) -> str:
             "--endpoint must be a plain address: a key in it would be written into results; "
             "give it in the environment as HISTOEVAL_JUDGE_KEY"
         )
+    if parts.path.rstrip("/").endswith("/chat/completions"):
+        raise SettingError(f"--endpoint {endpoint!r} is too long: leave /chat/completions out")
     return endpoint.rstrip("/")

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError
 
 from histoeval.errors import InputError
-from histoeval.judge.replies import Reply
+from histoeval.judge.chat import Reply
 from histoeval.report import Noun
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "")

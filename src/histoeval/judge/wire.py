@@ -10,33 +10,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-MOST_BYTES = 16 * 2**20
-"""An answer that is longer is none."""
-
-_HEAD = 2**16
+from histoeval.judge.http1 import MOST_BYTES, TOO_LONG, Response, parse
 
 
 class WireError(Exception):
     """No answer came, or half of one; the text says how, for people."""
 
 
-class Response(NamedTuple):
-    """What a server sent."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
 class Wire(Protocol):
     """Carries requests to one server."""
 
-    async def send(self, method: str, path: str, body: bytes = b"") -> Response:
-        """The response to a request; `WireError` where there is none."""
+    async def send(self, method: str, path: str, body: bytes, timeout: float) -> Response:
+        """The response to a request; `WireError` where there is none, `TimeoutError` in time."""
 
     async def close(self) -> None:
         """Close all connections."""
@@ -60,6 +49,13 @@ class Connection(asyncio.Protocol):
         self._got = bytearray()
         self._answer: asyncio.Future[Response] | None = None
         self.open = False
+        self.used = False
+        """Whether it has carried a response before."""
+
+    @property
+    def stale(self) -> bool:
+        """Whether the server had closed it before it saw the last request, as servers may."""
+        return self.used and not self.open and not self._got
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """It can be used."""
@@ -67,18 +63,24 @@ class Connection(asyncio.Protocol):
         self._transport = transport
         self.open = True
 
-    async def exchange(self, request: bytes) -> Response:
+    async def exchange(self, request: bytes, timeout: float) -> Response:
         """Send a request and wait for the response; the connection is open after it, or not."""
         assert self._transport is not None
-        self._answer = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        self._answer = loop.create_future()
         self._got.clear()
+        too_late = loop.call_later(timeout, self._fail, TimeoutError())
         try:
             self._transport.write(request)
-            return await self._answer
+            response = await self._answer
+        except BaseException:
+            self.close()
+            raise
         finally:
-            if not self._answer.done() or self._answer.cancelled():
-                self.close()
+            too_late.cancel()
             self._answer = None
+        self.used = True
+        return response
 
     def data_received(self, data: bytes) -> None:
         """Some bytes came; when they make a response, whoever waits has it."""
@@ -92,22 +94,23 @@ class Connection(asyncio.Protocol):
 
     def _read(self, *, ended: bool) -> None:
         if self._answer is None or self._answer.done():
-            self.open = False  # words that nobody asked for
+            self.close()  # words that nobody asked for
             return
         try:
             found = parse(self._got, ended=ended)
         except ValueError as error:
-            self.close()
-            self._answer.set_exception(WireError(str(error)))
+            self._fail(WireError(str(error)))
             return
-        if found is None and not ended:
-            return
-        if found is None:
-            self._answer.set_exception(WireError("the connection was dropped"))
-            return
-        if found.headers.get("connection", "").lower() == "close" or not _sized(found.headers):
-            self.close()
-        self._answer.set_result(found)
+        if found is not None:
+            if ended or not found.kept_open:
+                self.close()
+            self._answer.set_result(found)
+        elif ended:
+            self._fail(WireError("the connection was dropped"))
+
+    def _fail(self, error: Exception) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error)
 
     def close(self) -> None:
         """Let go."""
@@ -125,17 +128,23 @@ class PlainWire:
         self._lines = "".join([f"{name}: {value}\r\n" for name, value in told.items()])
         self._idle: list[Connection] = []
 
-    async def send(self, method: str, path: str, body: bytes = b"") -> Response:
+    async def send(self, method: str, path: str, body: bytes, timeout: float) -> Response:
         """The response to a request, over an open connection if there is one."""
         first = f"{method} {self._path}{path} HTTP/1.1\r\nContent-Length: {len(body)}\r\n"
         request = f"{first}{self._lines}\r\n".encode("latin-1") + body
-        connection = await self._connection()
-        response = await connection.exchange(request)
-        if connection.open:
-            self._idle.append(connection)
-        return response
+        while True:
+            connection = await self._connection(timeout)
+            try:
+                response = await connection.exchange(request, timeout)
+            except WireError:
+                if connection.stale:
+                    continue
+                raise
+            if connection.open:
+                self._idle.append(connection)
+            return response
 
-    async def _connection(self) -> Connection:
+    async def _connection(self, timeout: float) -> Connection:
         """One that is open and idle, or a new one; what the server has closed is let go."""
         while self._idle:
             connection = self._idle.pop()
@@ -143,8 +152,11 @@ class PlainWire:
                 return connection
         loop = asyncio.get_running_loop()
         try:
-            _, made = await loop.create_connection(Connection, self._host, self._port)
+            async with asyncio.timeout(timeout):
+                _, made = await loop.create_connection(Connection, self._host, self._port)
         except OSError as error:
+            if isinstance(error, TimeoutError):
+                raise
             raise WireError(_plainly(error)) from error
         return made
 
@@ -166,66 +178,30 @@ class HttpxWire:
         self._failed: type[Exception] = httpx2.HTTPError
         self._client: Any = httpx2.AsyncClient(limits=limits, timeout=None, headers=dict(headers))
 
-    async def send(self, method: str, path: str, body: bytes = b"") -> Response:
+    async def send(self, method: str, path: str, body: bytes, timeout: float) -> Response:
         """The response to a request."""
         url = f"{self._endpoint}{path}"
         try:
-            found = await self._client.request(method, url, content=body)
+            async with (
+                asyncio.timeout(timeout),
+                self._client.stream(method, url, content=body) as found,
+            ):
+                return await self._whole(found)
         except self._failed as error:
             raise WireError(_plainly(error)) from error
+
+    async def _whole(self, found: Any) -> Response:
+        body = bytearray()
+        async for piece in found.aiter_bytes():
+            body += piece
+            if len(body) > MOST_BYTES:
+                raise WireError(TOO_LONG)
         named = {name.lower(): value for name, value in found.headers.items()}
-        return Response(found.status_code, named, found.content)
+        return Response(found.status_code, named, bytes(body))
 
     async def close(self) -> None:
         """Close all connections."""
         await self._client.aclose()
-
-
-def parse(got: bytes | bytearray, *, ended: bool) -> Response | None:
-    """The response that these bytes are; None where there must be more to come."""
-    end = got.find(b"\r\n\r\n")
-    if end < 0:
-        if len(got) > _HEAD:
-            raise ValueError("what answered does not speak HTTP/1.1")
-        return None
-    status, headers = _head(bytes(got[:end]))
-    rest = end + 4
-    if len(got) > MOST_BYTES:
-        raise ValueError("the answer is too long")
-    if headers.get("transfer-encoding", "").lower() == "chunked":
-        body = _unchunked(bytes(got[rest:])) if got.endswith(b"\r\n\r\n") else None
-    elif (size := headers.get("content-length")) is not None:
-        body = bytes(got[rest : rest + int(size)]) if len(got) - rest >= int(size) else None
-    else:
-        body = bytes(got[rest:]) if ended else None
-    return None if body is None else Response(status, headers, body)
-
-
-def _unchunked(coded: bytes) -> bytes | None:
-    """The body that was sent in chunks; None where the last one is not there yet."""
-    body = bytearray()
-    at = 0
-    while (end := coded.find(b"\r\n", at)) >= 0:
-        size = int(coded[at:end].split(b";")[0], 16)
-        if size == 0:
-            return bytes(body)
-        body += coded[end + 2 : end + 2 + size]
-        at = end + 2 + size + 2
-    return None
-
-
-def _sized(headers: Mapping[str, str]) -> bool:
-    """Whether the end of a body can be told without closing the connection."""
-    return "content-length" in headers or "transfer-encoding" in headers
-
-
-def _head(head: bytes) -> tuple[int, dict[str, str]]:
-    first, *lines = head.decode("latin-1").split("\r\n")
-    version, _, rest = first.partition(" ")
-    if not version.startswith("HTTP/1.") or not rest[:3].isdigit():
-        raise ValueError("what answered does not speak HTTP/1.1")
-    pairs = [line.partition(":") for line in lines]
-    return int(rest[:3]), {name.strip().lower(): value.strip() for name, _, value in pairs}
 
 
 def _plainly(error: BaseException) -> str:

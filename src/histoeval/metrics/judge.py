@@ -11,10 +11,14 @@ from pydantic.dataclasses import dataclass
 from histoeval.errors import Problem
 from histoeval.judge.bench import Bench
 from histoeval.judge.prompt import Prompt, load_prompt
-from histoeval.judge.verdict import score_of
+from histoeval.judge.scoring import score_of
 from histoeval.metrics.base import STRICT, ModelMetric
 from histoeval.report import Pair
 from histoeval.score import Score
+
+AHEAD = 64
+"""So many questions are on their way or answered for each that is asked at a time: while one is
+tried again and again, the others need not wait."""
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -60,6 +64,22 @@ class JudgeMetric(ModelMetric):
             "needs a judge: name --endpoint and --model, or HISTOEVAL_JUDGE_ENDPOINT and "
             "HISTOEVAL_JUDGE_MODEL in the environment"
         )
+
+    @property
+    def ahead(self) -> int:
+        """So many pairs are expected before they are scored, so that no judge waits for work."""
+        bench: Bench = self.judge
+        return max(1, AHEAD * bench.concurrency // bench.questions_a_pair)
+
+    def expect(self, pairs: Sequence[Pair]) -> None:
+        """Have the judges asked about pairs that are scored later."""
+        bench: Bench = self.judge
+        bench.expect(self.loaded, pairs)
+
+    def expect_no_more(self) -> None:
+        """Let the judges go; what they have answered is kept."""
+        bench: Bench = self.judge
+        bench.close()
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """Every pair as the judges see it."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from histoeval.io.pairs import Source
+from histoeval.io.pairs import Row, Source
 from histoeval.io.results import ResultFolder, ResultRow, files_of, write_json
 from histoeval.judge.bench import Bench
 from histoeval.judge.prompt import Prompt
@@ -80,7 +80,9 @@ def run_judges(
         folder.finish(summary)
         with files_of(folder.path):
             write_json(folder.path / USAGE, usage)
-            _write_missing(folder.path / MISSING, source, folder, bench, panel.loaded)
+            rows = zip(source.rows(), folder.finished(), strict=True)
+            failed = rows if summary["rows_with_errors"] else ()
+            _write_missing(folder.path / MISSING, failed, bench, panel.loaded)
     return summary | {"usage": usage}
 
 
@@ -108,11 +110,11 @@ def _short_names(judges: Sequence[str]) -> list[str]:
 
 
 def _write_missing(
-    path: Path, source: Source, folder: ResultFolder, bench: Bench, prompt: Prompt
+    path: Path, rows: Iterable[tuple[Row, ResultRow]], bench: Bench, prompt: Prompt
 ) -> None:
     """Every question of a row with errors that has no answer, with the raw replies."""
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-        for row, found in zip(source.rows(), folder.finished(), strict=True):
+        for row, found in rows:
             if row.pair is None or not found.errors:
                 continue
             for question in bench.questions(prompt, row.pair):

@@ -13,6 +13,7 @@ from histoeval.io.pairs import Row, Source
 from histoeval.io.results import MetricResult, ResultFolder, ResultRow, write_rows
 from histoeval.report import Pair
 from histoeval.run.chunks import Watch, answers, chunks, nobody_watches, tell
+from histoeval.run.foresight import Foresight
 from histoeval.run.totals import Totals
 from histoeval.score import Metric, Score
 from histoeval.version import __version__
@@ -52,8 +53,10 @@ def run(
     rows_left = source.rows()
     if folder is not None:
         tell(_found_again(folder, rows_left), listeners)
-    with nullcontext() if folder is None else folder.append() as file:
-        for chunk in chunks(rows_left, batch_size, CHUNK_CHARACTERS, _characters):
+    coming = chunks(rows_left, batch_size, CHUNK_CHARACTERS, _characters)
+    foresight = Foresight([metric for metric in metrics if metric.name not in obstacles])
+    with foresight, nullcontext() if folder is None else folder.append() as file:
+        for chunk in foresight.of(coming):
             rows = _score_chunk(chunk, metrics, obstacles)
             if file is not None:
                 write_rows(file, rows)

@@ -22,7 +22,7 @@ class ExactSum:
         """Add one number."""
         kept = 0
         for partial in self._partials:
-            small, large = sorted((value, partial), key=abs)
+            small, large = (value, partial) if abs(value) < abs(partial) else (partial, value)
             value = large + small
             if rest := small - (value - large):
                 self._partials[kept] = rest

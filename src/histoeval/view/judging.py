@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,29 +16,41 @@ from histoeval.judge.bench import Bench
 from histoeval.judge.cache import Kept
 from histoeval.judge.check import Verdict
 from histoeval.judge.estimate import Estimate
-from histoeval.judge.verdict import SPREAD
-from histoeval.run.chunks import Watch
+from histoeval.judge.scoring import SPREAD
+from histoeval.run.chunks import Watch, nobody_watches
 from histoeval.view.progress import step_progress
 
 UNKNOWN = "unknown"
 
+TOLD_EVERY = 16
+"""A bar that moves with each of so many answers at a time would cost more than they do."""
+
 
 @contextmanager
-def answer_progress(bench: Bench, pairs: int) -> Iterator[Watch]:
-    """A bar that moves with every answer; what it yields is told of rows that are done."""
+def answer_progress(bench: Bench, count: Callable[[], int]) -> Iterator[Watch]:
+    """A bar that moves with every answer; what it yields is told of rows that are done.
+
+    Pairs are counted only where somebody watches, since the whole file is read for it.
+    """
+    if not sys.stderr.isatty():
+        yield nobody_watches
+        return
     each = bench.questions_a_pair
     done = 0
-    with step_progress("judging", pairs * each) as tell:
+    note = ""
+    with step_progress("judging", count() * each) as tell:
 
         def settled() -> None:
             nonlocal done
             done += 1
-            tell(done)
+            if done % TOLD_EVERY == 0 or bench.concurrency < TOLD_EVERY:
+                tell(done, note)
 
         def watch(rows: int, errors: int, _position: int) -> None:
-            nonlocal done
-            done = rows * each
-            tell(done, f"{errors:,} rows with errors")
+            nonlocal done, note
+            done = max(done, rows * each)  # answers are ahead of the rows
+            note = f"{errors:,} rows with errors"
+            tell(done, note)
 
         bench.settled = settled
         yield watch

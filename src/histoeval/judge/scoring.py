@@ -30,7 +30,9 @@ def score_of(
         return _problem(missing, metric)
     scores = [each.outcome.scores for each in counted if isinstance(each.outcome, Answer)]
     overall = [prompt.overall(each) for each in scores]
-    parts = {each.name: fmean(s[each.name] for s in scores) for each in prompt.criteria}
+    parts = {
+        name: sum([each[name] for each in scores]) / len(scores) for name, _, _ in prompt.scales
+    }
     if len(scores) > 1:
         parts |= {f"{name}_{SPREAD}": stdev(s[name] for s in scores) for name in list(parts)}
         parts[SPREAD] = stdev(overall)

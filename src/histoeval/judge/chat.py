@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 from histoeval.errors import HistoEvalError
 from histoeval.judge.prompt import Message, Prompt
-from histoeval.report import Noun
 
 
-class Reply(Noun):
+class Reply(NamedTuple):
     """The words of a model, and what they cost."""
 
     text: str

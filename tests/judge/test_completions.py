@@ -1,4 +1,4 @@
-"""Whatever a server sends, it is a reply or no envelope; nothing else can happen."""
+"""Whatever a server sends, it is a reply or no completion; nothing else can happen."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.judge.envelope import BadEnvelope, complaint_in, read_reply
-from histoeval.judge.replies import Reply
-from histoeval.judge.wire import Response
+from histoeval.judge.chat import Reply
+from histoeval.judge.completions import BadCompletion, complaint_in, read_reply
+from histoeval.judge.http1 import Response
 from tests.judge.loopback import completion, stream
 
 EVENTS = {"content-type": "text/event-stream"}
@@ -26,7 +26,7 @@ JSON = st.recursive(
 )
 
 
-def envelope(message: Any, **rest: Any) -> bytes:
+def completed(message: Any, **rest: Any) -> bytes:
     return json.dumps({"choices": [{"message": message, **rest}]}).encode()
 
 
@@ -35,23 +35,23 @@ def read(body: bytes, headers: dict[str, str] | None = None) -> Reply:
 
 
 @given(JSON)
-def test_any_json_is_a_reply_or_no_envelope(content: Any) -> None:
+def test_any_json_is_a_reply_or_no_completion(content: Any) -> None:
     body = json.dumps(content).encode()
     events = b"".join(b"data: " + body + b"\n\n" for _ in range(2)) + b"data: [DONE]\n"
     for response in (Response(200, {}, body), Response(200, EVENTS, events)):
-        with suppress(BadEnvelope):
+        with suppress(BadCompletion):
             assert isinstance(read_reply(response, "plain"), Reply)
         assert isinstance(complaint_in(response), str)
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_no_envelope(body: bytes) -> None:
-    with pytest.raises(BadEnvelope):
+def test_any_bytes_are_no_completion(body: bytes) -> None:
+    with pytest.raises(BadCompletion):
         read(body)
 
 
-def test_bodies_that_nest_without_end_are_no_envelope() -> None:
-    with pytest.raises(BadEnvelope):
+def test_bodies_that_nest_without_end_are_no_completion() -> None:
+    with pytest.raises(BadCompletion):
         read(b"[" * 200_000)
     assert complaint_in(Response(500, {}, b"[" * 200_000)) == ""
 
@@ -71,9 +71,9 @@ def test_what_is_odd_beside_the_message_is_not_believed() -> None:
     odd = {"prompt_tokens": -3, "completion_tokens": True}
     body = json.dumps({"choices": [{"message": {"content": "x"}}], "usage": odd}).encode()
     assert (read(body).tokens_in, read(body).tokens_out) == (None, None)
-    assert read(envelope({"content": "x"}, finish_reason=7)).finish is None
-    assert read(envelope({"content": None})).text == ""
-    assert read(envelope({"content": "half \ud800"})).text == "half \\ud800"
+    assert read(completed({"content": "x"}, finish_reason=7)).finish is None
+    assert read(completed({"content": None})).text == ""
+    assert read(completed({"content": "half \ud800"})).text == "half \\ud800"
 
 
 @pytest.mark.parametrize(

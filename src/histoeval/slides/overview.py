@@ -1,0 +1,109 @@
+"""A small picture of a whole slide, made block by block whatever the slide's size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from histoeval.slides.slide import WHITE, DamagedRegion, Pixels, Slide
+from histoeval.slides.threads import WORKERS, in_order
+
+BLOCK, LEAST = 2048, 256
+"""Pixels along a side that are read at once; and where something in them is damaged."""
+
+
+class Overview(NamedTuple):
+    """A slide in small. `scale` is how many pixels of level 0 go into one, along a side.
+
+    What could not be read is white and marked in `damaged`, and `damage` says why.
+    """
+
+    pixels: Pixels
+    scale: float
+    damaged: NDArray[np.bool_]
+    damage: tuple[str, ...]
+
+
+class _Block(NamedTuple):
+    """A part of a level, in pixels of the overview."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+    @property
+    def window(self) -> tuple[slice, slice]:
+        """Its rows and columns."""
+        return slice(self.y, self.y + self.height), slice(self.x, self.x + self.width)
+
+    def split(self, side: int) -> Iterator[_Block]:
+        """Smaller ones, of this side or less."""
+        for y in range(0, self.height, side):
+            for x in range(0, self.width, side):
+                width, height = min(side, self.width - x), min(side, self.height - y)
+                yield _Block(self.x + x, self.y + y, width, height)
+
+
+class _Piece(NamedTuple):
+    """A block with its pixels, or with the reason why there are none."""
+
+    block: _Block
+    pixels: Pixels | None
+    reason: str = ""
+
+
+def make_overview(slide: Slide, scale: float, workers: int = WORKERS) -> Overview:
+    """An overview with one pixel for about so many of level 0 along a side, two thirds at least.
+
+    Each pixel is the mean of a square of the coarsest level that is fine enough.
+    """
+    number = max(n for n, level in enumerate(slide.levels) if level.downsample <= max(scale, 1.0))
+    level = slide.levels[number]
+    factor = max(1, round(scale / level.downsample))
+    width, height = math.ceil(level.width / factor), math.ceil(level.height / factor)
+    pixels = np.full((height, width, 3), WHITE, np.uint8)
+    damaged, damage = np.zeros((height, width), bool), []
+    blocks = _Block(0, 0, width, height).split(max(1, BLOCK // factor))
+    for pieces in in_order(partial(_reduced, slide, number, factor), blocks, workers):
+        for piece in pieces:
+            if piece.pixels is None:
+                damaged[piece.block.window] = True
+                damage.append(piece.reason)
+            else:
+                pixels[piece.block.window] = piece.pixels
+    return Overview(pixels, level.downsample * factor, damaged, tuple(damage))
+
+
+def make_thumbnail(slide: Slide, side: int) -> Image.Image:
+    """A picture whose longer side has this many pixels, or as many as the slide has."""
+    longer = max(slide.width, slide.height)
+    shrink = max(1.0, longer / side)
+    picture = Image.fromarray(make_overview(slide, shrink / 1.5).pixels)
+    size = max(1, round(slide.width / shrink)), max(1, round(slide.height / shrink))
+    return picture if picture.size == size else picture.resize(size, Image.Resampling.BOX)
+
+
+def _reduced(slide: Slide, number: int, factor: int, block: _Block) -> list[_Piece]:
+    """The means of a block; where it is damaged, of those parts of it that are not."""
+    level = slide.levels[number]
+    x, y = block.x * factor, block.y * factor
+    width = min(block.width * factor, level.width - x)
+    height = min(block.height * factor, level.height - y)
+    try:
+        pixels = slide.region(number, x, y, width, height)
+    except DamagedRegion as error:
+        side = max(1, LEAST // factor)
+        if max(block.width, block.height) <= side:
+            return [_Piece(block, None, str(error))]
+        smaller = block.split(side)
+        return [piece for each in smaller for piece in _reduced(slide, number, factor, each)]
+    if factor > 1:
+        pixels = np.asarray(Image.fromarray(pixels).reduce(factor))
+    return [_Piece(block, pixels)]

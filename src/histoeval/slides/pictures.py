@@ -1,0 +1,65 @@
+"""Plain pictures: PNG, JPEG and the like, held in memory."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from histoeval.errors import InputError
+from histoeval.slides.slide import WHITE, Pixels, Slide, levels_of
+
+MOST_PIXELS = 150_000_000
+"""A picture is decoded whole; beyond this it must come as a tiled slide."""
+
+
+class Picture(Slide):
+    """A picture without levels; it never says its microns per pixel."""
+
+    def __init__(self, path: Path) -> None:
+        self._pixels = _decoded(path)
+        height, width = self._pixels.shape[:2]
+        super().__init__(path, "picture", levels_of([(width, height)]), None)
+
+    def _read(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:  # noqa: ARG002
+        return self._pixels[y : y + height, x : x + width]
+
+
+def _decoded(path: Path) -> Pixels:
+    """All pixels, upright, in red, green and blue; what is transparent becomes white."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        try:
+            with Image.open(path) as picture:
+                _refuse_size(path, *picture.size)
+                upright = ImageOps.exif_transpose(picture)
+                return np.asarray(_on_white(upright))
+        except Image.DecompressionBombError as error:
+            raise _too_large(path) from error
+        except InputError:
+            raise
+        except Exception as error:  # damaged files make decoders stumble in any way
+            raise InputError(f"{path} cannot be decoded; it is damaged: {error}") from error
+
+
+def _on_white(picture: Image.Image) -> Image.Image:
+    if picture.mode.startswith(("I", "F")):
+        raise ValueError(f"its pixels are of the kind {picture.mode}, not 8 bits per colour")
+    if "A" not in picture.mode and "transparency" not in picture.info:
+        return picture.convert("RGB")
+    page = Image.new("RGBA", picture.size, (WHITE,) * 4)
+    return Image.alpha_composite(page, picture.convert("RGBA")).convert("RGB")
+
+
+def _refuse_size(path: Path, width: int, height: int) -> None:
+    if width * height > MOST_PIXELS:
+        raise _too_large(path)
+
+
+def _too_large(path: Path) -> InputError:
+    return InputError(
+        f"{path} has more than {MOST_PIXELS // 1_000_000} million pixels, too many for a picture "
+        "that can only be read whole; save it as a tiled, pyramidal TIFF"
+    )

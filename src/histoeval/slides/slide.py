@@ -1,0 +1,112 @@
+"""The noun: a slide, or a plain picture, as levels of pixels that regions are read from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from histoeval.errors import InputError
+from histoeval.slides.resolution import Resolution
+
+Pixels = NDArray[np.uint8]
+"""Rows, columns, and red, green, blue."""
+
+WHITE = 255
+"""What lies outside of a slide."""
+
+
+class DamagedRegion(InputError):  # noqa: N818 - reads better than DamagedRegionError
+    """A part of a slide cannot be read; the rest of it may well be."""
+
+
+class TruncatedSlide(InputError):  # noqa: N818 - reads better than TruncatedSlideError
+    """A file ends before its own data do."""
+
+
+class Level(NamedTuple):
+    """One resolution of a slide; `downsample` says how many pixels of level 0 go into one."""
+
+    width: int
+    height: int
+    downsample: float
+
+
+class Slide(ABC):
+    """An opened slide. Several threads may read from it at once.
+
+    `format` is a word for people, `levels` run from fine to coarse, `resolution` is that of level
+    0 or missing, and `notes` are what people should know about the file.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        format_: str,
+        levels: tuple[Level, ...],
+        resolution: Resolution | None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.path = path
+        self.format = format_
+        self.levels = levels
+        self.resolution = resolution
+        self.notes = notes
+
+    @property
+    def width(self) -> int:
+        """Of level 0, in pixels."""
+        return self.levels[0].width
+
+    @property
+    def height(self) -> int:
+        """Of level 0, in pixels."""
+        return self.levels[0].height
+
+    def region(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
+        """Pixels of a level, at a place counted in pixels of that level; white beyond the edge.
+
+        Raises `DamagedRegion` where the file cannot be decoded.
+        """
+        size = self.levels[level]
+        left, top = max(x, 0), max(y, 0)
+        right, bottom = min(x + width, size.width), min(y + height, size.height)
+        if right <= left or bottom <= top:
+            return np.full((height, width, 3), WHITE, np.uint8)
+        inside = self._read(level, left, top, right - left, bottom - top)
+        if inside.shape == (height, width, 3):
+            return inside
+        pixels = np.full((height, width, 3), WHITE, np.uint8)
+        pixels[top - y : bottom - y, left - x : right - x] = inside
+        return pixels
+
+    @abstractmethod
+    def _read(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
+        """A region that lies inside the level."""
+
+    def close(self) -> None:  # noqa: B027 - a picture in memory has nothing to close
+        """Let go of the file."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def levels_of(sizes: list[tuple[int, int]]) -> tuple[Level, ...]:
+    """Levels from their sizes; those that do not get smaller are left out."""
+    width, height = sizes[0]
+    levels = [Level(width, height, 1.0)]
+    for w, h in sizes[1:]:
+        if w and h and w < levels[-1].width:
+            levels.append(Level(w, h, (width / w + height / h) / 2))
+    return tuple(levels)
+
+
+def damaged(path: Path, x: int, y: int, reason: object) -> DamagedRegion:
+    """The error for a region that cannot be decoded."""
+    return DamagedRegion(f"{path.name}: what lies at {x}, {y} cannot be read: {reason}")

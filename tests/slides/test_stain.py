@@ -1,0 +1,155 @@
+"""Stains are taken apart where they were mixed with known directions, and put back unchanged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from histoeval.errors import InputError, SettingError
+from histoeval.slides.stain import (
+    Factors,
+    Stains,
+    amounts_of,
+    draw_factors,
+    find_stains,
+    perturb,
+    pooled,
+    restain,
+)
+from tests.slides.painting import EOSIN, HAEMATOXYLIN, glass, stained
+
+Vector = NDArray[np.float64]
+
+RECIPES = {
+    "textbook": (HAEMATOXYLIN, EOSIN),
+    "Macenko's": (np.array([0.56, 0.72, 0.41]), np.array([0.22, 0.80, 0.56])),
+    "reddish": (np.array([0.50, 0.80, 0.33]), np.array([0.10, 0.85, 0.50])),
+    "brown with blue": (np.array([0.65, 0.70, 0.29]), np.array([0.27, 0.57, 0.78])),
+}
+
+
+def unit(vector: Vector) -> Vector:
+    return vector / np.linalg.norm(vector)
+
+
+def degrees_between(one: Vector, other: Vector) -> float:
+    """The angle between two directions of length 1."""
+    return float(np.degrees(np.arccos(np.clip(np.dot(one, other), -1, 1))))
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("strength", [0.8, 1.0, 1.5])
+def test_known_stains_are_found_within_two_degrees(recipe: str, seed: int, strength: float) -> None:
+    first, second = map(unit, RECIPES[recipe])
+    pixels = stained(160, 160, seed=seed, strength=strength, stains=(first, second))
+    found = find_stains(pixels).vectors
+    assert degrees_between(found[0], first) < 2
+    assert degrees_between(found[1], second) < 2
+    assert np.linalg.norm(found, axis=1) == pytest.approx([1, 1])
+
+
+def test_the_light_of_another_glass_can_be_told() -> None:
+    pixels = stained(256, 256, white=235)
+    found = find_stains(pixels, white=(235, 235, 235)).vectors
+    assert degrees_between(found[0], HAEMATOXYLIN) < 2
+    assert degrees_between(found[1], EOSIN) < 2
+
+
+def test_glass_in_the_picture_does_not_change_the_stains() -> None:
+    pixels = np.concatenate([stained(256, 256), glass(256, 256, (254, 253, 254))])
+    found = find_stains(pixels).vectors
+    assert degrees_between(found[0], HAEMATOXYLIN) < 2
+    assert degrees_between(found[1], EOSIN) < 2
+
+
+def test_the_amounts_are_those_that_were_mixed() -> None:
+    blue, pink = np.meshgrid(np.linspace(0.1, 1.2, 20), np.linspace(0.1, 1.0, 20))
+    density = blue[:, :, None] * HAEMATOXYLIN + pink[:, :, None] * EOSIN
+    pixels = np.rint(255 * np.exp(-density)).astype(np.uint8)
+    amounts = amounts_of(pixels, Stains(np.array([HAEMATOXYLIN, EOSIN])))
+    assert np.abs(amounts[:, :, 0] - blue).max() < 0.02
+    assert np.abs(amounts[:, :, 1] - pink).max() < 0.02
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_multiplied_by_one_any_picture_is_the_same_bit_for_bit(seed: int) -> None:
+    pixels = np.random.default_rng(seed).integers(0, 256, (24, 24, 3)).astype(np.uint8)
+    stains = Stains(np.array([HAEMATOXYLIN, EOSIN]))
+    assert np.array_equal(restain(pixels, stains, Factors(1, 1)), pixels)
+
+
+def test_a_stain_twice_as_strong_is_twice_as_much_of_it() -> None:
+    pixels = stained(64, 64, strength=0.5)
+    stains = Stains(np.array([HAEMATOXYLIN, EOSIN]))
+    before, after = (
+        amounts_of(each, stains) for each in (pixels, restain(pixels, stains, Factors(2, 1)))
+    )
+    assert np.abs(after[:, :, 0] - 2 * np.maximum(before[:, :, 0], 0)).max() < 0.06
+    assert np.abs(after[:, :, 1] - before[:, :, 1]).max() < 0.06
+
+
+def test_without_its_stains_tissue_is_as_white_as_the_light() -> None:
+    stains = Stains(np.array([HAEMATOXYLIN, EOSIN]))
+    assert restain(stained(64, 64, strength=0.5), stains, Factors(0, 0)).min() > 248
+
+
+def test_what_is_no_stain_stays() -> None:
+    black = np.zeros((10, 10, 3), np.uint8)
+    white = np.full((10, 10, 3), 255, np.uint8)
+    stains = Stains(np.array([HAEMATOXYLIN, EOSIN]))
+    assert np.array_equal(restain(white, stains, Factors(1.3, 0.7)), white)
+    assert restain(black, stains, Factors(1.3, 1.3)).max() == 0
+
+
+def test_the_same_seed_and_key_give_the_same_picture_and_others_do_not() -> None:
+    pixels = stained(128, 128)
+    once = perturb(pixels, 7, "r0001_c0002")
+    assert np.array_equal(once, perturb(pixels, 7, "r0001_c0002"))
+    assert not np.array_equal(once, perturb(pixels, 8, "r0001_c0002"))
+    assert not np.array_equal(once, perturb(pixels, 7, "r0001_c0003"))
+    assert not np.array_equal(once, pixels)
+
+
+def test_factors_are_spread_evenly_over_the_range_of_the_paper() -> None:
+    drawn = np.array([draw_factors(0, str(n)) for n in range(2000)])
+    assert drawn.min() >= 0.7
+    assert drawn.max() <= 1.3
+    assert drawn.mean(axis=0) == pytest.approx([1, 1], abs=0.02)
+    assert np.corrcoef(drawn.T)[0, 1] == pytest.approx(0, abs=0.06)
+
+
+def test_a_picture_with_too_little_stain_is_refused() -> None:
+    with pytest.raises(InputError, match="too little stain to tell two apart: 0 of 4096"):
+        find_stains(glass(64, 64))
+
+
+def test_a_picture_with_one_stain_is_refused() -> None:
+    with pytest.raises(InputError, match="only one stain"):
+        find_stains(stained(256, 256, stains=(EOSIN, EOSIN)))
+
+
+def test_factors_that_make_no_sense_are_refused() -> None:
+    stains = Stains(np.array([HAEMATOXYLIN, EOSIN]))
+    with pytest.raises(SettingError, match=r"multiplied by -0\.5"):
+        restain(stained(16, 16), stains, Factors(1, -0.5))
+    with pytest.raises(SettingError, match="between 2 and 1"):
+        draw_factors(0, "", (2, 1))
+
+
+def test_tiles_pooled_have_the_stains_that_one_of_them_may_lack() -> None:
+    pink = stained(128, 128, stains=(EOSIN, EOSIN))
+    blue = stained(128, 128, stains=(HAEMATOXYLIN, HAEMATOXYLIN))
+    found = find_stains(pooled([pink, blue])).vectors
+    assert degrees_between(found[0], HAEMATOXYLIN) < 2
+    assert degrees_between(found[1], EOSIN) < 2
+
+
+def test_the_glass_of_a_tile_keeps_its_colour() -> None:
+    page = glass(128, 256, (236, 234, 238))
+    page[:, :128] = stained(128, 128, white=236)
+    after = perturb(page, 3, "tile")[:, 132:].astype(int)
+    assert np.abs(after - page[:, 132:]).mean() < 1

@@ -1,0 +1,1 @@
+"""Can a report be trusted when there is no reference? PathGLS: grounding, logic, stability."""

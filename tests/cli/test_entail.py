@@ -1,0 +1,129 @@
+"""`histoeval entail`, as people run it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import histoeval.cli.entail
+from histoeval.cli.main import app
+from histoeval.errors import OutputError
+from histoeval.trust.entailment import Entailment, Pair
+
+GOOD = [
+    {"id": "a", "premise": "No invasion.", "hypothesis": "Invasion is present."},
+    {"id": "b", "premise": "ER positive.", "hypothesis": "ER is expressed."},
+    {"id": "c", "premise": "Left breast.", "hypothesis": "The patient smokes."},
+]
+
+
+class Lengths:
+    """Answers by the length of the hypothesis, and breaks on a word."""
+
+    identity = "lengths"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        if any("break" in pair.premise for pair in pairs):
+            raise RuntimeError("broken")
+        self.asked += len(pairs)
+        share = [len(pair.hypothesis) / 100 for pair in pairs]
+        return [Entailment(0.25, 0.75 - each, each) for each in share]
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Lengths:
+    made = Lengths()
+    monkeypatch.setattr(histoeval.cli.entail, "load_entailer", lambda *_: made)
+    return made
+
+
+def run(*arguments: object) -> Result:
+    told = ["entail", *map(str, arguments)]
+    return CliRunner().invoke(app, told, env={"COLUMNS": "200", "TERM": "dumb"})
+
+
+def write(path: Path, rows: Sequence[object]) -> Path:
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def rows_of(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_every_row_gets_its_three_probabilities(model: Lengths, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    done = run(write(tmp_path / "in.jsonl", GOOD), "--output", output)
+    assert done.exit_code == 0, done.output
+    assert model.asked == 3
+    found = rows_of(output)
+    assert [row["id"] for row in found] == ["a", "b", "c"]
+    assert found[0] == {
+        "id": "a",
+        "entailment": 0.25,
+        "neutral": 0.75 - 0.2,
+        "contradiction": 0.2,
+    }
+
+
+def test_bad_rows_are_named_and_counted_and_the_others_judged(
+    model: Lengths, tmp_path: Path
+) -> None:
+    bad = [{"id": "d", "premise": "alone"}, "{", {"id": "e", "premise": "break", "hypothesis": "x"}]
+    output = tmp_path / "out.jsonl"
+    done = run(write(tmp_path / "in.jsonl", [*GOOD, *bad]), "--output", output)
+    assert done.exit_code == 1, done.output
+    assert model.asked == 3
+    assert "3 of 6 pairs judged" in done.output
+    found = rows_of(output)
+    assert len(found) == 6
+    errors = [row["errors"][0] for row in found[3:]]  # type: ignore[index]
+    assert errors[0]["column"] == "hypothesis"
+    assert errors[2]["code"] == "model_failed"
+    meta = json.loads((tmp_path / "out.jsonl.meta.json").read_text("utf-8"))
+    assert meta["summary"]["rows_with_errors"] == 3
+
+
+def test_where_no_pair_can_be_judged_the_exit_code_is_two(model: Lengths, tmp_path: Path) -> None:
+    rows = [{"id": "e", "premise": "break", "hypothesis": "x"}]
+    done = run(write(tmp_path / "in.jsonl", rows), "--output", tmp_path / "out.jsonl")
+    assert done.exit_code == 2, done.output
+    assert model.asked == 0
+
+
+def test_a_stopped_run_goes_on_where_it_was(model: Lengths, tmp_path: Path) -> None:
+    source, output = write(tmp_path / "in.jsonl", GOOD), tmp_path / "out.jsonl"
+    run(source, "--output", output)
+    whole = output.read_bytes()
+    first, second, _ = whole.splitlines(keepends=True)
+    output.write_bytes(first + second[:9])
+    assert run(source, "--output", output).exit_code == 0
+    assert output.read_bytes() == whole
+    assert model.asked == 3 + 2
+
+
+def test_the_rows_of_another_input_are_not_mixed_in(model: Lengths, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    run(write(tmp_path / "one.jsonl", GOOD), "--output", output)
+    other = run(write(tmp_path / "two.jsonl", GOOD[::-1]), "--output", output)
+    assert isinstance(other.exception, OutputError)
+    assert model.asked == 3
+    replaced = run(tmp_path / "two.jsonl", "--output", output, "--overwrite")
+    assert replaced.exit_code == 0
+    assert [row["id"] for row in rows_of(output)] == ["c", "b", "a"]
+
+
+def test_the_input_is_not_written_over(model: Lengths, tmp_path: Path) -> None:
+    source = write(tmp_path / "in.jsonl", GOOD)
+    done = run(source, "--output", source)
+    assert isinstance(done.exception, OutputError)
+    assert model.asked == 0
+    assert rows_of(source) == GOOD

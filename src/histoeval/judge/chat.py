@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from histoeval.errors import HistoEvalError
-from histoeval.judge.prompt import Message, Prompt
+from histoeval.judge.prompt import Message
 
 
 class Reply(NamedTuple):
@@ -24,13 +24,25 @@ class Reply(NamedTuple):
     """How long the answer took, waits before it not counted."""
 
 
+class Form(Protocol):
+    """What an answer must look like; a prompt has one."""
+
+    @property
+    def schema_of_answer(self) -> dict[str, Any]:
+        """The JSON schema of the answer."""
+
+    @property
+    def schema_text(self) -> str:
+        """The schema as JSON."""
+
+
 @dataclass(frozen=True)
 class Request:
     """One question to a model: the conversation, how it is to answer, and what must stay secret."""
 
     messages: Sequence[Message]
-    prompt: Prompt = field(repr=False)
-    """What the conversation began with, and the schema of the answer."""
+    prompt: Form = field(repr=False)
+    """What the conversation began with: it has the schema of the answer."""
     parameters: str
     """As JSON."""
     texts: tuple[str, ...] = field(default=(), repr=False)

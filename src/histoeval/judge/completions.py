@@ -28,8 +28,10 @@ def body_of(model: str, request: Request, form: str, limit: str) -> bytes:
     """
     rest = _rest(model, request.parameters, request.prompt.schema_text, form, limit)
     first, *others = request.messages
+    plain = isinstance(first["content"], str)
+    opening = _shared(first["role"], first["content"]) if plain else _bytes(_message(first))
     asked = _bytes("".join([f",{_message(each)}" for each in others]))
-    return b"".join((b'{"messages":[', _shared(first["role"], first["content"]), asked, rest))
+    return b"".join((b'{"messages":[', opening, asked, rest))
 
 
 @lru_cache(maxsize=256)
@@ -48,8 +50,9 @@ def _rest(model: str, parameters: str, schema: str, form: str, limit: str) -> by
 
 def _message(message: Message) -> str:
     """One message as JSON, quicker than by an encoder that must first find out what it has."""
-    role, content = map(encode_basestring, (message["role"], message["content"]))
-    return f'{{"role":{role},"content":{content}}}'
+    said = message["content"]
+    content = encode_basestring(said) if isinstance(said, str) else json.dumps(said)
+    return f'{{"role":{encode_basestring(message["role"])},"content":{content}}}'
 
 
 @lru_cache(maxsize=16)

@@ -27,7 +27,8 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Order = Literal["usual", "swapped"]
 """Which report is shown first; the reference, as usual, or the candidate."""
 
-Message = dict[str, str]
+Message = dict[str, Any]
+"""A role and its content: a text, or parts that are texts and pictures."""
 
 
 class Criterion(Noun):

@@ -38,7 +38,7 @@ class Answer:
 
 def read_answer(text: str, prompt: Prompt) -> Answer:
     """The one JSON object in a text, if it is all that the prompt asks for."""
-    found = _the_object(_spoken(text))
+    found = the_object(spoken(text))
     try:
         _form_of(prompt.scales).model_validate(found)
     except ValidationError as error:
@@ -48,7 +48,7 @@ def read_answer(text: str, prompt: Prompt) -> Answer:
     return Answer(scores=scores, reasoning=shown(found[REASONING]))
 
 
-def _spoken(text: str) -> str:
+def spoken(text: str) -> str:
     """The text without what was thought aloud and without fences."""
     if "<" not in text and "`" not in text:
         return text.strip()
@@ -59,7 +59,7 @@ def _spoken(text: str) -> str:
     return _FENCE.sub("", text).strip()
 
 
-def _the_object(text: str) -> dict[str, Any]:
+def the_object(text: str) -> dict[str, Any]:
     """The only object in a text; what begins like one and is none makes all of it unreadable."""
     if not text:
         raise Unreadable("the answer is empty")

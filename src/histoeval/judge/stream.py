@@ -17,6 +17,7 @@ from typing import Any
 from histoeval.errors import EndpointError
 from histoeval.judge.cache import Cache
 from histoeval.judge.chat import Chat
+from histoeval.judge.loop import in_a_loop
 from histoeval.judge.question import Asker, Missing, Question
 from histoeval.judge.reading import Answer
 from histoeval.judge.usage import Usage
@@ -58,7 +59,7 @@ class Stream:
         self._failure: BaseException | None = None
         self._open = AsyncExitStack()
         self._runner = asyncio.Runner()
-        self._aside = ThreadPoolExecutor(1) if _in_a_loop() else None
+        self._aside = ThreadPoolExecutor(1) if in_a_loop() else None
         self._began = perf_counter()
 
     @property
@@ -206,11 +207,3 @@ class Pool:
                 f"last: {outcome.message}. What was answered is kept: the same command goes on "
                 "there"
             )
-
-
-def _in_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

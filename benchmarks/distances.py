@@ -1,0 +1,41 @@
+"""How far harmless and harmful edits of our own probes lie from their reports, by each distance."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from statistics import fmean
+
+from histoeval.agreement.probes import Effect, read_probes
+from histoeval.errors import Problem
+from histoeval.trust.distances import NAMES, open_distance
+
+COLUMNS = ["distance", "harmless", "harmful", "worst edits", "AUROC", "missing", "ms each"]
+
+
+def measure(names: Sequence[str] = NAMES, every: int = 1) -> list[tuple[str, ...]]:
+    """A row for each distance, over every so many-th probe."""
+    probes = read_probes()[::every]
+    edits = [(probe.reference, edit) for probe in probes for edit in probe.edits]
+    rows = []
+    for name in names:
+        distance = open_distance(name)
+        distance.between(*(edits[0][0],) * 2)
+        began = time.perf_counter()
+        found = [(edit, distance.between(reference, edit.text)) for reference, edit in edits]
+        each = (time.perf_counter() - began) / len(edits)
+        known = [(edit, far) for edit, far in found if not isinstance(far, Problem)]
+        harmless = [far for edit, far in known if edit.effect is Effect.HARMLESS]
+        harmful = [far for edit, far in known if edit.effect is Effect.HARMFUL]
+        worst = [far for edit, far in known if edit.severity >= 4]
+        means = [f"{fmean(group):.3f}" for group in (harmless, harmful, worst)]
+        share = auroc(harmful, harmless)
+        missing = str(len(found) - len(known))
+        rows.append((name, *means, f"{share:.3f}", missing, f"{1000 * each:.0f}"))
+    return rows
+
+
+def auroc(above: Sequence[float], below: Sequence[float]) -> float:
+    """How often one of the first lies above one of the second; a tie is half."""
+    wins = sum((a > b) + 0.5 * (a == b) for a in above for b in below)
+    return wins / (len(above) * len(below))

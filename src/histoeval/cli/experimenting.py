@@ -1,0 +1,88 @@
+"""Options that the experiments share, and how they tell what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from histoeval.errors import SettingError
+
+if TYPE_CHECKING:
+    from histoeval.report import Noun
+    from histoeval.trust.subject import Subject
+    from histoeval.view.tables import Told
+
+SET = "The perturbed set, as `experiment perturb` writes it."
+LANGUAGE = "A language model that edits too"
+
+ResamplesOption = Annotated[int, typer.Option(min=1, help="Resamples for intervals.")]
+SeedOption = Annotated[int, typer.Option(help="Of everything that is drawn.")]
+OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what another run has written.")
+]
+PictureOption = Annotated[
+    bool, typer.Option("--figure", help="Draw it as SVG and PNG (extra figures).")
+]
+WeightsOption = Annotated[
+    str | None,
+    typer.Option(help="Weights of grounding, logic and stability; 0.4,0.3,0.3 when left out."),
+]
+EndpointOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Address of an OpenAI-compatible server, ending in /v1.",
+        rich_help_panel=LANGUAGE,
+        show_default=False,
+    ),
+]
+LanguageModelOption = Annotated[
+    str | None,
+    typer.Option("--model", help="Name of the model there.", rich_help_panel=LANGUAGE),
+]
+KeyEnvOption = Annotated[
+    str | None,
+    typer.Option(help="Environment variable that holds the key.", rich_help_panel=LANGUAGE),
+]
+KeyFileOption = Annotated[
+    Path | None, typer.Option(help="File that holds the key.", rich_help_panel=LANGUAGE)
+]
+
+
+def subject_of(
+    endpoint: str | None, model: str | None, key_env: str | None, key_file: Path | None
+) -> Subject | None:
+    """The language model that options name; None where they name none."""
+    if endpoint is None and model is None:
+        return None
+    if endpoint is None or model is None:
+        raise SettingError("a language model is named by both --endpoint and --model")
+    from histoeval.trust.subject import SubjectChoice, open_subject  # noqa: PLC0415
+
+    choice = SubjectChoice(endpoint=endpoint, model=model, key_env=key_env, key_file=key_file)
+    return open_subject(choice)
+
+
+def say(
+    folder: Path,
+    name: str,
+    tables: Sequence[Told],
+    notes: Sequence[str],
+    rows: Sequence[Noun],
+    about: Mapping[str, Any],
+) -> None:
+    """Write what was found, and show it."""
+    from rich.console import Console  # noqa: PLC0415 - slow to import
+
+    from histoeval.view.experiments import write_tables  # noqa: PLC0415
+    from histoeval.view.tables import terminal_table  # noqa: PLC0415
+
+    paths = write_tables(folder, name, tables, notes, rows, about)
+    console = Console()
+    for table in tables:
+        console.print(terminal_table(table))
+    for note in notes:
+        typer.echo(note, err=True)
+    typer.echo(f"Written: {', '.join(str(path) for path in paths)}")

@@ -6,13 +6,16 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .PHONY: demo test lint bench clean
 
-demo: $(VENV)/demo.done ## install, read and score the bundled examples
+demo: $(VENV)/demo.done ## install, read, score and trust the bundled examples
 	$(BIN)/histoeval extract src/histoeval/examples/pairs.csv --text reference --show 2
 	$(BIN)/histoeval score src/histoeval/examples/pairs.csv --output results/demo --overwrite
 	@echo "candidate_bad is wrong in one clinical way per report (column note); word counts like it."
+	$(BIN)/histoeval trust --reports examples/trust/reports.csv --output results/demo_trust --overwrite \
+		|| test $$? -eq 1  # one report has no stability: the reasons are told
 
 test: lint ## install everything, check style and types, run the tests
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile -m "not alone"
+	$(BIN)/pytest -m alone
 
 lint: $(VENV)/dev.done ## style and types
 	$(BIN)/ruff check .
@@ -24,12 +27,12 @@ bench: $(VENV)/dev.done ## measure speed, memory and start-up; prints the tables
 
 $(VENV)/demo.done: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --editable .
+	$(PIP) install --editable ".[slide]"
 	touch $@
 
 $(VENV)/dev.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --constraint constraints.txt --editable ".[dev,figures,train]"
+	$(PIP) install --constraint constraints.txt --editable ".[dev,figures,slide,train]"
 	touch $@
 
 clean:

@@ -1,83 +1,139 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
-Names are startup, memory, hare, reader, concordance, agreement, judge and reader-memory, to which
-the options belong; without a name all of them are measured.
+Names are startup, memory, hare, reader, concordance, agreement, judge, distances, slide, grounding,
+reader-memory and sensitivity; options belong to the last four. Without a name all are measured but
+the last, which takes an hour and data that are not here.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 
-NAMES = "startup memory hare reader concordance agreement reader-memory".split()
+from histoeval.errors import SettingError
+
+Options = Sequence[str]
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     print(f"\n### {title}\n")
     for line in (columns, ["---"] * len(columns), *rows):
         print("| " + " | ".join(line) + " |")
     sys.stdout.flush()
 
 
+def startup(_: Options) -> None:
+    from benchmarks import startup
+
+    table("Start-up", ["what", "ms"], startup.measure())
+
+
+def memory(_: Options) -> None:
+    from benchmarks import memory
+
+    table("Lexical metrics", ["rows", "peak MB", "s", "pairs/s"], memory.measure())
+
+
+def hare(_: Options) -> None:
+    from benchmarks import hare_speed
+
+    columns = ["step", "relation passes", "s", "times faster"]
+    table("HARE, paper mode against the published loop", columns, hare_speed.measure())
+
+
+def reader(_: Options) -> None:
+    from benchmarks import reader_speed
+
+    columns = ["texts", "tokens", "entities", "s", "reports/s", "tokens/s"]
+    table("The builtin reader", ["what", *columns], reader_speed.measure())
+    columns = ["scheme", "passes", "s", "reports/s", "times faster"]
+    table("The builtin reader against two models", columns, reader_speed.compare())
+
+
+def concordance(_: Options) -> None:
+    from benchmarks import concordance_speed
+
+    columns = ["what", "reading, s", "hare, s", "concordance, s", "all, s"]
+    table("Concordance and HARE", columns, concordance_speed.measure())
+
+
+def judge(_: Options) -> None:
+    from benchmarks import judge_carriers, judge_speed
+
+    columns = ["pairs", "server's limit/s", "judged/s", "share", "peak MB"]
+    table("The judge", columns, judge_speed.measure())
+    columns = ["carrier", "processor ms a request"]
+    table("What carries a request", columns, judge_carriers.measure())
+
+
+def agreement(_: Options) -> None:
+    from benchmarks import agreement_speed
+
+    columns = ["what", "cases", "s", "processor s", "peak MB"]
+    title = "Agreement: 10 metrics, 600 pairs, 10,000 resamples"
+    table(title, columns, agreement_speed.measure())
+
+
+def distances(_: Options) -> None:
+    from benchmarks import distances
+
+    table("Distances", distances.COLUMNS, distances.measure())
+
+
+def slide(options: Options) -> None:
+    from benchmarks import slide_speed
+
+    columns = ["slide, px", "tiles with tissue", "tiles read", "tissue, s", "tiles, s", "peak MB"]
+    table("Tissue and tiles", columns, slide_speed.measure(options))
+    columns = ["reader", "microns per pixel", "tiles/s", "ratio", "ratio of CPU time"]
+    table("Tiles against plain openslide", columns, slide_speed.compare())
+
+
+def grounding(options: Options) -> None:
+    from benchmarks import grounding_speed
+
+    table("Grounding", grounding_speed.COLUMNS, grounding_speed.measure(options))
+
+
+def reader_memory(options: Options) -> None:
+    from benchmarks import reader_memory
+
+    columns = ["reports", "peak MB", "s", "reports/s"]
+    table("Extracting a long file", columns, reader_memory.measure(options))
+
+
+def sensitivity(options: Options) -> None:
+    from benchmarks import sensitivity
+
+    for told in sensitivity.measure(options):
+        table(*told)
+
+
+USUAL: dict[str, Callable[[Options], None]] = {
+    "startup": startup,
+    "memory": memory,
+    "hare": hare,
+    "reader": reader,
+    "concordance": concordance,
+    "judge": judge,
+    "agreement": agreement,
+    "distances": distances,
+    "slide": slide,
+    "grounding": grounding,
+    "reader-memory": reader_memory,
+}
+KNOWN = USUAL | {"sensitivity": sensitivity}
+
+
 def main(arguments: Sequence[str]) -> None:
     named = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
-    options = arguments[len(named) :]
-    wanted = named or [
-        "startup",
-        "memory",
-        "hare",
-        "reader",
-        "concordance",
-        "judge",
-        "agreement",
-        "reader-memory",
-    ]
-    if "startup" in wanted:
-        from benchmarks import startup
-
-        table("Start-up", ["what", "ms"], startup.measure())
-    if "memory" in wanted:
-        from benchmarks import memory
-
-        table("Lexical metrics", ["rows", "peak MB", "s", "pairs/s"], memory.measure())
-    if "hare" in wanted:
-        from benchmarks import hare_speed
-
-        columns = ["step", "relation passes", "s", "times faster"]
-        table("HARE, paper mode against the published loop", columns, hare_speed.measure())
-    if "reader" in wanted:
-        from benchmarks import reader_speed
-
-        columns = ["texts", "tokens", "entities", "s", "reports/s", "tokens/s"]
-        table("The builtin reader", ["what", *columns], reader_speed.measure())
-        columns = ["scheme", "passes", "s", "reports/s", "times faster"]
-        table("The builtin reader against two models", columns, reader_speed.compare())
-    if "concordance" in wanted:
-        from benchmarks import concordance_speed
-
-        columns = ["what", "reading, s", "hare, s", "concordance, s", "all, s"]
-        table("Concordance and HARE", columns, concordance_speed.measure())
-    if "judge" in wanted:
-        from benchmarks import judge_speed
-
-        columns = ["pairs", "server's limit/s", "judged/s", "share", "peak MB"]
-        table("The judge", columns, judge_speed.measure())
-        from benchmarks import judge_carriers
-
-        columns = ["carrier", "processor ms a request"]
-        table("What carries a request", columns, judge_carriers.measure())
-    if "agreement" in wanted:
-        from benchmarks import agreement_speed
-
-        columns = ["what", "cases", "s", "processor s", "peak MB"]
-        title = "Agreement: 10 metrics, 600 pairs, 10,000 resamples"
-        table(title, columns, agreement_speed.measure())
-    if "reader-memory" in wanted:
-        from benchmarks import reader_memory
-
-        columns = ["reports", "peak MB", "s", "reports/s"]
-        table("Extracting a long file", columns, reader_memory.measure(options))
+    if unknown := [name for name in named if name not in KNOWN]:
+        raise SettingError(f"there is no benchmark {unknown[0]!r}; there are {', '.join(KNOWN)}")
+    options = arguments[len(named) :] if len(named) == 1 else ()
+    for name in named or USUAL:
+        KNOWN[name](options)
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

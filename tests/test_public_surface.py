@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 import histoeval
 from benchmarks.startup import best_of
 
@@ -36,6 +38,7 @@ SURFACE = {
     "read_reports",
     "register",
     "score",
+    "trust_reports",
 }
 
 
@@ -64,10 +67,12 @@ def test_importing_brings_in_nothing_heavy() -> None:
     assert found.strip() == "[]"
 
 
+@pytest.mark.alone
 def test_importing_takes_less_than_150_ms() -> None:
     bare = best_of([sys.executable, "-c", "pass"])
     assert best_of([sys.executable, "-c", "import histoeval"]) - bare < 150
 
 
+@pytest.mark.alone
 def test_help_takes_less_than_400_ms() -> None:
     assert best_of([sys.executable, "-m", "histoeval.cli.main", "--help"]) < 400

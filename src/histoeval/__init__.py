@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from histoeval.run.models import Models
     from histoeval.run.reading import read_reports
     from histoeval.run.scoring import Results, score
+    from histoeval.run.trusting import trust_reports
     from histoeval.score import Metric, Score, Signature, create, register
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "read_reports",
     "register",
     "score",
+    "trust_reports",
 ]
 
 _HOMES = {
@@ -78,6 +80,7 @@ _HOMES = {
     "histoeval.run.comparing": ("compare",),
     "histoeval.run.models": ("Models",),
     "histoeval.run.reading": ("read_reports",),
+    "histoeval.run.trusting": ("trust_reports",),
     "histoeval.score": ("Metric", "Score", "Signature", "create", "register"),
 }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from histoeval.cli.corpus import FormatName, FormatOption
+from histoeval.cli.entail import ModelOption, load_entailer
 from histoeval.cli.files import demand_folder, write_lines
 from histoeval.cli.options import (
     MODELS,
@@ -182,6 +183,100 @@ def aligner(
         header = {"ontology": ontology.name, "aligner": loaded.identity, "histoeval": __version__}
         write_lines(output, [json.dumps(header | told, indent=2, ensure_ascii=False)])
     for table in aligner_tables(told):
+        Console().print(table)
+
+
+@evaluate_app.command()
+def nli(
+    general: Annotated[
+        Path | None,
+        typer.Option(
+            help="JSON lines of premise, hypothesis, label and source; the source snli_test is "
+            "judged.",
+            show_default=False,
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            help="JSON lines of premise, hypothesis, label and category; all are judged.",
+            show_default=False,
+        ),
+    ] = None,
+    model: ModelOption = None,
+    device: DeviceOption = None,
+    output: Annotated[
+        Path | None, typer.Option(help="JSON file for all figures.", show_default=False)
+    ] = None,
+) -> None:
+    """Measure whether an NLI model tells entailment, neutral and contradiction."""
+    from rich.console import Console  # noqa: PLC0415 - keeps --help fast
+
+    from histoeval.train.nli_data import labelled_sets  # noqa: PLC0415
+    from histoeval.train.nli_evaluation import evaluate_nli  # noqa: PLC0415
+    from histoeval.view.nli import nli_tables  # noqa: PLC0415
+    from histoeval.view.progress import step_progress  # noqa: PLC0415
+
+    demand_folder(output)
+    sets = labelled_sets(general, pairs)
+    loaded = load_entailer(model, device)
+    told: dict[str, Any] = {}
+    for name, some in sets.items():
+        with step_progress(f"judging {name}", len(some)) as tell:
+            told[name] = evaluate_nli(loaded, some, tell).model_dump(mode="json")
+    if output is not None:
+        header = {"model": loaded.identity, "histoeval": __version__}
+        write_lines(output, [json.dumps(header | told, indent=2, ensure_ascii=False)])
+    for table in nli_tables(told):
+        Console().print(table)
+
+
+@evaluate_app.command()
+def grounding(
+    tiles: Annotated[
+        Path,
+        typer.Option(
+            help="Folder with index.jsonl and tar files of tiles.",
+            exists=True,
+            file_okay=False,
+            show_default=False,
+        ),
+    ],
+    split: Annotated[
+        list[str] | None,
+        typer.Option(help="Split to measure on; can be given again.  [default: test]"),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="Folder of a grounding model; the builtin one if left out."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="JSON file for all figures.", show_default=False)
+    ] = None,
+) -> None:
+    """Measure whether a grounding model tells organs, malignancy and foreign claims on tiles."""
+    from rich.console import Console  # noqa: PLC0415 - keeps --help fast
+
+    from histoeval.train.grounding_evaluation import (  # noqa: PLC0415
+        evaluate_grounding,
+        phrases_told,
+        tiles_of,
+    )
+    from histoeval.trust.builtin_encoder import BuiltinEncoder  # noqa: PLC0415
+    from histoeval.view.grounding import grounding_tables  # noqa: PLC0415
+    from histoeval.view.progress import step_progress  # noqa: PLC0415
+
+    demand_folder(output)
+    encoder = BuiltinEncoder(model)
+    told: dict[str, Any] = {}
+    for name in split or ["test"]:
+        with step_progress(f"looking at {name}", len(tiles_of(tiles, name))) as tell:
+            told[name] = evaluate_grounding(encoder, tiles, name, tell)
+    told["phrases"] = phrases_told(encoder)
+    if output is not None:
+        header = {"model": encoder.identity, "histoeval": __version__}
+        write_lines(output, [json.dumps(header | told, indent=2, ensure_ascii=False)])
+    for table in grounding_tables(told):
         Console().print(table)
 
 

@@ -207,6 +207,74 @@ def aligner(
     typer.echo(outcome.format(folder))
 
 
+@train_app.command()
+def nli(
+    config: ConfigFile,
+    changes: SetOption = None,
+    output: OutputOption = None,
+    device: DeviceOption = None,
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Train an NLI model, as the builtin one was: general pairs and made pairs of pathology."""
+    from rich.console import Console  # noqa: PLC0415 - keeps --help fast
+
+    from histoeval.extract.transformer import require_hf  # noqa: PLC0415
+
+    require_hf()
+    from histoeval.train.folders import is_finished  # noqa: PLC0415
+    from histoeval.train.nli import NliSettings, train_nli  # noqa: PLC0415
+    from histoeval.view.nli import nli_tables  # noqa: PLC0415
+
+    settings = _read(config, NliSettings, changes)
+    folder = _folder(output, settings.output, config)
+    outcome = FINISHED if is_finished(folder) and not overwrite else WRITTEN
+    with _told_when_stopped(folder), watching("the NLI model") as watch:
+        results = train_nli(
+            settings,
+            folder,
+            device=device,
+            overwrite=overwrite,
+            watch=watch,
+            tell=lambda line: typer.echo(line, err=True),
+        )
+    for table in nli_tables(results["scores"]):
+        Console().print(table)
+    typer.echo(outcome.format(folder))
+
+
+@train_app.command()
+def grounding(
+    config: ConfigFile,
+    changes: SetOption = None,
+    output: OutputOption = None,
+    device: DeviceOption = None,
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Train a grounding model, as the builtin one was: labelled tiles against phrases."""
+    from rich.console import Console  # noqa: PLC0415 - keeps --help fast
+
+    from histoeval.extract.transformer import require_hf  # noqa: PLC0415
+
+    require_hf()
+    from histoeval.train.folders import is_finished  # noqa: PLC0415
+    from histoeval.train.grounding import GroundingSettings, train_grounding  # noqa: PLC0415
+    from histoeval.view.grounding import grounding_tables  # noqa: PLC0415
+
+    settings = _read(config, GroundingSettings, changes)
+    folder = _folder(output, settings.output, config)
+    outcome = FINISHED if is_finished(folder) and not overwrite else WRITTEN
+    results = train_grounding(
+        settings,
+        folder,
+        device=device,
+        overwrite=overwrite,
+        tell=lambda line: typer.echo(line, err=True),
+    )
+    for table in grounding_tables(results["scores"]):
+        Console().print(table)
+    typer.echo(outcome.format(folder))
+
+
 def _read(config: Path, kind: type[S], changes: list[str] | None) -> S:
     """The settings, if this machine can train at all."""
     from histoeval.extract.transformer import require_hf  # noqa: PLC0415

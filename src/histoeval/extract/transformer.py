@@ -79,7 +79,7 @@ class Transformer:
         require_hf()
         self.name = str(name)
         self.task: Task = task
-        self.device = _device(runtime.device)
+        self.device = choose_device(runtime.device)
         self.on_gpu = self.device.startswith("cuda")
         self.dtype = runtime.dtype or _best_dtype(self.on_gpu)
         self.token_budget = runtime.token_budget or (GPU_TOKENS if self.on_gpu else CPU_TOKENS)
@@ -206,7 +206,8 @@ def _torch() -> Any:
     return torch
 
 
-def _device(wanted: str | None) -> str:
+def choose_device(wanted: str | None) -> str:
+    """Where a model runs: where it was said to, or on the best there is."""
     torch = _torch()
     if wanted is None:
         return "cuda" if torch.cuda.is_available() else "cpu"

@@ -8,10 +8,10 @@ that was stopped is continued by the same command, after the last whole line.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Generic, Protocol, TypeVar
 
 from histoeval.errors import OutputError, Problem
 from histoeval.io.results import (
@@ -26,6 +26,16 @@ from histoeval.io.results import (
 from histoeval.report import Noun, Report
 
 ENDINGS = (".jsonl", ".ndjson")
+
+
+class Line(Protocol):
+    """Whatever is written as one line."""
+
+    def line(self) -> bytes:
+        """The row as one line of JSON."""
+
+
+R = TypeVar("R", bound=Line)
 
 
 class ReadRow(Noun):
@@ -63,13 +73,14 @@ class ReadRow(Noun):
         return cls(id=name, report=Report.model_validate(content))
 
 
-class ExtractedFile:
-    """A file that rows are written to and can be continued in."""
+class RowFile(Generic[R]):
+    """A file that rows are written to and can be continued in; `read` makes a row of a line."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, read: Callable[[bytes], R]) -> None:
         if path.suffix.lower() not in ENDINGS:
             raise OutputError(f"{path} must end in .jsonl, since it is written as JSON lines")
         self.path = path
+        self._read = read
         self.meta = path.with_name(f"{path.name}.meta.json")
 
     def prepare(self, run: Mapping[str, Any], *, overwrite: bool = False) -> None:
@@ -85,11 +96,11 @@ class ExtractedFile:
                 drop_half_line(self.path)
             write_json(self.meta, {"run": run, "finished": False})
 
-    def finished(self) -> Iterator[ReadRow]:
+    def finished(self) -> Iterator[R]:
         """Rows that are already there."""
         if self.path.exists():
             with files_of(self.path):
-                yield from read_lines(self.path, ReadRow.of_line)
+                yield from read_lines(self.path, self._read)
 
     @contextmanager
     def append(self) -> Iterator[IO[bytes]]:
@@ -112,7 +123,14 @@ class ExtractedFile:
         refuse_another(self.path, before, run)
 
 
-def write_lines(file: IO[bytes], rows: Iterable[ReadRow]) -> None:
+class ExtractedFile(RowFile[ReadRow]):
+    """A file of what was read in reports."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, ReadRow.of_line)
+
+
+def write_lines(file: IO[bytes], rows: Iterable[Line]) -> None:
     """Append rows and hand them to the system, so that a kill loses none of them."""
     for row in rows:
         file.write(row.line())

@@ -17,6 +17,7 @@ from histoeval.version import __version__
 CORE = ("numpy", "pydantic", "polars", "sacrebleu", "rouge-score", "nltk", "rapidfuzz")
 ONNX = ("onnxruntime", "tokenizers")
 HF = ("torch", "transformers")
+SLIDE = ("openslide-python", "openslide-bin", "tifffile", "imagecodecs", "wsidicom", "pillow")
 
 
 class Item(NamedTuple):
@@ -39,6 +40,8 @@ def examine() -> Iterator[Item]:
     yield Item("builtin reader", reader, "hare, extract")
     for package in HF:
         yield Item(package, _state(package), "extra [hf]: Hugging Face readers and aligners")
+    for package in SLIDE:
+        yield Item(package, _state(package), "extra [slide]: slides and images")
     yield Item("accelerator", _accelerator(), "speed of Hugging Face models")
     yield Item("pandas", _state("pandas"), "Results.to_pandas()")
     found = wordnet.find()

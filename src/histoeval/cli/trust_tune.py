@@ -1,0 +1,189 @@
+"""`histoeval trust tune`: weights and thresholds from labelled reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from histoeval.cli.files import demand_folder
+from histoeval.errors import SettingError
+
+if TYPE_CHECKING:
+    from histoeval.trust.policy import Dimension
+    from histoeval.trust.thresholds import Costs
+
+LABELS = "Labels"
+THRESHOLDS = "Thresholds"
+SEARCH = "Search"
+
+
+def tune(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LABELLED",
+            help="Table with grounding, logic, stability and a label; or trust.jsonl and --labels.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[Path, typer.Option(help="File for the policy, as YAML.")],
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="Table with id, a label, and a case.", rich_help_panel=LABELS),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the label: correct or wrong, an error level, or a human score.",
+            rich_help_panel=LABELS,
+        ),
+    ] = None,
+    more_is: Annotated[
+        Literal["better", "worse"] | None,
+        typer.Option(help="What more of a number means.", rich_help_panel=LABELS),
+    ] = None,
+    wrong_from: Annotated[
+        float | None,
+        typer.Option(help="Error level from which on a report is wrong.", rich_help_panel=LABELS),
+    ] = None,
+    right_from: Annotated[
+        float | None,
+        typer.Option(help="Human score from which on a report is right.", rich_help_panel=LABELS),
+    ] = None,
+    case: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the case; reports of one are kept together.", rich_help_panel=LABELS
+        ),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Dimension that is not known and gets no weight; give it again for more.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="Policy to begin with: its floors are kept.", rich_help_panel=SEARCH),
+    ] = None,
+    step: Annotated[
+        float, typer.Option(min=0.01, max=0.5, help="Of the weights.", rich_help_panel=SEARCH)
+    ] = 0.05,
+    folds: Annotated[int, typer.Option(min=2, rich_help_panel=SEARCH)] = 5,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Times the folds are dealt anew.", rich_help_panel=SEARCH)
+    ] = 5,
+    seed: Annotated[int, typer.Option(rich_help_panel=SEARCH)] = 0,
+    wrong_deployed: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Share of the deployed that may be wrong.",
+            rich_help_panel=THRESHOLDS,
+        ),
+    ] = 0.05,
+    right_rejected: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Share of the rejected that may be right.",
+            rich_help_panel=THRESHOLDS,
+        ),
+    ] = 0.05,
+    confidence: Annotated[
+        float,
+        typer.Option(
+            min=0.5,
+            max=0.999,
+            help="How sure that must be; 0.5 takes the shares as they are counted.",
+            rich_help_panel=THRESHOLDS,
+        ),
+    ] = 0.5,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MISSED,REVIEW,LOST",
+            help="Instead of shares: what a wrong report deployed, a review and a right report "
+            "rejected cost, as in 20,1,5.",
+            rich_help_panel=THRESHOLDS,
+        ),
+    ] = None,
+) -> None:
+    """Choose weights and thresholds on labelled reports, and tell what they are worth on others."""
+    from histoeval.run.labelled import Asked  # noqa: PLC0415 - keeps --help fast
+    from histoeval.run.tuning import tune_file, write_policy  # noqa: PLC0415
+    from histoeval.trust.policy import read_policy  # noqa: PLC0415
+    from histoeval.trust.thresholds import Target  # noqa: PLC0415
+    from histoeval.trust.tuning import Plan  # noqa: PLC0415
+    from histoeval.view.progress import step_progress  # noqa: PLC0415
+
+    demand_folder(output)
+    shares = Target(
+        wrong_deployed=wrong_deployed, right_rejected=right_rejected, confidence=confidence
+    )
+    plan = Plan(
+        base=read_policy(policy),
+        aim=shares if costs is None else costs_of(costs),
+        without=dimensions_of(without or ()),
+        parts=parts_of(step),
+        folds=folds,
+        repeats=repeats,
+        seed=seed,
+    )
+    asked = Asked(
+        label=label, case=case, more_is=more_is, wrong_from=wrong_from, right_from=right_from
+    )
+    with step_progress("tuning", folds * repeats) as tell:
+        found = tune_file(file, plan, labels=labels, asked=asked, watch=tell)
+    write_policy(found, output)
+    from rich.console import Console  # noqa: PLC0415
+
+    from histoeval.run.tuning import history  # noqa: PLC0415
+    from histoeval.view.tables import terminal_table  # noqa: PLC0415
+    from histoeval.view.tuning import tuning_tables  # noqa: PLC0415
+
+    console = Console()
+    for told in tuning_tables(found):
+        console.print(terminal_table(told))
+        console.print()
+    for line in history(found):
+        typer.echo(line)
+    typer.echo(f"Written: {output}")
+
+
+def dimensions_of(names: Sequence[str]) -> tuple[Dimension, ...]:
+    """Dimensions by their names."""
+    from histoeval.trust.policy import DIMENSIONS  # noqa: PLC0415
+
+    if unknown := [name for name in names if name not in DIMENSIONS]:
+        raise SettingError(f"there is no dimension {unknown[0]!r}; known: {', '.join(DIMENSIONS)}")
+    if len({*names}) == len(DIMENSIONS):
+        raise SettingError("without all dimensions there is nothing to weigh")
+    return tuple(name for name in DIMENSIONS if name in names)
+
+
+def parts_of(step: float) -> int:
+    """In how many equal parts a weight of 1 is dealt out."""
+    parts = round(1 / step)
+    if abs(parts * step - 1) > 1e-9:
+        raise SettingError(f"steps of {step:g} do not add up to 1; take 0.05, 0.1 or 0.025")
+    return parts
+
+
+def costs_of(text: str) -> Costs:
+    """Costs as a person writes them."""
+    from pydantic import ValidationError  # noqa: PLC0415 - slow to import
+
+    from histoeval.trust.thresholds import Costs  # noqa: PLC0415
+
+    try:
+        missed, review, lost = (float(cell) for cell in text.split(","))
+        return Costs(missed=missed, review=review, lost=lost)
+    except (ValueError, ValidationError) as error:
+        raise SettingError(f"{text!r} are no costs: give three numbers, as in 20,1,5") from error

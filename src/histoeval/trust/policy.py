@@ -1,0 +1,148 @@
+"""The policy: how much each dimension counts, and from which trust on a report is deployed."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Literal, Self, get_args
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from histoeval.errors import InputError, SettingError
+from histoeval.report import Noun
+from histoeval.trust.nouns import Share
+
+Dimension = Literal["grounding", "logic", "stability"]
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
+
+ROUNDING = 1e-9
+"""Numbers that differ by less are the same: weights that sum to 1, trust at a threshold."""
+
+
+class Weights(Noun):
+    """How much each dimension counts; together 1."""
+
+    grounding: Share
+    logic: Share
+    stability: Share
+
+    @model_validator(mode="after")
+    def _sum_to_one(self) -> Self:
+        total = math.fsum(self.numbers)
+        if abs(total - 1.0) > ROUNDING:
+            raise ValueError(f"the weights sum to {total:g}, and must sum to 1")
+        return self
+
+    @property
+    def numbers(self) -> tuple[float, float, float]:
+        """The three of them, in the order of the dimensions."""
+        return self.grounding, self.logic, self.stability
+
+    def __str__(self) -> str:
+        return ",".join(f"{weight:g}" for weight in self.numbers)
+
+
+PAPER = Weights(grounding=0.4, logic=0.3, stability=0.3)
+"""Those of the PathGLS paper, section 4.1."""
+
+
+class Floors(Noun):
+    """Below its floor a dimension keeps a report from being deployed; none where left out."""
+
+    grounding: Share | None = None
+    logic: Share | None = None
+    stability: Share | None = None
+
+
+class Policy(Noun):
+    """What a policy file says."""
+
+    name: Annotated[str, Field(min_length=1)] = "policy"
+    weights: Weights
+    deploy_from: Share | None
+    """Trust of at least this is deployed; nothing ever is where this is None."""
+    reject_below: Share
+    floors: Floors = Floors()
+    claims_known: Share = 0.0
+    """Where the encoder knows a smaller share of the claims, nothing is deployed by the others."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.deploy_from is not None and self.reject_below > self.deploy_from:
+            raise ValueError(
+                f"reject_below is {self.reject_below:g}, above deploy_from {self.deploy_from:g}: "
+                "a report would be both rejected and deployed"
+            )
+        return self
+
+    @cached_property
+    def hash(self) -> str:
+        """Twelve characters that change with every number, and not with names or comments."""
+        content = self.model_dump_json(exclude={"name"})
+        return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+    @property
+    def identity(self) -> str:
+        """Name and hash, for signatures."""
+        return f"{self.name}@{self.hash}"
+
+    def asks(self, dimension: Dimension) -> bool:
+        """Whether the verdict depends on a dimension: by its weight, or by its floor."""
+        return getattr(self.weights, dimension) > 0 or getattr(self.floors, dimension) is not None
+
+    def weighing(self, weights: Weights) -> Policy:
+        """The same policy with other weights."""
+        return self.model_copy(update={"weights": weights}) if weights != self.weights else self
+
+
+def read_policy(path: Path | None = None) -> Policy:
+    """The policy of a file; the shipped one, with the paper's weights, when none is named."""
+    home = path or Path(str(files("histoeval") / "trust" / "policy.yaml"))
+    try:
+        content = yaml.safe_load(home.read_text("utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"cannot read the policy {home}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"the policy {home} is not YAML in UTF-8: {error}") from error
+    try:
+        return Policy.model_validate(content)
+    except ValidationError as error:
+        raise InputError(f"the policy {home} cannot be used: {_first(error)}") from error
+
+
+def weights_of(text: str) -> Weights:
+    """Weights as a person writes them: `0.4,0.3,0.3`, in the order of the dimensions."""
+    cells = text.split(",")
+    try:
+        numbers = [float(cell) for cell in cells]
+        if len(numbers) != len(DIMENSIONS):
+            raise ValueError
+    except ValueError as error:
+        raise SettingError(
+            f"{text!r} are no weights: give three numbers that sum to 1, for grounding, logic and "
+            "stability, as in 0.4,0.3,0.3"
+        ) from error
+    try:
+        return Weights(**dict(zip(DIMENSIONS, numbers, strict=True)))
+    except ValidationError as error:
+        raise SettingError(f"{text!r} are no weights: {_first(error)}") from error
+
+
+def policy_text(policy: Policy, comments: Sequence[str]) -> str:
+    """A policy as a file that `read_policy` reads, with comments on top."""
+    content = policy.model_dump(mode="json")
+    content["floors"] = {k: v for k, v in content["floors"].items() if v is not None}
+    header = "".join(f"# {line}\n" if line else "#\n" for line in comments)
+    return header + str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+
+
+def _first(error: ValidationError) -> str:
+    fault = error.errors()[0]
+    where = ".".join(map(str, fault["loc"]))
+    said = fault["msg"].removeprefix("Value error, ")
+    return f"{where}: {said}" if where else said

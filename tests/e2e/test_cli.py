@@ -317,7 +317,7 @@ def test_even_what_nobody_foresaw_is_one_sentence_and_exit_code_2(
     def fall_over() -> None:
         raise RuntimeError("the roof came down")
 
-    monkeypatch.setattr(main, "app", fall_over)
+    monkeypatch.setattr(main, "app_for", lambda _: fall_over)
     with pytest.raises(SystemExit, match="2"):
         main.main()
     out, err = capsys.readouterr()

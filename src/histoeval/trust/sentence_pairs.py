@@ -24,8 +24,6 @@ from histoeval.trust.written import LEANING, Statement, tidy
 MOST_SENTENCE_PAIRS = 36
 """No more sentences of a report are held against each other as they stand."""
 
-_WORDS = 1
-"""Fewer are no sentence."""
 _STEM = 4
 _WORD = re.compile(r"[a-z][a-z0-9-]{2,}")
 _SITE = "site"
@@ -69,7 +67,7 @@ def _is_whole(passage: Passage) -> bool:
     of_tumour = pattern("tumour_cells").search(passage.text)
     apart = pattern("beyond").search(passage.text) or pattern("partly").search(passage.text)
     cells = pattern("some_cells").search(passage.text) and not of_tumour
-    return len(passage.text.split()) >= _WORDS and not apart and not cells
+    return not apart and not cells
 
 
 def _subjects(passage: Passage) -> frozenset[str]:

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("quick")
 
 
 def errors_of(row: dict[str, Any]) -> dict[str, str]:
-    return {error.get("dimension", ""): error["code"] for error in row["errors"]}
+    return {error["dimension"] or "": error["code"] for error in row["errors"]}
 
 
 def test_every_report_gets_its_dimensions_trust_verdict_and_evidence(folder: Path) -> None:
@@ -272,3 +272,10 @@ def test_settings_that_make_no_sense_are_refused(
 def test_without_both_file_and_folder_it_says_what_it_needs(folder: Path) -> None:
     assert isinstance(run("--reports", folder / "reports.csv").exception, SettingError)
     assert "--reports" in run().output
+
+
+@pytest.mark.parametrize("mpp", ["nan", "-1", "0", "inf"])
+def test_microns_that_are_none_are_refused_before_any_work(folder: Path, mpp: str) -> None:
+    done = judged(folder, "--mpp", mpp)
+    assert done.exit_code != 0
+    assert not (folder / "out" / "trust.jsonl").exists()

@@ -87,3 +87,13 @@ def test_thresholds_are_short_numbers_between_the_examples() -> None:
     at = found(told, Target())
     assert at.deploy_from == at.reject_below == pytest.approx(0.6)
     assert len(str(at.deploy_from)) <= 4
+
+
+def test_where_few_may_be_deployed_the_rest_can_still_be_rejected() -> None:
+    trust = np.array([0.1, 0.2, 0.3, 0.4, 0.8, 0.9])
+    wrong = np.array([True, True, True, False, False, False])
+    may_deploy = np.array([False, False, False, False, True, True])
+    found = set_thresholds(trust, wrong, may_deploy, Target(confidence=0.5))
+    assert found.deploy_from is not None
+    assert 0.4 < found.deploy_from <= 0.8
+    assert 0.3 < found.reject_below <= 0.4

@@ -205,6 +205,11 @@ def _goodness(labels: Sequence[str | float], column: str, asked: Asked) -> tuple
     if words and len(words) < len(labels):
         raise InputError(f"the column {column!r} holds words and numbers; it must be one of them")
     if words:
+        if asked.wrong_from is not None or asked.right_from is not None:
+            raise SettingError(
+                f"the column {column!r} says in words what is wrong: --wrong-from and --right-from "
+                "are for numbers"
+            )
         good = np.array([label in RIGHT for label in labels])
         return good.astype(float), ~good, "correct or wrong"
     more_is = asked.more_is or LABELS.get(normalised(column))

@@ -85,8 +85,11 @@ def _row(line: str, where: str) -> Perturbed:
         row = Perturbed.model_validate_json(line)
     except ValidationError as error:
         fault = error.errors()[0]
-        place = ".".join(map(str, fault["loc"]))
-        raise InputError(f"{where}: {place}: {fault['msg']}") from error
+        place = ".".join(map(str, fault["loc"])) or "the line"
+        raise InputError(
+            f"{where} is no row of a set as `histoeval experiment perturb` writes it: {place}: "
+            f"{fault['msg']}"
+        ) from error
     if not row.errors and not (row.report and row.reference and row.case and row.group):
         raise InputError(f"{where}: a row needs case, group, report and reference")
     return row

@@ -59,7 +59,10 @@ class TrustRow(Noun):
     def line(self) -> bytes:
         """The row as one line of JSON."""
         content = self.model_dump(mode="json", exclude={"errors"})
-        content["errors"] = [error.model_dump(exclude_none=True) for error in self.errors]
+        content["errors"] = [
+            {"dimension": error.dimension} | error.model_dump(exclude_none=True)
+            for error in self.errors
+        ]
         return json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 

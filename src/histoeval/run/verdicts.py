@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -13,6 +14,7 @@ from histoeval.errors import (
     MissingDependency,
     OutputError,
     Problem,
+    SettingError,
 )
 from histoeval.extract.reader import Reader
 from histoeval.io.cases import Case
@@ -58,6 +60,10 @@ class Tiling:
     seed: int = 0
     mpp: float | None = None
     """Microns per pixel, where the files do not say them."""
+
+    def __post_init__(self) -> None:
+        if self.mpp is not None and not 0 < self.mpp < inf:
+            raise SettingError(f"--mpp {self.mpp:g} is no number of microns: give one above 0")
 
 
 class Asking(NamedTuple):

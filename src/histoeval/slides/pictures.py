@@ -34,6 +34,10 @@ def _decoded(path: Path) -> Pixels:
         try:
             with Image.open(path) as picture:
                 _refuse_size(path, *picture.size)
+                if picture.mode.startswith(("I", "F")):
+                    raise InputError(
+                        f"{path} has pixels of the kind {picture.mode}; give 8 bits per colour"
+                    )
                 upright = ImageOps.exif_transpose(picture)
                 return np.asarray(_on_white(upright))
         except Image.DecompressionBombError as error:
@@ -45,8 +49,6 @@ def _decoded(path: Path) -> Pixels:
 
 
 def _on_white(picture: Image.Image) -> Image.Image:
-    if picture.mode.startswith(("I", "F")):
-        raise ValueError(f"its pixels are of the kind {picture.mode}, not 8 bits per colour")
     if "A" not in picture.mode and "transparency" not in picture.info:
         return picture.convert("RGB")
     page = Image.new("RGBA", picture.size, (WHITE,) * 4)

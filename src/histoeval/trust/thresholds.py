@@ -117,7 +117,10 @@ def _within(steps: _Steps, target: Target) -> tuple[int, int]:
     """
     wrong = _highest_share(steps.wrong_above, steps.above, target) <= target.wrong_deployed
     right = _highest_share(steps.right_below, steps.below, target) <= target.right_rejected
-    deploy = int(np.argmax(wrong)) if wrong.any() else len(steps.values)
+    deploy = len(steps.values)
+    if wrong.any():  # of all steps that deploy the same reports, the highest
+        deployed = steps.above[int(np.argmax(wrong))]
+        deploy = int(np.flatnonzero(steps.above == deployed)[-1])
     rejectable = np.flatnonzero(right[: deploy + 1])
     return int(rejectable[-1]) if len(rejectable) else 0, deploy
 

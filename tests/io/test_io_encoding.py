@@ -125,7 +125,7 @@ def test_the_hash_is_that_of_the_content_packed_or_not(tmp_path: Path) -> None:
         (WESTERN.encode("utf-16-le"), "UTF-16 without the mark"),
         (b"PK\x03\x04" + b"x" * 100, "Excel"),
         (b"%PDF-1.7", "a PDF"),
-        (gzip.compress(b"a,b"), "gzip"),
+        (gzip.compress(b"a,b", mtime=0), "gzip"),
     ],
 )
 def test_what_is_no_text_is_refused_by_name(tmp_path: Path, content: bytes, said: str) -> None:

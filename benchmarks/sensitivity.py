@@ -1,9 +1,9 @@
-"""Sensitivity on reports and tiles that nothing was developed on, where ../shared is there.
+"""Sensitivity on reports and tiles that no rule was developed on, where ../shared is there.
 
 `python -m benchmarks sensitivity [--shared FOLDER] [--work FOLDER] [--tcga N] [--tiles N]`.
 Reports: WSI-LLaVA's reports and TCGA's, those whose id and text have an odd SHA-256 (the others
-were there to develop on). Tiles: the test split, each with a caption written from its labels, and
-with the caption of a tile of another organ and diagnosis. Everything is kept in the work folder, so
+were there to develop on; the shipped NLI model has learned from sentences of both halves).
+Tiles: the test split, each with a caption written from its labels, and with the caption of a tile of another organ and diagnosis. Everything is kept in the work folder, so
 that a stopped run goes on.
 """
 

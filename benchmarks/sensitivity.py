@@ -3,8 +3,8 @@
 `python -m benchmarks sensitivity [--shared FOLDER] [--work FOLDER] [--tcga N] [--tiles N]`.
 Reports: WSI-LLaVA's reports and TCGA's, those whose id and text have an odd SHA-256 (the others
 were there to develop on; the shipped NLI model has learned from sentences of both halves).
-Tiles: the test split, each with a caption written from its labels, and with the caption of a tile of another organ and diagnosis. Everything is kept in the work folder, so
-that a stopped run goes on.
+Tiles: the test split, each with a caption written from its labels, and with the caption of a tile
+of another organ and diagnosis. Everything is kept in the work folder, and a stopped run goes on.
 """
 
 from __future__ import annotations

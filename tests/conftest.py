@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +37,13 @@ def make_report(random_source: random.Random, words: int) -> str:
     for position in range(9, words, 11):
         drawn[position] += "."
     return " ".join(drawn).replace(". shows", ".\n- shows").replace(". the", ".\n\nThe")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_left_open() -> Iterator[None]:
+    """A file that a module leaves open is told there, and not by chance in a later module."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="session")

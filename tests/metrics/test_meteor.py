@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import random
 import time
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -42,9 +41,8 @@ def theirs(data: Path) -> Iterator[WordNetCorpusReader]:
     """The small WordNet by nltk's reader, all of it, which needs the folder in its data path."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nltk.data, "path", [str(data)])
-        with warnings.catch_warnings(action="ignore"):
-            reader = WordNetCorpusReader(str(data / "corpora" / "wordnet"), omw_reader=None)
-        yield reader
+        with tiny_wordnet.read_by_nltk(data / "corpora" / "wordnet") as reader:
+            yield reader
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from zipfile import ZipFile
+
+from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 HEADER = "  1 WordNet 9.9 Copyright of nobody. Made for tests.  \n"
 FIRST = f"{len(HEADER):08}"
@@ -61,6 +66,21 @@ def write_zip(file: Path, folder: Path) -> Path:
         for path in sorted(whole.iterdir()):
             archive.write(path, f"wordnet/{path.name}")
     return file
+
+
+@contextmanager
+def read_by_nltk(folder: Path) -> Iterator[WordNetCorpusReader]:
+    """What was written there by nltk's reader, which leaves its files open; here they are closed.
+
+    The folder must be in nltk's data path.
+    """
+    with warnings.catch_warnings(action="ignore"):  # there are no other languages
+        reader = WordNetCorpusReader(str(folder), omw_reader=None)
+    try:
+        yield reader
+    finally:
+        for file in reader._data_file_map.values():
+            file.close()
 
 
 def _data_line(at: int, kind: str, file: str, words: list[str], head: int) -> str:

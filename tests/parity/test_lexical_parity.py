@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -11,7 +10,6 @@ from typing import Any, cast
 import nltk.data
 import pytest
 import sacrebleu
-from nltk.corpus.reader.wordnet import WordNetCorpusReader
 from nltk.stem.api import StemmerI
 from nltk.tokenize import wordpunct_tokenize
 from nltk.translate.meteor_score import meteor_score
@@ -165,9 +163,8 @@ def test_meteor_with_a_small_wordnet_is_that_of_nltk(
     folder = tiny_wordnet.write(tmp_path / "corpora" / "wordnet")
     monkeypatch.setenv("NLTK_DATA", str(tmp_path))
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
-    with warnings.catch_warnings(action="ignore"):
-        theirs = WordNetCorpusReader(str(folder), omw_reader=None)
-    assert_equal("meteor", by_nltk(wordnet=theirs), None)
+    with tiny_wordnet.read_by_nltk(folder) as theirs:
+        assert_equal("meteor", by_nltk(wordnet=theirs), None)
 
 
 def test_meteor_with_the_wordnet_of_this_machine_is_that_of_nltk() -> None:

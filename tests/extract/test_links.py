@@ -219,6 +219,6 @@ def test_a_text_without_entities_has_no_candidates() -> None:
 def test_a_long_run_of_anything_is_coded_in_no_time(unit: str) -> None:
     text = "carcinoma " + unit * (300_000 // len(unit)) + " lung"
     ends = [Mention(0, 9, EntityType.DIAGNOSIS), Mention(len(text) - 4, len(text), EntityType.SITE)]
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(candidates(text, ends).pairs) == 1
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

@@ -385,6 +385,6 @@ def test_a_long_text_takes_no_longer_than_its_length() -> None:
     text = (
         "no evidence of lymphovascular invasion; margins are clear and nuclei pleomorphic. " * 100
     )
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(find_findings(text)) == 300
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2

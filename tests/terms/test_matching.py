@@ -123,9 +123,9 @@ def test_matches_never_overlap_and_lie_in_the_phrase(phrase: str) -> None:
 def test_a_text_twice_as_long_takes_about_twice_the_time(matcher: Matcher) -> None:
     def seconds(words: int) -> float:
         text = "squamous cell in situ carcinoma " * words
-        begin = time.perf_counter()
+        begin = time.process_time()
         matcher.find(text)
-        return time.perf_counter() - begin
+        return time.process_time() - begin
 
     seconds(500)
     assert min(seconds(4_000) for _ in range(3)) < 5 * min(seconds(2_000) for _ in range(3))

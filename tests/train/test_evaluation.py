@@ -318,9 +318,9 @@ def test_a_rare_kind_is_not_taken_for_missed_where_a_resample_lacks_it() -> None
 
 def test_a_thousand_resamples_of_a_thousand_reports_take_less_than_two_seconds() -> None:
     tallies = [tallies_of(each) for each in noisy(50)] * 20
-    began = time.perf_counter()
+    began = time.process_time()
     figures = figures_of(tallies, [str(n) for n in range(1000)], resamples=1000, seed=0)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
     assert figures[Measure.EXACT][ALL].gold == 7000
 
 

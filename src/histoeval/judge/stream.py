@@ -70,11 +70,14 @@ class Stream:
     def take(self, questions: Iterable[Question]) -> None:
         """Have questions asked, those left out that are on their way already."""
         new = {each.key: each for each in questions if each.key not in self._told}
+        if not new:
+            return
         unknown = new.keys() - self._cache.known(list(new))
         self._unknown |= unknown
         for key, question in new.items():
             self._told[key] = None
             self._pools[question.judge].add(question, new=key in unknown)
+        self._do(self._runner.run, self._go_on())
 
     def outcomes(self, keys: Iterable[str]) -> dict[str, Outcome]:
         """Wait for what was taken in under these keys, and hand it out."""
@@ -94,14 +97,17 @@ class Stream:
             self._usage[judge].retries = pool.chat.retries
             self._usage[judge].seconds += perf_counter() - self._began
 
-    async def _until(self, wanted: set[str]) -> None:
-        await asyncio.gather(*[pool.open(self._open) for pool in self._pools.values()])
+    async def _go_on(self) -> None:
+        """Have as much asked as can be at a time, and read what lies in the sockets."""
         for pool in self._pools.values():
+            await pool.open(self._open)
             pool.fill(self._heard, self._ended)
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+
+    async def _until(self, wanted: set[str]) -> None:
         self._awaited = {key for key in wanted if self._told[key] is None}
-        if not self._awaited:
-            for _ in range(_TURNS):
-                await asyncio.sleep(0)
+        await self._go_on()
         if self._failure is not None:
             raise self._failure
         if self._awaited:
@@ -152,7 +158,7 @@ class Pool:
         self._concurrency = concurrency
         self._left: deque[Question] = deque()
         self._work: set[asyncio.Task[None]] = set()
-        self._opened = self._needed = self._answered = False
+        self._opened = self._needed = self._greeting = self._answered = False
         self._failures = 0
 
     def add(self, question: Question, *, new: bool) -> None:
@@ -161,13 +167,10 @@ class Pool:
         self._needed |= new
 
     async def open(self, stack: AsyncExitStack) -> None:
-        """Open connections, and see that the judge is there, once there is something to ask."""
+        """Be ready to ask."""
         if not self._opened:
             await stack.enter_async_context(self.chat)
             self._opened = True
-        if self._needed and self.chat.identity not in self._greeted:
-            await self.chat.greet()
-            self._greeted.add(self.chat.identity)
 
     def fill(self, heard: Heard, ended: Callable[[asyncio.Task[None]], None]) -> None:
         """See that as many are asking as can, while there is something left."""
@@ -188,10 +191,20 @@ class Pool:
 
     async def _ask(self, heard: Heard) -> None:
         while self._left:
+            if self._needed and not self._greeting:
+                await self._greet()
+                continue
             question = self._left.popleft()
             outcome = await self._asker.settle(question)
             self._watch(outcome)
             heard(question.key, outcome)
+
+    async def _greet(self) -> None:
+        """See that the judge is there; one greets while others ask, and is the first to know."""
+        self._greeting = True
+        if self.chat.identity not in self._greeted:
+            await self.chat.greet()
+            self._greeted.add(self.chat.identity)
 
     def _watch(self, outcome: Outcome) -> None:
         """Count failures in a row; one refusal says little of the next once others were taken."""

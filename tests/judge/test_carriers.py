@@ -8,6 +8,7 @@ import pytest
 
 from histoeval.errors import EndpointError
 from histoeval.judge import service
+from histoeval.judge.http1 import Response
 from histoeval.judge.secret import Secret
 from histoeval.judge.service import Service
 from histoeval.judge.wire import HttpxWire, PlainWire, open_wire
@@ -35,6 +36,25 @@ def test_tls_and_proxies_are_left_to_httpx(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("no_proxy", "localhost")
     assert isinstance(open_wire("http://models.example.com/v1", 4, {}), HttpxWire)
     assert isinstance(open_wire("http://localhost:8000/v1", 4, {}), PlainWire)
+
+
+def test_each_request_has_its_own_time(loopback: Loopback) -> None:
+    loopback.delay = 0.5
+
+    async def run() -> list[object]:
+        wire = open_wire(loopback.url, 4, {})
+        times = (9.0, 0.1, 0.3, 9.0)
+        sent = [wire.send("POST", "/x", b'{"messages": [0, {"content": ""}]}', t) for t in times]
+        try:
+            return [*await asyncio.gather(*sent, return_exceptions=True)]
+        finally:
+            await wire.close()
+
+    first, second, third, fourth = asyncio.run(run())
+    assert isinstance(first, Response)
+    assert isinstance(fourth, Response)
+    assert isinstance(second, TimeoutError)
+    assert isinstance(third, TimeoutError)
 
 
 def greet(server: Loopback, status: int) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Self
 
+import pytest
+
+from histoeval.errors import EndpointError
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder
 from histoeval.judge.bench import Bench, Manner
@@ -77,6 +81,24 @@ def test_what_was_expected_is_asked_about_once_and_given_in_order(loopback: Loop
         assert all(isinstance(each.outcome, Answer) for one in given for each in one)
     assert len(loopback.calls) == 200
     assert loopback.connections <= 9, "connections are kept over all of them"
+
+
+def test_what_is_expected_is_asked_before_anybody_waits_for_it(loopback: Loopback) -> None:
+    bench = bench_at(loopback.url, concurrency=8)
+    for first in range(0, 100, 25):
+        bench.expect(PROMPT, PAIRS[first : first + 25])
+        time.sleep(0.05)
+    before = len(loopback.calls)
+    bench.close()
+    assert before >= 8, "so many are asked at a time"
+
+
+@pytest.mark.parametrize("concurrency", [1, 64])
+def test_a_judge_who_is_not_there_is_said_at_once(concurrency: int) -> None:
+    bench = bench_at("http://127.0.0.1:9/v1", concurrency=concurrency)
+    bench.expect(PROMPT, PAIRS)
+    with pytest.raises(EndpointError, match="nothing listens there"):
+        bench.ask(PROMPT, PAIRS)
 
 
 def test_what_is_no_longer_expected_is_not_asked_about(loopback: Loopback) -> None:

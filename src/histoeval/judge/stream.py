@@ -31,6 +31,9 @@ GRACE_S = 10.0
 _TURNS = 4
 """Turns of the loop in which what lies in the sockets is read, and the next is sent."""
 
+_A_FEW = 8
+"""Connections that are opened together, so that the first need not wait for all of them."""
+
 Outcome = Answer | Missing
 Heard = Callable[[str, Outcome], None]
 
@@ -69,15 +72,16 @@ class Stream:
 
     def take(self, questions: Iterable[Question]) -> None:
         """Have questions asked, those left out that are on their way already."""
+        if busy := self.busy:
+            self._go_on()
         new = {each.key: each for each in questions if each.key not in self._told}
-        if not new:
-            return
         unknown = new.keys() - self._cache.known(list(new))
         self._unknown |= unknown
         for key, question in new.items():
             self._told[key] = None
             self._pools[question.judge].add(question, new=key in unknown)
-        self._do(self._runner.run, self._go_on())
+        if not busy:
+            self._go_on()
 
     def outcomes(self, keys: Iterable[str]) -> dict[str, Outcome]:
         """Wait for what was taken in under these keys, and hand it out."""
@@ -97,17 +101,22 @@ class Stream:
             self._usage[judge].retries = pool.chat.retries
             self._usage[judge].seconds += perf_counter() - self._began
 
-    async def _go_on(self) -> None:
-        """Have as much asked as can be at a time, and read what lies in the sockets."""
-        for pool in self._pools.values():
+    def _go_on(self) -> None:
+        """Have no server wait: read what it has said so far, and ask it the next."""
+        self._do(self._runner.run, self._some_turns())
+
+    async def _some_turns(self) -> None:
+        pools = self._pools.values()
+        for pool in pools:
             await pool.open(self._open)
-            pool.fill(self._heard, self._ended)
+        while self._failure is None and any(p.begin(self._heard, self._ended) for p in pools):
+            await asyncio.sleep(0)
         for _ in range(_TURNS):
             await asyncio.sleep(0)
 
     async def _until(self, wanted: set[str]) -> None:
         self._awaited = {key for key in wanted if self._told[key] is None}
-        await self._go_on()
+        await self._some_turns()
         if self._failure is not None:
             raise self._failure
         if self._awaited:
@@ -172,13 +181,15 @@ class Pool:
             await stack.enter_async_context(self.chat)
             self._opened = True
 
-    def fill(self, heard: Heard, ended: Callable[[asyncio.Task[None]], None]) -> None:
-        """See that as many are asking as can, while there is something left."""
+    def begin(self, heard: Heard, ended: Callable[[asyncio.Task[None]], None]) -> bool:
+        """Have a few more ask, if more can and something is left; whether any have begun."""
         self._work = {each for each in self._work if not each.done()}
-        for _ in range(min(len(self._left), self._concurrency - len(self._work))):
+        more = min(len(self._left), self._concurrency - len(self._work), _A_FEW)
+        for _ in range(more):
             work = asyncio.get_running_loop().create_task(self._ask(heard))
             work.add_done_callback(ended)
             self._work.add(work)
+        return more > 0
 
     async def stop(self, grace: float) -> None:
         """Ask no more; what is under way may still be answered for so many seconds."""

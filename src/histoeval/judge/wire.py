@@ -63,13 +63,11 @@ class Connection(asyncio.Protocol):
         self._transport = transport
         self.open = True
 
-    async def exchange(self, request: bytes, timeout: float) -> Response:
+    async def exchange(self, request: bytes) -> Response:
         """Send a request and wait for the response; the connection is open after it, or not."""
         assert self._transport is not None
-        loop = asyncio.get_running_loop()
-        self._answer = loop.create_future()
+        self._answer = asyncio.get_running_loop().create_future()
         self._got.clear()
-        too_late = loop.call_later(timeout, self._fail, TimeoutError())
         try:
             self._transport.write(request)
             response = await self._answer
@@ -77,7 +75,6 @@ class Connection(asyncio.Protocol):
             self.close()
             raise
         finally:
-            too_late.cancel()
             self._answer = None
         self.used = True
         return response
@@ -99,16 +96,17 @@ class Connection(asyncio.Protocol):
         try:
             found = parse(self._got, ended=ended)
         except ValueError as error:
-            self._fail(WireError(str(error)))
+            self.fail(WireError(str(error)))
             return
         if found is not None:
             if ended or not found.kept_open:
                 self.close()
             self._answer.set_result(found)
         elif ended:
-            self._fail(WireError("the connection was dropped"))
+            self.fail(WireError("the connection was dropped"))
 
-    def _fail(self, error: Exception) -> None:
+    def fail(self, error: Exception) -> None:
+        """There will be no response for whoever waits."""
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(error)
 
@@ -119,6 +117,41 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
 
+class Clock:
+    """Ends what takes too long; one alarm for all, since nearly every one is never needed."""
+
+    def __init__(self) -> None:
+        self._deadlines: dict[Connection, float] = {}
+        self._alarm: asyncio.TimerHandle | None = None
+
+    def add(self, connection: Connection, seconds: float) -> None:
+        """Let a connection have so much time from now."""
+        loop = asyncio.get_running_loop()
+        deadline = self._deadlines[connection] = loop.time() + seconds
+        if self._alarm is None or deadline < self._alarm.when():
+            self.stop()
+            self._alarm = loop.call_at(deadline, self._ring)
+
+    def remove(self, connection: Connection) -> None:
+        """It was in time."""
+        del self._deadlines[connection]
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+    def _ring(self) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        left = [deadline for deadline in self._deadlines.values() if deadline > now]
+        for connection, deadline in self._deadlines.items():
+            if deadline <= now:
+                connection.fail(TimeoutError())
+        self._alarm = loop.call_at(min(left), self._ring) if left else None
+
+
 class PlainWire:
     """Our own connections to a server without TLS; as many as are in use at once."""
 
@@ -127,6 +160,7 @@ class PlainWire:
         told = {"Host": f"[{host}]:{port}" if ":" in host else f"{host}:{port}", **headers}
         self._lines = "".join([f"{name}: {value}\r\n" for name, value in told.items()])
         self._idle: list[Connection] = []
+        self._clock = Clock()
 
     async def send(self, method: str, path: str, body: bytes, timeout: float) -> Response:
         """The response to a request, over an open connection if there is one."""
@@ -135,11 +169,14 @@ class PlainWire:
         while True:
             connection = await self._connection(timeout)
             try:
-                response = await connection.exchange(request, timeout)
+                self._clock.add(connection, timeout)
+                response = await connection.exchange(request)
             except WireError:
                 if connection.stale:
                     continue
                 raise
+            finally:
+                self._clock.remove(connection)
             if connection.open:
                 self._idle.append(connection)
             return response
@@ -165,6 +202,7 @@ class PlainWire:
         for connection in self._idle:
             connection.close()
         self._idle.clear()
+        self._clock.stop()
 
 
 class HttpxWire:

@@ -44,7 +44,7 @@ def read_answer(text: str, prompt: Prompt) -> Answer:
     except ValidationError as error:
         complaints = dict.fromkeys(map(_complaint, error.errors()))
         raise Unreadable("; ".join(complaints)) from error
-    scores = {name: int(found[name]) for name, _, _ in prompt.scales}
+    scores = {name: found[name] for name, _, _ in prompt.scales}
     return Answer(scores=scores, reasoning=shown(found[REASONING]))
 
 

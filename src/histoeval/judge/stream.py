@@ -1,7 +1,8 @@
 """Questions on their way to judges: more are taken in while the first are still waited for.
 
-All of it happens in one thread: judges are spoken to while somebody waits for answers, and what
-they say meanwhile lies in the sockets until then. So no server waits for rows to be written.
+All of it happens in one thread: judges are spoken to while somebody waits for answers or brings
+questions, and what they say meanwhile lies in the sockets until then. So no server waits for a
+whole table to be read, or for rows to be written.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ class PlainWire:
         first = f"{method} {self._path}{path} HTTP/1.1\r\nContent-Length: {len(body)}\r\n"
         request = f"{first}{self._lines}\r\n".encode("latin-1") + body
         while True:
-            connection = await self._connection(timeout)
+            connection = self._idle_one() or await self._new_one(timeout)
             try:
                 self._clock.add(connection, timeout)
                 response = await connection.exchange(request)
@@ -181,12 +181,15 @@ class PlainWire:
                 self._idle.append(connection)
             return response
 
-    async def _connection(self, timeout: float) -> Connection:
-        """One that is open and idle, or a new one; what the server has closed is let go."""
+    def _idle_one(self) -> Connection | None:
+        """A connection that is open and idle; what the server has closed is let go."""
         while self._idle:
             connection = self._idle.pop()
             if connection.open:
                 return connection
+        return None
+
+    async def _new_one(self, timeout: float) -> Connection:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(timeout):

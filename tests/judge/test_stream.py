@@ -101,6 +101,14 @@ def test_a_judge_who_is_not_there_is_said_at_once(concurrency: int) -> None:
         bench.ask(PROMPT, PAIRS)
 
 
+def test_a_key_that_is_refused_ends_all_with_one_message(loopback: Loopback) -> None:
+    refusal = b"HTTP/1.1 401 Said\r\nContent-Length: 0\r\n\r\n"
+    loopback.respond = lambda call: (refusal, Wrong())  # type: ignore[method-assign]
+    with pytest.raises(EndpointError, match="HISTOEVAL_JUDGE_KEY"):
+        bench_at(loopback.url, concurrency=8).ask(PROMPT, PAIRS)
+    assert len(loopback.calls) <= 8
+
+
 def test_what_is_no_longer_expected_is_not_asked_about(loopback: Loopback) -> None:
     loopback.delay = 0.05
     bench = bench_at(loopback.url, concurrency=2)

@@ -77,6 +77,8 @@ class Bench:
         self, chats: Sequence[Chat], cache: Cache, manner: Manner, concurrency: int = 16
     ) -> None:
         self.chats = tuple(chats)
+        self.judges = tuple(chat.identity for chat in chats)
+        """Who sits on it."""
         self.cache = cache
         self.manner = manner
         self.concurrency = concurrency
@@ -88,11 +90,6 @@ class Bench:
         self._stream: Stream | None = None
         self._expected: deque[Asked] = deque()
         self._last: tuple[Asked, list[list[Given]]] | None = None
-
-    @property
-    def judges(self) -> tuple[str, ...]:
-        """Who sits on it."""
-        return tuple(chat.identity for chat in self.chats)
 
     @property
     def identity(self) -> str:

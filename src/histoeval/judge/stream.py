@@ -136,7 +136,7 @@ class Stream:
         """One that asks has no more to ask, or has failed; then all is over."""
         if work.cancelled() or (failure := work.exception()) is None:
             return
-        self._failure = failure
+        self._failure = self._failure or failure
         if self._all_there is not None and not self._all_there.done():
             self._all_there.set_exception(failure)
 

@@ -52,6 +52,25 @@ def test_limits_and_help_of_a_field_hold() -> None:
     assert bought == []
 
 
+def test_a_bundle_may_hold_bundles_and_what_must_be_given() -> None:
+    @dataclass(frozen=True)
+    class Basket:
+        owner: str
+        fruit: Fruit = Fruit()
+
+    carried: list[Basket] = []
+    app = typer.Typer()
+
+    def carry(basket: Basket) -> None:
+        carried.append(basket)
+
+    carry.__annotations__["basket"] = Basket
+    app.command()(spread(carry))
+    assert CliRunner().invoke(app, ["--apples", "3"]).exit_code == 2
+    assert CliRunner().invoke(app, ["ann", "--apples", "3"]).exit_code == 0
+    assert carried == [Basket("ann", Fruit(3))]
+
+
 def test_columns_are_those_that_were_named() -> None:
     columns = PairColumns(reference="truth", candidate=["a", "b"], id_column="case").columns()
     assert (columns.reference, columns.candidates, columns.id) == ("truth", ("a", "b"), "case")

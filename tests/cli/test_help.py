@@ -36,3 +36,16 @@ def test_every_verb_is_listed() -> None:
     shown = said(app_for(["--help"]), "--help")
     for verb in ("score", "judge", "slide", "generate", "trust", "experiment", "entail"):
         assert f" {verb} " in shown
+
+
+@pytest.mark.parametrize("option", ["body", "concurrency", "rpm", "tpm", "timeout", "attempts"])
+def test_an_option_of_asking_is_the_same_in_every_verb_that_asks(option: str) -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    verbs = [commands["generate"], commands["trust"], commands["judge"].commands["file"]]
+    told = [
+        (found.opts, found.help, found.default, found.min, found.max, found.rich_help_panel)
+        for verb in verbs
+        for found in verb.params
+        if found.name == option
+    ]
+    assert told == [told[0]] * 3

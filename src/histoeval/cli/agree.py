@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from histoeval.cli.bundles import ModelNames, PairColumns, spread
-from histoeval.cli.judging import EndpointOption, ModelOption, chosen
+from histoeval.cli.judging import JudgeNames
 from histoeval.cli.options import EncodingOption
 from histoeval.cli.statistics import (
     STATISTICS,
@@ -75,8 +75,7 @@ def agree(
     columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
     models: ModelNames = ModelNames(),
-    endpoint: EndpointOption = None,
-    model: ModelOption = None,
+    judges: JudgeNames = JudgeNames(),
 ) -> None:
     """Say how well metrics follow experts, with intervals that fit the data.
 
@@ -106,7 +105,7 @@ def agree(
         power=two_of(power),
         columns=columns.columns(),
         encoding=encoding,
-        models=models.models(chosen(endpoint, model)),
+        models=models.models(judges.choice()),
         output=output,
         overwrite=overwrite,
     )

@@ -2,13 +2,13 @@
 
 Typer reads options off a function's signature, one by one. A verb that is `spread` may ask for a
 dataclass of options instead: on the command line its fields are options like all others, and the
-verb gets them as one object.
+verb gets them as one object. A bundle may hold bundles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
@@ -36,13 +36,10 @@ if TYPE_CHECKING:
 def spread(verb: Callable[..., None]) -> Callable[..., None]:
     """A verb whose bundles are options of their own on the command line."""
     hints = get_type_hints(verb, include_extras=True)
-    bundles: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
 
     @wraps(verb)
     def run(**given: Any) -> None:
-        for name, bundle in bundles.items():
-            given[name] = bundle(**{each.name: given.pop(each.name) for each in fields(bundle)})
-        verb(**given)
+        verb(**{name: _gathered(name, hints[name], given) for name in signature(verb).parameters})
 
     options = [
         option
@@ -61,9 +58,21 @@ def _options(parameter: Parameter, hint: Any) -> Iterator[Parameter]:
         return
     hints = get_type_hints(hint, include_extras=True)
     for each in fields(hint):
-        yield Parameter(
-            each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name]
+        default = Parameter.empty if each.default is MISSING else each.default
+        yield from _options(
+            Parameter(each.name, Parameter.KEYWORD_ONLY, default=default), hints[each.name]
         )
+
+
+def _gathered(name: str, hint: Any, given: Mapping[str, Any]) -> Any:
+    """What was given for a parameter: a value, or a bundle of values."""
+    if not is_dataclass(hint):
+        return given[name]
+    hints = get_type_hints(hint, include_extras=True)
+    bundle: Any = hint
+    return bundle(
+        **{each.name: _gathered(each.name, hints[each.name], given) for each in fields(hint)}
+    )
 
 
 @dataclass(frozen=True)

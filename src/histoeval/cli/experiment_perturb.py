@@ -7,19 +7,13 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.experimenting import (
-    EndpointOption,
-    KeyEnvOption,
-    KeyFileOption,
-    LanguageModelOption,
-    OverwriteOption,
-    SeedOption,
-    subject_of,
-)
+from histoeval.cli.bundles import spread
+from histoeval.cli.experimenting import LanguageModel, OverwriteOption, SeedOption
 from histoeval.cli.options import COLUMNS, ReaderOption
 from histoeval.errors import OutputError
 
 
+@spread
 def perturb(
     captions: Annotated[
         Path,
@@ -53,10 +47,7 @@ def perturb(
         str | None, typer.Option("--id", help="Column of ids.", rich_help_panel=COLUMNS)
     ] = None,
     reader: ReaderOption = None,
-    endpoint: EndpointOption = None,
-    model: LanguageModelOption = None,
-    key_env: KeyEnvOption = None,
-    key_file: KeyFileOption = None,
+    language: LanguageModel = LanguageModel(),
     overwrite: OverwriteOption = False,
 ) -> None:
     """Make a perturbed set of true reports: reworded, slightly wrong, hallucinated, illogical.
@@ -74,7 +65,7 @@ def perturb(
     source = open_reports(captions, text=text, id_=id_)
     chosen = tuple(group) if group else None
     settings = Settings(seed=seed, each=each or None, groups=chosen, answers=answers)
-    subject = subject_of(endpoint, model, key_env, key_file)
+    subject = language.subject()
     loaded = load_reader(Models(reader=reader))
     with row_progress(source, "editing") as watch:
         summary = perturb_file(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,39 +31,40 @@ WeightsOption = Annotated[
     str | None,
     typer.Option(help="Weights of grounding, logic and stability; 0.4,0.3,0.3 when left out."),
 ]
-EndpointOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Address of an OpenAI-compatible server, ending in /v1.",
-        rich_help_panel=LANGUAGE,
-        show_default=False,
-    ),
-]
-LanguageModelOption = Annotated[
-    str | None,
-    typer.Option("--model", help="Name of the model there.", rich_help_panel=LANGUAGE),
-]
-KeyEnvOption = Annotated[
-    str | None,
-    typer.Option(help="Environment variable that holds the key.", rich_help_panel=LANGUAGE),
-]
-KeyFileOption = Annotated[
-    Path | None, typer.Option(help="File that holds the key.", rich_help_panel=LANGUAGE)
-]
 
 
-def subject_of(
-    endpoint: str | None, model: str | None, key_env: str | None, key_file: Path | None
-) -> Subject | None:
-    """The language model that options name; None where they name none."""
-    if endpoint is None and model is None:
-        return None
-    if endpoint is None or model is None:
-        raise SettingError("a language model is named by both --endpoint and --model")
-    from histoeval.trust.subject import SubjectChoice, open_subject  # noqa: PLC0415
+@dataclass(frozen=True)
+class LanguageModel:
+    """A language model that may be asked, and its key."""
 
-    choice = SubjectChoice(endpoint=endpoint, model=model, key_env=key_env, key_file=key_file)
-    return open_subject(choice)
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of an OpenAI-compatible server, ending in /v1.",
+            rich_help_panel=LANGUAGE,
+            show_default=False,
+        ),
+    ] = None
+    model: Annotated[
+        str | None, typer.Option(help="Name of the model there.", rich_help_panel=LANGUAGE)
+    ] = None
+    key_env: Annotated[
+        str | None,
+        typer.Option(help="Environment variable that holds the key.", rich_help_panel=LANGUAGE),
+    ] = None
+    key_file: Annotated[
+        Path | None, typer.Option(help="File that holds the key.", rich_help_panel=LANGUAGE)
+    ] = None
+
+    def subject(self) -> Subject | None:
+        """The language model that options name; None where they name none."""
+        if self.endpoint is None and self.model is None:
+            return None
+        if self.endpoint is None or self.model is None:
+            raise SettingError("a language model is named by both --endpoint and --model")
+        from histoeval.trust.subject import SubjectChoice, open_subject  # noqa: PLC0415
+
+        return open_subject(SubjectChoice(**asdict(self)))
 
 
 def say(

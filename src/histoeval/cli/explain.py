@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from histoeval.cli.bundles import ModelNames, spread
-from histoeval.cli.judging import EndpointOption, ModelOption, chosen
+from histoeval.cli.judging import JudgeNames
 from histoeval.cli.options import COLUMNS, EncodingOption
 from histoeval.errors import HistoEvalError, InputError, SettingError
 
@@ -72,8 +72,7 @@ def explain(
     ] = None,
     encoding: EncodingOption = None,
     models: ModelNames = ModelNames(),
-    endpoint: EndpointOption = None,
-    model: ModelOption = None,
+    judges: JudgeNames = JudgeNames(),
 ) -> None:
     """Show why one pair has its score: its parts, what matches and what is wrong.
 
@@ -96,7 +95,7 @@ def explain(
         )
     else:
         pair = _pair_of_texts(reference, candidate, encoding)
-    made, score = _scored(metric, models.models(chosen(endpoint, model)), pair)
+    made, score = _scored(metric, models.models(judges.choice()), pair)
     if as_json:
         typer.echo(_json(pair, made, score))
         return

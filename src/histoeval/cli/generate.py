@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from histoeval.cli.judging import (
-    AttemptsOption,
-    BodyOption,
-    CacheOption,
-    ConcurrencyOption,
-    RequestsOption,
-    TimeoutOption,
-    TokensOption,
-    body_of,
-)
-from histoeval.cli.options import DeviceOption, EncodingOption
+from histoeval.cli.bundles import spread
+from histoeval.cli.options import DeviceOption, EncodingOption, OverwriteOption
 from histoeval.cli.subject import (
     SHOWING,
     SUBJECT,
     LookOption,
     MergeOption,
-    MppOption,
     PictureOption,
     PromptOption,
-    SubjectEndpointOption,
-    SubjectKeyFileOption,
-    SubjectKeyOption,
-    SubjectModelOption,
-    TilesOption,
-    chosen_subject,
+    SubjectAsking,
 )
 
 if TYPE_CHECKING:
@@ -40,6 +26,75 @@ if TYPE_CHECKING:
     from histoeval.trust.subject import SubjectChoice
 
 
+@dataclass(frozen=True)
+class SubjectNames:
+    """Which model writes."""
+
+    endpoint: Annotated[
+        str,
+        typer.Option(
+            help="Address of an OpenAI-compatible vision server, ending in /v1; or 'local' for a "
+            "Transformers vision-language model (extra hf).",
+            rich_help_panel=SUBJECT,
+            show_default=False,
+        ),
+    ]
+    model: Annotated[
+        str,
+        typer.Option(
+            help="Name of the model there; a folder or hub name where the endpoint is 'local'.",
+            rich_help_panel=SUBJECT,
+            show_default=False,
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class Showing:
+    """What the model is told and shown of a specimen."""
+
+    prompt: PromptOption = "neutral"
+    specimen: Annotated[
+        str,
+        typer.Option(
+            metavar="LEVELS",
+            help="What the model is told of a specimen: none, or columns of the table as in "
+            "organ+procedure; several levels with commas.",
+            rich_help_panel=SHOWING,
+        ),
+    ] = "none"
+    merge: MergeOption = "merge"
+    look: LookOption = "tiles"
+    tiles: Annotated[
+        int, typer.Option(min=1, help="Tiles of a slide that are shown.", rich_help_panel=SHOWING)
+    ] = 15
+    mpp: Annotated[
+        float | None,
+        typer.Option(
+            help="Microns per pixel, where the files do not say them.", rich_help_panel=SHOWING
+        ),
+    ] = None
+    seed: Annotated[
+        int, typer.Option(help="Of the sample of tiles, and of the model.", rich_help_panel=SHOWING)
+    ] = 0
+    picture: PictureOption = "jpeg"
+
+    def examination(self) -> Examination:
+        """As the describing of images takes it."""
+        from histoeval.trust.describing import make_examination  # noqa: PLC0415 - slow to import
+
+        return make_examination(
+            self.prompt,
+            merge=self.merge,
+            tiles=self.tiles,
+            seed=self.seed,
+            mpp=self.mpp,
+            look=self.look,
+            form=self.picture,
+        )
+
+
+@spread
 def generate(
     source: Annotated[
         Path,
@@ -50,8 +105,7 @@ def generate(
             show_default=False,
         ),
     ],
-    endpoint: SubjectEndpointOption,
-    model: SubjectModelOption,
+    names: SubjectNames,
     output: Annotated[
         Path, typer.Option(help="Folder for the reports; a stopped run continues there.")
     ],
@@ -59,44 +113,15 @@ def generate(
         Path | None,
         typer.Option(help="Folder that the images of a table lie in; its own when left out."),
     ] = None,
-    prompt: PromptOption = "neutral",
-    specimen: Annotated[
-        str,
-        typer.Option(
-            metavar="LEVELS",
-            help="What the model is told of a specimen: none, or columns of the table as in "
-            "organ+procedure; several levels with commas.",
-            rich_help_panel=SHOWING,
-        ),
-    ] = "none",
-    merge: MergeOption = "merge",
-    look: LookOption = "tiles",
-    tiles: TilesOption = 15,
-    mpp: MppOption = None,
-    seed: Annotated[
-        int, typer.Option(help="Of the sample of tiles, and of the model.", rich_help_panel=SHOWING)
-    ] = 0,
-    picture: PictureOption = "jpeg",
+    showing: Showing = Showing(),
     system: Annotated[
         str | None, typer.Option(help="What results call the model; its name when left out.")
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what the folder holds.")
-    ] = False,
+    overwrite: OverwriteOption = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count images and requests; ask nothing.")
     ] = False,
-    temperature: Annotated[float, typer.Option(min=0, rich_help_panel=SUBJECT)] = 0.0,
-    body: BodyOption = None,
-    concurrency: ConcurrencyOption = 16,
-    rpm: RequestsOption = None,
-    tpm: TokensOption = None,
-    timeout: TimeoutOption = 120.0,
-    attempts: AttemptsOption = 6,
-    key_env: SubjectKeyOption = None,
-    key_file: SubjectKeyFileOption = None,
-    cache: CacheOption = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no replies.")] = False,
+    asking: SubjectAsking = SubjectAsking(),
     encoding: EncodingOption = None,
     device: DeviceOption = None,
 ) -> None:
@@ -106,34 +131,17 @@ def generate(
     be done.
     """
     from histoeval.run.images import levels_of, open_cases  # noqa: PLC0415 - keeps --help fast
-    from histoeval.trust.describing import make_examination  # noqa: PLC0415
 
-    choice = chosen_subject(
-        endpoint,
-        model,
-        manner={"temperature": temperature, "seed": seed, "body": body_of(body)},
-        patience={
-            "timeout_s": timeout,
-            "attempts": attempts,
-            "requests_a_minute": rpm,
-            "tokens_a_minute": tpm,
-        },
-        concurrency=concurrency,
-        key_env=key_env,
-        key_file=key_file,
-        cache=cache,
-        keep=not no_cache,
-        device=device,
-    )
-    examination = make_examination(
-        prompt, merge=merge, tiles=tiles, seed=seed, mpp=mpp, look=look, form=picture
-    )
+    choice = asking.choice(names.endpoint, names.model, showing.seed, device)
+    examination = showing.examination()
     cases = open_cases(source, images, encoding)
-    levels = levels_of(specimen.split(","), cases.columns)
+    levels = levels_of(showing.specimen.split(","), cases.columns)
     if dry_run:
         _count(cases, levels, examination)
         return
-    _generate(cases, choice, examination, levels, output, system or model, overwrite=overwrite)
+    _generate(
+        cases, choice, examination, levels, output, system or names.model, overwrite=overwrite
+    )
 
 
 def _count(cases: Cases, levels: list[Level], examination: Examination) -> None:

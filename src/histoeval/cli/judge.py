@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from histoeval.cli.asking import ASKING, Load, Rates, Replies, Waiting
+from histoeval.cli.bundles import PairColumns, spread
 from histoeval.cli.judge_cache import cache_app
 from histoeval.cli.judge_check import check
 from histoeval.cli.judging import (
-    AttemptsOption,
-    BodyOption,
-    CacheOption,
-    ConcurrencyOption,
-    EndpointOption,
     FormatOption,
-    KeyEnvOption,
-    KeyFileOption,
-    ModelOption,
+    JudgeKey,
+    JudgeNames,
     PromptOption,
     RepeatsOption,
-    RequestsOption,
-    SeedOption,
-    TemperatureOption,
-    TimeoutOption,
-    TokensOption,
-    body_of,
-    chosen,
-    demanded,
 )
-from histoeval.cli.options import COLUMNS, EncodingOption, IdOption
+from histoeval.cli.options import EncodingOption, OverwriteOption
 
 if TYPE_CHECKING:
     from histoeval.io.pairs import Source
@@ -61,7 +50,25 @@ judge_app.command("check")(check)
 judge_app.add_typer(cache_app, name="cache")
 
 
+@dataclass(frozen=True)
+class JudgeManner:
+    """How often and how a judge is asked; all of it counts for what it answers."""
+
+    repeats: RepeatsOption = 1
+    check_order: Annotated[
+        bool,
+        typer.Option("--check-order", help="Ask once more with the candidate first, and compare."),
+    ] = False
+    temperature: Annotated[float, typer.Option(min=0, rich_help_panel=ASKING)] = 0.0
+    seed: Annotated[
+        int,
+        typer.Option(help="Of the first repeat; the next has the next.", rich_help_panel=ASKING),
+    ] = 0
+    form: FormatOption = "auto"
+
+
 @judge_app.command(FILE)
+@spread
 def judge(
     inputs: Annotated[
         list[Path],
@@ -70,15 +77,12 @@ def judge(
         ),
     ],
     prompt: PromptOption = "rubric4",
-    endpoint: EndpointOption = None,
-    model: ModelOption = None,
+    judges: JudgeNames = JudgeNames(),
     output: Annotated[
         Path | None,
         typer.Option(help="Folder for scores.jsonl and the rest; a stopped run continues."),
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what the folder holds.")
-    ] = False,
+    overwrite: OverwriteOption = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count pairs, tokens and cached answers; ask nothing.")
     ] = False,
@@ -87,38 +91,13 @@ def judge(
         typer.Option(help="Metrics to run beside it, as in rubric_offline,concordance."),
     ] = "",
     prices: Annotated[Path | None, typer.Option(help="TOML table of prices.")] = None,
-    cache: CacheOption = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no replies.")] = False,
-    repeats: RepeatsOption = 1,
-    check_order: Annotated[
-        bool,
-        typer.Option("--check-order", help="Ask once more with the candidate first, and compare."),
-    ] = False,
-    temperature: TemperatureOption = 0.0,
-    seed: SeedOption = 0,
-    form: FormatOption = "auto",
-    body: BodyOption = None,
-    concurrency: ConcurrencyOption = 16,
-    rpm: RequestsOption = None,
-    tpm: TokensOption = None,
-    timeout: TimeoutOption = 120.0,
-    attempts: AttemptsOption = 6,
-    key_env: KeyEnvOption = None,
-    key_file: KeyFileOption = None,
-    reference: Annotated[
-        str | None, typer.Option(help="Column of the reference.", rich_help_panel=COLUMNS)
-    ] = None,
-    candidate: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column of a candidate; give it again for each system.", rich_help_panel=COLUMNS
-        ),
-    ] = None,
-    id_column: IdOption = None,
-    system: Annotated[
-        str | None,
-        typer.Option(help="Column that names the system of a row.", rich_help_panel=COLUMNS),
-    ] = None,
+    replies: Replies = Replies(),
+    manner: JudgeManner = JudgeManner(),
+    load: Load = Load(),
+    rates: Rates = Rates(),
+    waiting: Waiting = Waiting(),
+    key: JudgeKey = JudgeKey(),
+    columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
 ) -> None:
     """Judge the pairs of a FILE (the word `file` can be left out).
@@ -126,42 +105,23 @@ def judge(
     Exit code 0: every pair was scored; 1: some were not, and errors say why; 2: nothing could
     be done.
     """
-    from histoeval.io.pairs import Columns, open_source  # noqa: PLC0415 - keeps --help fast
+    from histoeval.io.pairs import open_source  # noqa: PLC0415 - keeps --help fast
     from histoeval.judge.choice import seat  # noqa: PLC0415
     from histoeval.judge.prompt import load_prompt  # noqa: PLC0415
     from histoeval.judge.usage import read_prices  # noqa: PLC0415
 
-    choice = demanded(
-        chosen(
-            endpoint,
-            model,
-            {
-                "temperature": temperature,
-                "seed": seed,
-                "repeats": repeats,
-                "check_order": check_order,
-                "form": form,
-                "body": body_of(body),
-            },
-            {
-                "timeout_s": timeout,
-                "attempts": attempts,
-                "requests_a_minute": rpm,
-                "tokens_a_minute": tpm,
-            },
-            concurrency=concurrency,
-            key_env=key_env,
-            key_file=key_file,
-            cache=cache,
-            keep=not no_cache,
-        )
+    choice = judges.demanded(
+        manner={**asdict(manner), "body": load.more()},
+        patience=waiting.patience(rates),
+        concurrency=load.concurrency,
+        key_env=key.key_env,
+        key_file=key.key_file,
+        cache=replies.cache,
+        keep=not replies.no_cache,
     )
     table = read_prices(prices)
     load_prompt(prompt)
-    columns = Columns(
-        reference=reference, candidates=tuple(candidate or ()), id=id_column, system=system
-    )
-    source = open_source(inputs, columns, encoding)
+    source = open_source(inputs, columns.columns(), encoding)
     bench = seat(choice)
     if dry_run:
         _show_estimate(source, bench, prompt, table)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from histoeval.cli.asking import CacheOption
 from histoeval.cli.files import demand_folder, write_lines
-from histoeval.cli.judging import CacheOption
 
 if TYPE_CHECKING:
     from histoeval.judge.cache import Cache

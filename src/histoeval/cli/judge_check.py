@@ -7,41 +7,30 @@ from typing import Annotated
 
 import typer
 
+from histoeval.cli.asking import CacheOption, Load, Rates, Waiting
+from histoeval.cli.bundles import spread
 from histoeval.cli.files import demand_folder, write_lines
 from histoeval.cli.judging import (
-    AttemptsOption,
-    BodyOption,
-    CacheOption,
-    ConcurrencyOption,
-    EndpointOption,
     FormatOption,
-    KeyEnvOption,
-    KeyFileOption,
-    ModelOption,
+    JudgeKey,
+    JudgeNames,
     PromptOption,
     RepeatsOption,
-    TimeoutOption,
-    body_of,
-    chosen,
-    demanded,
 )
 from histoeval.errors import SettingError
 
 
+@spread
 def check(
-    endpoint: EndpointOption = None,
-    model: ModelOption = None,
+    judges: JudgeNames = JudgeNames(),
     prompt: PromptOption = "rubric4",
     output: Annotated[Path | None, typer.Option(help="JSON lines file for the verdicts.")] = None,
     cache: CacheOption = None,
     repeats: RepeatsOption = 1,
     form: FormatOption = "auto",
-    body: BodyOption = None,
-    concurrency: ConcurrencyOption = 16,
-    timeout: TimeoutOption = 120.0,
-    attempts: AttemptsOption = 6,
-    key_env: KeyEnvOption = None,
-    key_file: KeyFileOption = None,
+    load: Load = Load(),
+    waiting: Waiting = Waiting(),
+    key: JudgeKey = JudgeKey(),
 ) -> None:
     """Ask about 55 pairs of known order, and say for which criteria a judge may be used.
 
@@ -61,17 +50,13 @@ def check(
             f"{loaded.name} has no criterion of rubric4 or expert5: nothing is known of what the "
             "pairs deserve by it"
         )
-    choice = demanded(
-        chosen(
-            endpoint,
-            model,
-            {"repeats": repeats, "form": form, "body": body_of(body)},
-            {"timeout_s": timeout, "attempts": attempts},
-            concurrency=concurrency,
-            key_env=key_env,
-            key_file=key_file,
-            cache=cache,
-        )
+    choice = judges.demanded(
+        manner={"repeats": repeats, "form": form, "body": load.more()},
+        patience=waiting.patience(Rates()),
+        concurrency=load.concurrency,
+        key_env=key.key_env,
+        key_file=key.key_file,
+        cache=cache,
     )
     bench = seat(choice)
     with answer_progress(bench, lambda: len(trials())):

@@ -10,6 +10,9 @@ import typer
 COLUMNS = "Columns (guessed when left out)"
 MODELS = "Models (our own when left out; others need the extra hf)"
 
+OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what the folder holds.")
+]
 IdOption = Annotated[
     str | None, typer.Option("--id", help="Column that names a row.", rich_help_panel=COLUMNS)
 ]

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from histoeval.cli.bundles import ModelNames, PairColumns, spread
-from histoeval.cli.judging import EndpointOption, ModelOption, chosen
-from histoeval.cli.options import EncodingOption
+from histoeval.cli.judging import JudgeNames
+from histoeval.cli.options import EncodingOption, OverwriteOption
 from histoeval.run.scoring import DEFAULT_METRICS
 
 
@@ -35,14 +35,11 @@ def score(
         Path | None,
         typer.Option(help="Folder for scores.jsonl and summary.json; a stopped run continues."),
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what the folder holds.")
-    ] = False,
+    overwrite: OverwriteOption = False,
     columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
     models: ModelNames = ModelNames(),
-    endpoint: EndpointOption = None,
-    model: ModelOption = None,
+    judges: JudgeNames = JudgeNames(),
     batch_size: Annotated[
         int, typer.Option(min=1, help="Pairs handled together; it never changes a score.")
     ] = 256,
@@ -68,7 +65,7 @@ def score(
         with row_progress(source) as watch:
             summary = run(
                 source,
-                make_metrics(wanted, models.models(chosen(endpoint, model))),
+                make_metrics(wanted, models.models(judges.choice())),
                 folder=folder,
                 overwrite=overwrite,
                 batch_size=batch_size,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from histoeval.errors import SettingError
+from histoeval.cli.asking import Load, Rates, Replies, Waiting, faults_told
 
 if TYPE_CHECKING:
     from histoeval.trust.subject import SubjectChoice
@@ -15,38 +16,6 @@ if TYPE_CHECKING:
 SUBJECT = "The model"
 SHOWING = "What it is shown and asked"
 
-SubjectEndpointOption = Annotated[
-    str,
-    typer.Option(
-        "--endpoint",
-        help="Address of an OpenAI-compatible vision server, ending in /v1; or 'local' for a "
-        "Transformers vision-language model (extra hf).",
-        rich_help_panel=SUBJECT,
-        show_default=False,
-    ),
-]
-SubjectModelOption = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        help="Name of the model there; a folder or hub name where the endpoint is 'local'.",
-        rich_help_panel=SUBJECT,
-        show_default=False,
-    ),
-]
-SubjectKeyOption = Annotated[
-    str | None,
-    typer.Option(
-        "--key-env",
-        help="Environment variable that holds the key; HISTOEVAL_SUBJECT_KEY, or else "
-        "HISTOEVAL_JUDGE_KEY, when left out.",
-        rich_help_panel=SUBJECT,
-    ),
-]
-SubjectKeyFileOption = Annotated[
-    Path | None,
-    typer.Option("--key-file", help="File that holds the key.", rich_help_panel=SUBJECT),
-]
 PromptOption = Annotated[
     str,
     typer.Option(help="neutral, fields, or a YAML file of your own.", rich_help_panel=SHOWING),
@@ -66,30 +35,57 @@ LookOption = Annotated[
         rich_help_panel=SHOWING,
     ),
 ]
-TilesOption = Annotated[
-    int, typer.Option(min=1, help="Tiles of a slide that are shown.", rich_help_panel=SHOWING)
-]
-MppOption = Annotated[
-    float | None,
-    typer.Option(
-        help="Microns per pixel, where the files do not say them.", rich_help_panel=SHOWING
-    ),
-]
 PictureOption = Annotated[
     Literal["jpeg", "png"],
     typer.Option(help="How pictures are sent.", rich_help_panel=SHOWING),
 ]
 
 
-def chosen_subject(endpoint: str, model: str, **rest: Any) -> SubjectChoice:
-    """The model that options name, with how it is asked."""
-    from pydantic import ValidationError  # noqa: PLC0415 - slow to import
+@dataclass(frozen=True)
+class SubjectKey:
+    """Where the key of the model lies."""
 
-    from histoeval.trust.subject import SubjectChoice  # noqa: PLC0415
+    key_env: Annotated[
+        str | None,
+        typer.Option(
+            help="Environment variable that holds the key; HISTOEVAL_SUBJECT_KEY, or else "
+            "HISTOEVAL_JUDGE_KEY, when left out.",
+            rich_help_panel=SUBJECT,
+        ),
+    ] = None
+    key_file: Annotated[
+        Path | None, typer.Option(help="File that holds the key.", rich_help_panel=SUBJECT)
+    ] = None
 
-    try:
-        return SubjectChoice(endpoint=endpoint, model=model, **rest)
-    except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"]))
-        raise SettingError(f"{where}: {fault['msg']}") from error
+
+@dataclass(frozen=True)
+class SubjectAsking:
+    """How the model is asked, and what is kept of its answers."""
+
+    temperature: Annotated[float, typer.Option(min=0, rich_help_panel=SUBJECT)] = 0.0
+    load: Load = Load()
+    rates: Rates = Rates()
+    waiting: Waiting = Waiting()
+    key: SubjectKey = SubjectKey()
+    replies: Replies = Replies()
+
+    def choice(self, endpoint: str, model: str, seed: int, device: str | None) -> SubjectChoice:
+        """The model that options name, with how it is asked."""
+        from histoeval.trust.subject import SubjectChoice  # noqa: PLC0415 - slow to import
+
+        told: dict[str, Any] = {
+            "manner": {"temperature": self.temperature, "seed": seed, "body": self.load.more()},
+            "patience": self.waiting.patience(self.rates),
+        }
+        with faults_told():
+            return SubjectChoice(
+                endpoint=endpoint,
+                model=model,
+                key_env=self.key.key_env,
+                key_file=self.key.key_file,
+                concurrency=self.load.concurrency,
+                cache=self.replies.cache,
+                keep=not self.replies.no_cache,
+                device=device,
+                **told,
+            )

@@ -12,7 +12,7 @@ yaml = pytest.importorskip("yaml")
 pytest.importorskip("scipy")
 
 from histoeval.cli.main import app
-from histoeval.errors import InputError, SettingError
+from histoeval.errors import InputError, OutputError, SettingError
 from tests.train.test_concordance_run import rows, write_sheet
 
 
@@ -46,6 +46,36 @@ def test_weights_are_fitted_and_the_card_is_shown(config: Path, tmp_path: Path) 
         "combination.json",
         "results.json",
     }
+
+
+def test_fitted_weights_are_shown_and_only_fitted_anew_when_told(
+    config: Path, tmp_path: Path
+) -> None:
+    told = ("train", "concordance", config, "--output", tmp_path / "out")
+    assert run(*told).exit_code == 0
+    before = (tmp_path / "out" / "results.json").stat().st_mtime_ns
+    again = run(*told)
+    assert again.exit_code == 0
+    assert "Concordance: the weights" in again.output
+    assert "was finished before; --overwrite trains it anew" in again.output
+    assert (tmp_path / "out" / "results.json").stat().st_mtime_ns == before
+    refused = run(*told, "--set", "seed=3")
+    assert isinstance(refused.exception, OutputError)
+    assert "different: seed" in str(refused.exception)
+    anew = run(*told, "--set", "seed=3", "--overwrite")
+    assert anew.exit_code == 0
+    assert f"Written: {tmp_path / 'out'}" in anew.output
+    results = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
+    assert results["settings"]["seed"] == 3
+
+
+def test_a_folder_that_is_not_of_a_training_is_left_alone(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("two years of work", "utf-8")
+    for more in ((), ("--overwrite",)):
+        refused = run("train", "concordance", config, "--output", tmp_path / "mine", *more)
+        assert isinstance(refused.exception, OutputError)
+    assert (tmp_path / "mine" / "thesis.txt").read_text("utf-8") == "two years of work"
 
 
 def test_what_is_wrong_with_the_settings_is_told(config: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("onnx")
 pytest.importorskip("PIL")
 
-from histoeval.errors import InputError, ModelError
+from histoeval.errors import InputError, ModelError, OutputError
 from histoeval.train.aligner import AlignerSettings, train_aligner
 from histoeval.train.grounding import GroundingSettings, train_grounding
 from histoeval.train.grounding_evaluation import evaluate_grounding
@@ -26,6 +26,7 @@ from tests.train.tiny_tiles import settings_of, write_tiles, write_trunk
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
+    from histoeval.train.loop import Watch
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +117,52 @@ def test_a_changed_file_is_refused(trained: Path, tmp_path: Path) -> None:
 def test_a_finished_training_is_found(told: dict[str, Any], trained: Path) -> None:
     again = train_grounding(GroundingSettings.model_validate(told), trained, device="cpu")
     assert again["samples"]["cases"] == 12
+
+
+class StoppedError(Exception):
+    """Somebody has had enough."""
+
+
+def stop_at(last: int) -> Watch:
+    def watch(step: int, steps: int, loss: float) -> None:
+        if step >= last:
+            raise StoppedError
+
+    return watch
+
+
+@pytest.mark.slow
+def test_a_killed_training_that_goes_on_equals_one_that_was_left_alone(
+    told: dict[str, Any], trained: Path, tmp_path: Path
+) -> None:
+    settings, output = GroundingSettings.model_validate(told), tmp_path / "grounding"
+    in_a_fold, in_the_last_stage = 3 + 10, 3 + 12 + 12 + 20
+    for last in (in_a_fold, in_the_last_stage):
+        with pytest.raises(StoppedError):
+            train_grounding(settings, output, device="cpu", watch=stop_at(last))
+        assert [file.name for file in output.iterdir()] == ["checkpoint.pt"]
+    seen: list[int] = []
+    train_grounding(settings, output, device="cpu", watch=lambda step, *_: seen.append(step))
+    assert seen[-1] == 3 + 12 + 12 + 36
+    assert seen[0] >= in_the_last_stage, "what was done is not done again"
+    assert {file.name: file.read_bytes() for file in output.iterdir()} == {
+        file.name: file.read_bytes() for file in trained.iterdir()
+    }
+
+
+def test_a_stopped_training_with_other_settings_is_refused_and_overwrite_begins_anew(
+    told: dict[str, Any], tmp_path: Path
+) -> None:
+    settings = GroundingSettings.model_validate(told)
+    other = GroundingSettings.model_validate({**told, "seed": 2})
+    for _ in range(2):
+        with pytest.raises(StoppedError):
+            train_grounding(settings, tmp_path / "o", device="cpu", watch=stop_at(4))
+    with pytest.raises(OutputError, match="other data or settings"):
+        train_grounding(other, tmp_path / "o", device="cpu")
+    with pytest.raises(StoppedError):
+        train_grounding(other, tmp_path / "o", device="cpu", overwrite=True, watch=stop_at(1))
+    assert not (tmp_path / "o").exists()
 
 
 def test_a_split_without_tiles_is_an_error(encoder: BuiltinEncoder, told: dict[str, Any]) -> None:

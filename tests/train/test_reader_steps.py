@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +17,8 @@ pytest.importorskip("onnxruntime")
 
 from histoeval.errors import ModelError
 from histoeval.extract.windows import Window
-from histoeval.train import loop, teachers
+from histoeval.train import teachers
+from histoeval.train.checkpoint import Checkpoint
 from histoeval.train.course import Course
 from histoeval.train.encoders import STATE, load_encoder
 from histoeval.train.labelled import load_examples
@@ -124,15 +126,15 @@ def test_a_run_that_is_killed_after_each_step_ends_with_the_same_weights(
 def test_a_run_that_is_killed_between_epochs_ends_with_the_same_weights(
     bench: Bench, taken: Taken, tmp_path: Path
 ) -> None:
-    keep, stops = loop._save, 0
+    keep, stops = Checkpoint.keep, 0
 
-    def keep_and_stop(checkpoint: Path | None, identity: str, epoch: int, *rest: Any) -> None:
-        keep(checkpoint, identity, epoch, *rest)
-        if epoch == 1:
+    def keep_and_stop(self: Checkpoint, state: Mapping[str, Any]) -> None:
+        keep(self, state)
+        if state["epoch"] == 1:
             raise StoppedError
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(loop, "_save", keep_and_stop)
+        patched.setattr(Checkpoint, "keep", keep_and_stop)
         course = course_of(bench, tmp_path / "work")
         for _ in range(len(STEPS) - 1):  # labelling has no epochs
             with pytest.raises(StoppedError):

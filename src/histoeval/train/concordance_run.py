@@ -20,6 +20,7 @@ from histoeval.report import Noun
 from histoeval.train.bench import sha256_of
 from histoeval.train.concordance import Scored, choose, cross_validated, fit, joined_groups
 from histoeval.train.concordance_card import concordance_card
+from histoeval.train.folders import ModelFolder
 from histoeval.train.settings import FilePath
 
 FLOOR = 0.6
@@ -54,12 +55,26 @@ class ConcordanceSettings(Noun):
 
 
 def train_concordance(
-    settings: ConcordanceSettings, output: Path, reader: Any, aligner: Any
+    settings: ConcordanceSettings,
+    output: Path,
+    reader: Any,
+    aligner: Any,
+    *,
+    overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Fit the weights to the sheets; the figures, all of them cross-validated by case."""
+    """Fit the weights to the sheets; the figures, all of them cross-validated by case.
+
+    The results at once if they are there already.
+    """
     _require_scipy()
     if not any(sheet.criteria for sheet in settings.sheets):
         raise InputError("no sheet has the criteria of the rubric: set `criteria: true`")
+    folder = ModelFolder(output)
+    request = request_of(settings, reader, aligner)
+    if not overwrite and (found := folder.finished(request)) is not None:
+        return found
+    if overwrite:
+        folder.clear()
     rated = [(sheet, each) for sheet in settings.sheets for each in _read(sheet)]
     metric = Concordance(name="concordance", reader=reader, aligner=aligner)
     compared = metric.compare([each.pair for _, each in rated])
@@ -80,19 +95,33 @@ def train_concordance(
         criteria[criterion], agreed[criterion] = _fitted(some, float(top), 0.0, settings)
     combinations = Combinations(expert=expert, criteria=criteria)
     results = {
-        "settings": settings.model_dump(mode="json", exclude={"sheets", "output"}),
+        "request": request,
+        "settings": request["settings"],
         "sheets": [{"name": s.file.name, "sha256": sha256_of(s.file)} for s in settings.sheets],
-        "models": {"reader": reader.identity, "aligner": aligner.identity},
+        "models": request["models"],
         "pairs": len(rated),
         "groups": len(set(groups)),
         "expert": figures,
         "criteria": agreed,
     }
-    output.mkdir(parents=True, exist_ok=True)
-    write_json(output / "combination.json", combinations.model_dump(mode="json"))
-    write_json(output / "results.json", results)
-    (output / "README.md").write_text(concordance_card(combinations, results), "utf-8")
+    with folder.writing() as draft:
+        write_json(draft / "combination.json", combinations.model_dump(mode="json"))
+        folder.finish(results, concordance_card(combinations, results))
     return results
+
+
+def request_of(settings: ConcordanceSettings, reader: Any, aligner: Any) -> dict[str, Any]:
+    """What makes two trainings the same, without a word on where files lie."""
+    return {
+        "task": "concordance",
+        "settings": settings.model_dump(mode="json", exclude={"sheets", "output"}),
+        "sheets": [
+            sheet.model_dump(mode="json", exclude={"file", "cases"})
+            | {"files": [sha256_of(file) for file in (sheet.file, sheet.cases) if file is not None]}
+            for sheet in settings.sheets
+        ],
+        "models": {"reader": reader.identity, "aligner": aligner.identity},
+    }
 
 
 def _require_scipy() -> None:

@@ -15,17 +15,20 @@ from pydantic import Field
 from histoeval.align.builtin import BuiltinAligner
 from histoeval.report import Noun
 from histoeval.train.aligner import encoded_by
-from histoeval.train.bench import encoder_name, sha256_of, versions
+from histoeval.train.bench import encoder_name, identity_of, sha256_of, versions
+from histoeval.train.checkpoint import Checkpoint
 from histoeval.train.embedder import Embedder, Shape, cut_pieces, shape_encoder
 from histoeval.train.encoders import load_encoder
 from histoeval.train.folders import ModelFolder
 from histoeval.train.grounding_labels import Tile, all_entries, entries_of, read_tiles, targets_of
-from histoeval.train.grounding_learning import Course, Lesson, learn
+from histoeval.train.grounding_learning import Course, Lesson, learn, steps_of
 from histoeval.train.grounding_model import ImageTower, Matcher
-from histoeval.train.grounding_trials import Trial, cross_validate
+from histoeval.train.grounding_trials import Trial, cross_validate, taught_rows
+from histoeval.train.loop import Watch, nobody_watches
 from histoeval.train.naming import Ontology
 from histoeval.train.phrase_tower import Distillation, PhraseTower, distil
 from histoeval.train.settings import FilePath, ModelName
+from histoeval.train.stages import Stage, Stages, alone
 from histoeval.train.tile_files import INDEX, read_pixels
 from histoeval.train.vision import trunk_from_onnx
 from histoeval.train.vocabulary import cut_tokenizer, kept_pieces
@@ -85,23 +88,29 @@ def train_grounding(
     *,
     device: str | None = None,
     overwrite: bool = False,
+    watch: Watch = nobody_watches,
     tell: Callable[[str], Any] = nobody_hears,
 ) -> dict[str, Any]:
-    """Train a grounding model and write its folder; the results, at once if it is there already."""
+    """Train a grounding model and write its folder; the results, at once if it is there already.
+
+    A training that was stopped goes on from the last epoch that it finished.
+    """
     folder = ModelFolder(output)
     request = request_of(settings)
     if not overwrite and (found := folder.finished(request)) is not None:
         return found
     if overwrite:
         folder.clear()
+    kept = Checkpoint(folder.checkpoint, identity_of(request))
+    stages = Stages(kept, steps_in_all(settings), watch)
     tell("teaching the text tower names")
-    phrases = learn_phrases(settings, device)
+    phrases = learn_phrases(settings, device, stages.begin("names", settings.distillation.steps))
     tell("reading tiles")
     lesson = lesson_of(settings, phrases)
     begin = beginning(settings, lesson)
-    trial = cross_validate(lesson, settings.learning, begin, settings.folds, tell)
+    trial = cross_validate(lesson, settings.learning, begin, settings.folds, tell, stages)
     tell("learning from all cases")
-    matcher = learn(begin(), lesson, range(len(lesson.tiles)), settings.learning)
+    matcher = learn_all(settings, lesson, begin, stages)
     with folder.writing() as draft:
         tell("writing and measuring the model")
         results = write(settings, request, matcher, phrases, lesson, trial, draft)
@@ -130,7 +139,37 @@ def lists_sha256() -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def learn_phrases(settings: GroundingSettings, device: str | None) -> Phrases:
+def steps_in_all(settings: GroundingSettings) -> int:
+    """The steps of all stages: names, each fold, and all cases."""
+    tiles = learned_tiles(settings)
+    counts = [len(rows) for rows, _ in taught_rows(tiles, settings.folds)]
+    learned = sum(steps_of(settings.learning, count) for count in (*counts, len(tiles)))
+    return settings.distillation.steps + learned
+
+
+def learned_tiles(settings: GroundingSettings) -> list[Tile]:
+    """The tiles of the splits that are learned."""
+    return [t for t in read_tiles(settings.tiles / INDEX) if t.split in _LEARNED]
+
+
+def learn_all(
+    settings: GroundingSettings, lesson: Lesson, begin: Callable[[], Matcher], stages: Stages
+) -> Matcher:
+    """The model that is written: it has learned from the tiles of all folds."""
+    count = len(lesson.tiles)
+    stage = stages.begin("all cases", steps_of(settings.learning, count))
+    matcher = begin()
+    if (outcome := stage.outcome) is not None:
+        stage.loaded(matcher.load_state_dict, outcome["model"])
+        return matcher.eval()  # type: ignore[no-any-return]
+    matcher = learn(matcher, lesson, range(count), settings.learning, stage=stage)
+    stage.finish({"model": matcher.state_dict()})
+    return matcher
+
+
+def learn_phrases(
+    settings: GroundingSettings, device: str | None, stage: Stage | None = None
+) -> Phrases:
     """The text tower without its head, taught where the aligner puts names."""
     wordings = [phrase for entry in all_entries() for phrase in entry.phrases]
     others = [n for o in settings.ontologies for named in o.read() for n in named.names]
@@ -151,13 +190,20 @@ def learn_phrases(settings: GroundingSettings, device: str | None) -> Phrases:
         vectors = teacher.embed([names[i] for i in chosen])[:, : teacher.manifest.size]
         return torch.nn.functional.normalize(torch.from_numpy(vectors), dim=-1)
 
-    likeness = distil(student, rows, places, settings.distillation)
+    stage = stage or alone()
+    if (outcome := stage.outcome) is not None:
+        stage.loaded(student.load_state_dict, outcome["model"])
+        student.eval()
+        likeness = float(outcome["likeness"])
+    else:
+        likeness = distil(student, rows, places, settings.distillation, stage=stage)
+        stage.finish({"model": student.state_dict(), "likeness": likeness})
     return Phrases(student, tokenizer, encoded_by(tokenizer, settings.tokens), likeness)
 
 
 def lesson_of(settings: GroundingSettings, phrases: Phrases) -> Lesson:
     """The tiles to learn from, what they show, and the wordings as the text tower reads them."""
-    tiles = [t for t in read_tiles(settings.tiles / INDEX) if t.split in _LEARNED]
+    tiles = learned_tiles(settings)
     device = next(phrases.meaning.parameters()).device
     pixels = torch.from_numpy(read_pixels(settings.tiles, tiles)).permute(0, 3, 1, 2)
     entries = entries_of(tiles)

@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from torch import Tensor
 from histoeval.train.grounding_labels import Entry, Tile, exclusive
 from histoeval.train.grounding_model import ImageTower, Matcher, bank_loss, frozen, group_loss
 from histoeval.train.phrase_tower import share
+from histoeval.train.stages import TOLD_EVERY, Stage, alone
 from histoeval.train.tile_views import Views, normalised, view
 from histoeval.train.tile_weights import weights_of
 
@@ -106,7 +108,7 @@ class Bank:
         self._table = lesson.wordings()
         self._targets = lesson.targets
         self._rivals = lesson.rivals()
-        self._draws = torch.Generator().manual_seed(seed)
+        self.draws = torch.Generator().manual_seed(seed)
         self._columns = {
             group: torch.tensor([i for i, e in enumerate(lesson.entries) if e.group == group])
             for group in WEIGHTS
@@ -116,7 +118,7 @@ class Bank:
     def loss(self, model: Matcher, vectors: Tensor, rows: Tensor) -> Tensor:
         """The loss of the tiles at these rows, which have these vectors."""
         count, most = self._table.shape[:2]
-        chosen = torch.randint(most, (count,), generator=self._draws)
+        chosen = torch.randint(most, (count,), generator=self.draws)
         said = self._table[torch.arange(count), chosen]
         logits = (vectors @ model.phrase(said).T) * model.steepness
         targets, rivals = self._targets[rows], self._rivals[rows]
@@ -160,6 +162,74 @@ def step_loss(bank: Bank, model: Matcher, vectors: Tensor, rows: Tensor, togethe
     return (loss + bank.loss(model, slides, rows[::together])) / 2
 
 
+class Pupil:
+    """A model while it learns, with all that it needs to go on as if it had never stopped."""
+
+    def __init__(self, model: Matcher, lesson: Lesson, course: Course) -> None:
+        self.device = lesson.pixels.device
+        self.model, self.lesson, self.course = model, lesson, course
+        groups = parameter_groups(model, course)
+        self.rates = [group["lr"] for group in groups]
+        self.optimiser = torch.optim.AdamW(
+            groups, weight_decay=course.weight_decay, fused=self.device.type == "cuda"
+        )
+        self.draws = torch.Generator(device=self.device).manual_seed(course.seed)
+        self.bank = Bank(lesson, course.seed)
+        self.learning = [weights for weights in model.parameters() if weights.requires_grad]
+        averaged = self.learning if course.average else []
+        self.averages = [weights.detach().clone() for weights in averaged]
+        self.steps = 0
+        """Those that it has taken."""
+
+    def step(self, chosen: Tensor, rate: float) -> Tensor:
+        """Learn from some tiles at this share of the rate; the loss."""
+        for group, usual in zip(self.optimiser.param_groups, self.rates, strict=True):
+            group["lr"] = usual * rate
+        some = chosen.to(self.device)
+        pixels = view(self.lesson.pixels[some], self.course.views, self.draws)
+        on_gpu = self.device.type == "cuda"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=on_gpu):
+            vectors = self.model.image(pixels)
+        loss = step_loss(self.bank, self.model, vectors, some, self.course.together)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.learning, 1.0)
+        self.optimiser.step()
+        if self.averages:
+            now = [weights.detach() for weights in self.learning]
+            torch._foreach_lerp_(self.averages, now, 1 - self.course.average)
+        self.steps += 1
+        return loss.detach()
+
+    def taught(self) -> Matcher:
+        """The model that was learned: the average of its weights where one was kept."""
+        for weights, average in zip(self.learning, self.averages, strict=False):
+            weights.data.copy_(average)
+        self.model.eval()
+        return self.model
+
+    def state(self) -> dict[str, Any]:
+        """All that the next steps depend on."""
+        return {
+            "steps": self.steps,
+            "model": self.model.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "averages": self.averages,
+            "views": self.draws.get_state(),
+            "wordings": self.bank.draws.get_state(),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go back to where a state was taken."""
+        self.model.load_state_dict(state["model"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        for average, before in zip(self.averages, state["averages"], strict=True):
+            average.copy_(before)
+        self.draws.set_state(state["views"])
+        self.bank.draws.set_state(state["wordings"])
+        self.steps = state["steps"]
+
+
 def learn(
     model: Matcher,
     lesson: Lesson,
@@ -168,43 +238,28 @@ def learn(
     *,
     until: float = math.inf,
     watch: Callable[[int, float], None] | None = None,
+    stage: Stage | None = None,
 ) -> Matcher:
-    """Teach a model these rows, until the end or until a time; the model that was learned."""
-    device = lesson.pixels.device
-    groups = parameter_groups(model, course)
-    rates = [group["lr"] for group in groups]
-    optimiser = torch.optim.AdamW(
-        groups, weight_decay=course.weight_decay, fused=device.type == "cuda"
-    )
-    draws = torch.Generator(device=device).manual_seed(course.seed)
-    bank = Bank(lesson, course.seed)
+    """Teach a model these rows, until the end or until a time; the model that was learned.
+
+    With a stage every finished epoch is kept, and what was kept before is gone on from.
+    """
+    stage = stage or alone()
+    pupil = Pupil(model, lesson, course)
+    stage.resume(pupil.load)
     total = steps_of(course, len(rows))
-    learning = [weights for weights in model.parameters() if weights.requires_grad]
-    kept = [weights.detach().clone() for weights in learning] if course.average else []
     model.train()
-    for step, chosen in enumerate(_steps(lesson, rows, course)):
-        now = share(step / total, course.warm_up)
-        for group, rate in zip(optimiser.param_groups, rates, strict=True):
-            group["lr"] = rate * now
+    for chosen in islice(_steps(lesson, rows, course), pupil.steps, None):
         if time.time() > until:
             break
-        some = chosen.to(device)
-        pixels = view(lesson.pixels[some], course.views, draws)
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            vectors = model.image(pixels)
-        loss = step_loss(bank, model, vectors, some, course.together)
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(learning, 1.0)
-        optimiser.step()
-        if kept:
-            torch._foreach_lerp_(kept, [w.detach() for w in learning], 1 - course.average)
+        loss = pupil.step(chosen, share(pupil.steps / total, course.warm_up))
+        if pupil.steps % TOLD_EVERY == 0 or pupil.steps == total:
+            stage.tell(pupil.steps, float(loss))
         if watch is not None:
-            watch(step, float(loss.detach()))
-    for weights, average in zip(learning, kept, strict=False):
-        weights.data.copy_(average)
-    model.eval()
-    return model
+            watch(pupil.steps - 1, float(loss))
+        if pupil.steps % (total // course.epochs) == 0:
+            stage.keep(pupil.state())
+    return pupil.taught()
 
 
 def embedded(model: Matcher, pixels: Tensor) -> npt.NDArray[np.float32]:

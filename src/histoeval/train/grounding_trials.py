@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from histoeval.train.checkpoint import Checkpoint
 from histoeval.train.grounding_figures import Array, Scored
 from histoeval.train.grounding_labels import HE, TRUE, Tile
-from histoeval.train.grounding_learning import Course, Lesson, embedded, learn, said
+from histoeval.train.grounding_learning import Course, Lesson, embedded, learn, said, steps_of
 from histoeval.train.grounding_model import Matcher
 from histoeval.train.grounding_scope import fit_images
+from histoeval.train.stages import Stages
 from histoeval.trust.builtin_encoder import stain_scores
 
 
@@ -61,32 +64,59 @@ def folds_of(tiles: Sequence[Tile], count: int, seed: int = 0) -> npt.NDArray[np
     return np.array([dealt[tile.case] for tile in tiles], np.int64)
 
 
+def taught_rows(tiles: Sequence[Tile], count: int) -> list[tuple[list[int], list[int]]]:
+    """For each fold that can be tested: the tiles that are learned, and those that are not."""
+    folds = folds_of(tiles, count)
+    parts = [
+        (np.flatnonzero(folds != fold).tolist(), np.flatnonzero(folds == fold).tolist())
+        for fold in range(count)
+    ]
+    return [(rows, held) for rows, held in parts if rows and held]
+
+
 def cross_validate(
     lesson: Lesson,
     course: Course,
     begin: Callable[[], Matcher],
     count: int,
     tell: Callable[[str], object],
+    stages: Stages | None = None,
 ) -> Trial:
-    """Train a model for each fold on all other folds, and hear what it says of this one."""
-    folds = folds_of(lesson.tiles, count)
+    """Train a model for each fold on all other folds, and hear what it says of this one.
+
+    With stages, what a fold has said is kept, and not asked again when the training goes on.
+    """
+    stages = stages or Stages(Checkpoint(None))
     cosines = np.zeros((len(lesson.tiles), len(lesson.entries)))
     distances = np.zeros(len(lesson.tiles))
     seen = np.zeros(len(lesson.tiles), bool)
     taught = np.zeros(cosines.shape, bool)
     true = (lesson.targets == TRUE).cpu().numpy()
-    for fold in range(count):
-        tell(f"fold {fold + 1} of {count}")
-        rows, held = (np.flatnonzero(part).tolist() for part in (folds != fold, folds == fold))
-        if not rows or not held:
-            continue
-        model = learn(begin(), lesson, rows, course)
-        vectors = embedded(model, lesson.pixels[torch.tensor(held).to(lesson.pixels.device)])
-        usual = [i for i in rows if lesson.tiles[i].stain_kind == HE]
-        learned = embedded(model, lesson.pixels[torch.tensor(usual).to(lesson.pixels.device)])
-        cosines[held] = vectors @ said(model, lesson.phrases).T
-        distances[held] = fit_images(learned).distances(vectors)
+    parts = taught_rows(lesson.tiles, count)
+    for number, (rows, held) in enumerate(parts, 1):
+        stage = stages.begin(f"fold {number} of {len(parts)}", steps_of(course, len(rows)))
+        tell(stage.name)
+        heard = stage.outcome
+        if heard is None:
+            heard = _heard(learn(begin(), lesson, rows, course, stage=stage), lesson, rows, held)
+            stage.finish(heard)
+        cosines[held] = heard["cosines"].numpy()
+        distances[held] = heard["distances"].numpy()
         organs = {lesson.tiles[i].organ for i in rows}
         seen[held] = [lesson.tiles[i].organ in organs for i in held]
         taught[held] = true[rows].any(axis=0)
     return Trial(cosines, distances, seen, taught)
+
+
+def _heard(
+    model: Matcher, lesson: Lesson, rows: Sequence[int], held: Sequence[int]
+) -> dict[str, Any]:
+    """What a model that has learned some tiles says of others."""
+    usual = [i for i in rows if lesson.tiles[i].stain_kind == HE]
+    vectors, learned = (
+        embedded(model, lesson.pixels[torch.tensor(some).to(lesson.pixels.device)])
+        for some in (held, usual)
+    )
+    cosines = vectors @ said(model, lesson.phrases).T
+    distances = fit_images(learned).distances(vectors)
+    return {"cosines": torch.from_numpy(cosines), "distances": torch.from_numpy(distances)}

@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from histoeval.errors import ModelError, OutputError
 from histoeval.report import Noun
+from histoeval.train.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     import torch
@@ -92,7 +91,8 @@ def fit(
     rate = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: _share(step, steps, schedule.warm_up)
     )
-    first = _resume(checkpoint, identity, model, optimizer, rate)
+    kept = Checkpoint(checkpoint, identity)
+    first = _resume(kept, model, optimizer, rate)
     model.train()
     for epoch in range(first, schedule.epochs):
         torch.manual_seed(1_000_003 * seed + epoch)
@@ -107,7 +107,14 @@ def fit(
             rate.step()
             if rate.last_epoch % _TOLD_EVERY == 0 or rate.last_epoch == steps:
                 watch(rate.last_epoch, steps, float(value.detach()))
-        _save(checkpoint, identity, epoch + 1, model, optimizer, rate)
+        kept.keep(
+            {
+                "epoch": epoch + 1,
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "rate": rate.state_dict(),
+            }
+        )
     model.eval()
 
 
@@ -153,60 +160,14 @@ def _ahead(prepare: Prepare, batches: Iterator[list[int]]) -> Iterator[Any]:
             yield ready
 
 
-def _resume(checkpoint: Path | None, identity: str, model: Any, optimizer: Any, rate: Any) -> int:
+def _resume(kept: Checkpoint, model: Any, optimizer: Any, rate: Any) -> int:
     """Load what a stopped run has left; how many epochs it had finished."""
-    if checkpoint is None or not checkpoint.exists():
+    if (found := kept.found()) is None:
         return 0
-    found = _loaded(checkpoint)
-    if found.get("identity") != identity:
-        raise OutputError(
-            f"{checkpoint} is of a training with other data or settings: "
-            "give another folder, or delete that file to begin anew"
-        )
     try:
         model.load_state_dict(found["model"])
         optimizer.load_state_dict(found["optimizer"])
         rate.load_state_dict(found["rate"])
+        return int(found["epoch"])
     except (RuntimeError, KeyError, ValueError) as error:
-        raise ModelError(
-            f"{checkpoint} cannot be used: it is of another model; delete it to begin anew"
-        ) from error
-    return int(found["epoch"])
-
-
-def _loaded(checkpoint: Path) -> dict[str, Any]:
-    """What a checkpoint holds; what torch says of a torn one is no help to people."""
-    import torch  # noqa: PLC0415
-
-    try:
-        found = torch.load(checkpoint, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, EOFError, ValueError, UnpicklingError) as error:
-        raise ModelError(
-            f"{checkpoint} cannot be used: it is torn, or no checkpoint; delete it to begin anew"
-        ) from error
-    if not isinstance(found, dict) or "identity" not in found:
-        raise ModelError(f"{checkpoint} cannot be used: it is no checkpoint of a training")
-    return found
-
-
-def _save(
-    checkpoint: Path | None, identity: str, epoch: int, model: Any, optimizer: Any, rate: Any
-) -> None:
-    """Keep what is needed to go on, whole or not at all."""
-    import torch  # noqa: PLC0415
-
-    if checkpoint is None:
-        return
-    checkpoint.parent.mkdir(parents=True, exist_ok=True)
-    draft = checkpoint.with_name(f"{checkpoint.name}.part")
-    torch.save(
-        {
-            "identity": identity,
-            "epoch": epoch,
-            "model": model.state_dict(),
-            "optimizer": optimizer.state_dict(),
-            "rate": rate.state_dict(),
-        },
-        draft,
-    )
-    draft.replace(checkpoint)
+        raise kept.misfit() from error

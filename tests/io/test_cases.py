@@ -75,6 +75,17 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
         open_cases(path, text="said", image="picture")
 
 
+@pytest.mark.parametrize("named", [{}, {"text": "rapport"}, {"image": "picture"}])
+def test_who_has_no_column_of_reports_is_told_every_column_there_is(
+    tmp_path: Path, named: dict[str, str]
+) -> None:
+    path = tmp_path / "cases.csv"
+    path.write_text("id,image,raport,specimen,report_attacked\na,b.png,x,y,z\n", "utf-8")
+    found = "'id', 'image', 'raport', 'specimen', 'report_attacked'"
+    with pytest.raises(InputError, match=f"Columns found: {found}$"):
+        open_cases(path, **named)
+
+
 @pytest.mark.parametrize("name", ["cases.txt", "cases.xlsx"])
 def test_what_is_no_table_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("text\n", "utf-8")

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from histoeval.errors import MissingDependency, ModelError, SettingError
 from histoeval.extract.batches import batches, steady_batches, steady_shape
+from histoeval.extract.hub import only_here
 
 if TYPE_CHECKING:
     import torch
@@ -155,13 +156,13 @@ class Transformer:
         import transformers  # noqa: PLC0415 - only where the extra is used
         from safetensors import SafetensorError  # noqa: PLC0415 - comes with transformers
 
-        local = Path(self.name).is_dir()
         talk = transformers.utils.logging
         verbosity, bars = talk.get_verbosity(), talk.is_progress_bar_enabled()
         talk.set_verbosity_error()
-        if local:
-            talk.disable_progress_bar()
         try:
+            local = only_here(self.name)
+            if local:
+                talk.disable_progress_bar()
             tokenizer = transformers.AutoTokenizer.from_pretrained(
                 self.name, local_files_only=local
             )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from histoeval.errors import InputError, Problem
 from histoeval.io.cells import name_of, text_of
-from histoeval.io.columns import Columns, normalised, text_layout_of
+from histoeval.io.columns import Columns, demand_columns, normalised, text_layout_of
 from histoeval.io.encoding import Survey
 from histoeval.io.files import ONE_TABLE, Opened, check_there, demand_rows, format_of, open_table
 from histoeval.io.problems import Fault
@@ -176,10 +176,7 @@ def cases_of_records(
 def _settled(
     table: Table, text: str | None, image: str | None, id_: str | None, file: str
 ) -> CaseLayout:
-    if image is not None and image not in table.columns:
-        raise InputError(
-            f"{file} has no column {image!r}. Columns found: {', '.join(table.columns)}"
-        )
+    demand_columns((image,), table.columns, file)
     image = image or _first(table.columns, IMAGE)
     attacks = {
         kind: tuple(name for name in table.columns if normalised(name).startswith(kind))
@@ -188,7 +185,8 @@ def _settled(
     specimen = _first(table.columns, SPECIMEN)
     taken = {image, specimen, *attacks[AUGMENTED], *attacks[ATTACKED]} - {text, id_}
     free = [name for name in table.columns if name not in taken]
-    layout = text_layout_of(free, text or _first(free, REPORT), id_, file)
+    wanted = text or _first(free, REPORT)
+    layout = text_layout_of(table.columns, wanted, id_, file, tuple(taken))
     return CaseLayout(
         report=layout.text,
         id=None if table.keyed and id_ is None else layout.id,

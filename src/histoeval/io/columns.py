@@ -57,7 +57,7 @@ class TextLayout(Noun):
 def layout_of(found: Sequence[str], named: Columns, file: str) -> Layout:
     """Settle the columns of a table: those that were named, and a guess at the others."""
     explicit = (named.reference, *named.candidates, named.id, named.system)
-    _demand(explicit, found, file)
+    demand_columns(explicit, found, file)
     if len(set(named.candidates)) < len(named.candidates):
         raise InputError(f"a candidate column is named twice: {', '.join(named.candidates)}")
     reference = named.reference or _first("reference", _besides(found, explicit))
@@ -79,14 +79,28 @@ def layout_of(found: Sequence[str], named: Columns, file: str) -> Layout:
 
 
 def text_layout_of(
-    found: Sequence[str], text: str | None, id_: str | None, file: str
+    found: Sequence[str],
+    text: str | None,
+    id_: str | None,
+    file: str,
+    taken: Sequence[str | None] = (),
 ) -> TextLayout:
-    """Settle the columns of a table of single texts, guessing those that were not named."""
-    _demand((text, id_), found, file)
-    text = text or _guessed_text(_besides(found, (id_,)), found, file)
-    layout = TextLayout(text=text, id=id_ or _first("id", _besides(found, (text,))))
+    """Settle the columns of a table of single texts, guessing those that were not named.
+
+    Columns that are taken by something else are not guessed at.
+    """
+    demand_columns((text, id_), found, file)
+    text = text or _guessed_text(_besides(found, (id_, *taken)), found, file)
+    layout = TextLayout(text=text, id=id_ or _first("id", _besides(found, (text, *taken))))
     _check_spelling(layout.columns, file)
     return layout
+
+
+def demand_columns(named: Sequence[str | None], found: Sequence[str], file: str) -> None:
+    """Every column that was named must be there."""
+    for name in named:
+        if name is not None and name not in found:
+            raise InputError(f"{file} has no column {name!r}{_nearest(name, found)}{_list(found)}")
 
 
 def recognised(found: Sequence[str], named: Columns) -> int:
@@ -145,13 +159,6 @@ def _guessed_text(free: Sequence[str], found: Sequence[str], file: str) -> str:
         return guesses[0]
     what = "more than one column that may hold the text" if guesses else "no column for the text"
     raise InputError(f"{file} has {what}; name it: --text NAME{_list(guesses or found)}")
-
-
-def _demand(named: Sequence[str | None], found: Sequence[str], file: str) -> None:
-    """Every column that was named must be there."""
-    for name in named:
-        if name is not None and name not in found:
-            raise InputError(f"{file} has no column {name!r}{_nearest(name, found)}{_list(found)}")
 
 
 def _check(layout: Layout, file: str) -> None:

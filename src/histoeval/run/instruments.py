@@ -51,9 +51,10 @@ def open_instruments(wanted: Wanted, source: CaseSource) -> Instruments:
     policy = policy_of(wanted)
     tiling = Tiling(tiles_of(wanted.tiles), wanted.seed, wanted.mpp)
     top = DEFAULT_TOP if wanted.top is None else top_of(wanted.top)
+    layout = source.layout
+    encoder = None if layout.image is None else _encoder(wanted)
     reader = load_reader(wanted.models)
     entailer = _entailer(wanted)
-    layout = source.layout
     attacked = bool(layout.augmented or layout.attacked or wanted.subject is not None)
     return Instruments(
         reader=reader,
@@ -62,7 +63,7 @@ def open_instruments(wanted: Wanted, source: CaseSource) -> Instruments:
         policy=policy,
         top=top,
         tiling=tiling,
-        encoder=None if layout.image is None else _encoder(wanted),
+        encoder=encoder,
         distance=_distance(wanted, reader, entailer) if attacked else None,
         asking=None if wanted.subject is None else _asking(wanted),
     )

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.errors import ModelError
+from histoeval.extract.hub import only_here
 from histoeval.extract.memory import Memory
 from histoeval.extract.transformer import choose_device, fingerprint, require_hf
-from histoeval.trust.encoders import Pixels, Vectors, of_length_one
+from histoeval.trust.encoders import PLIP, Pixels, Vectors, of_length_one
 
 GPU_BATCH = 64
 _REMEMBERED = 20_000
@@ -29,9 +30,13 @@ class ClipEncoder:
     def __init__(self, name: str | Path, device: str | None = None) -> None:
         require_hf()
         self.name = str(name)
+        try:
+            local = only_here(self.name)
+        except FileNotFoundError as error:
+            raise ModelError(_cannot_load(self.name, error)) from error
         self._device = choose_device(device)
         self._batch = GPU_BATCH if self._device.startswith("cuda") else 1
-        self._model, self._tokenizer, self._pictures = self._load()
+        self._model, self._tokenizer, self._pictures = self._load(local)
         self._model.to(self._device)
         self._hash = fingerprint(self._model, self._tokenizer, ())
         self._remembered = Memory(self._encode, most=_REMEMBERED)
@@ -84,11 +89,10 @@ class ClipEncoder:
                 rows.append(_plain(self._model.get_text_features(**tokens))[0])
         return rows
 
-    def _load(self) -> tuple[Any, Any, tuple[list[float], list[float]]]:
+    def _load(self, local: bool) -> tuple[Any, Any, tuple[list[float], list[float]]]:
         import transformers  # noqa: PLC0415 - only where the extra is used
         from safetensors import SafetensorError  # noqa: PLC0415 - comes with transformers
 
-        local = Path(self.name).is_dir()
         talk = transformers.utils.logging
         verbosity = talk.get_verbosity()
         talk.set_verbosity_error()
@@ -126,7 +130,7 @@ def _plain(features: Any) -> NDArray[np.float32]:
 def _cannot_load(name: str, error: Exception) -> str:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
     return (
-        f"cannot load {name!r} as a CLIP model: {reason} Give a folder that holds config.json, "
-        "weights, tokenizer and preprocessor_config.json, or, where the network reaches it, the "
-        "model's name on the hub."
+        f"cannot load {name!r} as a CLIP model: {reason} Give 'builtin' for our own, a folder that "
+        "holds config.json, weights, tokenizer and preprocessor_config.json, or, where the network "
+        f"reaches it, the model's name on the hub, as in {PLIP}."
     )

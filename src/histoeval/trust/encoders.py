@@ -7,6 +7,7 @@ What it gives for one of them never depends on what else is in the batch.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -118,9 +119,23 @@ def open_encoder(spec: str | None, device: str | None = None) -> Encoder:
         return OpenClipEncoder(spec.removeprefix(OPEN_CLIP), device)
     if Path(spec, "manifest.json").is_file():
         return _open_builtin(Path(spec))
+    name = NAMES.get(spec.lower(), spec)
+    if "/" not in name and not Path(name).is_dir():
+        raise ModelError(_nowhere(spec))
     from histoeval.trust.clip import ClipEncoder  # noqa: PLC0415 - needs [hf]
 
-    return ClipEncoder(NAMES.get(spec.lower(), spec), device)
+    return ClipEncoder(name, device)
+
+
+def _nowhere(spec: str) -> str:
+    """What is said of a name that is no folder, and on the hub would lack its owner."""
+    near = get_close_matches(spec.lower(), [BUILTIN, *NAMES], n=1)
+    guess = f" (did you mean {near[0]!r}?)" if near else ""
+    return (
+        f"there is no encoder {spec!r}{guess}: no folder has this name, and models on the hub are "
+        f"named with their owner, as in {PLIP}. Give {BUILTIN!r}, 'plip', a folder, a name on the "
+        f"hub, or {OPEN_CLIP}NAME"
+    )
 
 
 def _open_builtin(folder: Path | None = None) -> Encoder:

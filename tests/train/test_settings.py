@@ -112,6 +112,7 @@ def test_an_override_must_say_something(tmp_path: Path, override: str) -> None:
         (b"- a\n- b\n", "must hold settings"),
         (b"a: [1\nb: 2\n", r"is not YAML: line 2"),
         (b"a: \xff\n", "is not UTF-8, from byte 4 on"),
+        (b"rate: 1\nseed: 2\nrate: 3\n", "line 3: rate stands twice, first in line 1"),
         (b"a: !!python/object:os.system x\n", "is not YAML"),
     ],
 )

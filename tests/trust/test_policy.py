@@ -61,6 +61,47 @@ def test_a_policy_that_makes_no_sense_is_refused_with_the_reason(
         read(tmp_path, GOOD.replace(*change))
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("0.7", '"0.7"'), "line 3, .* deploy_from is '0.7': write a number .*without quotes"),
+        (("0.7", "true"), "line 3, .* deploy_from is true: write a number from 0 to 1"),
+        (("0.7", "0,7"), "line 3, .* deploy_from is 0,7: write a number from 0 to 1, as in 0.7"),
+        (("0.25, st", "yes, st"), r"line 2, .* weights\.logic is true: write a number"),
+        (("0.4", "null"), "line 4, .* reject_below is null: write a number"),
+        (("deploy_from", "floors: {logic: '0.1'}\ndeploy_from"), r"line 3, .* floors\.logic"),
+        (("deploy_from", "name: 3\ndeploy_from"), "line 3, .* name is 3: write a name"),
+        (("{grounding: 0.5, logic: 0.25, stability: 0.25}", "1,0,0"), "weights is 1,0,0: write gr"),
+        (("reject_below: 0.4", ""), "reject_below is missing: write a number"),
+        (("logic", "logik"), r"no key weights\.logik \(did you mean logic\?\); there are ground"),
+    ],
+)
+def test_what_is_no_number_is_refused_with_line_key_and_what_to_write(
+    tmp_path: Path, change: tuple[str, str], said: str
+) -> None:
+    with pytest.raises(InputError, match=rf"policy\.yaml,? .*{said}"):
+        read(tmp_path, GOOD.replace(*change))
+
+
+def test_whole_numbers_are_numbers(tmp_path: Path) -> None:
+    policy = read(tmp_path, GOOD.replace("0.7", "1").replace("0.4", "0"))
+    assert (policy.deploy_from, policy.reject_below) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("reject_below: 0.4", "line 5: reject_below stands twice, first in line 4"),
+        ("floors:\n  logic: 0.1\n  logic: 0.2", r"line 7: floors\.logic stands twice"),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused_even_with_one_value(
+    tmp_path: Path, more: str, said: str
+) -> None:
+    with pytest.raises(InputError, match=rf"policy\.yaml, {said}"):
+        read(tmp_path, GOOD + more)
+
+
 def test_a_policy_that_is_not_there_is_said_to_be(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read the policy"):
         read_policy(tmp_path / "none.yaml")

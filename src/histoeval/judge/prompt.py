@@ -10,10 +10,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from histoeval.errors import InputError, SettingError
+from histoeval.io.yaml_files import read_yaml
 from histoeval.judge.fence import RULE, fenced, mark_of
 from histoeval.report import Noun
 
@@ -185,12 +185,7 @@ def known_prompts() -> tuple[str, ...]:
 
 
 def _read(path: Path) -> Prompt:
-    try:
-        content = yaml.safe_load(path.read_text("utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"cannot read the prompt {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"the prompt {path} is not YAML in UTF-8: {error}") from error
+    content = read_yaml(path, "the prompt").content
     try:
         return Prompt.model_validate(content)
     except ValidationError as error:

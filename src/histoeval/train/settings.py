@@ -67,15 +67,10 @@ def read_settings(
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
-    yaml = _yaml()
-    try:
-        content = yaml.safe_load(path.read_text("utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8, from byte {error.start + 1} on") from error
-    except yaml.YAMLError as error:
-        raise InputError(f"{path} is not YAML: {_where(error)}") from error
+    _yaml()
+    from histoeval.io.yaml_files import read_yaml  # noqa: PLC0415 - it needs what may be missing
+
+    content = read_yaml(path).content
     if content is None:
         return {}
     if not isinstance(content, dict):
@@ -92,12 +87,6 @@ def _yaml() -> Any:
             "run: pip install 'histoeval[train]'"
         ) from error
     return yaml
-
-
-def _where(error: Any) -> str:
-    """What the parser stumbled on, and in which line."""
-    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-    return f"line {mark.line + 1}: {problem}" if mark and problem else str(error)
 
 
 def _parse(override: str) -> tuple[list[str], Any]:

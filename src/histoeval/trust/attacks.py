@@ -14,10 +14,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from histoeval.errors import InputError, SettingError
+from histoeval.io.yaml_files import read_yaml
 from histoeval.judge.fence import disarmed
 from histoeval.report import Noun
 
@@ -132,12 +132,7 @@ def known_instructions(kind: Kind) -> tuple[str, ...]:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text("utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"cannot read the prompt {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"the prompt {path} is not YAML in UTF-8: {error}") from error
+    content = read_yaml(path, "the prompt").content
     if not isinstance(content, dict):
         raise InputError(f"the prompt {path} cannot be used: it must be a mapping of names")
     return content

@@ -15,10 +15,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from histoeval.errors import InputError, Problem
+from histoeval.io.yaml_files import read_yaml
 from histoeval.judge.cache import Cache
 from histoeval.judge.chat import Chat, NoReply, Reply, Request
 from histoeval.judge.fence import fenced, mark_of
@@ -114,12 +114,9 @@ class ClaimsPrompt(Noun):
 def load_claims_prompt(path: Path | None = None) -> ClaimsPrompt:
     """Anybody's prompt by its file, or ours."""
     path = path or Path(str(files(__package__) / "prompts" / "claims.yaml"))
+    content = read_yaml(path, "the prompt").content
     try:
-        return ClaimsPrompt.model_validate(yaml.safe_load(path.read_text("utf-8-sig")))
-    except OSError as error:
-        raise InputError(f"cannot read the prompt {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"the prompt {path} is not YAML in UTF-8: {error}") from error
+        return ClaimsPrompt.model_validate(content)
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(map(str, fault["loc"])) or "the file"

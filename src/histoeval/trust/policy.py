@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from histoeval.errors import InputError, SettingError
+from histoeval.io.yaml_files import read_yaml
 from histoeval.report import Noun
 from histoeval.trust.nouns import Share
 
@@ -101,18 +103,66 @@ class Policy(Noun):
 
 
 def read_policy(path: Path | None = None) -> Policy:
-    """The policy of a file; the shipped one, with the paper's weights, when none is named."""
+    """The policy of a file; the shipped one, with the paper's weights, when none is named.
+
+    Numbers are to be written as numbers: `"0.7"` and `true` are refused, not taken for some.
+    """
     home = path or Path(str(files("histoeval") / "trust" / "policy.yaml"))
+    written = read_yaml(home, "the policy")
     try:
-        content = yaml.safe_load(home.read_text("utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"cannot read the policy {home}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"the policy {home} is not YAML in UTF-8: {error}") from error
-    try:
-        return Policy.model_validate(content)
+        return Policy.model_validate(written.content, strict=True)
     except ValidationError as error:
-        raise InputError(f"the policy {home} cannot be used: {_first(error)}") from error
+        fault = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+        line = written.line_of(fault["loc"])
+        where = f"{home}, line {line}," if line is not None else f"{home}"
+        raise InputError(f"the policy {where} cannot be used: {_told(fault)}") from error
+
+
+def _told(fault: Mapping[str, Any]) -> str:
+    """Which key is wrong, what it is, and what to write."""
+    place = [str(part) for part in fault["loc"]]
+    key = ".".join(place)
+    if not place:
+        is_mapping = isinstance(fault["input"], Mapping | Policy)
+        said = fault["msg"].removeprefix("Value error, ")
+        return said if is_mapping else f"write {', '.join(_needed())}, each as `key: value`"
+    if fault["type"] == "value_error":
+        return f"{key}: {fault['msg'].removeprefix('Value error, ')}"
+    if fault["type"] == "extra_forbidden":
+        return f"there is no key {key}{_instead(place)}"
+    if fault["type"] == "missing":
+        return f"{key} is missing: write {_wanted(place)}"
+    quotes = ", without quotes" if isinstance(fault["input"], str) and place != ["name"] else ""
+    return f"{key} is {_as_written(fault['input'])}: write {_wanted(place)}{quotes}"
+
+
+def _wanted(place: Sequence[str]) -> str:
+    """What may stand behind a key."""
+    if place == ["name"]:
+        return "a name of one letter or more"
+    if place in (["weights"], ["floors"]):
+        return f"{', '.join(DIMENSIONS)} below it, each with a number from 0 to 1"
+    number = "a number from 0 to 1, as in 0.7"
+    return f"{number}, or null" if place == ["deploy_from"] or place[0] == "floors" else number
+
+
+def _instead(place: Sequence[str]) -> str:
+    """The keys that there are where one was written that is not."""
+    inside = {"weights": Weights, "floors": Floors}.get(place[0]) if len(place) > 1 else Policy
+    known = list(inside.model_fields) if inside is not None else []
+    near = get_close_matches(place[-1], known, n=1)
+    guess = f" (did you mean {near[0]}?)" if near else ""
+    return f"{guess}; there are {', '.join(known)}"
+
+
+def _needed() -> list[str]:
+    return [name for name, each in Policy.model_fields.items() if each.is_required()]
+
+
+def _as_written(value: object) -> str:
+    """A value as it stands in YAML, on one line."""
+    text = str(yaml.safe_dump(value, default_flow_style=True, width=math.inf)).strip()
+    return text.removesuffix("...").strip()
 
 
 def weights_of(text: str) -> Weights:

@@ -148,8 +148,7 @@ def _wanted(place: Sequence[str]) -> str:
 
 def _instead(place: Sequence[str]) -> str:
     """The keys that there are where one was written that is not."""
-    inside = {"weights": Weights, "floors": Floors}.get(place[0]) if len(place) > 1 else Policy
-    known = list(inside.model_fields) if inside is not None else []
+    known = [*Policy.model_fields] if len(place) == 1 else [*DIMENSIONS]
     near = get_close_matches(place[-1], known, n=1)
     guess = f" (did you mean {near[0]}?)" if near else ""
     return f"{guess}; there are {', '.join(known)}"

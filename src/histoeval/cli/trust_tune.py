@@ -3,23 +3,169 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from histoeval.cli.bundles import spread
 from histoeval.cli.files import demand_folder
 from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
+    from histoeval.run.labelled import Asked
+    from histoeval.run.tuning import Tuning
     from histoeval.trust.policy import Dimension
-    from histoeval.trust.thresholds import Costs
+    from histoeval.trust.thresholds import Costs, Target
+    from histoeval.trust.tuning import Plan
 
 LABELS = "Labels"
 THRESHOLDS = "Thresholds"
 SEARCH = "Search"
 
 
+@dataclass(frozen=True)
+class LabelColumns:
+    """Where the labels are, and what they mean."""
+
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="Table with id, a label, and a case.", rich_help_panel=LABELS),
+    ] = None
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the label: correct or wrong, an error level, or a human score.",
+            rich_help_panel=LABELS,
+        ),
+    ] = None
+    more_is: Annotated[
+        Literal["better", "worse"] | None,
+        typer.Option(help="What more of a number means.", rich_help_panel=LABELS),
+    ] = None
+    wrong_from: Annotated[
+        float | None,
+        typer.Option(help="Error level from which on a report is wrong.", rich_help_panel=LABELS),
+    ] = None
+    right_from: Annotated[
+        float | None,
+        typer.Option(help="Human score from which on a report is right.", rich_help_panel=LABELS),
+    ] = None
+    case: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the case; reports of one are kept together.", rich_help_panel=LABELS
+        ),
+    ] = None
+
+    def asked(self) -> Asked:
+        """As the reading of labelled reports takes them."""
+        from histoeval.run.labelled import Asked  # noqa: PLC0415 - keeps --help fast
+
+        return Asked(
+            label=self.label,
+            case=self.case,
+            more_is=self.more_is,
+            wrong_from=self.wrong_from,
+            right_from=self.right_from,
+        )
+
+
+@dataclass(frozen=True)
+class Search:
+    """How weights are searched for, and how they are tried on other reports."""
+
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Dimension that is not known and gets no weight; give it again for more.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="Policy to begin with: its floors are kept.", rich_help_panel=SEARCH),
+    ] = None
+    step: Annotated[
+        float, typer.Option(min=0.01, max=0.5, help="Of the weights.", rich_help_panel=SEARCH)
+    ] = 0.05
+    folds: Annotated[int, typer.Option(min=2, rich_help_panel=SEARCH)] = 5
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Times the folds are dealt anew.", rich_help_panel=SEARCH)
+    ] = 5
+    seed: Annotated[int, typer.Option(rich_help_panel=SEARCH)] = 0
+
+    def plan(self, aim: Target | Costs) -> Plan:
+        """The search for weights and thresholds that come up to this aim."""
+        from histoeval.trust.policy import read_policy  # noqa: PLC0415 - keeps --help fast
+        from histoeval.trust.tuning import Plan  # noqa: PLC0415
+
+        return Plan(
+            base=read_policy(self.policy),
+            aim=aim,
+            without=dimensions_of(self.without or ()),
+            parts=parts_of(self.step),
+            folds=self.folds,
+            repeats=self.repeats,
+            seed=self.seed,
+        )
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What thresholds have to come up to: shares, or costs in their place."""
+
+    wrong_deployed: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Share of the deployed that may be wrong.",
+            rich_help_panel=THRESHOLDS,
+        ),
+    ] = 0.05
+    right_rejected: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Share of the rejected that may be right.",
+            rich_help_panel=THRESHOLDS,
+        ),
+    ] = 0.05
+    confidence: Annotated[
+        float,
+        typer.Option(
+            min=0.5,
+            max=0.999,
+            help="How sure that must be; 0.5 takes the shares as they are counted.",
+            rich_help_panel=THRESHOLDS,
+        ),
+    ] = 0.5
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MISSED,REVIEW,LOST",
+            help="Instead of shares: what a wrong report deployed, a review and a right report "
+            "rejected cost, as in 20,1,5.",
+            rich_help_panel=THRESHOLDS,
+        ),
+    ] = None
+
+    def aim(self) -> Target | Costs:
+        """As the choice of thresholds takes it."""
+        from histoeval.trust.thresholds import Target  # noqa: PLC0415 - keeps --help fast
+
+        shares = Target(
+            wrong_deployed=self.wrong_deployed,
+            right_rejected=self.right_rejected,
+            confidence=self.confidence,
+        )
+        return shares if self.costs is None else costs_of(self.costs)
+
+
+@spread
 def tune(
     file: Annotated[
         Path,
@@ -30,118 +176,24 @@ def tune(
         ),
     ],
     output: Annotated[Path, typer.Option(help="File for the policy, as YAML.")],
-    labels: Annotated[
-        Path | None,
-        typer.Option(help="Table with id, a label, and a case.", rich_help_panel=LABELS),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of the label: correct or wrong, an error level, or a human score.",
-            rich_help_panel=LABELS,
-        ),
-    ] = None,
-    more_is: Annotated[
-        Literal["better", "worse"] | None,
-        typer.Option(help="What more of a number means.", rich_help_panel=LABELS),
-    ] = None,
-    wrong_from: Annotated[
-        float | None,
-        typer.Option(help="Error level from which on a report is wrong.", rich_help_panel=LABELS),
-    ] = None,
-    right_from: Annotated[
-        float | None,
-        typer.Option(help="Human score from which on a report is right.", rich_help_panel=LABELS),
-    ] = None,
-    case: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of the case; reports of one are kept together.", rich_help_panel=LABELS
-        ),
-    ] = None,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Dimension that is not known and gets no weight; give it again for more.",
-            rich_help_panel=SEARCH,
-        ),
-    ] = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option(help="Policy to begin with: its floors are kept.", rich_help_panel=SEARCH),
-    ] = None,
-    step: Annotated[
-        float, typer.Option(min=0.01, max=0.5, help="Of the weights.", rich_help_panel=SEARCH)
-    ] = 0.05,
-    folds: Annotated[int, typer.Option(min=2, rich_help_panel=SEARCH)] = 5,
-    repeats: Annotated[
-        int, typer.Option(min=1, help="Times the folds are dealt anew.", rich_help_panel=SEARCH)
-    ] = 5,
-    seed: Annotated[int, typer.Option(rich_help_panel=SEARCH)] = 0,
-    wrong_deployed: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Share of the deployed that may be wrong.",
-            rich_help_panel=THRESHOLDS,
-        ),
-    ] = 0.05,
-    right_rejected: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Share of the rejected that may be right.",
-            rich_help_panel=THRESHOLDS,
-        ),
-    ] = 0.05,
-    confidence: Annotated[
-        float,
-        typer.Option(
-            min=0.5,
-            max=0.999,
-            help="How sure that must be; 0.5 takes the shares as they are counted.",
-            rich_help_panel=THRESHOLDS,
-        ),
-    ] = 0.5,
-    costs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MISSED,REVIEW,LOST",
-            help="Instead of shares: what a wrong report deployed, a review and a right report "
-            "rejected cost, as in 20,1,5.",
-            rich_help_panel=THRESHOLDS,
-        ),
-    ] = None,
+    labelled: LabelColumns = LabelColumns(),
+    search: Search = Search(),
+    thresholds: Thresholds = Thresholds(),
 ) -> None:
     """Choose weights and thresholds on labelled reports, and tell what they are worth on others."""
-    from histoeval.run.labelled import Asked  # noqa: PLC0415 - keeps --help fast
-    from histoeval.run.tuning import tune_file, write_policy  # noqa: PLC0415
-    from histoeval.trust.policy import read_policy  # noqa: PLC0415
-    from histoeval.trust.thresholds import Target  # noqa: PLC0415
-    from histoeval.trust.tuning import Plan  # noqa: PLC0415
+    from histoeval.run.tuning import tune_file, write_policy  # noqa: PLC0415 - keeps --help fast
     from histoeval.view.progress import step_progress  # noqa: PLC0415
 
     demand_folder(output)
-    shares = Target(
-        wrong_deployed=wrong_deployed, right_rejected=right_rejected, confidence=confidence
-    )
-    plan = Plan(
-        base=read_policy(policy),
-        aim=shares if costs is None else costs_of(costs),
-        without=dimensions_of(without or ()),
-        parts=parts_of(step),
-        folds=folds,
-        repeats=repeats,
-        seed=seed,
-    )
-    asked = Asked(
-        label=label, case=case, more_is=more_is, wrong_from=wrong_from, right_from=right_from
-    )
-    with step_progress("tuning", folds * repeats) as tell:
-        found = tune_file(file, plan, labels=labels, asked=asked, watch=tell)
+    plan = search.plan(thresholds.aim())
+    with step_progress("tuning", plan.folds * plan.repeats) as tell:
+        found = tune_file(file, plan, labels=labelled.labels, asked=labelled.asked(), watch=tell)
     write_policy(found, output)
+    _show(found)
+    typer.echo(f"Written: {output}")
+
+
+def _show(found: Tuning) -> None:
     from rich.console import Console  # noqa: PLC0415
 
     from histoeval.run.tuning import history  # noqa: PLC0415
@@ -154,7 +206,6 @@ def tune(
         console.print()
     for line in history(found):
         typer.echo(line)
-    typer.echo(f"Written: {output}")
 
 
 def dimensions_of(names: Sequence[str]) -> tuple[Dimension, ...]:

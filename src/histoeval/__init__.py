@@ -90,6 +90,7 @@ class _Package(ModuleType):
 
     @property
     def score(self) -> Any:
+        """What is called to score pairs; loaded when it is first asked for."""
         return import_module("histoeval.run.scoring").score
 
     @score.setter

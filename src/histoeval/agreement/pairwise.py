@@ -212,6 +212,7 @@ def _weighted(
     spanning = [_spanning(one, other, rows, epsilon, resamples) for rows in across]
 
     def value(times: Numbers) -> Numbers:
+        """The mean share of groups; of those that span cases it depends on what was drawn."""
         total, count = (times.T @ sums).T
         for statistic in spanning:
             share = statistic(times)
@@ -232,6 +233,7 @@ def _spanning(
     rows_of = np.bincount(case, minlength=len(resamples.times)).astype(np.float64)
 
     def share(times: Numbers) -> Numbers:
+        """Of the pairs of rows that a resample has, those in which both sides agree."""
         pairs = (rows_of @ times) ** 2 - rows_of @ (times * times)
         return ratio(agreed(times), pairs)
 

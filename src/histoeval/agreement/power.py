@@ -89,6 +89,7 @@ def pairs_needed(
         return Need(difference=difference, reason="the two metrics do not differ at all")
 
     def power(drawn: int) -> float:
+        """The power with so many cases, told to whoever follows the search."""
         found = power_at(statistic, units, drawn, level, simulations, seed)
         progress(Step(cases=drawn, power=found))
         return found

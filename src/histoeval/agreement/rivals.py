@@ -82,6 +82,7 @@ def rank(
     permutations = max(permutations, ceil(2 * len(named) / LEVEL))
 
     def compare(pair: tuple[str, str]) -> Rivals:
+        """Two metrics, with everything else as it is for all of them."""
         return _compare(panel, *pair, coefficient, resamples, permutations, seed)
 
     pairs = side_by_side(compare, named)

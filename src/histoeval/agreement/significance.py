@@ -110,6 +110,7 @@ def swapped_difference(
     )
 
     def difference(times: Numbers) -> Numbers:
+        """The metric that a swap makes, less the one that it leaves."""
         return chosen(times) - chosen(np.roll(times, units, axis=0))
 
     return difference

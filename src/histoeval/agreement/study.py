@@ -110,6 +110,7 @@ def _with_groups(panel: Panel, plan: Plan, drawn: Resamples) -> list[Following]:
     several = len(set(panel.groups)) < len(panel)
 
     def one(name: str) -> Following:
+        """A metric with all rows in one pot, and inside of groups where that says more."""
         within: Within | None = follow_within(name, panel, drawn) if several else None
         whole = follow(name, panel, plan.expert_range, drawn)
         return whole.model_copy(update={"within": within})
@@ -121,6 +122,7 @@ def _apart(panel: Panel, label: str, plan: Plan) -> dict[str, tuple[Following, .
     """The same figures for each value of a label."""
 
     def one(part: Panel) -> tuple[Following, ...]:
+        """All metrics on the rows that share a value; resamples are drawn from these alone."""
         drawn = resample(part.groups, plan.resamples, plan.seed)
         return tuple(follow(name, part, plan.expert_range, drawn) for name in part.metrics)
 

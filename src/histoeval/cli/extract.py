@@ -100,6 +100,7 @@ def extract(
     first: list[ReadRow] = []
 
     def hear(row: ReadRow) -> None:
+        """Keep the first rows to show them; the others go to the file only."""
         if len(first) < (show or 0):
             first.append(row)
 

@@ -35,6 +35,7 @@ class _FileGroup(TyperGroup):
     """A group whose first word may be left out, so that `judge pairs.csv` works."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the word in where the first is no verb."""
         if args and args[0] not in (*self.commands, "--help"):
             args = [FILE, *args]
         return super().parse_args(ctx, args)

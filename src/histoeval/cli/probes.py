@@ -103,6 +103,7 @@ def _answers(
     from histoeval.run.chunks import answers  # noqa: PLC0415
 
     def failed(message: str) -> Problem:
+        """What stands in place of a score where the metric broke."""
         return Problem(code="metric_failed", metric=metric.name, message=message)
 
     for first in range(0, len(pairs), AT_ONCE):

@@ -124,6 +124,7 @@ def bar(description: str) -> Iterator[Watch]:
         tell: Tell | None = None
 
         def watch(step: int, steps: int, loss: float) -> None:
+            """Draw the bar when the number of steps is known, and move it."""
             nonlocal tell
             if tell is None:
                 tell = stack.enter_context(step_progress(description, steps))

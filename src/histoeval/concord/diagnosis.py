@@ -64,6 +64,7 @@ def compare_diagnoses(reference: Facts, candidate: Facts, alike: Alike) -> Diagn
     """All that two reports say of their diagnoses."""
 
     def near(one: Diagnosis, other: Diagnosis) -> float:
+        """Closeness that may differ by which of the two is the reference."""
         return diagnosis_closeness(one, other, alike)
 
     return Diagnoses(
@@ -254,6 +255,7 @@ def _covered_by(reference: Facts, candidate: Facts, near: Near) -> Part:
     true = (*reference.diagnoses, *reference.others)
 
     def flipped(one: Diagnosis, other: Diagnosis) -> float:
+        """Seen from the candidate, the reference is still the first of the two."""
         return near(other, one)
 
     part = _coverage(candidate.diagnoses, lambda d: best_of(d, true, flipped)[0], Kind.INVENTION)

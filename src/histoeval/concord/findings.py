@@ -70,6 +70,7 @@ def _nearest(
     """The nearest other; of the same assertion, unless another is the very same finding."""
 
     def rank(other: Observed) -> tuple[float, bool]:
+        """Nearness first; of equals, the one that says the same of it."""
         near = _closeness(one, other, alike)
         same = one.denied == other.denied
         return (near if same or near >= _VERY else 0.0, same)

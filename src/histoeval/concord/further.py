@@ -25,6 +25,7 @@ def compare_further(reference: Facts, candidate: Facts, alike: Alike) -> tuple[P
     """Where the leading diagnosis is right: what else was left out, and what else was made up."""
 
     def near(one: Diagnosis, other: Diagnosis) -> float:
+        """The better of both directions: here neither report is the measure of the other."""
         return max(diagnosis_closeness(one, other, alike), diagnosis_closeness(other, one, alike))
 
     missing = _without_match(reference, candidate, near)

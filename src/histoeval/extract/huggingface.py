@@ -129,6 +129,7 @@ class HuggingFaceReader:
 
         @cache
         def measure(fragment: str) -> int:
+            """Tokens of a fragment, by the model that cuts it into most."""
             return max(
                 len(m.tokenizer.encode(fragment, add_special_tokens=False, verbose=False))
                 for m in models

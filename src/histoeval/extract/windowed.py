@@ -126,6 +126,7 @@ class WindowedReader:
         completed = [entity.model_copy(update=unsaid) for entity in report.entities]
 
         def find(_: str, view: _View, __: int) -> list[Entity]:
+            """Put the assertion to the entities that begin in a window's own part."""
             own = range(view.window.own_start, view.window.own_end)
             some = [i for i in order if completed[i].start in own]
             for i in some:
@@ -171,6 +172,7 @@ class WindowedReader:
 
         @cache
         def measure(fragment: str) -> int:
+            """Tokens of a fragment, without those at its ends."""
             return len(self.tokenizer.encode(fragment, add_special_tokens=False).ids)
 
         for window in windows(whole, measure, self.manifest.window, self.manifest.overlap):

@@ -115,6 +115,7 @@ class Stability:
 
 def _repeats_of(judge: str) -> Rater:
     def rater(answer: Mapping[str, Any]) -> str | None:
+        """Each repeat is a rater of its own; answers in another order are none."""
         own = answer["judge"] == judge and answer["order"] == "usual"
         return str(answer["repeat"]) if own else None
 
@@ -123,6 +124,7 @@ def _repeats_of(judge: str) -> Rater:
 
 def _orders_of(judge: str) -> Rater:
     def rater(answer: Mapping[str, Any]) -> str | None:
+        """Each order is a rater of its own; only the first repeat is asked in both."""
         own = answer["judge"] == judge and answer["repeat"] == 0
         return str(answer["order"]) if own else None
 

@@ -191,6 +191,7 @@ class _Reading:
 
     def __init__(self, report: Report, counting: Set[int], threshold: float) -> None:
         def links(relation: Relation) -> bool:
+            """Whether a relation is sure, of a kind that counts, between entities that do."""
             return (
                 relation.score > threshold
                 and report.relation_type(relation) in HARE_RELATION_TYPES

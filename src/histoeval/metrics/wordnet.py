@@ -87,9 +87,11 @@ class _Root(nltk.data.PathPointer):  # type: ignore[misc]
         self.name = name
 
     def join(self, fileid: str) -> _Root:
+        """The file of this name in the same place, as nltk asks for it."""
         return _Root(self.path, fileid)
 
     def file_size(self) -> int:
+        """The size when unpacked, which nltk needs to search by halves."""
         return len(read(self.path, self.name))
 
     def open(self, encoding: str | None = None) -> TextIOWrapper:
@@ -106,13 +108,14 @@ class _Reader(WordNetCorpusReader):  # type: ignore[misc]
     """
 
     def open(self, file: str) -> TextIOWrapper:
+        """The file, or labels of our own where it is the one that Debian leaves out."""
         if file == "lexnames":
             labels = "".join(f"{number:02}\tfile{number:02}\t0\n" for number in range(45))
             return TextIOWrapper(BytesIO(labels.encode()), encoding=self._ENCODING)
         return _Root(self._root.path, file).open(self._ENCODING)
 
     def map_wn(self, version: str = "wordnet") -> None:  # noqa: ARG002
-        return None
+        """Nothing: there are no other languages here to map."""
 
     def forget(self) -> None:
         """Drop the synsets read so far, of which it would keep all: only their names are kept."""

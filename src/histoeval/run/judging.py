@@ -62,6 +62,7 @@ def run_judges(
     stability = Stability(panel.loaded, bench.judges)
 
     def hear(row: ResultRow) -> None:
+        """Collect what the judges said of a row, for how steady they are."""
         if panel.name in row.scores:
             stability.add(row.id, row.scores[panel.name].evidence)
 

@@ -108,6 +108,7 @@ def _ask(metric: Metric, pairs: Sequence[Pair]) -> list[Score | Problem]:
     """The answers of a metric, and the failure of each pair that it breaks on."""
 
     def failed(message: str) -> Problem:
+        """What stands in place of a score where the metric broke."""
         return Problem(code="metric_failed", metric=metric.name, message=message)
 
     return answers(lambda few: _one_each(metric.score(few), few), pairs, failed)

@@ -209,6 +209,7 @@ def _relative_drop(before: Numbers, after: Numbers, drawn: Resamples) -> Statist
     sums = by_case(np.stack([before, after], axis=1), drawn.case, len(drawn.times))
 
     def value(times: Numbers) -> Numbers:
+        """Per cent of the first mean, for each resample."""
         first, second = (times.T @ sums).T
         return PER_CENT * ratio(first - second, first)
 

@@ -228,6 +228,7 @@ def score_variants(
 
 def _answers(variant: Variant, pairs: Sequence[Pair]) -> Iterator[Score | Problem]:
     def failed(message: str) -> Problem:
+        """What stands in place of a score where the variant broke."""
         return Problem(code="metric_failed", metric=variant.name, message=message)
 
     for first in range(0, len(pairs), AT_ONCE):

@@ -69,6 +69,7 @@ def _concept(id_: str, rows: dict[str, dict[str, Any]]) -> Concept:
     lineage = diagnosis_tree().lineage(id_)
 
     def inherited(field: str) -> Any:
+        """What the concept says itself, or else the nearest above it that does."""
         return next((rows[a][field] for a in lineage if field in rows[a]), None)
 
     row = rows[id_]

@@ -121,6 +121,7 @@ class _Finder(NamedTuple):
     rows: dict[str, dict[str, Any]]
 
     def find(self, text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
+        """Where each known word stands, and its row."""
         for found in self.pattern.finditer(text):
             yield found.start(), found.end(), self.rows[_GAP.sub("", found.group())]
 

@@ -24,6 +24,7 @@ class _Embed(nn.Module):  # type: ignore[misc]
         self.model = model
 
     def forward(self, tokens: Tensor) -> Tensor:
+        """Vectors of rows that are all of one length, so that no mask is needed."""
         vectors: Tensor = self.model(tokens, torch.ones_like(tokens))
         return vectors
 

@@ -89,6 +89,7 @@ def loss_of(
     padding = transformer.tokenizer.pad_token_id or 0
 
     def loss(positions: Sequence[int]) -> torch.Tensor:
+        """Of the examples at these positions; padding is not learned from."""
         some = [examples[i] for i in positions]
         width = max(len(example.tokens) for example in some)
         tokens = torch.tensor([_padded(e.tokens, width, padding) for e in some])

@@ -67,6 +67,7 @@ def behaviours() -> dict[str, str]:
     rows = {row["id"]: row for row in table("diagnoses")["concept"]}
 
     def of(key: str) -> str:
+        """Its own, or that of the nearest above it which has one."""
         row = rows[key]
         return str(row["behaviour"]) if "behaviour" in row else of(row["parent"])
 

@@ -75,6 +75,7 @@ def fit_weights(scored: Scored, strength: float) -> Floats:
     differences = scored.terms[better] - scored.terms[worse]
 
     def loss(weights: Floats) -> tuple[float, Floats]:
+        """How unsure the order of pairs is, with its slope; large weights cost too."""
         ahead = differences @ weights * _SHARPNESS
         chance = 1 / (1 + np.exp(np.clip(ahead, -30, 30)))
         slope = -(share * chance) @ differences * _SHARPNESS + 2 * strength * weights
@@ -197,6 +198,7 @@ def joined_groups(groups: Sequence[str], references: Sequence[str]) -> list[str]
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:
+        """The name that stands for all that were joined with this one."""
         while parent.setdefault(name, name) != name:
             name = parent[name]
         return name

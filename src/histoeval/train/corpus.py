@@ -152,6 +152,7 @@ def _parts(passages: Iterable[Passage], shares: Mapping[str, float], seed: int) 
         sources[passage.report_id].add(passage.source)
 
     def turn(report: str) -> tuple[list[str], bytes]:
+        """By sources, and among equals in an order that only the seed decides."""
         return sorted(sources[report]), hashlib.sha256(f"{seed}\n{report}".encode()).digest()
 
     lacking = dict.fromkeys(shares, 0.0)

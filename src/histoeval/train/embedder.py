@@ -200,6 +200,7 @@ def _loss(
     on_gpu = device.type == "cuda"
 
     def loss(batch: Batch) -> Tensor:
+        """Names of one concept near each other, others far; allied ones are neither."""
         labels = torch.from_numpy(batch.labels).to(device, non_blocking=True)
         allied = torch.from_numpy(batch.allied).to(device, non_blocking=True)
         neither = torch.zeros(len(labels), len(labels), dtype=torch.bool, device=device)

@@ -140,9 +140,11 @@ def collate(examples: Sequence[Example], padding: int, device: str) -> Batch:
     places = np.cumsum([0, *(len(example.spans) for example in examples)])
 
     def tensor(array: NDArray[Any]) -> torch.Tensor:
+        """On the device, without waiting until it is there."""
         return torch.from_numpy(array).to(device, non_blocking=True)
 
     def padded(arrays: Iterable[NDArray[Any]], fill: int) -> torch.Tensor:
+        """Rows filled up to the longest example of the batch."""
         rows = list(arrays)
         whole = np.full((len(rows), width, *rows[0].shape[1:]), fill, dtype=rows[0].dtype)
         for row, array in zip(whole, rows, strict=True):

@@ -31,6 +31,7 @@ class _Encode(nn.Module):  # type: ignore[misc]
         self.model = model
 
     def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Rows that are all of one length, so that no mask is needed."""
         found: tuple[Tensor, Tensor, Tensor] = self.model(tokens, torch.ones_like(tokens))
         return found
 
@@ -51,6 +52,7 @@ class _Link(nn.Module):  # type: ignore[misc]
         kinds: Tensor,
         codes: Tensor,
     ) -> Tensor:
+        """Scores of pairs from what the first pass has found."""
         mask = torch.ones_like(tags)
         return self.linker(encoded, mask, tags, entities, pairs, kinds, codes)
 

@@ -225,6 +225,7 @@ def beginning(settings: GroundingSettings, lesson: Lesson) -> Callable[[], Match
     """Makes the same untaught model each time it is called."""
 
     def begin() -> Matcher:
+        """Weights depend on the seed alone, not on what was drawn before."""
         torch.manual_seed(settings.seed)
         trunk = trunk_from_onnx(settings.trunk)
         trunk.blocks = trunk.blocks[: settings.depth]

@@ -49,6 +49,7 @@ def seen_by(folder: Path, pixels: npt.NDArray[np.uint8]) -> Vectors:
     mean, std = (np.array(v, np.float32).reshape(3, 1, 1) for v in (MEAN, STD))
 
     def run(tile: npt.NDArray[np.uint8]) -> Vectors:
+        """One tile at a time, as it will be looked at later."""
         scaled = (tile.astype(np.float32) / np.float32(255) - mean) / std
         (rows,) = session.run(None, {"pixels": scaled[None]})
         return np.asarray(rows[0], np.float32)

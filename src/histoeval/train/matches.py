@@ -178,6 +178,7 @@ def _by_type(one: Set[Key], other: Set[Key], kinds: Iterable[EntityType]) -> Tal
 
 def _by_pair(one: Set[Link], other: Set[Link]) -> Tally:
     def of(links: Set[Link], pair: str) -> set[Link]:
+        """Those that join two types of entities."""
         return {link for link in links if f"{link[0][0]}-{link[1][0]}" == pair}
 
     return {pair: _shared(of(one, pair), of(other, pair)) for pair in PAIRS}
@@ -199,6 +200,7 @@ def _touching(one: Set[Key], other: Set[Key]) -> Matches:
     """How many of each side have a character in common with one of the other."""
 
     def touched(keys: Set[Key], others: Set[Key]) -> int:
+        """How many share a character with one of the others."""
         return sum(any(start < e and s < end for _, s, e in others) for _, start, end in keys)
 
     return Matches(len(one), len(other), touched(one, other), touched(other, one))

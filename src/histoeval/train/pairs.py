@@ -85,6 +85,7 @@ def _windows(text: str, model: Transformer) -> list[Window]:
     most = model.most_tokens - room
 
     def measure(fragment: str) -> int:
+        """Tokens of a fragment, without those at its ends."""
         return len(tokenizer.encode(fragment, add_special_tokens=False, verbose=False))
 
     return windows(text, measure, most, min(OVERLAP, most // 4))

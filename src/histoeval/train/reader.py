@@ -143,6 +143,7 @@ def _teacher_scores(
     course: Course, name: str, steps: Sequence[Step], around: Surroundings
 ) -> Scores:
     def readers() -> tuple[list[JointReader], Any, str]:
+        """All teachers, loaded only when their scores are not known yet."""
         encoder, models = teachers_of(course, steps)
         return models, encoder.fast, encoder.device
 
@@ -151,6 +152,7 @@ def _teacher_scores(
 
 def _student_scores(course: Course, name: str, step: Step, around: Surroundings) -> Scores:
     def readers() -> tuple[list[JointReader], Any, str]:
+        """The student, loaded only when its scores are not known yet."""
         model, encoder = _student(course, step)
         return [model], encoder.fast, encoder.device
 
@@ -167,6 +169,7 @@ def _scores(
     """The dev scores of what some steps have made, found out once."""
 
     def act(_: Step) -> Scores:
+        """Read the dev passages and compare."""
         return scores_of_reader(TorchReader(*readers()), course.dev)
 
     found = course.scored(name.replace(" ", "-"), *steps).run(act)

@@ -43,6 +43,7 @@ def adapt(course: Course, who: Who, watch: Watch = nobody_watches) -> dict[str, 
     assert recipe is not None, "only what is adapted has this step"
 
     def act(step: Step) -> dict[str, Any]:
+        """Fill gaps in unlabelled text, and keep the encoder."""
         encoder = load_encoder(str(name), recipe.length, course.device)
         pieces = _pieces(encoder, course.pool.to_adapt(), recipe)
         special = torch.tensor(encoder.tokenizer.all_special_ids, device=encoder.device)
@@ -51,6 +52,7 @@ def adapt(course: Course, who: Who, watch: Watch = nobody_watches) -> dict[str, 
         mask = encoder.tokenizer.mask_token_id
 
         def loss(places: Sequence[int]) -> torch.Tensor:
+            """How badly hidden pieces are guessed."""
             some = pieces[torch.tensor(places, device=encoder.device)]
             return gap_loss(model, some, recipe.hidden, mask, special)
 
@@ -67,6 +69,7 @@ def teach(course: Course, seed: int, watch: Watch = nobody_watches) -> None:
     assert settings.teach is not None, "there are teachers only where they are taught"
 
     def act(step: Step) -> dict[str, Any]:
+        """Learn the annotated passages from the seed of this teacher."""
         encoder = load_encoder(course.encoder("teacher"), settings.windows.tokens, course.device)
         model = new_reader(encoder, settings.shape, seed)
         examples = gold_examples(course.train, encoder)
@@ -82,6 +85,7 @@ def distil(course: Course, watch: Watch = nobody_watches) -> None:
     settings = course.settings
 
     def act(step: Step) -> dict[str, Any]:
+        """Learn what the parts of the labelled windows say."""
         files = sorted(course.labelled.folder.glob("part-*.npz"))
         examples = [example for file in files for example in load_examples(file)]
         encoder = load_encoder(course.encoder("student"), settings.windows.tokens, course.device)
@@ -98,6 +102,7 @@ def fit_gold(course: Course, watch: Watch = nobody_watches) -> None:
     settings = course.settings
 
     def act(step: Step) -> dict[str, Any]:
+        """Go on from the distilled student, or begin one where nothing was distilled."""
         encoder = load_encoder(course.encoder("student"), settings.windows.tokens, course.device)
         if settings.distil is None:
             model = new_reader(encoder, settings.shape, settings.seed)
@@ -119,6 +124,7 @@ def gold_examples(passages: Sequence[Passage], encoder: Encoder) -> list[Example
 
         @cache
         def measure(fragment: str) -> int:
+            """Tokens of a fragment, without those at its ends."""
             return len(encoder.fast.encode(fragment, add_special_tokens=False).ids)
 
         for window in windows(passage.text, measure, limit, min(OVERLAP, limit // 4)):
@@ -193,9 +199,11 @@ def _learn(
     weights, padding, device = course.settings.weights, encoder.padding, encoder.device
 
     def prepare(places: Sequence[int]) -> Batch:
+        """A batch on the device, made while another is learned."""
         return collate([examples[i] for i in places], padding, device)
 
     def loss(batch: Batch) -> torch.Tensor:
+        """Tags, assertion and relations, each with its weight."""
         return loss_of(model, batch, weights)
 
     _fit(model, len(examples), loss, schedule, seed, step, watch, prepare)

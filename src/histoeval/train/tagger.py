@@ -78,6 +78,7 @@ def _fit_head(tagger: Transformer, vectors: Any, labels: Any) -> None:
     optimizer = torch.optim.LBFGS(head.parameters(), max_iter=_STEPS, line_search_fn="strong_wolfe")
 
     def closure() -> Any:
+        """The loss with its slope, as often as the line search asks."""
         optimizer.zero_grad()
         loss = functional.cross_entropy(head(vectors), labels)
         loss = loss + _DECAY * head.weight.square().sum()

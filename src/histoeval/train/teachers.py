@@ -53,6 +53,7 @@ def label_windows(course: Course, watch: Watch = nobody_watches) -> dict[str, An
     assert teach is not None, "windows are labelled by teachers"
 
     def act(step: Step) -> dict[str, Any]:
+        """Label part by part; parts that are there from before are kept."""
         texts = windows_to_label(
             course.pool, (passage.text for passage in course.train), course.settings.windows
         )

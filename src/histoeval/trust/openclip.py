@@ -82,6 +82,7 @@ class OpenClipEncoder:
                 tokenizer = self._module.get_tokenizer()
 
                 def tokenize(phrases: Sequence[str]) -> Any:
+                    """CONCH's way, which wants its tokenizer with the texts."""
                     return self._module.tokenize(texts=list(phrases), tokenizer=tokenizer)
 
             else:

@@ -106,6 +106,7 @@ class Original:
         worst = list(Behaviour)
 
         def rank(d: Diagnosed) -> tuple[int, bool, int]:
+            """The worst behaviour, then the more exact name, then the later place."""
             return worst.index(d.concept.behaviour), d.concept.generic, -d.entity.start
 
         return min(concluded, key=rank, default=None)

@@ -143,9 +143,11 @@ class _Asking:
         )
 
     async def settle_all(self, reports: Sequence[str]) -> list[tuple[Claim, ...] | Problem]:
+        """Claims of each report; equal reports are asked about once."""
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def settle(report: str) -> tuple[Claim, ...] | Problem:
+            """One report, when its turn comes."""
             async with gate:
                 return await self._settle(report)
 

@@ -97,10 +97,12 @@ def _steps(trust: Numbers, wrong: Flags, may_deploy: Flags) -> _Steps:
     values, at = np.unique(trust, return_inverse=True)
 
     def below(rows: Flags) -> Numbers:
+        """How many rows lie below each possible threshold."""
         counts = np.bincount(at[rows], minlength=len(values))
         return np.concatenate([[0.0], np.cumsum(counts)])
 
     def above(rows: Flags) -> Numbers:
+        """How many lie at or above it."""
         counted = below(rows)
         return np.asarray(counted[-1] - counted)
 

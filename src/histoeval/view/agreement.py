@@ -99,6 +99,7 @@ def _sorted(metrics: Sequence[Following], plan: Plan) -> list[Following]:
     """From the best, and those without a value last."""
 
     def place(each: Following) -> float:
+        """Large numbers first; what has none lies behind all that have."""
         value = each.coefficient(plan.coefficient).value
         return 2.0 if value is None else -value
 

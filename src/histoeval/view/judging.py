@@ -41,12 +41,14 @@ def answer_progress(bench: Bench, count: Callable[[], int]) -> Iterator[Watch]:
     with step_progress("judging", count() * each) as tell:
 
         def settled() -> None:
+            """Count an answer; with many at a time, not every one is worth a word."""
             nonlocal done
             done += 1
             if done % TOLD_EVERY == 0 or bench.concurrency < TOLD_EVERY:
                 tell(done, note)
 
         def watch(rows: int, errors: int, _position: int) -> None:
+            """Rows that are written; answers may be ahead of them."""
             nonlocal done, note
             done = max(done, rows * each)  # answers are ahead of the rows
             note = f"{errors:,} rows with errors"

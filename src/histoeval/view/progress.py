@@ -46,6 +46,7 @@ def row_progress(source: Opened, act: str = "scoring") -> Iterator[Callable[[int
         task = bar.add_task(f"{act} {source.name}", total=source.size or None, rows=0, errors=0)
 
         def watch(rows: int, errors: int, position: int) -> None:
+            """Rows and errors beside how much of the file is read."""
             bar.update(task, completed=position, rows=rows, errors=errors)
 
         yield watch
@@ -84,6 +85,7 @@ def step_progress(description: str, total: int) -> Iterator[Tell]:
     began = monotonic()
 
     def tell(done: int, note: str = "") -> None:
+        """Move the bar, which is shown only to those who have waited a while."""
         bar.update(task, completed=done, note=note)
         if monotonic() - began >= PATIENCE_S:
             bar.start()

@@ -114,7 +114,7 @@ class _Reader(WordNetCorpusReader):  # type: ignore[misc]
             return TextIOWrapper(BytesIO(labels.encode()), encoding=self._ENCODING)
         return _Root(self._root.path, file).open(self._ENCODING)
 
-    def map_wn(self, version: str = "wordnet") -> None:  # noqa: ARG002
+    def map_wn(self, version: str = "wordnet") -> None:
         """Nothing: there are no other languages here to map."""
 
     def forget(self) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from histoeval.cli.files import demand_folder
+from histoeval.cli.options import OverwriteOption
 from histoeval.errors import OutputError, SettingError
 
 slide_app = typer.Typer(no_args_is_help=True, help="Look at slides and images, and cut tiles.")
@@ -109,9 +110,7 @@ def tiles(
     workers: Annotated[
         int, typer.Option(min=1, help="Threads; they never change what is written.")
     ] = 2,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what the folder holds.")
-    ] = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Cut a slide into tiles of one physical size, those with tissue.
 

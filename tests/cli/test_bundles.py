@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from typing import Annotated
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
@@ -69,6 +71,16 @@ def test_a_bundle_may_hold_bundles_and_what_must_be_given() -> None:
     assert CliRunner().invoke(app, ["--apples", "3"]).exit_code == 2
     assert CliRunner().invoke(app, ["ann", "--apples", "3"]).exit_code == 0
     assert carried == [Basket("ann", Fruit(3))]
+
+
+def test_a_verb_is_looked_through_only_when_somebody_asks_for_it() -> None:
+    def vague(what: Nowhere) -> None:  # type: ignore[name-defined]  # noqa: F821
+        """Nobody can say what this takes."""
+
+    verb = spread(vague)
+    assert (verb.__name__, verb.__doc__) == ("vague", "Nobody can say what this takes.")
+    with pytest.raises(NameError):
+        signature(verb)
 
 
 def test_columns_are_those_that_were_named() -> None:

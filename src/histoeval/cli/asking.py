@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from histoeval.cli.bundles import bundle
 from histoeval.errors import SettingError
 
 ASKING = "How they are asked"
@@ -24,7 +24,7 @@ CacheOption = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@bundle
 class Load:
     """What else goes into each request, and how many go at a time."""
 
@@ -52,7 +52,7 @@ class Load:
         return body
 
 
-@dataclass(frozen=True)
+@bundle
 class Rates:
     """What a server allows in a minute."""
 
@@ -66,7 +66,7 @@ class Rates:
     ] = None
 
 
-@dataclass(frozen=True)
+@bundle
 class Waiting:
     """How long an answer is waited for, and how often."""
 
@@ -89,7 +89,7 @@ class Waiting:
         }
 
 
-@dataclass(frozen=True)
+@bundle
 class Replies:
     """Whether replies are kept, and where."""
 

@@ -9,9 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import wraps
+from functools import update_wrapper
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    dataclass_transform,
+    get_type_hints,
+)
 
 import typer
 
@@ -32,23 +40,52 @@ if TYPE_CHECKING:
     from histoeval.judge.choice import Choice
     from histoeval.run.models import Models
 
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True)
+def bundle(kind: type[T]) -> type[T]:
+    """A class of options as a dataclass, with no more made of it than a command needs.
+
+    Type checkers hold it to be frozen. To have Python do so too, for every bundle of every verb,
+    takes longer than to tell --help.
+    """
+    return dataclass(eq=False, repr=False)(kind)
+
 
 def spread(verb: Callable[..., None]) -> Callable[..., None]:
     """A verb whose bundles are options of their own on the command line."""
-    hints = get_type_hints(verb, include_extras=True)
+    return _Spread(verb)
 
-    @wraps(verb)
-    def run(**given: Any) -> None:
-        verb(**{name: _gathered(name, hints[name], given) for name in signature(verb).parameters})
 
-    options = [
-        option
-        for parameter in signature(verb).parameters.values()
-        for option in _options(parameter, hints[parameter.name])
-    ]
-    run.__signature__ = signature(verb).replace(parameters=options)  # type: ignore[attr-defined]
-    run.__annotations__ = {option.name: option.annotation for option in options}
-    return run
+class _Spread:
+    """A verb that is looked through only when it is asked for: there are many, and --help is one.
+
+    Whoever looks finds the signature and the annotations of a function with all options.
+    """
+
+    def __init__(self, verb: Callable[..., None]) -> None:
+        update_wrapper(self, verb, ("__module__", "__name__", "__qualname__", "__doc__"))
+        self._verb = verb
+
+    def __call__(self, **given: Any) -> None:
+        """Run the verb with its bundles put together."""
+        hints = get_type_hints(self._verb, include_extras=True)
+        names = signature(self._verb).parameters
+        self._verb(**{name: _gathered(name, hints[name], given) for name in names})
+
+    def __getattr__(self, name: str) -> Any:
+        """The two things about a function that take long to find out."""
+        if name == "__signature__":
+            found = signature(self._verb)
+            hints = get_type_hints(self._verb, include_extras=True)
+            parameters = found.parameters.values()
+            options = [each for one in parameters for each in _options(one, hints[one.name])]
+            self.__signature__ = found.replace(parameters=options)
+            return self.__signature__
+        if name == "__annotations__":
+            return {one.name: one.annotation for one in signature(self).parameters.values()}
+        raise AttributeError(name)
 
 
 def _options(parameter: Parameter, hint: Any) -> Iterator[Parameter]:
@@ -75,7 +112,7 @@ def _gathered(name: str, hint: Any, given: Mapping[str, Any]) -> Any:
     )
 
 
-@dataclass(frozen=True)
+@bundle
 class PairColumns:
     """Which columns of a table hold what."""
 
@@ -106,7 +143,7 @@ class PairColumns:
         )
 
 
-@dataclass(frozen=True)
+@bundle
 class ModelNames:
     """Which models to use, and how they run."""
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from histoeval.cli.bundles import spread
+from histoeval.cli.bundles import bundle, spread
 from histoeval.cli.corpus import FormatName, FormatOption
 from histoeval.cli.evaluating import FiguresOption, show, write_figures
 from histoeval.cli.files import demand_folder, write_lines
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 Labels = dict[str, str | None]
 
 
-@dataclass(frozen=True)
+@bundle
 class ReaderModels:
     """Which reader is measured, and how it runs."""
 
@@ -48,7 +47,7 @@ class ReaderModels:
         )
 
 
-@dataclass(frozen=True)
+@bundle
 class Resampling:
     """What figures are given beside the plain ones."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from histoeval.cli.bundles import bundle
 from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ WeightsOption = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@bundle
 class LanguageModel:
     """A language model that may be asked, and its key."""
 

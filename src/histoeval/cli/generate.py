@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from histoeval.cli.bundles import spread
+from histoeval.cli.bundles import bundle, spread
 from histoeval.cli.options import DeviceOption, EncodingOption, OverwriteOption
 from histoeval.cli.subject import (
     SHOWING,
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from histoeval.trust.subject import SubjectChoice
 
 
-@dataclass(frozen=True)
+@bundle
 class SubjectNames:
     """Which model writes."""
 
@@ -49,7 +48,7 @@ class SubjectNames:
     ]
 
 
-@dataclass(frozen=True)
+@bundle
 class Showing:
     """What the model is told and shown of a specimen."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from histoeval.cli.asking import ASKING, Load, Rates, Replies, Waiting
-from histoeval.cli.bundles import PairColumns, spread
+from histoeval.cli.bundles import PairColumns, bundle, spread
 from histoeval.cli.judge_cache import cache_app
 from histoeval.cli.judge_check import check
 from histoeval.cli.judging import (
@@ -51,7 +51,7 @@ judge_app.command("check")(check)
 judge_app.add_typer(cache_app, name="cache")
 
 
-@dataclass(frozen=True)
+@bundle
 class JudgeManner:
     """How often and how a judge is asked; all of it counts for what it answers."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from histoeval.cli.asking import ASKING, faults_told
+from histoeval.cli.bundles import bundle
 from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ FormatOption = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@bundle
 class JudgeNames:
     """Which judges there are."""
 
@@ -90,7 +90,7 @@ def _from_environment(name: str) -> list[str]:
     return [os.environ[name]] if os.environ.get(name) else []
 
 
-@dataclass(frozen=True)
+@bundle
 class JudgeKey:
     """Where the key of the judges lies."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from histoeval.cli.asking import Load, Rates, Replies, Waiting, faults_told
+from histoeval.cli.bundles import bundle
 
 if TYPE_CHECKING:
     from histoeval.trust.subject import SubjectChoice
@@ -41,7 +41,7 @@ PictureOption = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@bundle
 class SubjectKey:
     """Where the key of the model lies."""
 
@@ -58,7 +58,7 @@ class SubjectKey:
     ] = None
 
 
-@dataclass(frozen=True)
+@bundle
 class SubjectAsking:
     """How the model is asked, and what is kept of its answers."""
 

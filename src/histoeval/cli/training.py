@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from histoeval.cli.bundles import bundle
 from histoeval.cli.options import DeviceOption
 from histoeval.errors import SettingError
 
@@ -23,7 +23,7 @@ OverwriteOption = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@bundle
 class Recipe:
     """The settings of a training, and where its outcome goes."""
 
@@ -56,7 +56,7 @@ class Recipe:
         return settings, folder
 
 
-@dataclass(frozen=True)
+@bundle
 class Training:
     """A training of a model in torch: its recipe, and how it runs."""
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from histoeval.cli.bundles import spread
+from histoeval.cli.bundles import bundle, spread
 from histoeval.cli.files import demand_folder
 from histoeval.errors import SettingError
 
@@ -25,7 +24,7 @@ THRESHOLDS = "Thresholds"
 SEARCH = "Search"
 
 
-@dataclass(frozen=True)
+@bundle
 class LabelColumns:
     """Where the labels are, and what they mean."""
 
@@ -72,7 +71,7 @@ class LabelColumns:
         )
 
 
-@dataclass(frozen=True)
+@bundle
 class Search:
     """How weights are searched for, and how they are tried on other reports."""
 
@@ -112,7 +111,7 @@ class Search:
         )
 
 
-@dataclass(frozen=True)
+@bundle
 class Thresholds:
     """What thresholds have to come up to: shares, or costs in their place."""
 

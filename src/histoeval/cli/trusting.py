@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from histoeval.cli.bundles import bundle
 from histoeval.cli.options import (
     COLUMNS,
     MODELS,
@@ -56,7 +56,7 @@ OutputOption = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@bundle
 class Looking:
     """Where the images are, and what is looked at of them."""
 
@@ -95,7 +95,7 @@ class Looking:
         return self.images
 
 
-@dataclass(frozen=True)
+@bundle
 class Verdict:
     """How the verdict comes about."""
 
@@ -126,7 +126,7 @@ class Verdict:
     ] = None
 
 
-@dataclass(frozen=True)
+@bundle
 class TrustModels:
     """Which models measure, and how they run."""
 
@@ -170,7 +170,7 @@ class TrustModels:
         )
 
 
-@dataclass(frozen=True)
+@bundle
 class AttackedSubject:
     """The model that wrote the reports, where it is asked again, and what it is shown and asked."""
 
@@ -231,7 +231,7 @@ class AttackedSubject:
         }
 
 
-@dataclass(frozen=True)
+@bundle
 class ReportColumns:
     """Which columns of a table of reports hold what."""
 

@@ -19,6 +19,7 @@ from histoeval.train.embedder import cut_pieces
 from histoeval.train.encoders import Encoder, load_encoder
 from histoeval.train.folders import ModelFolder
 from histoeval.train.loop import Schedule, Watch, fit, nobody_watches
+from histoeval.train.nli_by_hand import pairs_by_hand
 from histoeval.train.nli_data import (
     Encoded,
     General,
@@ -152,6 +153,7 @@ def gather(settings: NliSettings) -> Material:
     if made.rest:
         train += pathology_pairs(made.rest, "dev", _REST_SEED)
     train += pairs_of_organs(made.organs, "train", settings.seed)
+    train += pairs_by_hand(made.by_hand, settings.seed)
     if settings.negation is not None:
         train += negation_pairs(settings.negation)
     tests: dict[str, Sequence[LabelledPair]] = {

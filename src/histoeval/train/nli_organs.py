@@ -90,8 +90,8 @@ def organ_pairs(
         drawn = _drawn(chance.choices(draws, weights)[0], cards, chance, label)
         if drawn is None:
             continue
-        premise = _styled(_with_company(drawn[0], chance), chance)
-        pair = premise, _styled(drawn[1], chance)
+        premise = styled(with_company(drawn[0], chance), chance)
+        pair = premise, styled(drawn[1], chance)
         if pair not in seen:
             seen.add(pair)
             yield (*pair, drawn[2], drawn[3])
@@ -114,7 +114,7 @@ def _words(cards: list[dict[str, Any]], chance: random.Random) -> Words:
     return Words(organ, entity, other, elsewhere, side, chance)
 
 
-def _with_company(premise: str, chance: random.Random) -> str:
+def with_company(premise: str, chance: random.Random) -> str:
     """A premise, at times with a sentence before or after it that says nothing on it."""
     if chance.random() > _COMPANY:
         return premise
@@ -126,7 +126,7 @@ def _with_company(premise: str, chance: random.Random) -> str:
     return ". ".join(part[:1].upper() + part[1:] for part in parts)
 
 
-def _styled(text: str, chance: random.Random) -> str:
+def styled(text: str, chance: random.Random) -> str:
     """A sentence or a phrase, at times as Americans spell it."""
     text = text.replace("  ", " ").strip().replace("a an ", "an ").replace("a a ", "a ")
     if chance.random() < _AMERICAN:

@@ -95,15 +95,18 @@ class PairSettings(Noun):
     """Pairs with these: for a model that is shipped, once it is known how well it generalises."""
     organs: Annotated[int, Field(ge=0)] = 0
     """Pairs from the cards of organs, without those of the development set."""
+    by_hand: Annotated[int, Field(ge=0)] = 0
+    """How many times the pairs that people wrote are learned from."""
     dev: Annotated[int, Field(ge=3)] = 6_000
     """Pairs of the development set."""
 
 
 def pairs_sha256() -> str:
     """A hash of all that pairs are made of."""
-    names = ["topics", "more", "antonyms", "frames", "morphology", "written", "organs"]
-    names += ["organ_frames", "unlearned"]
-    content = [(files(__package__) / "data" / f"nli_{name}.toml").read_bytes() for name in names]
+    lists = ["topics", "more", "antonyms", "frames", "morphology", "written", "organs"]
+    lists += ["organ_frames", "unlearned"]
+    names = [*(f"nli_{name}.toml" for name in lists), "nli_by_hand.jsonl"]
+    content = [(files(__package__) / "data" / name).read_bytes() for name in names]
     return sha256(b"".join(content) + lists_sha256().encode()).hexdigest()
 
 

@@ -14,7 +14,7 @@ def of_places(one: Statements, other: Statements) -> dict[str, float]:
     told, asked = one.sites, other.sites
     wholes = {b for b in asked if any(tree.is_a(a, b) for a in told)}
     finer = {b for b in asked - wholes if any(tree.is_a(b, a) for a in told)}
-    apart = {b for b in asked - wholes - finer if _is_apart(b, told)}
+    apart = {b for b in asked - wholes - finer if _has_rivals(b, told)}
     spread = has_cue("spread", one.text) or has_cue("spread", other.text)
     moved = bool(apart) and has_cue("home", other.text)
     return {
@@ -32,8 +32,19 @@ def of_places(one: Statements, other: Statements) -> dict[str, float]:
     }
 
 
-def _is_apart(site: str, told: frozenset[str]) -> bool:
+def _has_rivals(site: str, told: frozenset[str]) -> bool:
     """Whether a site is none of those told, and of the body as they are: an arm holds bones."""
     loose = system_of(site) in _REGIONS
     rivals = [each for each in told if (system_of(each) in _REGIONS) == loose]
     return bool(rivals)
+
+
+def is_apart(one: Statements, other: Statements) -> bool:
+    """Whether all sites of the hypothesis lie elsewhere than those of the premise, or its parts."""
+    tree = site_tree()
+    elsewhere = [
+        b
+        for b in other.sites
+        if _has_rivals(b, one.sites) and not any(tree.is_a(a, b) or tree.is_a(b, a) for a in one.sites)
+    ]
+    return bool(elsewhere) and len(elsewhere) == len(other.sites)

@@ -12,10 +12,10 @@ from functools import cache
 from histoeval.trust.pair_diagnoses import of_diagnoses, of_findings
 from histoeval.trust.pair_places import of_places
 from histoeval.trust.pair_sides import of_sides
+from histoeval.trust.pair_sizes import of_sizes
 from histoeval.trust.pair_statements import Statements, statements
 from histoeval.trust.pair_values import of_grades, of_markers, of_stages
 from histoeval.trust.pair_words import of_contrasts, of_cues
-from histoeval.trust.quantities import Fits, compared
 
 _OPPOSED = (
     "side_opposite",
@@ -66,7 +66,7 @@ def observed(premise: str, hypothesis: str) -> dict[str, float] | None:
         **of_diagnoses(one, other),
         **of_findings(one, other),
         **of_places(one, other),
-        **_of_sizes(one, other),
+        **of_sizes(one, other),
         **of_contrasts(one, other),
         **of_cues(one, other),
     }
@@ -98,14 +98,4 @@ def _sure(told: dict[str, float], one: Statements, other: Statements) -> dict[st
         ),
         "sure_open": float(bool(part) or (bool(new or finer) and not against and not same)),
         "sure_home": float(bool(told["spread_home"]) and bool(told["site_moved_spread"])),
-    }
-
-
-def _of_sizes(one: Statements, other: Statements) -> dict[str, float]:
-    found = compared(one.quantities, other.quantities)
-    return {
-        "size_same": Fits.SAME in found,
-        "size_other": Fits.OTHER in found and Fits.SAME not in found,
-        "size_open": found == {Fits.OPEN} and bool(one.quantities),
-        "size_new": found == {Fits.OPEN} and not one.quantities,
     }

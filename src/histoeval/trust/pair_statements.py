@@ -16,6 +16,7 @@ from histoeval.terms.laterality import Side, side_of
 from histoeval.terms.markers import find_markers
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import find_operated, find_sites, organ_of
+from histoeval.trust.counts import Count, counts
 from histoeval.trust.quantities import Quantity, quantities
 
 _CLAUSES = re.compile(
@@ -127,6 +128,7 @@ class Statements:
     findings: frozenset[tuple[str, bool]]
     sites: frozenset[str]
     quantities: tuple[Quantity, ...]
+    counts: tuple[Count, ...]
     labels: frozenset[str]
     places: frozenset[str]
     members: tuple[frozenset[int], ...]
@@ -164,6 +166,7 @@ def statements(text: str) -> Statements:
         findings=frozenset(_findings(whole)),
         sites=frozenset(match.id for match in (*find_sites(text), *find_operated(text))),
         quantities=quantities(text),
+        counts=counts(text),
         labels=frozenset(" ".join(found).lower() for found in _LABEL.findall(text)),
         places=frozenset(found.lower() for found in _ORDINAL.findall(text)),
         members=_members(low),

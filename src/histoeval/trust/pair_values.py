@@ -1,10 +1,10 @@
-"""What two texts say of grades, stages and markers: the same value, another, or a new one."""
+"""What two texts say of grades and markers: the same value, another, or a new one."""
 
 from __future__ import annotations
 
 from itertools import product
 
-from histoeval.terms import grades, results, stages
+from histoeval.terms import grades, results
 from histoeval.trust.pair_statements import Statements
 
 _RESULTS_SAME, _RESULTS_OTHER = 0.75, 0.1
@@ -34,27 +34,6 @@ def of_grades(one: Statements, other: Statements) -> dict[str, float]:
         "grade_component": different and not same and apart,
         "grade_two": different and same,
         "grade_new": bool(other.grades) and not one.grades,
-    }
-
-
-def of_stages(one: Statements, other: Statements) -> dict[str, float]:
-    """The stages of the hypothesis beside those of the premise."""
-    shared = [
-        stages.agreement(a, b)
-        for a, b in product(one.stages, other.stages)
-        if any(
-            getattr(a, axis) is not None and getattr(b, axis) is not None
-            for axis in ("t", "n", "m", "group")
-        )
-    ]
-    return {
-        "stage_same": bool(shared) and max(shared) > 0.85,
-        "stage_other": bool(shared) and max(shared) < 0.8,
-        "stage_new": bool(other.stages) and not shared,
-        "stage_axis": bool(other.stages) and bool(one.stages) and not shared,
-        "nodes_same": None not in (one.nodes, other.nodes) and one.nodes == other.nodes,
-        "nodes_other": None not in (one.nodes, other.nodes) and one.nodes != other.nodes,
-        "nodes_new": other.nodes is not None and one.nodes is None,
     }
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from functools import cache
 
+from histoeval.trust.pair_counts import of_counts
 from histoeval.trust.pair_diagnoses import of_diagnoses, of_findings
 from histoeval.trust.pair_places import of_places
 from histoeval.trust.pair_sides import of_sides
 from histoeval.trust.pair_sizes import of_sizes
+from histoeval.trust.pair_stages import of_stages
 from histoeval.trust.pair_statements import Statements, statements
-from histoeval.trust.pair_values import of_grades, of_markers, of_stages
+from histoeval.trust.pair_values import of_grades, of_markers
 from histoeval.trust.pair_words import of_contrasts, of_cues
 
 _OPPOSED = (
@@ -67,6 +69,7 @@ def observed(premise: str, hypothesis: str) -> dict[str, float] | None:
         **of_findings(one, other),
         **of_places(one, other),
         **of_sizes(one, other),
+        **of_counts(one, other),
         **of_contrasts(one, other),
         **of_cues(one, other),
     }

@@ -58,10 +58,11 @@ _NO_GRADE = re.compile(r"mitotic|prolifer|ki-67|mitos|pattern", re.IGNORECASE)
 _REMAINS = re.compile(r"\bleft(?=\s*(?:$|[.;,]|in\b|behind|at\b|after))", re.IGNORECASE)
 _WORD = re.compile(r"[a-z][a-z0-9-]{2,}")
 _LABEL = re.compile(
-    r"\b(part|specimen|core|block|polyp|jar|slide|level|fragment|nodule|container|biopsy)s?\s+"
-    r"([a-z]?\d{1,2}|[ivx]{1,4}|[a-h])\b",
+    r"\b(part|specimen|core|block|polyp|jar|slide|level|fragment|nodule|container|biopsy|segment|node|tumou?r"
+    r"|station)s?\s+([a-z]?\d{1,2}|[ivx]{1,4}[ab]?|[a-h])\b",
     re.IGNORECASE,
 )
+_AT = re.compile(r"\b(?:at (?=\d+ ?cm))?(\d{1,2}) ?(o'clock|(?<=at \d)cm|(?<=at \d )cm|(?<=at \d\d)cm|(?<=at \d\d )cm)")
 _ORDINAL = re.compile(
     r"\b(first|second|third|larger|smaller|upper|lower|deep|lateral|medial|superior|inferior|proximal"
     r"|distal|anterior|posterior|sentinel|axillary|pelvic|hilar|mediastinal|para-aortic|inguinal"
@@ -167,13 +168,19 @@ def statements(text: str) -> Statements:
         sites=frozenset(match.id for match in (*find_sites(text), *find_operated(text))),
         quantities=quantities(text),
         counts=counts(text),
-        labels=frozenset(" ".join(found).lower() for found in _LABEL.findall(text)),
+        labels=frozenset(_labels(text)),
         places=frozenset(found.lower() for found in _ORDINAL.findall(text)),
         members=_members(low),
         bare=_is_bare(text),
         nodes=_nodes(text),
         components=frozenset(found.lower() for found in _COMPONENT.findall(text)),
     )
+
+
+def _labels(text: str) -> Iterator[str]:
+    """Parts by their names, and places by the clock or by how far in they lie."""
+    yield from (" ".join(found).lower() for found in _LABEL.findall(text))
+    yield from (f"{found[1]} {found[0]}" for found in _AT.findall(text.lower()))
 
 
 def _is_bare(text: str) -> bool:

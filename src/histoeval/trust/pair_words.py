@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from histoeval.trust.pair_statements import Statements, has_cue
+from histoeval.trust.pair_words_data import has_word, scene_rows
 
 
 def of_contrasts(one: Statements, other: Statements) -> dict[str, float]:
@@ -52,4 +53,24 @@ def of_cues(one: Statements, other: Statements) -> dict[str, float]:
         "fresh": len(fresh) / max(1, len(other.words)),
         "all_fresh": fresh == other.words,
         "none_fresh": not fresh,
+    }
+
+
+def of_scenes(one: Statements, other: Statements) -> dict[str, float]:
+    """Whether both texts tell of one look at one thing: of a biopsy and the resection they do not."""
+    found = {}
+    for name, first, second in scene_rows():
+        told = bool(first.search(one.text)), bool(second.search(one.text))
+        asked = bool(first.search(other.text)), bool(second.search(other.text))
+        apart = (told == (True, False) and asked == (False, True)) or (
+            told == (False, True) and asked == (True, False)
+        )
+        found[f"scene_{name}"] = float(apart)
+    kinds = [{label.split()[0] for label in text.labels} for text in (one, other)]
+    return found | {
+        "label_other": bool(kinds[0] & kinds[1]) and not one.labels & other.labels,
+        "known_thing": has_word("forms", "definite", other.text),
+        "heading": has_word("forms", "heading", other.text),
+        "sole_one": has_word("forms", "sole", one.text),
+        "another": has_word("forms", "another", other.text),
     }

@@ -17,7 +17,7 @@ from histoeval.trust.pair_sizes import of_sizes
 from histoeval.trust.pair_stages import of_stages
 from histoeval.trust.pair_statements import Statements, statements
 from histoeval.trust.pair_values import of_grades, of_markers
-from histoeval.trust.pair_words import of_contrasts, of_cues
+from histoeval.trust.pair_words import of_contrasts, of_cues, of_scenes
 
 _OPPOSED = (
     "side_opposite",
@@ -72,6 +72,7 @@ def observed(premise: str, hypothesis: str) -> dict[str, float] | None:
         **of_counts(one, other),
         **of_contrasts(one, other),
         **of_cues(one, other),
+        **of_scenes(one, other),
     }
     told = {name: float(value) for name, value in seen.items()}
     return told | _sure(told, one, other)

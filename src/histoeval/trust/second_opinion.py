@@ -11,12 +11,13 @@ from functools import cache
 
 from histoeval.trust.pair_counts import of_counts
 from histoeval.trust.pair_diagnoses import of_diagnoses, of_findings
+from histoeval.trust.pair_grades import of_grades
+from histoeval.trust.pair_markers import of_markers
 from histoeval.trust.pair_places import of_places
 from histoeval.trust.pair_sides import of_sides
 from histoeval.trust.pair_sizes import of_sizes
 from histoeval.trust.pair_stages import of_stages
 from histoeval.trust.pair_statements import Statements, statements
-from histoeval.trust.pair_values import of_grades, of_markers
 from histoeval.trust.pair_words import of_contrasts, of_cues, of_scenes
 
 _OPPOSED = (

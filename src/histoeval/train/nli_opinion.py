@@ -23,7 +23,7 @@ Labelled = tuple[str, str, Label]
 _PENALTY = 0.7
 _BIAS_PENALTY = 0.2
 _SURE = 2.5
-_SURE_OF = {"sure_same": 0, "sure_other": 2, "sure_open": 1, "sure_home": 1}
+_SURE_OF = {"sure_same": 0, "sure_other": 2, "sure_open": 1, "sure_apart": 1, "sure_home": 1}
 _DIGITS = 3
 _LEAST = 1e-9
 

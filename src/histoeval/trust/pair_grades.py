@@ -40,14 +40,14 @@ def of_grades(one: Statements, other: Statements) -> dict[str, float]:
     fits = _fits(told, asked, one, other)
     part = bool(_PART.search(one.text)) != bool(_PART.search(other.text))
     return {
-        "grade_same": same and not different,
-        "grade_other": different and not same and not apart,
-        "grade_component": different and not same and apart,
-        "grade_part": different and not same and part,
+        "grade_same": same and not different and fits is None,
+        "grade_other": different and not same and not apart and fits is None,
+        "grade_component": different and not same and apart and fits is None,
+        "grade_part": different and not same and part and fits is None,
         "grade_two": different and same,
         "grade_new": bool(other.grades) and not one.grades,
-        "grade_worked_same": fits is Fits.SAME and not part,
-        "grade_worked_other": fits is Fits.OTHER and not part,
+        "grade_worked_same": fits is Fits.SAME,
+        "grade_worked_other": fits is Fits.OTHER,
         "grade_worked_open": fits is Fits.OPEN,
         "grade_not_given": bool(other.grades) and bool(_NOT_ASSESSED.search(one.text)),
         "grade_least": bool(other.grades) and bool(_AT_LEAST.search(one.text)),

@@ -54,7 +54,7 @@ def _opposed(
         "side_another": opposite and has_word("forms", "another", other.text),
         "only_side_free": opposite and only and free,
         "only_side_held": opposite and only and not free,
-        "both_sides_free": Side.BILATERAL in {side for side, _ in told}
+        "both_sides_free": {side for side, _ in told} == {Side.BILATERAL}
         and bool(other.sides)
         and free,
     }

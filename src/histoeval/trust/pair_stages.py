@@ -39,6 +39,8 @@ def of_stages(one: Statements, other: Statements) -> dict[str, float]:
 
 def _compared(a: Stage, b: Stage, one: Statements) -> Fits | None:
     """What one stage is to another, over the axes that both name."""
+    if "c" in {a.prefix, b.prefix} and a.prefix != b.prefix:
+        return Fits.OPEN
     found = [
         _axis(x, y, at_least=axis == "t" and bool(_LEAST.search(one.text)))
         for axis in _AXES
@@ -85,7 +87,8 @@ def _worked(one: Statements, other: Statements) -> set[Fits]:
     for stage in other.stages:
         for known, value in ((told.tumour, stage.t), (told.nodes, stage.n)):
             if known and value and value[0] not in _UNKNOWN:
-                found.add(Fits.SAME if _fits(known, value) else Fits.OTHER)
+                higher = rank(value) > max(map(rank, known)) and _LEAST.search(one.text)
+                found.add(Fits.SAME if _fits(known, value) else Fits.OPEN if higher else Fits.OTHER)
     for stage in one.stages:
         for known, value in ((asked.tumour, stage.t), (asked.nodes, stage.n)):
             if known and value and value[0] not in _UNKNOWN and not other.stages:

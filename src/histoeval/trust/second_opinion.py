@@ -20,19 +20,47 @@ from histoeval.trust.pair_stages import of_stages
 from histoeval.trust.pair_statements import Statements, statements
 from histoeval.trust.pair_words import of_contrasts, of_cues, of_scenes
 
+_SAME = (
+    "size_same",
+    "count_same",
+    "marker_same",
+    "grade_same",
+    "grade_worked_same",
+    "stage_same",
+    "stage_worked_same",
+)
+_OTHER = (
+    "size_other",
+    "count_other",
+    "marker_opposite",
+    "grade_other",
+    "grade_worked_other",
+    "stage_other",
+    "stage_worked_other",
+)
+_NEW = ("size_open", "marker_new", "stage_axis", "grade_worked_open", "stage_worked_open")
 _OPPOSED = (
+    *_OTHER,
     "side_opposite",
     "side_elsewhere",
-    "grade_other",
     "grade_component",
-    "stage_other",
-    "marker_opposite",
     "diagnosis_flip",
     "finding_opposite",
-    "size_other",
     "nodes_other",
     "contrast",
 )
+_ELSEWHERE = (
+    "label_other",
+    "scene_frozen",
+    "scene_earlier",
+    "scene_sample",
+    "scene_imaging",
+    "scene_depth",
+    "side_heading",
+    "side_another",
+    "size_apart",
+)
+"""Other parts, other means, other times: what is told of one says nothing on the other."""
 _NOT_PLAIN = (
     "denied_one",
     "denied_other",
@@ -81,26 +109,27 @@ def observed(premise: str, hypothesis: str) -> dict[str, float] | None:
 
 def _sure(told: dict[str, float], one: Statements, other: Statements) -> dict[str, float]:
     """What leaves little to say: one thing is told and asked, and nothing else speaks of it."""
-    against = any(told[name] for name in _OPPOSED)
-    plain = not any(told[name] for name in _NOT_PLAIN)
-    same = told["size_same"] or told["marker_same"] or told["grade_same"] or told["stage_same"]
+
+    def any_of(names: tuple[str, ...]) -> bool:
+        return any(told[name] for name in names)
+
+    against, same, apart = any_of(_OPPOSED), any_of(_SAME), any_of(_ELSEWHERE)
+    certain = not told["doubt_one"] and not apart
+    plain = not any_of(_NOT_PLAIN)
     named = (told["bare_same"] and one.bare) or told["bare_kind"]
     named = named and told["bare_all"] and plain and not one.labels
     named = named and (told["site_whole"] or not other.sites)
     finer = told["bare_parent"] and one.bare and plain
-    opposite = told["size_other"] or told["marker_opposite"] or told["stage_other"]
-    opposite = opposite or told["grade_other"]
-    new = told["size_open"] or told["marker_new"] or told["stage_axis"]
     part = told["grade_component"] and not told["side_opposite"]
+    opened = any_of(_NEW) or finer
     return {
         "sure_same": float(
-            bool(told["only_side_free"])
-            or (bool(same or named) and not against and not told["doubt_one"])
+            bool(told["only_side_free"]) or (bool(same or named) and not against and certain)
         ),
         "sure_other": float(
-            bool(told["only_side_held"] or told["both_sides_free"])
-            or (bool(opposite) and not same and not told["doubt_one"])
+            any_of(("only_side_held", "both_sides_free")) or (any_of(_OTHER) and not same and certain)
         ),
-        "sure_open": float(bool(part) or (bool(new or finer) and not against and not same)),
+        "sure_open": float(bool(part) or (bool(opened) and not against and not same)),
+        "sure_apart": float(apart),
         "sure_home": float(bool(told["spread_home"]) and bool(told["site_moved_spread"])),
     }

@@ -20,7 +20,10 @@ _NONE = re.compile(r"\b(?:none|neither)\b(?= (?:of|is|are|with|scler|posit|conta
 _FREE = re.compile(
     r"\W*(?:\w+ ){0,3}?(?:is |are |were )?(?:free|negative|clear|uninvolved|benign|not involved)\b"
 )
-_ONE = r"(?<!every )(?<!each )(?<!no )(?:\bone(?= {between}(?:{nouns})\b)|\bone(?= (?:of|is|are|contain|positive|show)\b))"
+_ONE = (
+    r"(?<!every )(?<!each )(?<!no )(?:\bone(?= {between}(?:{nouns})\b)"
+    r"|\bone(?= (?:of|is|are|contain|positive|show)\b))"
+)
 
 
 class Count(NamedTuple):
@@ -50,11 +53,14 @@ def word(name: str) -> re.Pattern[str]:
 def _patterns() -> dict[str, re.Pattern[str]]:
     nouns = "|".join(f"(?P<{name}>{words})" for name, words in _data()["nouns"].items())
     bare = "|".join(_data()["nouns"].values())
-    of, total = r"(?:out )?of (?:the |these |all |them )?", rf"(?P<total>\d+) {_BETWEEN}(?:{nouns})\b"
+    of, total = (
+        r"(?:out )?of (?:the |these |all |them )?",
+        rf"(?P<total>\d+) {_BETWEEN}(?:{nouns})\b",
+    )
     has = r"of (?:them|which|these)\b|(?:\w+ )?(?:scler|posit|contain|involved|obsolete|with )"
     return {
         "of": re.compile(rf"\b(?P<part>\d+) {_BETWEEN}{of}{total}"),
-        "slash": re.compile(rf"(?<![\d/])(?P<part>\d+) ?/ ?(?P<total>\d+)(?![\d/])"),
+        "slash": re.compile(r"(?<![\d/])(?P<part>\d+) ?/ ?(?P<total>\d+)(?![\d/])"),
         "of_which": re.compile(rf"\b{total}[^.\d]{{0,50}}?\bof which (?P<part>\d+)"),
         "of_them": re.compile(rf"\b{total}[^.\d]{{0,60}}?\b(?P<part>\d+) (?={has})"),
         "plain": re.compile(rf"(?<![\d/.x])\b(?P<number>\d+) {_BETWEEN}(?:{nouns})\b"),
@@ -102,9 +108,7 @@ def _of_sentence(
                 yield count
 
 
-def _read(
-    found: re.Match[str], near: str, text: str, about_nodes: bool
-) -> Count | None:
+def _read(found: re.Match[str], near: str, text: str, about_nodes: bool) -> Count | None:
     got = found.groupdict()
     noun = next((name for name in _data()["nouns"] if got.get(name)), None)
     if noun is None:

@@ -55,9 +55,7 @@ def graded(low: str) -> Graded:
     sums = frozenset(
         "+".join(found) for found in _pattern("gleason", "sum").findall(low) if "gleason" in low
     )
-    tier = frozenset(
-        name for name in ("low", "high") if _pattern("stated", name).search(low)
-    )
+    tier = frozenset(name for name in ("low", "high") if _pattern("stated", name).search(low))
     return Graded(stated or worked, frozenset(_groups(low)), tier, sums, bool(worked))
 
 

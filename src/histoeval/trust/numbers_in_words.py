@@ -1,4 +1,4 @@
-"""Numbers that are written in words, as figures: "two thirds", "one in ten", "half a centimetre"."""
+"""Numbers that are written in words, as figures: "two thirds", "half a centimetre"."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _OF_UNIT = (
     r"(?:of )?an? (?P<unit>centimet(?:re|er)|millimet(?:re|er)|kilogram|kilo|lit(?:re|er)|cm|mm)\b"
 )
 _ONE = re.compile(
-    r"\bone(?= (?:per\b|(?:[a-z-]+ )?(?:of|out of) (?:the )?(?:[a-z]+ )?\d|centimet|millimet|kilogram|lit))"
+    r"\bone(?= (?:per\b|(?:[a-z-]+ )?(?:of|out of) (?:the )?(?:[a-z]+ )?\d|centimet|millimet"
+    r"|kilogram|lit))"
 )
 
 
@@ -23,7 +24,9 @@ def _words() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     tens = "|".join(word for word, value in numbers.items() if value >= 20)
     units = "|".join(["one", *(word for word, value in numbers.items() if 0 < value < 10)])
     return (
-        re.compile(rf"\b(?:(?P<tens>{tens})(?:[- ](?P<ones>{units}))?|(?P<all>{'|'.join(numbers)}))\b"),
+        re.compile(
+            rf"\b(?:(?P<tens>{tens})(?:[- ](?P<ones>{units}))?|(?P<all>{'|'.join(numbers)}))\b"
+        ),
         re.compile(rf"\b(?:(?P<count>an?|one|\d) )?(?P<part>{fractions}) {_OF_UNIT}"),
         re.compile(rf"{_PLACE}\b(?:(?P<count>an?|one|\d)[ -])?(?P<part>{fractions})\b"),
     )

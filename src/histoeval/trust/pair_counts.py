@@ -69,7 +69,9 @@ def _known(near: Sequence[Count], name: str) -> list[Range]:
     """What is told of one number: each, and the sum of all."""
     if name == "free":
         both = [c for c in near if c.part and c.total]
-        return [(c.total[0] - c.part[1], c.total[1] - c.part[0]) for c in both if c.total and c.part]
+        return [
+            (c.total[0] - c.part[1], c.total[1] - c.part[0]) for c in both if c.total and c.part
+        ]
     told: list[Range] = [value for c in near if (value := getattr(c, name)) is not None]
     if len(told) > 1:
         told.append((sum(low for low, _ in told), sum(high for _, high in told)))

@@ -17,7 +17,8 @@ _NOT_ASSESSED = re.compile(
 )
 _AT_LEAST = re.compile(r"\bat least (?:\w+[- ])?(?:grade|low|moderate|mild)")
 _PART = re.compile(
-    r"architectur|nuclear (?:grade|atypia|score)|nuclei|mitotic (?:score|component)|pattern|areas?\b"
+    r"architectur|nuclear (?:grade|atypia|score)|nuclei|mitotic (?:score|component)|pattern"
+    r"|areas?\b"
     r"|component\b|focal"
 )
 
@@ -57,7 +58,11 @@ def of_grades(one: Statements, other: Statements) -> dict[str, float]:
 def _fits(told: Graded, asked: Graded, one: Statements, other: Statements) -> Fits | None:
     """What one grade is to another where a scale has to be worked out or changed."""
     if asked.gleason and told.group and not told.gleason:
-        return Fits.OPEN if asked.group & told.group and told.group != {"1"} else _sets(told.group, asked.group)
+        return (
+            Fits.OPEN
+            if asked.group & told.group and told.group != {"1"}
+            else _sets(told.group, asked.group)
+        )
     if told.group and asked.group:
         return _sets(told.group, asked.group)
     if told.number and asked.number and (told.worked or asked.worked):

@@ -45,6 +45,7 @@ def is_apart(one: Statements, other: Statements) -> bool:
     elsewhere = [
         b
         for b in other.sites
-        if _has_rivals(b, one.sites) and not any(tree.is_a(a, b) or tree.is_a(b, a) for a in one.sites)
+        if _has_rivals(b, one.sites)
+        and not any(tree.is_a(a, b) or tree.is_a(b, a) for a in one.sites)
     ]
     return bool(elsewhere) and len(elsewhere) == len(other.sites)

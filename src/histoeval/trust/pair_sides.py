@@ -89,7 +89,5 @@ def _asked(other: Statements, told: Sides) -> Sides:
 
 def _implied(text: Statements) -> Sides:
     return frozenset(
-        (side, None)
-        for side in (Side.LEFT, Side.RIGHT)
-        if has_word("sides", side.value, text.text)
+        (side, None) for side in (Side.LEFT, Side.RIGHT) if has_word("sides", side.value, text.text)
     )

@@ -55,14 +55,18 @@ _STAGED = re.compile(
     r"|\b(?:[Ss]tage|FIGO|Dukes)\s+(?:[Ss]tage\s+)?(?:[IVX]+|[0-4A-D])"
 )
 _NO_GRADE = re.compile(r"mitotic|prolifer|ki-67|mitos|pattern", re.IGNORECASE)
-_REMAINS = re.compile(r"\bleft(?=\s*(?:$|[.;,]|in\b|behind|at\b|after))", re.IGNORECASE)
-_WORD = re.compile(r"[a-z][a-z0-9-]{2,}")
-_LABEL = re.compile(
-    r"\b(part|specimen|core|block|polyp|jar|slide|level|fragment|nodule|container|biopsy|segment|node|tumou?r"
-    r"|station)s?\s+([a-z]?\d{1,2}|[ivx]{1,4}[ab]?|[a-h])\b",
+_REMAINS = re.compile(
+    r"\b(?:is|are|was|were|be|been|tissue|nothing|none|tumou?r|carcinoma|material|cells) "
+    r"left(?=\s*(?:$|[.;,]|in\b|behind|at\b|after))",
     re.IGNORECASE,
 )
-_AT = re.compile(r"\b(?:at (?=\d+ ?cm))?(\d{1,2}) ?(o'clock|(?<=at \d)cm|(?<=at \d )cm|(?<=at \d\d)cm|(?<=at \d\d )cm)")
+_WORD = re.compile(r"[a-z][a-z0-9-]{2,}")
+_LABEL = re.compile(
+    r"\b(part|specimen|core|block|polyp|jar|slide|level|fragment|nodule|container|biopsy|segment"
+    r"|node|tumou?r|station)s?\s+([a-z]?\d{1,2}|[ivx]{1,4}[ab]?|[a-h])\b",
+    re.IGNORECASE,
+)
+_AT = re.compile(r"\b(?:(?P<clock>\d{1,2}) ?o'clock|at (?P<deep>\d{1,2}) ?cm\b)")
 _ORDINAL = re.compile(
     r"\b(first|second|third|larger|smaller|upper|lower|deep|lateral|medial|superior|inferior|proximal"
     r"|distal|anterior|posterior|sentinel|axillary|pelvic|hilar|mediastinal|para-aortic|inguinal"
@@ -180,7 +184,8 @@ def statements(text: str) -> Statements:
 def _labels(text: str) -> Iterator[str]:
     """Parts by their names, and places by the clock or by how far in they lie."""
     yield from (" ".join(found).lower() for found in _LABEL.findall(text))
-    yield from (f"{found[1]} {found[0]}" for found in _AT.findall(text.lower()))
+    for found in _AT.finditer(text.lower()):
+        yield f"clock {found['clock']}" if found["clock"] else f"at {found['deep']}"
 
 
 def _is_bare(text: str) -> bool:

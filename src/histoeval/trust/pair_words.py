@@ -57,7 +57,7 @@ def of_cues(one: Statements, other: Statements) -> dict[str, float]:
 
 
 def of_scenes(one: Statements, other: Statements) -> dict[str, float]:
-    """Whether both texts tell of one look at one thing: of a biopsy and the resection they do not."""
+    """Whether both texts tell of one look at one thing, or of a biopsy and the resection."""
     found = {}
     for name, first, second in scene_rows():
         told = bool(first.search(one.text)), bool(second.search(one.text))
@@ -66,6 +66,8 @@ def of_scenes(one: Statements, other: Statements) -> dict[str, float]:
             told == (False, True) and asked == (True, False)
         )
         found[f"scene_{name}"] = float(apart)
+    if has_cue("denied", one.text):
+        found["scene_component"] = 0.0
     kinds = [{label.split()[0] for label in text.labels} for text in (one, other)]
     return found | {
         "label_other": bool(kinds[0] & kinds[1]) and not one.labels & other.labels,

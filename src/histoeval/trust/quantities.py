@@ -22,7 +22,8 @@ _CUT = re.compile(r",(?!\d)|\band\b|\bwith\b|\bbut\b|\bwhere\b|\(|\)")
 _DISTANCE = re.compile(rf"\bat {_NUMBER} ?cm")
 """How far in something lies, which is no size of it."""
 _BETWEEN = re.compile(
-    rf"\b(between|from) ~?({_NUMBER})\s*(?:%|cm|mm|g)?(?: [a-z ]{{3,25}}?)? (?:and|to) ~?({_NUMBER})(?=\s*(?:%|cm|mm|g))"
+    rf"\b(between|from) ~?({_NUMBER})\s*(?:%|cm|mm|g)?(?: [a-z ]{{3,25}}?)? (?:and|to) "
+    rf"~?({_NUMBER})(?=\s*(?:%|cm|mm|g))"
 )
 _OF_WHOLE = re.compile(
     rf"({_NUMBER}) ?mm (?:out of|of|into|in|where)\b[^.;]{{0,40}}?({_NUMBER}) ?mm"
@@ -65,10 +66,8 @@ class _Written(NamedTuple):
 @cache
 def _amounts() -> re.Pattern[str]:
     units = "|".join(f"(?P<u{at}>{words})" for at, words in enumerate(quantity_words()["units"]))
-    more = rf"(?:\s*(?:x|by|-|–|to|and|,|, and|/)\s*~?{_NUMBER})*"
-    return re.compile(
-        rf"(?<![\w.])(?P<values>{_NUMBER}{more})\s*-?(?:{units})(?![a-z2²])"
-    )
+    more = rf"(?:\s*(?:x|by|-|\u2013|to|and|,|, and|/)\s*~?{_NUMBER})*"
+    return re.compile(rf"(?<![\w.])(?P<values>{_NUMBER}{more})\s*-?(?:{units})(?![a-z2²])")
 
 
 @lru_cache(maxsize=1 << 13)
@@ -130,12 +129,12 @@ def _told(
         if each.spread
         else [_range(before, behind, value) for value in each.values]
     )
+    parts, unnamed = named("parts", words), "" if each.kind == "share" else None
+    name = unnamed if subject is None else subject
+    if each.kind == "share" and subject == "viable":
+        name, spans = "necrosis", [(100 - high, 100 - low) for low, high in spans]
     for low, high in spans:
-        if each.kind == "share" and subject == "viable":
-            low, high, name = 100 - high, 100 - low, "necrosis"
-        else:
-            name = subject if subject is not None else ("" if each.kind == "share" else None)  # type: ignore[assignment]
-        yield Quantity(each.kind, low, high, name, tags, named("parts", words), where, scenes)
+        yield Quantity(each.kind, low, high, name, tags, parts, where, scenes)
 
 
 def _where(words: str) -> frozenset[str]:
@@ -162,7 +161,7 @@ def _written(sentence: str) -> Iterator[_Written]:
             values = (max(values),)
         if len(values) == 2 and re.search(r"\d,\s", written) and "and" not in written:
             values = values[1:]
-        spread = len(values) == 2 and bool(re.search(r"-|–|\bto\b", written))
+        spread = len(values) == 2 and bool(re.search(r"-|\u2013|\bto\b", written))
         between = re.search(r"\b(?:between|from)\s*~?$", sentence[: found.start()])
         spread = spread or (len(values) == 2 and bool(between))
         yield _Written(kind, values, spread, found.start(), found.end())
@@ -176,7 +175,9 @@ def _range(before: str, behind: str, value: float) -> tuple[float, float]:
     """The range that a number stands for between these words."""
     behind = behind.strip()
     if just := ending("just").search(before):
-        ends = sorted((value, value * (1.2 if re.search("over|above|more|larger", just.group()) else _SHORT)))
+        ends = sorted(
+            (value, value * (1.2 if re.search("over|above|more|larger", just.group()) else _SHORT))
+        )
         return ends[0], ends[1]
     about = bool(ending("about").search(before))
     bare = ending("about").sub("", before) if about else before

@@ -1,4 +1,4 @@
-"""What the quantities of a premise are to those of a hypothesis: one follows, is excluded, or open."""
+"""What quantities of a premise are to those of a hypothesis: they follow, exclude, or neither."""
 
 from __future__ import annotations
 
@@ -81,25 +81,27 @@ def _beyond(alike: Sequence[Quantity], asked: Quantity) -> Fits:
 
 def _held(one: Quantity, asked: Quantity) -> Fits:
     """Two quantities of the same thing, or of which one is a part, or one of several."""
-    fits = _fit(one, asked)
-    whole, part = "whole" in one.parts, "whole" in asked.parts
-    if whole and not part and "invasive" in asked.parts:
+    if _is_within(one, asked):
         return Fits.OTHER if asked.low > one.high else Fits.OPEN
-    if part and not whole and one.parts & {"invasive", "insitu"}:
+    if "whole" in asked.parts - one.parts and one.parts & {"invasive", "insitu"}:
         return Fits.OTHER if asked.high < one.low else Fits.OPEN
-    if ("insitu" in one.parts) != ("insitu" in asked.parts) and "invasive" in (
-        one.parts ^ asked.parts
-    ):
-        return Fits.OPEN
-    if asked.tags & {"one", "min"} and "max" in one.tags and "min" not in one.tags:
-        return Fits.OTHER if asked.low > one.high else Fits.OPEN
-    if "mean" in one.tags and "max" in asked.tags and asked.high > one.high:
-        return Fits.OPEN
-    if asked.tags & {"sum"} and not one.tags & {"sum"} and one.tags & {"max", "min"}:
-        return Fits.OPEN
-    if one.tags & {"sum"} and asked.tags & {"max", "min"} and not asked.tags & {"sum"}:
-        return Fits.OTHER if asked.low > one.high else Fits.OPEN
-    return fits
+    return Fits.OPEN if _are_unlike(one, asked) else _fit(one, asked)
+
+
+def _is_within(one: Quantity, asked: Quantity) -> bool:
+    """Whether what is asked can only be less: a part, one of several, an item of a sum."""
+    part = "whole" in one.parts - asked.parts and "invasive" in asked.parts
+    item = bool(asked.tags & {"one", "min"}) and "max" in one.tags and "min" not in one.tags
+    summed = "sum" in one.tags - asked.tags and bool(asked.tags & {"max", "min"})
+    return part or item or summed
+
+
+def _are_unlike(one: Quantity, asked: Quantity) -> bool:
+    """Whether one is of what is in situ or a mean or an item, and the other is not."""
+    differ = one.parts ^ asked.parts
+    mean = "mean" in one.tags and "max" in asked.tags and asked.high > one.high
+    item = "sum" in asked.tags - one.tags and bool(one.tags & {"max", "min"})
+    return {"insitu", "invasive"} <= differ or mean or item
 
 
 def _sum(near: Sequence[Quantity]) -> Quantity:

@@ -127,7 +127,8 @@ def _sure(told: dict[str, float], one: Statements, other: Statements) -> dict[st
             bool(told["only_side_free"]) or (bool(same or named) and not against and certain)
         ),
         "sure_other": float(
-            any_of(("only_side_held", "both_sides_free")) or (any_of(_OTHER) and not same and certain)
+            any_of(("only_side_held", "both_sides_free"))
+            or (any_of(_OTHER) and not same and certain)
         ),
         "sure_open": float(bool(part) or (bool(opened) and not against and not same)),
         "sure_apart": float(apart),

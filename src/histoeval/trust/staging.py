@@ -41,7 +41,9 @@ def _organs() -> tuple[_Organ, ...]:
     return tuple(
         _Organ(
             re.compile(rf"\b(?:{row['words']})"),
-            *(_table(row.get(name, ())) for name in ("size", "depth", "nodes")),
+            _table(row.get("size", ())),
+            _table(row.get("depth", ())),
+            _table(row.get("nodes", ())),
             tuple((re.compile(words), value) for words, value in row["extent"]),
         )
         for row in _data()["organ"]
@@ -97,7 +99,9 @@ def _of_tumour(low: str, kind: str) -> list[Quantity]:
 
 def _row(rows: Table, each: Quantity) -> str | None:
     """The row of a table that holds a quantity, where one row holds it whole."""
-    low, high = ([value for most, value in rows if end <= most][:1] for end in (each.low, each.high))
+    low, high = (
+        [value for most, value in rows if end <= most][:1] for end in (each.low, each.high)
+    )
     return low[0] if low and low == high else None
 
 

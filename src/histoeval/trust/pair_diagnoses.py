@@ -7,7 +7,8 @@ from itertools import product
 
 from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tree
 from histoeval.terms.findings import findings as all_findings
-from histoeval.trust.pair_statements import Statements, has_cue
+from histoeval.trust.cues import has_cue
+from histoeval.trust.pair_statements import Statements
 
 _BAD = frozenset({Behaviour.MALIGNANT})
 _GOOD = frozenset({Behaviour.BENIGN, Behaviour.NON_NEOPLASTIC, Behaviour.NORMAL})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from histoeval.terms.sites import site_tree, system_of
-from histoeval.trust.pair_statements import Statements, has_cue
+from histoeval.trust.cues import has_cue
+from histoeval.trust.pair_statements import Statements
 
 _REGIONS = frozenset({"body_region", "body_cavity"})
 

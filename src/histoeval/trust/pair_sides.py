@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from histoeval.terms.laterality import Side
 from histoeval.terms.sites import contains
-from histoeval.trust.pair_statements import Statements, has_cue
+from histoeval.trust.cues import has_cue
+from histoeval.trust.pair_statements import Statements
 from histoeval.trust.pair_words_data import has_word
 
 _OPPOSITE = {Side.LEFT: Side.RIGHT, Side.RIGHT: Side.LEFT, Side.BILATERAL: Side.BILATERAL}

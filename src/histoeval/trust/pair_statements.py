@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib.resources import files
-from typing import Any
+from functools import lru_cache
 
 from histoeval.terms import grades, results, stages
 from histoeval.terms.findings import find_findings
@@ -17,6 +14,7 @@ from histoeval.terms.markers import find_markers
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import find_operated, find_sites, organ_of
 from histoeval.trust.counts import Count, counts
+from histoeval.trust.cues import has_cue, members
 from histoeval.trust.quantities import Quantity, quantities
 
 _CLAUSES = re.compile(
@@ -85,38 +83,6 @@ _MOST = 600
 """Characters of a text that are read."""
 
 
-@cache
-def _cues() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("data/cues.toml").read_text("utf-8"))
-
-
-def _between_words(wording: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![a-z0-9-])(?:{wording})(?![a-z0-9])")
-
-
-@cache
-def _cue(name: str) -> re.Pattern[str]:
-    return _between_words("|".join(_cues()[name]))
-
-
-@cache
-def _contrasts() -> tuple[tuple[re.Pattern[str], ...], ...]:
-    return tuple(tuple(_between_words(word) for word in row) for row in _cues()["contrasts"])
-
-
-def _members(text: str) -> tuple[frozenset[int], ...]:
-    """Which of the words of each contrast a text has."""
-    return tuple(
-        frozenset(place for place, word in enumerate(row) if word.search(text))
-        for row in _contrasts()
-    )
-
-
-def has_cue(name: str, text: str) -> bool:
-    """Whether a text in lower case has one of the words of a list."""
-    return _cue(name).search(text) is not None
-
-
 @dataclass(frozen=True, slots=True)
 class Statements:
     """What a text says, as far as terms tell."""
@@ -174,7 +140,7 @@ def statements(text: str) -> Statements:
         counts=counts(text),
         labels=frozenset(_labels(text)),
         places=frozenset(found.lower() for found in _ORDINAL.findall(text)),
-        members=_members(low),
+        members=members(low),
         bare=_is_bare(text),
         nodes=_nodes(text),
         components=frozenset(found.lower() for found in _COMPONENT.findall(text)),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from histoeval.trust.pair_statements import Statements, has_cue
+from histoeval.trust.cues import has_cue
+from histoeval.trust.pair_statements import Statements
 from histoeval.trust.pair_words_data import has_word, scene_rows
 
 

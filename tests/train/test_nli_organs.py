@@ -9,7 +9,8 @@ from histoeval.train.nli_organ_words import with_article
 from histoeval.train.nli_organs import organ_pairs
 from histoeval.train.nli_pairs import LabelledPair, pairs_of_organs
 from histoeval.train.nli_wordings import Part, table
-from histoeval.trust.quantities import Fits, compared, quantities
+from histoeval.trust.quantities import quantities
+from histoeval.trust.quantity_fits import Fits, compared
 
 
 @cache

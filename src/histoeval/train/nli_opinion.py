@@ -1,9 +1,9 @@
 """Fits the second opinion: a logistic model over a network's answers and what terms say.
 
-It is fitted on written pairs that the network has not learned from (`nli_unlearned.toml`), so that
-it hears how sure the network is of what it does not know. Where terms leave little to say (a
-size within a bound, a marker with the opposite result), the weights are drawn towards saying so;
-all others are drawn towards nothing.
+It is fitted on written pairs that the network has not learned from (`nli_unlearned.toml`, and what
+two of the writers of `nli_by_hand.jsonl` wrote), so that it hears how sure the network is of what
+it does not know. Where terms leave little to say (a size within a bound, a marker with the opposite
+result), the weights are drawn towards saying so; all others are drawn towards nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from histoeval.train.nli_by_hand import kept_back_pairs
 from histoeval.train.nli_wordings import LABELS, Label, table
 from histoeval.trust.entailment import Entails, Pair
 from histoeval.trust.opinion import Floats, Opinion
@@ -33,6 +34,7 @@ def unlearned_pairs() -> Iterator[Labelled]:
     for row in table("unlearned")["written"]:
         for label in LABELS:
             yield from ((row["premise"], text, label) for text in row.get(label, ()))
+    yield from ((pair.premise, pair.hypothesis, pair.label) for pair in kept_back_pairs())
 
 
 def fit_opinion(network: Entails, pairs: Sequence[Labelled]) -> Opinion:

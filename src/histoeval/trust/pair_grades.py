@@ -6,7 +6,7 @@ import re
 from itertools import product
 
 from histoeval.terms import grades
-from histoeval.trust.grading import Graded, graded, has_tiers
+from histoeval.trust.derived_grades import Graded, graded, has_tiers
 from histoeval.trust.pair_statements import Statements
 from histoeval.trust.quantity_fits import Fits
 

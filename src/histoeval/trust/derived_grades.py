@@ -34,7 +34,7 @@ class Graded(NamedTuple):
 
 @cache
 def _data() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("data/grading.toml").read_text("utf-8"))
+    return tomllib.loads(files(__package__).joinpath("data/derived_grades.toml").read_text("utf-8"))
 
 
 @cache

@@ -19,8 +19,7 @@ from histoeval.trust.opposites import (
     made_outside,
     organs_of,
 )
-from histoeval.trust.passages import Passage
-from histoeval.trust.specimens import Said, Specimen, span_of
+from histoeval.trust.specimens import Said, Specimen, said_in
 
 _INVADES = re.compile(
     r"\b(?:tumou?r|carcinoma|neoplasm|malignan\w*|lesion|glands|adenoma|melanoma|nests|cords|islands)\b"
@@ -57,7 +56,7 @@ def _not_invasive(specimen: Specimen) -> Iterator[Said[str]]:
         found = only or pattern("not_invasive").search(passage.text)
         if not found or (not only and (find_sites(passage.text) or is_of_some(passage.text))):
             continue
-        yield _said(found, passage, specimen)
+        yield said_in(found, passage, specimen)
 
 
 def _seen_to_invade(specimen: Specimen) -> Iterator[Contradiction]:
@@ -67,7 +66,7 @@ def _seen_to_invade(specimen: Specimen) -> Iterator[Contradiction]:
         found = _INVADES.search(passage.text)
         if not found or _NOT.search(passage.text) or pattern("inflamed").search(passage.text):
             continue
-        seen = _said(found, passage, specimen)
+        seen = said_in(found, passage, specimen)
         for each in [each for each in confined if each.passage != passage][:1]:
             why = f"it says {each.span.text}, and {seen.span.text}"
             yield clash("in_situ", each, seen, why)
@@ -79,7 +78,7 @@ def _confined(specimen: Specimen) -> Iterator[Said[str]]:
             passage.text
         )
         if found and not pattern("elsewhere").search(passage.text):
-            yield _said(found, passage, specimen)
+            yield said_in(found, passage, specimen)
 
 
 def _only_in_situ(specimen: Specimen) -> Iterator[Said[Any]]:
@@ -91,8 +90,3 @@ def _only_in_situ(specimen: Specimen) -> Iterator[Said[Any]]:
         told = concludes(each.passage) or each.passage == specimen.passages[0]
         if early and told and not each.value.hedged:
             yield Said(each.value, each.span, each.passage)
-
-
-def _said(found: re.Match[str], passage: Passage, specimen: Specimen) -> Said[str]:
-    start, end = passage.start + found.start(), passage.start + found.end()
-    return Said(found.group(), span_of(specimen.text, start, end), passage)

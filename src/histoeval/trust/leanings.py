@@ -15,7 +15,7 @@ from histoeval.trust.logic_data import pattern
 from histoeval.trust.nouns import Contradiction
 from histoeval.trust.opposites import HARMLESS, behaviour_of, clash, is_prose, organs_of
 from histoeval.trust.passages import Passage
-from histoeval.trust.specimens import Said, Specimen, span_of
+from histoeval.trust.specimens import Said, Specimen, said_in
 
 Leaning = Literal["malignant", "harmless"]
 
@@ -91,7 +91,9 @@ def morphology(specimen: Specimen) -> Iterator[Contradiction]:
     for final in (e for e in concluded if behaviour_of(e) in _TOLD):
         others = [p for p in specimen.passages if p != final.passage]
         if behaviour_of(final) == Behaviour.MALIGNANT:
-            signs = [*_called_harmless(others, concluded, specimen), *_harmless(others, specimen)]
+            spread = "metasta" in final.passage.text.lower()
+            seen = () if spread else _harmless(others, specimen)
+            signs = [*_called_harmless(others, concluded, specimen), *seen]
         elif all(behaviour_of(each) in HARMLESS for each in concluded):
             signs = [*_grave(others, specimen)]
         else:
@@ -106,9 +108,13 @@ def _called_harmless(
 ) -> Iterator[Said[Any]]:
     """A harmless diagnosis at the head of a report whose last word is another."""
     first = [e for e in concluded if e.passage == specimen.passages[0] and e.passage in others]
-    linked = pattern("beside").search(" ".join(passage.text for passage in specimen.passages))
-    if first and not linked and all(behaviour_of(each) in HARMLESS for each in first):
+    if first and not _is_beside(specimen) and all(behaviour_of(each) in HARMLESS for each in first):
         yield first[0]
+
+
+def _is_beside(specimen: Specimen) -> bool:
+    """Whether any sentence puts one lesion beside or within another."""
+    return any(pattern("beside").search(passage.text) for passage in specimen.passages)
 
 
 def _harmless(described: Sequence[Passage], specimen: Specimen) -> Iterator[Said[Any]]:
@@ -116,16 +122,17 @@ def _harmless(described: Sequence[Passage], specimen: Specimen) -> Iterator[Said
     told = [p for p in described if not pattern("around").search(p.text)]
     if any(map(_tells_of_tumour, told)):
         return
-    yield from (
-        e for e in specimen.made if behaviour_of(e) == Behaviour.BENIGN and e.passage in told
-    )
+    if not _is_beside(specimen):
+        yield from (
+            e for e in specimen.made if behaviour_of(e) == Behaviour.BENIGN and e.passage in told
+        )
     for passage in told:
         if found := normal_at(passage):
-            yield _said(found, passage, specimen)
+            yield said_in(found, passage, specimen)
     signs = {sign for passage in told for sign in signs_of(passage, "harmless")}
     for passage in told if len(signs) >= _ENOUGH else ():
         if found := pattern("looks_harmless").search(passage.text):
-            yield _said(found, passage, specimen)
+            yield said_in(found, passage, specimen)
 
 
 def _grave(described: Sequence[Passage], specimen: Specimen) -> Iterator[Said[str]]:
@@ -134,9 +141,4 @@ def _grave(described: Sequence[Passage], specimen: Specimen) -> Iterator[Said[st
     for passage in described if len(signs) >= _ENOUGH else ():
         for found in pattern("looks_malignant").finditer(passage.text):
             if found.group().lower() in signs_of(passage, "malignant"):
-                yield _said(found, passage, specimen)
-
-
-def _said(found: re.Match[str], passage: Passage, specimen: Specimen) -> Said[str]:
-    start, end = passage.start + found.start(), passage.start + found.end()
-    return Said(found.group(), span_of(specimen.text, start, end), passage)
+                yield said_in(found, passage, specimen)

@@ -174,10 +174,13 @@ def home(specimen: Specimen) -> Iterator[Contradiction]:
 def _home_of(said: Said[Diagnosis]) -> frozenset[str]:
     """The organs where a diagnosis arises, if it arises in few; by its words, and by its place."""
     own, here = own_concept(said.value), said.value.concept
-    if own is None or here is None:
-        return frozenset()
+    return home_of(own.id, here.id) if own and here else frozenset()
+
+
+def home_of(*ids: str) -> frozenset[str]:
+    """The organs where diagnoses arise, if all of these arise in the same few."""
     for roots, organs in _homes():
-        if all(any(diagnosis_tree().is_a(c.id, root) for root in roots) for c in (own, here)):
+        if all(any(diagnosis_tree().is_a(id_, root) for root in roots) for id_ in ids):
             return organs
     return frozenset()
 

@@ -1,37 +1,58 @@
-"""The words and tables of the rules (`logic.toml`), and what pins them down in a signature."""
+"""The words and tables of the rules, and what pins them down in a signature.
+
+`logic.toml` has the words of most rules; tables that are long have files of their own in `data`.
+"""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
+_FILES = {
+    "logic": "logic.toml",
+    "stated_grades": "data/stated_grades.toml",
+    "kinds": "data/kinds.toml",
+    "appearances": "data/appearances.toml",
+    "habitats": "data/habitats.toml",
+}
+
 
 @cache
-def _bytes() -> bytes:
-    return files(__package__).joinpath("logic.toml").read_bytes()
+def _bytes(name: str) -> bytes:
+    return files(__package__).joinpath(_FILES[name]).read_bytes()
 
 
 @cache
-def table() -> dict[str, Any]:
-    """The whole file."""
-    return tomllib.loads(_bytes().decode("utf-8"))
+def table(name: str = "logic") -> dict[str, Any]:
+    """One whole file."""
+    return tomllib.loads(_bytes(name).decode("utf-8"))
 
 
 @cache
 def version() -> str:
-    """Changes when any word of the file does."""
-    return sha256(_bytes()).hexdigest()[:12]
+    """Changes when any word of the files does."""
+    return sha256(b"".join(_bytes(name) for name in _FILES)).hexdigest()[:12]
 
 
 @cache
 def pattern(name: str) -> re.Pattern[str]:
     """The words of one list of `[words]` as a pattern; beginnings of words, in any case."""
-    either = "|".join(re.escape(word) for word in table()["words"][name])
-    return re.compile(rf"(?<![^\W_])(?:{either})", re.IGNORECASE)
+    return begins(table()["words"][name])
+
+
+def begins(words: Iterable[str]) -> re.Pattern[str]:
+    """A pattern for words that begin with one of these, in any case."""
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, words))})", re.IGNORECASE)
+
+
+def written_as(expressions: Iterable[str]) -> re.Pattern[str]:
+    """A pattern for any of these regular expressions, from the beginning of a word, in any case."""
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(expressions)})", re.IGNORECASE)
 
 
 @cache

@@ -9,7 +9,7 @@ from histoeval.trust.logic_data import pattern
 from histoeval.trust.nouns import Contradiction
 from histoeval.trust.opposites import clash, is_prose
 from histoeval.trust.passages import Passage
-from histoeval.trust.specimens import Said, Specimen, span_of
+from histoeval.trust.specimens import Specimen, said_in
 
 _FREE = re.compile(
     r"\bmargins [^.;]{0,25}?\b(?:free|clear|negative|uninvolved|not involved)\b"
@@ -33,12 +33,12 @@ def margin_in_words(specimen: Specimen) -> Iterator[Contradiction]:
     if not is_prose(specimen):
         return
     told = [p for p in specimen.passages if not pattern("margin_of_another").search(p.text)]
-    free = [_said(m, p, specimen) for p in told if (m := _FREE.search(p.text)) and _is_of_all(p)]
+    free = [said_in(m, p, specimen) for p in told if (m := _FREE.search(p.text)) and _is_of_all(p)]
     for passage in told:
         found = None if _NOT.search(passage.text) else _INVOLVED.search(passage.text)
         for each in free if found else ():
             if found and each.passage != passage:
-                at_edge = _said(found, passage, specimen)
+                at_edge = said_in(found, passage, specimen)
                 why = f"{each.span.text}, and {at_edge.span.text}"
                 yield clash("margin", each, at_edge, why)
 
@@ -47,8 +47,3 @@ def _is_of_all(passage: Passage) -> bool:
     """Whether a sentence is of no margin more than of another."""
     names = {name.group().lower() for name in pattern("margin_names").finditer(passage.text)}
     return names <= {"all"}
-
-
-def _said(found: re.Match[str], passage: Passage, specimen: Specimen) -> Said[str]:
-    start, end = passage.start + found.start(), passage.start + found.end()
-    return Said(found.group(), span_of(specimen.text, start, end), passage)

@@ -27,6 +27,8 @@ _SIDE_OF_LESION = re.compile(
     r"\b(?:left|right)\s+(?:\w+\s+){0,2}(?:margin|aspect|edge)", re.IGNORECASE
 )
 _NOT = re.compile(r"\b(?:no|not|without|neither|nor|free|negative)\b", re.IGNORECASE)
+_LESION = "lesion"
+"""Of what dysplasia is a grade: it may be of one at one place and of another beside it."""
 _NEAR = 12
 _APART = 1.5
 """Two sizes are not the same when one is so many times the other."""
@@ -50,7 +52,7 @@ def _is_of_all(said: Said[Grade]) -> bool:
     partly = pattern("part_of_tumour").search(said.clause) or pattern("several_tumours").search(
         said.passage.text
     )
-    return single and not pattern_only and not partly
+    return single and not pattern_only and not partly and said.value.about != _LESION
 
 
 def _grades_clash(one: Grade, other: Grade) -> bool:

@@ -36,7 +36,8 @@ _PROSE = frozenset({"", "other"})
 _HEADED = frozenset({"diagnosis", "microscopic", "comment", "immunohistochemistry"})
 _SHORT = 12
 """So many sentences under the headings of one specimen are still read as prose."""
-_LISTED = re.compile(r"[^\w(]|\d+[.):]\s|\(?[a-z\d]\)", re.IGNORECASE)
+_LISTED = re.compile(r"[^\w(]|\d+[.):]+\s|\(?[a-z\d]\)", re.IGNORECASE)
+_DEGREE = re.compile(r"\b(?:mild|moderate|severe|(?:low|high)[- ]grade)$", re.IGNORECASE)
 _SENTENCE = 4
 """Fewer words than this are no sentence of their own."""
 
@@ -136,7 +137,8 @@ def denial(specimen: Specimen) -> Iterator[Contradiction]:
 def is_of_a_grade(said: Said[Diagnosis], specimen: Specimen) -> bool:
     """Whether only so much of it is denied: no high grade dysplasia."""
     graded = {each.span.end for each in specimen.grades if each.passage == said.passage}
-    return len(specimen.text[: said.span.start].rstrip()) in graded
+    before = specimen.text[: said.span.start].rstrip()
+    return len(before) in graded or bool(_DEGREE.search(before))
 
 
 def _denies_all(said: Said[Diagnosis], specimen: Specimen) -> bool:

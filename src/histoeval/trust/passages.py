@@ -35,6 +35,7 @@ _NAMING = ("specimen", "procedure")
 _GOES_ON = re.compile(r"[a-z)]\.\s+[A-Z][a-z]+ [a-z]")
 _NOW = re.compile(r"\b(?:is|are) diagnosed in\b", re.IGNORECASE)
 """What is diagnosed somewhere is of now; what was diagnosed in some year is not."""
+_PAST = re.compile(r"\bin (?:19|20)\d\d\b|\b(?:years?|months?) ago\b", re.IGNORECASE)
 _SIDED_OFTEN = 2
 """From so many sentences on each side a report is about a specimen of each."""
 
@@ -151,7 +152,7 @@ def _asserts(passage: Passage) -> bool:
     if passage.kind in _silent():
         return False
     said = _NOW.sub("", passage.text)
-    aside = any(has_wording(kind, said) for kind in ("history", "advice"))
+    aside = any(has_wording(kind, said) for kind in ("history", "advice")) or _PAST.search(said)
     return not aside and not pattern("not_now").search(passage.text)
 
 

@@ -11,6 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from histoeval.trust import extents, leanings, lesions, measures, opposites, places
+from histoeval.trust.appearances import appearance
+from histoeval.trust.grades_at_odds import grade_in_words
+from histoeval.trust.habitats import another_procedure, foreign_tissue, no_home
+from histoeval.trust.kinds import diagnosis
 from histoeval.trust.logic_data import version
 from histoeval.trust.margins_in_words import margin_in_words
 from histoeval.trust.nodes import nodes
@@ -27,6 +31,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "margin_in_words": margin_in_words,
         "marker": opposites.marker,
         "grade": measures.grade,
+        "grade_in_words": grade_in_words,
         "side": measures.side,
         "stage": measures.stage,
         "size": measures.size,
@@ -36,11 +41,16 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "lineage": lesions.lineage,
         "home": lesions.home,
         "site": places.site,
+        "foreign_tissue": foreign_tissue,
+        "no_home": no_home,
+        "procedure": another_procedure,
+        "diagnosis": diagnosis,
+        "appearance": appearance,
     }
 )
 """The rules that hold for one specimen, by name; `nodes` holds for a report as a whole."""
 
-_LOGIC_OF_RULES = 2
+_LOGIC_OF_RULES = 3
 """Goes up when what the rules do changes, and not only their words."""
 
 MOST_OF_A_RULE = 3

@@ -18,6 +18,7 @@ from histoeval.trust.logic_data import listed, pattern
 from histoeval.trust.opposites import is_prose
 from histoeval.trust.passages import Passage
 from histoeval.trust.specimens import Specimen, span_of
+from histoeval.trust.stated_grades import early
 from histoeval.trust.statements import Held
 from histoeval.trust.written import LEANING, Statement, tidy
 
@@ -97,7 +98,9 @@ def _topics(passage: Passage, specimen: Specimen) -> Sequence[tuple[str, str]]:
     grades = {
         f"{each.value.level:g}"
         for each in specimen.grades
-        if each.passage == passage and not pattern("part_of_tumour").search(passage.text)
+        if each.passage == passage
+        and not pattern("part_of_tumour").search(passage.text)
+        and not early().search(passage.text)
     }
     return (
         ("side", side if side in (Side.LEFT, Side.RIGHT) else ""),

@@ -77,6 +77,12 @@ def span_of(text: str, start: int, end: int) -> Span:
     return Span(text=text[start:end], start=start, end=end)
 
 
+def said_in(found: re.Match[str], passage: Passage, specimen: Specimen) -> Said[str]:
+    """What a pattern has found in a sentence."""
+    start, end = passage.start + found.start(), passage.start + found.end()
+    return Said(found.group(), span_of(specimen.text, start, end), passage)
+
+
 def specimens_of(report: Report) -> tuple[tuple[Specimen, ...], Passages]:
     """The specimens of a report, and the sentences that they were read from."""
     passages = passages_of(report.text)

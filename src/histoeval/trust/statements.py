@@ -17,7 +17,7 @@ from histoeval.terms.findings import findings
 from histoeval.terms.laterality import side_of
 from histoeval.terms.sites import find_sites, organ_of
 from histoeval.trust.leanings import leaning_of
-from histoeval.trust.logic_data import listed
+from histoeval.trust.logic_data import listed, pattern
 from histoeval.trust.opposites import is_prose
 from histoeval.trust.specimens import Said, Specimen, span_of
 from histoeval.trust.written import LEANING, Statement, tidy, written
@@ -50,7 +50,16 @@ class Held:
     def opposed(self) -> bool:
         """Whether they say different things on something that both speak of."""
         one, other = self.first.topics, self.second.topics
-        return any(one[topic] != other[topic] for topic in one.keys() & other.keys())
+        return not self.are_beside and any(
+            one[topic] != other[topic] for topic in one.keys() & other.keys()
+        )
+
+    @property
+    def are_beside(self) -> bool:
+        """Whether they are diagnoses of which one lies beside the other, or comes from it."""
+        both = self.first, self.second
+        named = all(each.role == "diagnosis" for each in both)
+        return named and any(pattern("beside").search(each.passage.text) for each in both)
 
     @property
     def of_two_places(self) -> bool:

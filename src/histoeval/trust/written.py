@@ -19,6 +19,7 @@ from histoeval.trust.nouns import Span
 from histoeval.trust.opposites import HARMLESS, is_of_a_grade, own_concept
 from histoeval.trust.passages import Passage
 from histoeval.trust.specimens import Said, Specimen
+from histoeval.trust.stated_grades import early
 
 Role = Literal["diagnosis", "morphology", "detail"]
 
@@ -127,7 +128,8 @@ def _markers(specimen: Specimen) -> Iterator[Statement]:
 
 def _grades(specimen: Specimen) -> Iterator[Statement]:
     for each in specimen.grades:
-        if pattern("part_of_tumour").search(each.clause) or _is_denied(each, specimen):
+        part = pattern("part_of_tumour").search(each.clause) or early().search(each.clause)
+        if part or _is_denied(each, specimen):
             continue
         text = f"The tumour is {_lowered(each.span.text)}."
         topics = {f"grade:{each.value.scheme}:{each.value.part or ''}": f"{each.value.level:g}"}

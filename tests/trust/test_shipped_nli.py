@@ -52,15 +52,23 @@ def test_what_a_report_does_not_say_is_left_open(entailer: Entailer) -> None:
     assert found.label == "neutral"
 
 
-@pytest.mark.parametrize("file", ["nli_dev.jsonl", "nli_fresh.jsonl"])
+@pytest.mark.parametrize(
+    ("file", "f1", "accuracy"),
+    [
+        ("nli_dev.jsonl", 0.95, 0.95),
+        ("nli_fresh.jsonl", 0.9, 0.92),
+        ("pathology_nli.jsonl", 0.9, 0.88),
+        ("pathology_nli_second.jsonl", 0.85, 0.83),
+    ],
+)
 def test_it_finds_most_contradictions_of_written_pairs_that_it_has_not_learned(
-    entailer: Entailer, file: str
+    entailer: Entailer, file: str, f1: float, accuracy: float
 ) -> None:
     pairs = read_pairs(Path(__file__).with_name(file))
     found = evaluate_nli(entailer, pairs).whole
     assert found.f1 is not None
-    assert found.f1 > 0.93
-    assert found.accuracy > 0.9
+    assert found.f1 > f1
+    assert found.accuracy > accuracy
 
 
 def test_its_signature_says_that_terms_are_heard(entailer: Entailer) -> None:

@@ -1,4 +1,4 @@
-"""Pairs that people wrote: who wrote them, which are learned from, and in which dress."""
+"""Pairs written one by one: who wrote them, which are learned from, and in which dress."""
 
 from __future__ import annotations
 

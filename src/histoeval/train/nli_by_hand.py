@@ -1,6 +1,7 @@
-"""Pairs that several people wrote, each in words of their own: the nearest there is to reports.
+"""Pairs written one by one, by ten writers in words of their own: the nearest there is to reports.
 
-No network learns from what two of the writers wrote: the second opinion is fitted on it.
+The writers were language models that were told what to vary and saw neither code nor tests. No
+network learns from what two of them wrote: the second opinion is fitted on it.
 """
 
 from __future__ import annotations

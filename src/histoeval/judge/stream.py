@@ -169,6 +169,7 @@ class Pool:
         self._left: deque[Question] = deque()
         self._work: set[asyncio.Task[None]] = set()
         self._opened = self._needed = self._greeting = self._answered = False
+        self._there = asyncio.Event()
         self._failures = 0
 
     def add(self, question: Question, *, new: bool) -> None:
@@ -203,20 +204,25 @@ class Pool:
 
     async def _ask(self, heard: Heard) -> None:
         while self._left:
-            if self._needed and not self._greeting:
+            if self._needed:
                 await self._greet()
-                continue
+            if not self._left:
+                return
             question = self._left.popleft()
             outcome = await self._asker.settle(question)
             self._watch(outcome)
             heard(question.key, outcome)
 
     async def _greet(self) -> None:
-        """See that the judge is there; one greets while others ask, and is the first to know."""
+        """See that the judge is there: one greets, and nothing is asked before that is answered."""
+        if self._greeting:
+            await self._there.wait()
+            return
         self._greeting = True
         if self.chat.identity not in self._greeted:
             await self.chat.greet()
             self._greeted.add(self.chat.identity)
+        self._there.set()
 
     def _watch(self, outcome: Outcome) -> None:
         """Count failures in a row; one refusal says little of the next once others were taken."""

@@ -204,8 +204,8 @@ class Pool:
 
     async def _ask(self, heard: Heard) -> None:
         while self._left:
-            if self._needed:
-                await self._greet()
+            if self._needed and not await self._is_there():
+                return
             if not self._left:
                 return
             question = self._left.popleft()
@@ -213,16 +213,18 @@ class Pool:
             self._watch(outcome)
             heard(question.key, outcome)
 
-    async def _greet(self) -> None:
-        """See that the judge is there: one greets, and nothing is asked before that is answered."""
-        if self._greeting:
+    async def _is_there(self) -> bool:
+        """Whether the judge is there: one greets, and the others ask nothing before that."""
+        if not self._greeting and self.chat.identity not in self._greeted:
+            self._greeting = True
+            try:
+                await self.chat.greet()
+                self._greeted.add(self.chat.identity)
+            finally:
+                self._there.set()
+        elif self._greeting:
             await self._there.wait()
-            return
-        self._greeting = True
-        if self.chat.identity not in self._greeted:
-            await self.chat.greet()
-            self._greeted.add(self.chat.identity)
-        self._there.set()
+        return self.chat.identity in self._greeted
 
     def _watch(self, outcome: Outcome) -> None:
         """Count failures in a row; one refusal says little of the next once others were taken."""

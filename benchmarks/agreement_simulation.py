@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from histoeval.agreement.correlation import Coefficient, classical_p, correlate
-from histoeval.agreement.resampling import Estimate, resample
-from histoeval.agreement.significance import bootstrap_difference, perm_both, perm_cases, williams
 from histoeval.agreement.systems import contest
+from histoeval.statistics.correlation import Coefficient, classical_p, correlate
+from histoeval.statistics.resampling import Estimate, resample
+from histoeval.statistics.significance import bootstrap_difference, perm_both, perm_cases, williams
 
 Numbers = NDArray[np.float64]
 

@@ -34,11 +34,11 @@ def _apart(what: str, cases: int) -> Row:
 
 
 def _run(what: str, cases: int) -> None:
-    from histoeval.agreement.following import follow
+    from histoeval.agreement.metric_vs_experts import follow
     from histoeval.agreement.panel import Column, Panel
-    from histoeval.agreement.resampling import resample
     from histoeval.agreement.study import Plan, study
-    from histoeval.agreement.threads import side_by_side
+    from histoeval.runtime.blas_threads import side_by_side
+    from histoeval.statistics.resampling import resample
 
     source = np.random.default_rng(0)
     case = np.repeat(np.arange(cases), PAIRS // cases)

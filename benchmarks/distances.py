@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from statistics import fmean
 
-from histoeval.agreement.probes import Effect, read_probes
 from histoeval.errors import Problem
-from histoeval.trust.distances import NAMES, open_distance
+from histoeval.evaluate.probes import Effect, read_probes
+from histoeval.trust.stability.distance import NAMES, open_distance
 
 COLUMNS = ["distance", "harmless", "harmful", "worst edits", "AUROC", "missing", "ms each"]
 

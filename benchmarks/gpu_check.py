@@ -14,8 +14,8 @@ from pathlib import Path
 
 from benchmarks.random_models import Shape, make_models
 from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.transformer import Runtime
 from histoeval.report import Report
+from histoeval.runtime.transformer import Runtime
 
 WORDS = (
     "invasive ductal lobular carcinoma grade well poorly differentiated margins negative positive "

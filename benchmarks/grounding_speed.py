@@ -18,7 +18,7 @@ from benchmarks.painted_slide import paint, write_slide
 from benchmarks.slide_speed import SIZES, _peak
 
 if TYPE_CHECKING:
-    from histoeval.trust.nouns import Claim
+    from histoeval.trust.results import Claim
 
 PHRASES = (
     "adenocarcinoma of the colon",
@@ -51,9 +51,9 @@ def measure(arguments: Sequence[str] = ()) -> list[tuple[str, ...]]:
 def examine(path: Path, spec: str, tiles: str) -> list[str]:
     """Ground a few claims on one slide."""
     from histoeval.slides.tiles import TileRequest
-    from histoeval.trust.encoders import open_encoder
-    from histoeval.trust.foreign import our_foreign
-    from histoeval.trust.grounding import Bag, bag_of_image, ground
+    from histoeval.trust.grounding.decoys import our_foreign
+    from histoeval.trust.grounding.encoder import open_encoder
+    from histoeval.trust.grounding.score import Bag, bag_of_image, ground
 
     start = time.perf_counter()
     encoder = open_encoder(spec)
@@ -70,7 +70,7 @@ def examine(path: Path, spec: str, tiles: str) -> list[str]:
 
 def _claim(phrase: str) -> Claim:
     from histoeval.report import Assertion, EntityType
-    from histoeval.trust.nouns import Claim, Span
+    from histoeval.trust.results import Claim, Span
 
     span = Span(text=phrase, start=0, end=len(phrase))
     kind = EntityType.DIAGNOSIS

@@ -24,8 +24,8 @@ from benchmarks.random_models import ModelFolders, Shape, make_models
 from histoeval import Pair, create
 from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.transformer import Runtime
 from histoeval.extract.upstream import ChunkEntity, UpstreamReader, marked_as_published
+from histoeval.runtime.transformer import Runtime
 
 CPU = Runtime(device="cpu")
 PAIRS = 60

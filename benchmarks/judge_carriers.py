@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.judge_speed import CONCURRENT, server
-from histoeval.judge.wire import open_wire
+from histoeval.llm.client import open_wire
 
 REQUESTS = 1_280
 BODY = json.dumps(

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from histoeval.judge.bench import Manner
-from histoeval.judge.completions import body_of
+from histoeval.judge.panel import Manner
 from histoeval.judge.prompt import load_prompt
 from histoeval.judge.question import Question
+from histoeval.llm.completions import body_of
 
 CONCURRENT = 64
 DELAY = 0.02
@@ -42,7 +42,7 @@ def write_pairs(path: Path, rows: int) -> None:
 @contextmanager
 def server(delay: float = DELAY) -> Iterator[int]:
     """The port of a server in a process of its own."""
-    command = [sys.executable, "-m", "tests.judge.loopback", "0", str(delay)]
+    command = [sys.executable, "-m", "tests.support.fake_server", "0", str(delay)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

@@ -20,21 +20,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from histoeval.experiments.hierarchy import ablation, hierarchy, read_graded, with_trust
+from histoeval.experiments.instruments import open_bench
+from histoeval.experiments.perturb import Settings, perturb_file
+from histoeval.experiments.rows import Perturbed
+from histoeval.experiments.sensitivity import measure_file, sensitivity
 from histoeval.extract.reader import Reader
 from histoeval.io.reports import open_reports
-from histoeval.run.bench import open_bench
-from histoeval.run.hierarchy import ablation, hierarchy, read_graded, with_trust
 from histoeval.run.models import Models, load_reader
-from histoeval.run.perturbed import Perturbed
-from histoeval.run.perturbing import Settings, perturb_file
-from histoeval.run.sensitivity import measure_file, sensitivity
-from histoeval.view.experiments import (
+from histoeval.table import Told, markdown
+from histoeval.view.terminal.experiments import (
     ablation_table,
     hierarchy_tables,
     sensitivity_notes,
     sensitivity_table,
 )
-from histoeval.view.tables import Told, markdown
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 WSI_SETS = ("1_Report_test", "Key_Diagnostic_Description_test")

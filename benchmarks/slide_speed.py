@@ -42,7 +42,7 @@ def measure(arguments: Sequence[str] = ()) -> list[tuple[str, ...]]:
 
 def examine(path: Path, most: int) -> list[str]:
     """Find the tissue of a slide and read its tiles one by one, as many as wanted."""
-    from histoeval.slides.opening import open_slide
+    from histoeval.slides.open import open_slide
     from histoeval.slides.tiles import TileRequest, plan_tiles, read_tiles
     from histoeval.slides.tissue import find_tissue
 
@@ -84,7 +84,7 @@ def compare() -> list[tuple[str, ...]]:
 
 def _ratios(path: Path, mpp: float) -> list[tuple[str, ...]]:
     """The fastest of a few rounds of each; they take turns, since others use the machine too."""
-    from histoeval.slides.opening import open_slide
+    from histoeval.slides.open import open_slide
     from histoeval.slides.tiles import TileRequest, plan_tiles, read_tiles
     from histoeval.slides.tissue import find_tissue
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.support.training_fixtures import plain_encoder, tagger, tiny_corpus
+
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 

@@ -50,8 +50,8 @@ def test_the_exported_names_are_these() -> None:
 def test_score_is_the_function_even_after_its_module_is_imported() -> None:
     import importlib
 
-    importlib.import_module("histoeval.score")
-    from histoeval.score import Score
+    importlib.import_module("histoeval.metric")
+    from histoeval.metric import Score
 
     assert callable(histoeval.score)
     assert Score is histoeval.Score

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
         Problem,
         SettingError,
     )
+    from histoeval.metric import Metric, Score, Signature, create, register
     from histoeval.report import Assertion, Entity, EntityType, Pair, Relation, Report
-    from histoeval.run.ablating import ablate
-    from histoeval.run.agreeing import agree
-    from histoeval.run.comparing import compare
+    from histoeval.run.ablate import ablate
+    from histoeval.run.agree import agree
+    from histoeval.run.compare import compare
     from histoeval.run.models import Models
-    from histoeval.run.reading import read_reports
+    from histoeval.run.read_reports import read_reports
     from histoeval.run.scoring import Results, score
-    from histoeval.run.trusting import trust_reports
-    from histoeval.score import Metric, Score, Signature, create, register
+    from histoeval.run.trust.reports import trust_reports
 
 __all__ = [
     "Assertion",
@@ -75,13 +75,13 @@ _HOMES = {
     ),
     "histoeval.report": ("Assertion", "Entity", "EntityType", "Pair", "Relation", "Report"),
     "histoeval.run.scoring": ("Results",),
-    "histoeval.run.ablating": ("ablate",),
-    "histoeval.run.agreeing": ("agree",),
-    "histoeval.run.comparing": ("compare",),
+    "histoeval.run.ablate": ("ablate",),
+    "histoeval.run.agree": ("agree",),
+    "histoeval.run.compare": ("compare",),
     "histoeval.run.models": ("Models",),
-    "histoeval.run.reading": ("read_reports",),
-    "histoeval.run.trusting": ("trust_reports",),
-    "histoeval.score": ("Metric", "Score", "Signature", "create", "register"),
+    "histoeval.run.read_reports": ("read_reports",),
+    "histoeval.run.trust.reports": ("trust_reports",),
+    "histoeval.metric": ("Metric", "Score", "Signature", "create", "register"),
 }
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+
+from histoeval.resources import load_toml
 
 OUTSIDE = ("o", "outside", "none", "")
 """What is said of a label that means nothing here."""
@@ -25,5 +25,5 @@ def told_names(names: Mapping[str, str | None] | None) -> dict[str, str]:
 @cache
 def known_names() -> dict[str, str]:
     """The types that names stand for, by plain name."""
-    table = tomllib.loads((files("histoeval") / "labels.toml").read_text("utf-8"))
+    table = load_toml("labels.toml")
     return {name: meaning for meaning, names in table.items() for name in names}

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from histoeval.agreement.correlation import Coefficient
+from histoeval.agreement.pairwise_tests import TAKES_ROWS
 from histoeval.agreement.panel import Column, Panel
-from histoeval.agreement.rivals import TAKES_ROWS
 from histoeval.agreement.study import Plan, Study, study
 from histoeval.errors import InputError, SettingError
-from tests.agreement.panels import made
+from histoeval.statistics.correlation import Coefficient
+from tests.support.panels import made
 
 QUICK = Plan(resamples=200, permutations=50)
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from histoeval.agreement.resampling import resample
 from histoeval.agreement.systems import contest, randomisation_p
 from histoeval.errors import InputError, SettingError
+from histoeval.statistics.resampling import resample
 
 SOURCE = np.random.default_rng(5)
 CASES = [row // 2 for row in range(60)]

@@ -39,8 +39,8 @@ def write(tiny_models: ModelFolders, home: Path, channel: float) -> Path:
     """An aligner that has learned nothing."""
     from tokenizers import Tokenizer
 
-    from histoeval.train.aligner_export import write_aligner
-    from histoeval.train.embedder import Embedder
+    from histoeval.train.aligner.embedder import Embedder
+    from histoeval.train.aligner.export import write_aligner
 
     encoder = transformers.AutoModel.from_pretrained(tiny_models.aligner)
     encoder.pooler = None
@@ -71,7 +71,7 @@ def test_they_are_what_torch_gives_but_for_the_rounding(
     folder: Path, tiny_models: ModelFolders
 ) -> None:
     from histoeval.align.huggingface import HuggingFaceEncoder
-    from histoeval.extract.transformer import Runtime
+    from histoeval.runtime.transformer import Runtime
 
     some = phrases(40, 2)
     other = HuggingFaceEncoder(

@@ -12,8 +12,9 @@ import pytest
 
 from histoeval.align.builtin import BuiltinAligner
 from histoeval.align.lexical import LexicalAligner
+from histoeval.evaluate.opposites import evaluate_opposites, read_opposites
 from histoeval.run.models import Models, load_aligner
-from histoeval.train.opposites import evaluate_opposites, read_opposites
+from tests.support.paths import DATA
 
 HOME = Path(str(files("histoeval") / "models" / "aligner"))
 
@@ -64,7 +65,7 @@ def test_a_synonym_is_nearer_than_what_means_something_else(
 
 def test_rows_of_opposites_are_told_apart_as_often_as_the_card_says() -> None:
     told = json.loads((HOME / "results.json").read_text("utf-8"))["scores"]["opposites"]["all"]
-    rows = (Path(__file__).parent / "opposites.jsonl").read_text("utf-8").splitlines()[::11]
+    rows = (DATA / "opposites.jsonl").read_text("utf-8").splitlines()[::11]
     right = []
     for row in map(json.loads, rows):
         phrase, synonym, opposite = aligner().embed(
@@ -76,7 +77,7 @@ def test_rows_of_opposites_are_told_apart_as_often_as_the_card_says() -> None:
 
 def test_it_tells_opposites_apart_that_nobody_had_seen_when_it_was_made() -> None:
     """480 rows; docs/aligner.md has the figures, and it may not do much worse than they say."""
-    rows = read_opposites(Path(__file__).parent / "opposites_blind.jsonl")
+    rows = read_opposites(DATA / "opposites_blind.jsonl")
     found = evaluate_opposites(rows, aligner().embed)["all"]
     assert found.rows == 480
     assert found.of_phrase >= 0.93

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from histoeval.cli.main import app
-from histoeval.concord.parts import PARTS
+from histoeval.concordance.compare import PARTS
 from histoeval.errors import InputError, SettingError
-from tests.cli.sheets import rows, write
+from tests.support.rating_sheets import rows, write
 
 QUICK = ("--resamples", "50", "--permutations", "20")
 

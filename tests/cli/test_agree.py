@@ -15,7 +15,7 @@ import histoeval
 from histoeval.cli.main import app
 from histoeval.errors import InputError, MissingDependency, SettingError
 from histoeval.metrics import wordnet
-from tests.cli.sheets import COLUMNS, rows, write, write_wide
+from tests.support.rating_sheets import COLUMNS, rows, write, write_wide
 
 QUICK = ("--resamples", "100", "--permutations", "20")
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 import histoeval
 from histoeval.cli.main import app
 from histoeval.errors import InputError, SettingError
-from tests.cli.sheets import rows, write
+from tests.support.rating_sheets import rows, write
 
 QUICK = ("--resamples", "200", "--permutations", "100")
 

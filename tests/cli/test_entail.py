@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 import histoeval.cli.entail
 from histoeval.cli.main import app
 from histoeval.errors import OutputError
-from histoeval.trust.entailment import Entailment, Pair
+from histoeval.nli.entailer import Entailment, Pair
 
 GOOD = [
     {"id": "a", "premise": "No invasion.", "hypothesis": "Invasion is present."},

@@ -13,10 +13,10 @@ from typer.testing import CliRunner, Result
 
 from histoeval import HistoEvalError, InputError, Pair, Problem, Score, SettingError
 from histoeval.cli.main import app
-from histoeval.concord.evidence import Kind, Matched, Mistake, Part, Severity, evidence_of
+from histoeval.concordance.evidence import Kind, Matched, Mistake, Part, Severity, evidence_of
+from histoeval.metric import METRICS, Entry
 from histoeval.metrics.base import STRICT, ModelMetric
-from histoeval.score import METRICS, Entry
-from tests.extract.word_reader import WordReader, read_words
+from tests.support.word_reader import WordReader, read_words
 
 
 @dataclass(frozen=True, config=STRICT)

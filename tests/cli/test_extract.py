@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from histoeval.cli.main import app
 from histoeval.errors import InputError, OutputError, SettingError
-from tests.extract.word_reader import WordReader
+from tests.support.word_reader import WordReader
 
 
 @pytest.fixture(autouse=True)

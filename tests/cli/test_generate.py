@@ -22,9 +22,8 @@ pytest.importorskip("openslide")
 
 from histoeval.cli.generate import generate
 from histoeval.errors import EndpointError, InputError, OutputError, SettingError
-from tests.judge.loopback import Call, Loopback, Wrong, completion
-from tests.slides.painting import glass, put, stained, write_pyramid
-from tests.trust.vision import (
+from tests.support.fake_server import Call, Loopback, Wrong, completion
+from tests.support.fake_vlm import (
     BENIGN,
     MALIGNANT,
     alone,  # noqa: F401
@@ -33,6 +32,7 @@ from tests.trust.vision import (
     words_of,
     write_picture,
 )
+from tests.support.painted_slides import glass, put, stained, write_pyramid
 
 pytestmark = pytest.mark.usefixtures("alone")
 

@@ -18,8 +18,8 @@ pytest.importorskip("yaml")
 from histoeval.cli.main import app
 from histoeval.errors import OutputError, SettingError
 from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.transformer import Runtime
-from tests.train.tiny_corpus import write_passages
+from histoeval.runtime.transformer import Runtime
+from tests.support.tiny_corpus import write_passages
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
@@ -105,7 +105,7 @@ def test_somebody_who_stops_is_told_that_it_goes_on(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("histoeval.train.lessons.fit", interrupted)
+    monkeypatch.setattr("histoeval.train.hare_bench.train.fit", interrupted)
     result = run("ner", config, "--output", tmp_path / "out", "--device", "cpu")
     assert result.exit_code == 130
     assert "the same command continues there" in result.output

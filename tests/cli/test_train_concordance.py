@@ -13,7 +13,7 @@ pytest.importorskip("scipy")
 
 from histoeval.cli.main import app
 from histoeval.errors import InputError, OutputError, SettingError
-from tests.train.test_concordance_run import rows, write_sheet
+from tests.train.concordance.test_train import rows, write_sheet
 
 
 def run(*arguments: object) -> Result:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.sheets import rows, write
-from tests.e2e.command import histoeval
+from tests.support.command import histoeval
+from tests.support.rating_sheets import rows, write
 
 
 def test_a_sheet_becomes_scores_figures_and_a_ranking(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ import sacrebleu
 
 from histoeval import __version__
 from histoeval.cli import main
-from histoeval.score import METRICS
-from tests.e2e.command import PROGRAM, Outcome, environment, histoeval, histoeval_here
+from histoeval.metric import METRICS
+from tests.support.command import PROGRAM, Outcome, environment, histoeval, histoeval_here
 
 Run = Callable[..., Outcome]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import make_report
-from tests.e2e.command import PROGRAM, Outcome, environment, histoeval, polite
+from tests.support.command import PROGRAM, Outcome, environment, histoeval, polite
 
 FILES = ("run.json", "scores.jsonl", "summary.json")
 ROWS = 800
@@ -24,7 +24,7 @@ DRIVER = """
 import sys, time
 import histoeval
 from histoeval.metrics.base import PairMetric
-from histoeval.score import Entry, Score
+from histoeval.metric import Entry, Score
 
 output, pause = sys.argv[1], float(sys.argv[2])
 

@@ -12,10 +12,11 @@ pytest.importorskip("openslide")
 
 from PIL import Image
 
-from histoeval.io.cases import open_cases
-from tests.trust.judging import quick_instruments, rows_of, run  # noqa: F401
+from histoeval.io.trust_cases import open_cases
+from tests.support.paths import EXAMPLES
+from tests.support.trust_runs import quick_instruments, rows_of, run  # noqa: F401
 
-FOLDER = Path(__file__).parents[2] / "examples" / "trust"
+FOLDER = EXAMPLES / "trust"
 
 
 def test_it_is_small_and_every_image_is_there() -> None:

@@ -15,8 +15,8 @@ transformers = pytest.importorskip("transformers")
 from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.errors import ModelError, SettingError
 from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.transformer import Runtime, Transformer
 from histoeval.report import HARE_RELATION_TYPES, Report
+from histoeval.runtime.transformer import Runtime, Transformer
 from tests.conftest import make_report
 
 if TYPE_CHECKING:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.extract.sentences import sentences
+from tests.support.paths import SHARED
 
-ANNOTATED = Path(__file__).parents[2].parent / "shared" / "annotation"
+ANNOTATED = SHARED / "annotation"
 
 SCRAPS = st.sampled_from(
     [

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import make_report
-from tests.e2e.command import Outcome, histoeval, histoeval_here
+from tests.support.command import Outcome, histoeval, histoeval_here
 
 ACCENTS = "Sjögren, café-au-lait, naïve"
 GREEK = "Διηθητικό πορογενές καρκίνωμα του μαστού"

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from histoeval import Metric, Pair, Score, create
-from tests.metrics import tiny_wordnet
+from tests.support import tiny_wordnet
 
 SPECS = [
     *("bleu", "bleu_1", "bleu_2", "bleu_3", "bleu_4", "chrf", "chrf:word_order=2"),

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval import InputError
-from histoeval.io.columns import Columns
-from histoeval.io.problems import Fault
 from histoeval.io.ratings import rating_of
 from histoeval.io.sheets import Sheet, read_sheet
+from histoeval.io.tables.columns import Columns
+from histoeval.io.tables.row_faults import Fault
 
 HEADER = ["ground_truth", "0", "1", "Scoring 0", "Scoring 1"]
 LONG = {"id": "a", "reference": "Lung, adenocarcinoma.", "candidate": "Adenocarcinoma."}

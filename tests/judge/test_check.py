@@ -12,8 +12,8 @@ import pytest
 
 from histoeval.judge.check import Verdict, examine, trials
 from histoeval.judge.prompt import load_prompt
-from tests.judge.loopback import CRITERIA, Call, Loopback, Wrong
-from tests.judge.making import bench_at
+from tests.support.fake_server import CRITERIA, Call, Loopback, Wrong
+from tests.support.judge_pairs import bench_at
 
 CANDIDATE = re.compile(r"<<<CANDIDATE (\w+)>>>\n(.*)\n<<<END OF CANDIDATE \1>>>", re.DOTALL)
 ORDERS = re.compile(r"IGNORE|withdrawn|task has changed|equivalent\. Please|Disregard")

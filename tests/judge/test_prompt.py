@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from histoeval.concord import rubric
+from histoeval.concordance import rubric
 from histoeval.errors import InputError, SettingError
 from histoeval.judge.prompt import Prompt, known_prompts, load_prompt
+from tests.support.paths import EXAMPLES
 
 MINE: dict[str, Any] = {
     "name": "mine",
@@ -105,7 +106,7 @@ def test_a_file_that_is_not_there_or_no_yaml_is_said_plainly(tmp_path: Path) -> 
 
 
 def test_the_example_prompt_of_the_documentation_can_be_used() -> None:
-    example = Path(__file__).parents[2] / "examples" / "judge" / "synoptic.yaml"
+    example = EXAMPLES / "judge" / "synoptic.yaml"
     assert isinstance(load_prompt(str(example)), Prompt)
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from histoeval import Pair, Score, SettingError, create
 from histoeval.align.lexical import LexicalAligner
-from histoeval.concord.combine import TERMS
-from histoeval.concord.parts import PARTS
+from histoeval.concordance.compare import PARTS
+from histoeval.concordance.weights import TERMS
 from histoeval.extract.builtin import BuiltinReader
 from histoeval.metrics.concordance import Concordance, Phrases, weights, weights_hash
-from tests.concord.written import MarkedReader, report
+from tests.support.report_builder import MarkedReader, report
 
 BREAST = (
     "Left breast, core biopsy: Invasive ductal carcinoma, grade 2. ER: positive. HER2: negative. "

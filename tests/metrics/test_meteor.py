@@ -19,11 +19,11 @@ from nltk.tokenize import wordpunct_tokenize
 from nltk.translate.meteor_score import meteor_score
 
 from histoeval.errors import MissingDependency, Problem
+from histoeval.metric import Score, create
 from histoeval.metrics import wordnet
 from histoeval.metrics.meteor import Meteor, count_chunks
 from histoeval.report import Pair
-from histoeval.score import Score, create
-from tests.metrics import tiny_wordnet
+from tests.support import tiny_wordnet
 
 TEXTS = st.lists(st.sampled_from(tiny_wordnet.WORDS), max_size=25).map(" ".join)
 

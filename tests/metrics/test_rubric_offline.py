@@ -6,7 +6,7 @@ import pytest
 
 from histoeval import Pair, Score, create
 from histoeval.align.lexical import LexicalAligner
-from histoeval.concord.rubric import CRITERIA
+from histoeval.concordance.rubric import CRITERIA
 from histoeval.extract.builtin import BuiltinReader
 from histoeval.metrics.concordance import Concordance, weights_hash
 from histoeval.metrics.rubric_offline import RubricOffline

@@ -10,7 +10,7 @@ import pytest
 
 from histoeval.errors import MissingDependency
 from histoeval.metrics import wordnet
-from tests.metrics import tiny_wordnet
+from tests.support import tiny_wordnet
 
 DEBIAN_LEAVES_OUT = ("lexnames", "index.sense")
 

@@ -19,7 +19,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from histoeval import Metric, Pair, Score, create
 from histoeval.metrics import wordnet
-from tests.metrics import tiny_wordnet
+from tests.support import tiny_wordnet
 
 VOCABULARY = (
     "invasive ductal carcinoma carcinomas in situ adenocarcinoma glands gland glandular tumor "

@@ -14,7 +14,7 @@ transformers = pytest.importorskip("transformers")
 from histoeval import Pair, Score, create
 from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.transformer import Runtime
+from histoeval.runtime.transformer import Runtime
 from tests.conftest import make_report
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import transformers
 from histoeval import Pair, Score, create
 from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.transformer import Runtime
+from histoeval.runtime.transformer import Runtime
 from tests.conftest import WORDS, make_report
 
 if TYPE_CHECKING:

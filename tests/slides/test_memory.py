@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from benchmarks.painted_slide import BLOCK, paint, write_slide
-from histoeval.slides.opening import open_slide
-
-ROOT = Path(__file__).parents[2]
+from histoeval.slides.open import open_slide
+from tests.support.paths import ROOT
 
 
 @pytest.mark.slow

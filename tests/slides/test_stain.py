@@ -19,7 +19,7 @@ from histoeval.slides.stain import (
     pooled,
     restain,
 )
-from tests.slides.painting import EOSIN, HAEMATOXYLIN, glass, stained
+from tests.support.painted_slides import EOSIN, HAEMATOXYLIN, glass, stained
 
 Vector = NDArray[np.float64]
 

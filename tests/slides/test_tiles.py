@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from histoeval.errors import InputError, SettingError
-from histoeval.slides.opening import open_slide
+from histoeval.runtime.threads import in_order
+from histoeval.slides.open import open_slide
 from histoeval.slides.resolution import Resolution
 from histoeval.slides.sampling import spread_sample
 from histoeval.slides.slide import Pixels, Slide, levels_of
-from histoeval.slides.threads import in_order
 from histoeval.slides.tiles import TilePlan, TileRequest, plan_tiles, read_tiles
 from histoeval.slides.tissue import find_tissue
-from tests.slides.painting import glass, put, spoil, stained, write_pyramid
+from tests.support.painted_slides import glass, put, spoil, stained, write_pyramid
+from tests.support.paths import SHARED
 
 
 class Ramp(Slide):
@@ -288,7 +289,7 @@ def test_work_comes_in_order_and_little_of_it_waits() -> None:
     assert list(made) == [n * n for n in range(10, 1000)]
 
 
-REAL = Path(__file__).parents[3] / "shared" / "data" / "slides" / "atlas-colon-adenocarcinoma.tif"
+REAL = SHARED / "data" / "slides" / "atlas-colon-adenocarcinoma.tif"
 
 
 @pytest.mark.skipif(not REAL.is_file(), reason="no real slides here")

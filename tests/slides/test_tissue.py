@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from histoeval.slides.opening import open_slide
+from histoeval.slides.open import open_slide
 from histoeval.slides.overview import make_overview, make_thumbnail
 from histoeval.slides.tissue import (
     find_black,
@@ -19,7 +19,7 @@ from histoeval.slides.tissue import (
     tissue_mask,
     white_of,
 )
-from tests.slides.painting import (
+from tests.support.painted_slides import (
     Pixels,
     draw_bubble,
     draw_ink,

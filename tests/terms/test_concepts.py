@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,8 +17,9 @@ from histoeval.terms.concepts import (
     refine,
 )
 from histoeval.terms.sites import sites
+from tests.support.paths import DATA
 
-PHRASES = Path(__file__).with_name("diagnosis_phrases.tsv").read_text("utf-8")
+PHRASES = (DATA / "diagnosis_phrases.tsv").read_text("utf-8")
 ROWS = [line.split("\t") for line in PHRASES.splitlines()]
 IDS = st.sampled_from(sorted(concepts()))
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.trust.fusion import Trust, fuse
-from histoeval.trust.policy import Floors, Policy, Weights
+from histoeval.trust.policy.policy import Floors, Policy, Weights
 
 PAPER = Weights(grounding=0.4, logic=0.3, stability=0.3)
 POLICY = Policy(weights=PAPER, deploy_from=0.75, reject_below=0.5)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from histoeval.agreement.correlation import grouped
-from histoeval.agreement.regression import Range
-from histoeval.agreement.resampling import Numbers, Positions
 from histoeval.errors import SettingError
+from histoeval.statistics.correlation import grouped
+from histoeval.statistics.regression import Range
+from histoeval.statistics.resampling import Numbers, Positions
 
 
 @dataclass(frozen=True)

@@ -10,24 +10,30 @@ from collections.abc import Mapping
 import numpy as np
 from pydantic import Field
 
-from histoeval.agreement.correlation import Coefficient
-from histoeval.agreement.following import Following, Within, follow, follow_within, share_of_ties
+from histoeval.agreement.metric_vs_experts import (
+    Following,
+    Within,
+    follow,
+    follow_within,
+    share_of_ties,
+)
+from histoeval.agreement.pairwise_tests import Ranking, rank
 from histoeval.agreement.panel import Panel
-from histoeval.agreement.power import Need, pairs_needed
-from histoeval.agreement.raters import (
+from histoeval.errors import InputError, SettingError
+from histoeval.report import Noun
+from histoeval.runtime.blas_threads import side_by_side
+from histoeval.statistics.correlation import Coefficient
+from histoeval.statistics.power import Need, pairs_needed
+from histoeval.statistics.raters import (
     Ceiling,
     ceiling,
     icc,
     krippendorff_alpha,
     quadratic_kappa,
 )
-from histoeval.agreement.regression import Range
-from histoeval.agreement.resampling import RESAMPLES, Estimate, Resamples, resample
-from histoeval.agreement.rivals import Ranking, rank
-from histoeval.agreement.significance import PERMUTATIONS
-from histoeval.agreement.threads import side_by_side
-from histoeval.errors import InputError, SettingError
-from histoeval.report import Noun
+from histoeval.statistics.regression import Range
+from histoeval.statistics.resampling import RESAMPLES, Estimate, Resamples, resample
+from histoeval.statistics.significance import PERMUTATIONS
 
 
 class Plan(Noun):

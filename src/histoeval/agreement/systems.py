@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import FiniteFloat
 
-from histoeval.agreement.correlation import ratio
-from histoeval.agreement.resampling import (
+from histoeval.errors import InputError, SettingError
+from histoeval.report import Noun
+from histoeval.statistics.correlation import ratio
+from histoeval.statistics.resampling import (
     RESAMPLES,
     Estimate,
     Numbers,
@@ -25,9 +27,7 @@ from histoeval.agreement.resampling import (
     in_blocks,
     resample,
 )
-from histoeval.agreement.significance import LEVEL, PERMUTATIONS, holm, significance_clusters
-from histoeval.errors import InputError, SettingError
-from histoeval.report import Noun
+from histoeval.statistics.significance import LEVEL, PERMUTATIONS, holm, significance_clusters
 
 _ROUNDING = 1e-12
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 
-from histoeval.align import channel
 from histoeval.align.aligner import Vectors, unit
 from histoeval.align.manifest import read_aligner_manifest
+from histoeval.align.opposites import vector as channel
 from histoeval.extract.manifest import ENCODER, TOKENIZER
-from histoeval.extract.memory import Memory
-from histoeval.extract.session import cores, open_session, open_tokenizer
+from histoeval.resources import resource_path
+from histoeval.runtime.memo import Memory
+from histoeval.runtime.onnx import cores, open_session, open_tokenizer
 
 _REMEMBERED = 100_000
 
@@ -24,11 +24,11 @@ class BuiltinAligner:
     """Embeds with an aligner from a folder; the shipped one when none is named.
 
     Each phrase is run by itself, so that its vector is the same to the bit whatever it is run with.
-    Beside the vector of the encoder stands what `histoeval.align.channel` reads in the phrase.
+    Beside the vector of the encoder stands what `align.opposites.vector` reads in the phrase.
     """
 
     def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
-        home = folder or Path(str(files("histoeval") / "models" / "aligner"))
+        home = folder or resource_path("models/aligner")
         self.manifest = read_aligner_manifest(home)
         self._tokenizer = open_tokenizer(home / TOKENIZER)
         self._session = open_session(home / ENCODER)

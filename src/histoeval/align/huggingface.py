@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.align.aligner import Vectors, unit
-from histoeval.extract.memory import Memory
-from histoeval.extract.transformer import THIS_MACHINE, Runtime, Transformer
+from histoeval.runtime.memo import Memory
+from histoeval.runtime.transformer import THIS_MACHINE, Runtime, Transformer
 
 HARE_ALIGNMENT = "knowlab-research/HARE-alignment"
 ENTITY_TOKENS = 30

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from histoeval.align.channel import VERSION
+from histoeval.align.opposites.vector import VERSION
 from histoeval.errors import ModelError
 from histoeval.extract.manifest import ENCODER, TOKENIZER, Hashed, checked_manifest, put_manifest
 from histoeval.report import Noun
@@ -17,7 +17,7 @@ MANIFEST = "aligner.json"
 
 
 class ChannelUse(Noun):
-    """That the numbers of `histoeval.align.channel` stand beside the vector of the encoder."""
+    """That the numbers of `align.opposites.vector` stand beside the vector of the encoder."""
 
     version: Annotated[int, Field(ge=1)]
     weight: Annotated[float, Field(gt=0)]

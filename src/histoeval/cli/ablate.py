@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from histoeval.cli.agree import command_line, scale_of, show
-from histoeval.cli.bundles import ModelNames, spread
-from histoeval.cli.statistics import (
+from histoeval.cli.options.bundle import ModelNames, spread
+from histoeval.cli.options.statistics import (
     CasesOption,
     CoefficientOption,
     GroupOption,
@@ -60,8 +60,8 @@ def ablate(
     models: ModelNames = ModelNames(),
 ) -> None:
     """Vary metrics, and say how well each variant follows experts, as one table."""
-    from histoeval.run.ablating import ablate as study_variants  # noqa: PLC0415 - keeps --help fast
-    from histoeval.run.variants import KINDS  # noqa: PLC0415
+    from histoeval.run.ablate import ablate as study_variants
+    from histoeval.run.metric_variants import KINDS
 
     usual = KINDS if grid is None else ()
     found = study_variants(

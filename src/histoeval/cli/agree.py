@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from histoeval.cli.bundles import ModelNames, PairColumns, spread
-from histoeval.cli.judging import JudgeNames
-from histoeval.cli.options import EncodingOption
-from histoeval.cli.statistics import (
+from histoeval.cli.options.bundle import ModelNames, PairColumns, spread
+from histoeval.cli.options.judge import JudgeNames
+from histoeval.cli.options.models import EncodingOption
+from histoeval.cli.options.statistics import (
     STATISTICS,
     ByOption,
     CasesOption,
@@ -32,7 +32,7 @@ from histoeval.cli.statistics import (
 from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
-    from histoeval.run.agreeing import Agreement
+    from histoeval.run.agree import Agreement
 
 
 @spread
@@ -82,12 +82,12 @@ def agree(
     Exit code 0: every row and metric was used; 1: some were not, and are named; 2: nothing could
     be done.
     """
-    from histoeval.run.agreeing import agree as study_sheet  # noqa: PLC0415 - keeps --help fast
+    from histoeval.run.agree import agree as study_sheet
 
     if report and output is None:
         raise SettingError("--report needs a folder to write to: give --output DIR")
     if report:
-        import histoeval.view.picture  # noqa: F401, PLC0415 - what it lacks is told before the work
+        import histoeval.view.figures.canvas  # noqa: F401 - what it lacks is told before the work
     found = study_sheet(
         sheet,
         metrics=metrics,
@@ -113,7 +113,7 @@ def agree(
     if output is not None:
         typer.echo(f"Written: {found.write(output, command_line())}")
     if report and output is not None:
-        from histoeval.view.report import write_report  # noqa: PLC0415
+        from histoeval.view.html.agreement import write_report
 
         for file in write_report(found, output, command_line()):
             typer.echo(f"Written: {file}")
@@ -123,10 +123,10 @@ def agree(
 
 def show(found: Agreement, look: str) -> None:
     """Print the tables, and on stderr what to know of them."""
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console
 
-    from histoeval.view.agreement import agreement_tables, remarks  # noqa: PLC0415
-    from histoeval.view.tables import markdown, terminal_table  # noqa: PLC0415
+    from histoeval.table import markdown, terminal_table
+    from histoeval.view.terminal.agreement import agreement_tables, remarks
 
     console = Console()
     for told in agreement_tables(found.study, found.plan):

@@ -8,7 +8,12 @@ from typing import Annotated
 import typer
 
 from histoeval.cli.agree import command_line
-from histoeval.cli.statistics import LookOption, PermutationsOption, ResamplesOption, SeedOption
+from histoeval.cli.options.statistics import (
+    LookOption,
+    PermutationsOption,
+    ResamplesOption,
+    SeedOption,
+)
 
 
 def compare(
@@ -44,11 +49,11 @@ def compare(
     seed: SeedOption = 0,
 ) -> None:
     """Compare systems: means, differences with tests, wins, and the cases that differ most."""
-    from rich.console import Console  # noqa: PLC0415 - keeps --help fast
+    from rich.console import Console
 
-    from histoeval.run.comparing import compare as compare_systems  # noqa: PLC0415
-    from histoeval.view.comparison import comparison_tables, remarks  # noqa: PLC0415
-    from histoeval.view.tables import markdown, terminal_table  # noqa: PLC0415
+    from histoeval.run.compare import compare as compare_systems
+    from histoeval.table import markdown, terminal_table
+    from histoeval.view.terminal.comparison import comparison_tables, remarks
 
     found = compare_systems(
         files,

@@ -48,14 +48,14 @@ def stats(
     ] = None,
 ) -> None:
     """Count entities, assertions, relations, passages and tokens, for each source."""
-    from rich.console import Console  # noqa: PLC0415 - keeps --help fast
+    from rich.console import Console
 
-    from histoeval.train.corpus import (  # noqa: PLC0415
+    from histoeval.evaluate.corpus import (
         corpus_statistics,
         count_words,
         token_counter,
     )
-    from histoeval.view.corpus import statistics_tables  # noqa: PLC0415
+    from histoeval.view.terminal.corpus import statistics_tables
 
     problems: list[Problem] = []
     count = count_words if tokenizer is None else token_counter(tokenizer)
@@ -75,10 +75,10 @@ def agreement(
     labels: LabelsOption = None,
 ) -> None:
     """Say how far two annotators agree on the same passages."""
-    from rich.console import Console  # noqa: PLC0415 - keeps --help fast
+    from rich.console import Console
 
-    from histoeval.train.corpus import annotator_agreement  # noqa: PLC0415
-    from histoeval.view.corpus import agreement_table, left_out  # noqa: PLC0415
+    from histoeval.evaluate.corpus import annotator_agreement
+    from histoeval.view.terminal.corpus import agreement_table, left_out
 
     problems: list[Problem] = []
     agreed = annotator_agreement(
@@ -106,8 +106,8 @@ def split(
     labels: LabelsOption = None,
 ) -> None:
     """Split a corpus by report: no report stands in two parts."""
-    from histoeval.io.corpus import write_corpus  # noqa: PLC0415
-    from histoeval.train.corpus import split_by_report  # noqa: PLC0415
+    from histoeval.evaluate.corpus import split_by_report
+    from histoeval.io.corpus import write_corpus
 
     problems: list[Problem] = []
     passages = list(_read(file, from_format, labels, problems))
@@ -138,8 +138,8 @@ def convert(
     For Label Studio the passages become tasks with pre-annotations that people can correct; the
     labelling view that they need is written beside them.
     """
-    from histoeval.io.annotation.label_studio import label_studio_config  # noqa: PLC0415
-    from histoeval.io.corpus import write_corpus  # noqa: PLC0415
+    from histoeval.io.annotation.label_studio import label_studio_config
+    from histoeval.io.corpus import write_corpus
 
     problems: list[Problem] = []
     passages = _read(file, from_format, labels, problems)
@@ -181,14 +181,14 @@ def figures(
     seed: Annotated[int, typer.Option(min=0, help="Another seed draws other reports.")] = 0,
 ) -> None:
     """Draw word clouds, a map of words with density, and annotated reports of two corpora."""
-    from histoeval.io.results import files_of  # noqa: PLC0415 - keeps --help fast
-    from histoeval.run.models import Models  # noqa: PLC0415
-    from histoeval.run.picturing import (  # noqa: PLC0415
+    from histoeval.io.results import files_of
+    from histoeval.run.models import Models
+    from histoeval.view.figures.corpus_pictures import (
         corpus_figures,
         encoder_embed,
         sample_texts,
     )
-    from histoeval.view.report import write_figures  # noqa: PLC0415
+    from histoeval.view.html.agreement import write_figures
 
     called = [name.strip() for name in (names or "").split(",")] if names else []
     if called and (len(called) != 2 or len(set(called)) != 2):
@@ -211,8 +211,8 @@ def _read(
     file: Path, kind: FormatName | None, labels: Path | None, problems: list[Problem]
 ) -> Iterator[Passage]:
     """The passages; of those that cannot be read the reasons are kept."""
-    from histoeval.io.annotation.names import read_labels  # noqa: PLC0415
-    from histoeval.io.corpus import read_corpus  # noqa: PLC0415
+    from histoeval.io.annotation.names import read_labels
+    from histoeval.io.corpus import read_corpus
 
     names = None if labels is None else read_labels(labels)
     return read_corpus(file, kind, labels=names, on_problem=problems.append)
@@ -231,9 +231,9 @@ def _finish(problems: Sequence[Problem]) -> None:
     """Say what was left out; exit code 1 if anything was."""
     if not problems:
         return
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console
 
-    from histoeval.view.corpus import refusal_table  # noqa: PLC0415
+    from histoeval.view.terminal.corpus import refusal_table
 
     Console(stderr=True).print(refusal_table(problems))
     raise typer.Exit(1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 def doctor() -> None:
     """Tell what is installed and what is missing."""
-    from rich.console import Console  # noqa: PLC0415 - keeps --help fast
+    from rich.console import Console
 
-    from histoeval.run.environment import examine  # noqa: PLC0415
-    from histoeval.view.terminal import plain_table  # noqa: PLC0415
+    from histoeval.run.doctor import examine
+    from histoeval.view.terminal.scores import plain_table
 
     Console().print(
         plain_table(["what", "state", "matters for"], [list(item) for item in examine()])

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from histoeval.cli.options import MODELS, DeviceOption, EncodingOption
+from histoeval.cli.options.models import MODELS, DeviceOption, EncodingOption
 from histoeval.errors import OutputError
 
 if TYPE_CHECKING:
-    from histoeval.trust.entailment import Entails
+    from histoeval.nli.entailer import Entails
 
 ModelOption = Annotated[
     str | None,
@@ -54,9 +54,9 @@ def entail(
     Exit code 0: every pair was judged; 1: some were not, and errors say why; 2: nothing could
     be done.
     """
-    from histoeval.run.entailing import entail as run  # noqa: PLC0415 - keeps --help fast
-    from histoeval.run.entailing import open_pairs  # noqa: PLC0415
-    from histoeval.view.progress import row_progress  # noqa: PLC0415
+    from histoeval.progress import row_progress
+    from histoeval.run.entail import entail as run
+    from histoeval.run.entail import open_pairs
 
     source = open_pairs(file, encoding)
     if output.exists() and output.samefile(file):
@@ -76,7 +76,7 @@ def entail(
 
 def load_entailer(model: str | None, device: str | None) -> Entails:
     """The model that the user has named; the builtin one when none was."""
-    from histoeval.trust.entailers import open_entailer  # noqa: PLC0415 - slow to import
+    from histoeval.nli.load import open_entailer
 
     return open_entailer(model, device)
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from histoeval.cli.bundles import ModelNames, spread
-from histoeval.cli.judging import JudgeNames
-from histoeval.cli.options import COLUMNS, EncodingOption
+from histoeval.cli.options.bundle import ModelNames, spread
+from histoeval.cli.options.judge import JudgeNames
+from histoeval.cli.options.models import COLUMNS, EncodingOption
 from histoeval.errors import HistoEvalError, InputError, SettingError
 
 if TYPE_CHECKING:
     from histoeval.io.pairs import Columns, Row, Source
+    from histoeval.metric import Metric, Score
     from histoeval.report import Pair
     from histoeval.run.models import Models
-    from histoeval.score import Metric, Score
 
 NEAR = 3
 """How many ids are named to someone who has misspelt one."""
@@ -78,7 +78,7 @@ def explain(
 
     Exit code 0: the pair was scored; 2: it was not, and a sentence says why.
     """
-    from histoeval.io.pairs import Columns  # noqa: PLC0415 - keeps --help fast
+    from histoeval.io.pairs import Columns
 
     columns = Columns(
         reference=reference_column,
@@ -99,13 +99,13 @@ def explain(
     if as_json:
         typer.echo(_json(pair, made, score))
         return
-    from histoeval.view.explanation import page, show_explanation  # noqa: PLC0415
+    from histoeval.view.terminal.explanation import page, show_explanation
 
     show_explanation(page(), pair, score, made.range)
 
 
 def _pair_of_texts(reference: str | None, candidate: str | None, encoding: str | None) -> Pair:
-    from histoeval.report import Pair  # noqa: PLC0415
+    from histoeval.report import Pair
 
     if reference is None or candidate is None:
         lacking = "--reference" if reference is None else "--candidate"
@@ -119,8 +119,8 @@ def _pair_of_texts(reference: str | None, candidate: str | None, encoding: str |
 
 def _text(given: str, option: str, encoding: str | None) -> str:
     """A text as it was given, or that of the file behind an @; refused as a cell would be."""
-    from histoeval.io.cells import text_of  # noqa: PLC0415
-    from histoeval.io.problems import Fault  # noqa: PLC0415
+    from histoeval.io.tables.cell_checks import text_of
+    from histoeval.io.tables.row_faults import Fault
 
     from_file = given.startswith("@")
     text = text_of(_read(Path(given[1:]), encoding) if from_file else given)
@@ -133,8 +133,8 @@ def _text(given: str, option: str, encoding: str | None) -> str:
 
 def _read(path: Path, encoding: str | None) -> str:
     """The whole of a text file, but for the end of its last line."""
-    from histoeval.io.encoding import BAD_BYTES, open_bytes, survey  # noqa: PLC0415
-    from histoeval.io.files import check_there  # noqa: PLC0415
+    from histoeval.io.files import check_there
+    from histoeval.io.tables.encoding import BAD_BYTES, open_bytes, survey
 
     check_there(path)
     settled = survey(path, encoding).encoding
@@ -150,7 +150,7 @@ def _pair_of_files(
     wanted: str | None,
     system: str | None,
 ) -> Pair:
-    from histoeval.io.pairs import open_source  # noqa: PLC0415
+    from histoeval.io.pairs import open_source
 
     if not paths:
         raise SettingError(f"nothing to explain: {TWO_WAYS}")
@@ -183,7 +183,7 @@ def _chosen(rows: Sequence[Row], wanted: str, system: str | None) -> Pair:
 
 def _near(source: Source, wanted: str) -> str:
     """Ids that look like the one that was asked for."""
-    from rapidfuzz import fuzz, process  # noqa: PLC0415
+    from rapidfuzz import fuzz, process
 
     ids = list(dict.fromkeys(row.id for row in source.rows()))
     found = process.extract(
@@ -204,8 +204,8 @@ def _some(source: Source) -> str:
 
 
 def _scored(spec: str, models: Models, pair: Pair) -> tuple[Metric, Score]:
-    from histoeval.errors import Problem  # noqa: PLC0415
-    from histoeval.run.scoring import make_metrics  # noqa: PLC0415
+    from histoeval.errors import Problem
+    from histoeval.run.scoring import make_metrics
 
     (metric,) = make_metrics([spec], models)
     if reason := metric.obstacle():

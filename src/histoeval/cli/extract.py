@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from histoeval.cli.options import (
+from histoeval.cli.options.models import (
     COLUMNS,
     DeviceOption,
     DtypeOption,
@@ -20,8 +20,8 @@ from histoeval.cli.options import (
 from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
-    from histoeval.io.extracted import ReadRow
-    from histoeval.run.extracting import Extraction
+    from histoeval.io.jsonl_rows import ReadRow
+    from histoeval.run.extract import Extraction
 
 SHOWN = 3
 """How many reports are shown where nothing is written."""
@@ -73,12 +73,12 @@ def extract(
     Exit code 0: every report was read; 1: some were not, and errors say why; 2: nothing could
     be done.
     """
-    from histoeval.io.annotation.names import read_labels  # noqa: PLC0415 - keeps --help fast
-    from histoeval.io.reports import open_reports  # noqa: PLC0415
-    from histoeval.run.extracting import extract as run  # noqa: PLC0415
-    from histoeval.run.extracting import first_rows, output_file  # noqa: PLC0415
-    from histoeval.run.models import Models, load_reader  # noqa: PLC0415
-    from histoeval.view.progress import row_progress  # noqa: PLC0415
+    from histoeval.io.annotation.names import read_labels
+    from histoeval.io.reports import open_reports
+    from histoeval.progress import row_progress
+    from histoeval.run.extract import extract as run
+    from histoeval.run.extract import first_rows, output_file
+    from histoeval.run.models import Models, load_reader
 
     models = Models(
         reader=reader,
@@ -134,9 +134,9 @@ def _exit_code(rows: int, rows_with_errors: int) -> int:
 
 def _show(rows: list[ReadRow]) -> None:
     if rows:
-        from rich.console import Console  # noqa: PLC0415
+        from rich.console import Console
 
-        from histoeval.view.entities import show_rows  # noqa: PLC0415
+        from histoeval.view.terminal.entities import show_rows
 
         show_rows(Console(), rows)
         typer.echo()
@@ -144,10 +144,10 @@ def _show(rows: list[ReadRow]) -> None:
 
 def _report(extraction: Extraction) -> None:
     """Say what was found, how fast, and what went wrong."""
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console
 
-    from histoeval.view.extraction import extraction_table  # noqa: PLC0415
-    from histoeval.view.terminal import problem_table  # noqa: PLC0415
+    from histoeval.view.terminal.extraction import extraction_table
+    from histoeval.view.terminal.scores import problem_table
 
     console = Console()
     console.print(extraction_table(*extraction))

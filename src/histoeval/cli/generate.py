@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from histoeval.cli.bundles import bundle, spread
-from histoeval.cli.options import DeviceOption, EncodingOption, OverwriteOption
-from histoeval.cli.subject import (
+from histoeval.cli.options.bundle import bundle, spread
+from histoeval.cli.options.models import DeviceOption, EncodingOption, OverwriteOption
+from histoeval.cli.options.vlm import (
     SHOWING,
     SUBJECT,
     LookOption,
@@ -20,9 +20,9 @@ from histoeval.cli.subject import (
 )
 
 if TYPE_CHECKING:
-    from histoeval.run.images import Cases, Level
-    from histoeval.trust.describing import Examination
-    from histoeval.trust.subject import SubjectChoice
+    from histoeval.run.image_list import Cases, Level
+    from histoeval.trust.stability.examine import Examination
+    from histoeval.vlm.model import SubjectChoice
 
 
 @bundle
@@ -80,7 +80,7 @@ class Showing:
 
     def examination(self) -> Examination:
         """As the describing of images takes it."""
-        from histoeval.trust.describing import make_examination  # noqa: PLC0415 - slow to import
+        from histoeval.trust.stability.examine import make_examination
 
         return make_examination(
             self.prompt,
@@ -129,7 +129,7 @@ def generate(
     Exit code 0: every report was written; 1: some were not, and errors say why; 2: nothing could
     be done.
     """
-    from histoeval.run.images import levels_of, open_cases  # noqa: PLC0415 - keeps --help fast
+    from histoeval.run.image_list import levels_of, open_cases
 
     choice = asking.choice(names.endpoint, names.model, showing.seed, device)
     examination = showing.examination()
@@ -144,7 +144,7 @@ def generate(
 
 
 def _count(cases: Cases, levels: list[Level], examination: Examination) -> None:
-    from histoeval.run.images import counted  # noqa: PLC0415
+    from histoeval.run.image_list import counted
 
     found = counted(cases, levels, examination)
     typer.echo(
@@ -164,9 +164,9 @@ def _generate(
     *,
     overwrite: bool,
 ) -> None:
-    from histoeval.run.generating import generate as run  # noqa: PLC0415
-    from histoeval.trust.subject import open_subject  # noqa: PLC0415
-    from histoeval.view.progress import step_progress  # noqa: PLC0415
+    from histoeval.progress import step_progress
+    from histoeval.run.generate import generate as run
+    from histoeval.vlm.model import open_subject
 
     subject = open_subject(choice)
     try:

@@ -16,17 +16,17 @@ from histoeval.cli.compare import compare
 from histoeval.cli.corpus import corpus_app
 from histoeval.cli.doctor import doctor
 from histoeval.cli.entail import entail
-from histoeval.cli.evaluate import evaluate_app
-from histoeval.cli.experiment import experiment_app
+from histoeval.cli.evaluate.models import evaluate_app
+from histoeval.cli.experiment.run import experiment_app
 from histoeval.cli.explain import explain
 from histoeval.cli.extract import extract
 from histoeval.cli.generate import generate
-from histoeval.cli.judge import judge_app
+from histoeval.cli.judge.run import judge_app
 from histoeval.cli.metrics import metrics
 from histoeval.cli.score import score
 from histoeval.cli.slide import slide_app
 from histoeval.cli.train import train_app
-from histoeval.cli.trust import trust_app
+from histoeval.cli.trust.run import trust_app
 from histoeval.errors import HistoEvalError
 from histoeval.version import __version__
 

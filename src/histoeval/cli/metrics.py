@@ -6,17 +6,17 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from histoeval.score import Metric
+    from histoeval.metric import Metric
 
 
 def metrics() -> None:
     """List the metrics: range, direction, what they need, and whether they can run here."""
-    from rich.console import Console  # noqa: PLC0415 - keeps --help fast
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Console
+    from rich.text import Text
 
-    from histoeval.run.scoring import make_metrics  # noqa: PLC0415
-    from histoeval.score import METRICS  # noqa: PLC0415
-    from histoeval.view.terminal import plain_table, range_text  # noqa: PLC0415
+    from histoeval.metric import METRICS
+    from histoeval.run.scoring import make_metrics
+    from histoeval.view.terminal.scores import plain_table, range_text
 
     made = dict(zip(METRICS, make_metrics(list(METRICS)), strict=True))
     rows = [
@@ -41,7 +41,7 @@ def metrics() -> None:
 
 def _state(metric: Metric) -> str:
     """Whether it runs as it is, once its models or its judge are named, or not at all."""
-    from histoeval.score import models_of  # noqa: PLC0415
+    from histoeval.metric import models_of
 
     if metric.obstacle() is None:
         return "yes"

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.bundles import ModelNames, PairColumns, spread
-from histoeval.cli.judging import JudgeNames
-from histoeval.cli.options import EncodingOption, OverwriteOption
+from histoeval.cli.options.bundle import ModelNames, PairColumns, spread
+from histoeval.cli.options.judge import JudgeNames
+from histoeval.cli.options.models import EncodingOption, OverwriteOption
 from histoeval.run.scoring import DEFAULT_METRICS
 
 
@@ -49,14 +49,14 @@ def score(
     Exit code 0: every pair was scored; 1: some were not, and errors say why; 2: nothing could
     be done.
     """
-    from rich.console import Console  # noqa: PLC0415 - keeps --help fast
+    from rich.console import Console
 
-    from histoeval.io.pairs import open_source  # noqa: PLC0415
-    from histoeval.io.results import ResultFolder  # noqa: PLC0415
-    from histoeval.run.local import run  # noqa: PLC0415
-    from histoeval.run.scoring import make_metrics, metric_names  # noqa: PLC0415
-    from histoeval.view.progress import row_progress  # noqa: PLC0415
-    from histoeval.view.terminal import problem_table, score_table  # noqa: PLC0415
+    from histoeval.io.pairs import open_source
+    from histoeval.io.results import ResultFolder
+    from histoeval.progress import row_progress
+    from histoeval.run.score import run
+    from histoeval.run.scoring import make_metrics, metric_names
+    from histoeval.view.terminal.scores import problem_table, score_table
 
     wanted = metric_names(metrics)
     folder = None if output is None else ResultFolder(output)

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from histoeval.cli.files import demand_folder
-from histoeval.cli.options import OverwriteOption
+from histoeval.cli.options.files import demand_folder
+from histoeval.cli.options.models import OverwriteOption
 from histoeval.errors import OutputError, SettingError
 
 slide_app = typer.Typer(no_args_is_help=True, help="Look at slides and images, and cut tiles.")
@@ -38,20 +38,20 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Tell size, levels, microns per pixel and how much tissue there is."""
-    from histoeval.slides.describing import describe  # noqa: PLC0415 - keeps --help fast
-    from histoeval.slides.opening import open_slide  # noqa: PLC0415
-    from histoeval.slides.tissue import find_tissue  # noqa: PLC0415
+    from histoeval.slides.open import open_slide
+    from histoeval.slides.summary import describe
+    from histoeval.slides.tissue import find_tissue
 
     with open_slide(file, mpp=mpp) as slide:
         facts = describe(slide, find_tissue(slide))
     if as_json:
-        import json  # noqa: PLC0415
+        import json
 
         typer.echo(json.dumps(facts, indent=2))
         return
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console
 
-    from histoeval.view.slides import slide_table  # noqa: PLC0415
+    from histoeval.view.terminal.slides import slide_table
 
     Console().print(slide_table(facts))
 
@@ -66,10 +66,10 @@ def thumbnail(
     ] = False,
 ) -> None:
     """Write a small picture of a slide."""
-    from histoeval.slides.opening import open_slide  # noqa: PLC0415 - keeps --help fast
-    from histoeval.slides.overview import make_thumbnail  # noqa: PLC0415
-    from histoeval.slides.tissue import find_tissue  # noqa: PLC0415
-    from histoeval.view.slides import outlined  # noqa: PLC0415
+    from histoeval.slides.open import open_slide
+    from histoeval.slides.overview import make_thumbnail
+    from histoeval.slides.tissue import find_tissue
+    from histoeval.view.terminal.slides import outlined
 
     if output.suffix.lower() not in {".png", ".jpg", ".jpeg"}:
         raise OutputError(f"{output} must end in .png or .jpg")
@@ -117,11 +117,11 @@ def tiles(
     Exit code 0: every tile was written; 1: some cannot be read, and their rows say why; 2: nothing
     could be done.
     """
-    from histoeval.slides.opening import open_slide  # noqa: PLC0415 - keeps --help fast
-    from histoeval.slides.tiles import TileRequest, plan_tiles  # noqa: PLC0415
-    from histoeval.slides.tissue import find_tissue  # noqa: PLC0415
-    from histoeval.slides.writing import TileFolder, write_tiles  # noqa: PLC0415
-    from histoeval.view.progress import step_progress  # noqa: PLC0415
+    from histoeval.progress import step_progress
+    from histoeval.slides.open import open_slide
+    from histoeval.slides.tiles import TileRequest, plan_tiles
+    from histoeval.slides.tissue import find_tissue
+    from histoeval.slides.write_tiles import TileFolder, write_tiles
 
     request = TileRequest(size=size, mpp=_asked(at), tissue=tissue, sample=sample, seed=seed)
     with open_slide(file, mpp=mpp) as slide:

@@ -8,9 +8,9 @@ from typing import Any
 
 import typer
 
-from histoeval.cli.bundles import spread
-from histoeval.cli.options import AlignerOption, ReaderOption
-from histoeval.cli.training import (
+from histoeval.cli.options.bundle import spread
+from histoeval.cli.options.models import AlignerOption, ReaderOption
+from histoeval.cli.options.training import (
     OverwriteOption,
     Recipe,
     Training,
@@ -32,9 +32,9 @@ train_app = typer.Typer(
 def ner(training: Training) -> None:
     """Train an entity model, as the HARE paper does: a token classifier on any encoder."""
     require_hf()
-    from histoeval.train.bench import NerSettings  # noqa: PLC0415 - keeps --help fast
-    from histoeval.train.ner import train_ner  # noqa: PLC0415
-    from histoeval.view.training import training_table  # noqa: PLC0415
+    from histoeval.train.hare_bench.config import NerSettings
+    from histoeval.train.hare_bench.ner import train_ner
+    from histoeval.view.terminal.training import training_table
 
     training.run("entities", NerSettings, train_ner, lambda found: [training_table(found)])
 
@@ -44,9 +44,9 @@ def ner(training: Training) -> None:
 def relations(training: Training) -> None:
     """Train a relation model, as the HARE paper does: a classifier of marked pairs."""
     require_hf()
-    from histoeval.train.bench import RelationSettings  # noqa: PLC0415 - keeps --help fast
-    from histoeval.train.relations import train_relations  # noqa: PLC0415
-    from histoeval.view.training import training_table  # noqa: PLC0415
+    from histoeval.train.hare_bench.config import RelationSettings
+    from histoeval.train.hare_bench.relations import train_relations
+    from histoeval.view.terminal.training import training_table
 
     training.run(
         "relations", RelationSettings, train_relations, lambda found: [training_table(found)]
@@ -62,10 +62,10 @@ def concordance(
     overwrite: OverwriteOption = False,
 ) -> None:
     """Fit the weights of concordance to sheets of scored pairs; figures are cross-validated."""
-    from rich.markdown import Markdown  # noqa: PLC0415 - keeps --help fast
+    from rich.markdown import Markdown
 
-    from histoeval.run.models import Models, load_aligner, load_reader  # noqa: PLC0415
-    from histoeval.train.concordance_run import (  # noqa: PLC0415
+    from histoeval.run.models import Models, load_aligner, load_reader
+    from histoeval.train.concordance.train import (
         ConcordanceSettings,
         train_concordance,
     )
@@ -88,10 +88,10 @@ def select(training: Training) -> None:
     and the table says why.
     """
     require_hf()
-    from histoeval.train.bench import SelectSettings  # noqa: PLC0415 - keeps --help fast
-    from histoeval.train.select import Bench, failures  # noqa: PLC0415
-    from histoeval.train.select import select as train_and_compare  # noqa: PLC0415
-    from histoeval.view.training import selection_table  # noqa: PLC0415
+    from histoeval.train.hare_bench.config import SelectSettings
+    from histoeval.train.hare_bench.select import Bench, failures
+    from histoeval.train.hare_bench.select import select as train_and_compare
+    from histoeval.view.terminal.training import selection_table
 
     settings, folder = training.recipe.read(SelectSettings)
     bench = Bench(training.device, training.overwrite, lambda what: bar(f"training {what}"))
@@ -112,9 +112,9 @@ def reader(training: Training) -> None:
     one with other settings repeats only what depends on them.
     """
     require_hf()
-    from histoeval.train.reader import Surroundings, train_reader, work_folder  # noqa: PLC0415
-    from histoeval.train.recipe import ReaderSettings  # noqa: PLC0415
-    from histoeval.view.training import reader_table  # noqa: PLC0415
+    from histoeval.train.reader.config import ReaderSettings
+    from histoeval.train.reader.train import Surroundings, train_reader, work_folder
+    from histoeval.view.terminal.training import reader_table
 
     def train(settings: ReaderSettings, folder: Path, **_: Any) -> dict[str, Any]:
         """Each step has a bar of its own."""
@@ -131,8 +131,8 @@ def reader(training: Training) -> None:
 def aligner(training: Training) -> None:
     """Train an aligner, as the builtin one was: names of ontologies, by SapBERT's recipe."""
     require_hf()
-    from histoeval.train.aligner import AlignerSettings, train_aligner  # noqa: PLC0415
-    from histoeval.view.aligner import aligner_tables  # noqa: PLC0415
+    from histoeval.train.aligner.train import AlignerSettings, train_aligner
+    from histoeval.view.terminal.aligner import aligner_tables
 
     train = partial(train_aligner, tell=say)
     training.run(
@@ -145,8 +145,8 @@ def aligner(training: Training) -> None:
 def nli(training: Training) -> None:
     """Train an NLI model, as the builtin one was: general pairs and made pairs of pathology."""
     require_hf()
-    from histoeval.train.nli import NliSettings, train_nli  # noqa: PLC0415
-    from histoeval.view.nli import nli_tables  # noqa: PLC0415
+    from histoeval.train.nli.train import NliSettings, train_nli
+    from histoeval.view.terminal.nli import nli_tables
 
     train = partial(train_nli, tell=say)
     training.run("the NLI model", NliSettings, train, lambda found: nli_tables(found["scores"]))
@@ -157,8 +157,8 @@ def nli(training: Training) -> None:
 def grounding(training: Training) -> None:
     """Train a grounding model, as the builtin one was: labelled tiles against phrases."""
     require_hf()
-    from histoeval.train.grounding import GroundingSettings, train_grounding  # noqa: PLC0415
-    from histoeval.view.grounding import grounding_tables  # noqa: PLC0415
+    from histoeval.train.grounding.train import GroundingSettings, train_grounding
+    from histoeval.view.terminal.grounding import grounding_tables
 
     train = partial(train_grounding, tell=say)
     training.run(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +10,17 @@ from numpy.typing import NDArray
 
 from histoeval.extract.links import Integers
 from histoeval.extract.manifest import ENCODER, LINKER, TOKENIZER, read_manifest
-from histoeval.extract.session import cores, open_session, open_tokenizer
 from histoeval.extract.tagset import Floats
 from histoeval.extract.windowed import WindowedReader
+from histoeval.resources import resource_path
+from histoeval.runtime.onnx import cores, open_session, open_tokenizer
 
 
 class BuiltinReader(WindowedReader):
     """Reads with a joint reader from a folder; the shipped one when none is named."""
 
     def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
-        home = folder or Path(str(files("histoeval") / "models" / "reader"))
+        home = folder or resource_path("models/reader")
         manifest = read_manifest(home)
         tokenizer = open_tokenizer(home / TOKENIZER)
         super().__init__(manifest, tokenizer, OnnxEngine(home), threads or cores())

@@ -18,10 +18,8 @@ from typing import Any
 
 from histoeval.errors import ModelError
 from histoeval.extract.labels import read_tags, relation_label
-from histoeval.extract.memory import Memory
 from histoeval.extract.tagging import entities_of, mark
 from histoeval.extract.tagset import softmax
-from histoeval.extract.transformer import THIS_MACHINE, Runtime, Transformer
 from histoeval.extract.windows import Window, windows, within
 from histoeval.report import (
     HARE_RELATION_TYPES,
@@ -31,6 +29,8 @@ from histoeval.report import (
     Relation,
     Report,
 )
+from histoeval.runtime.memo import Memory
+from histoeval.runtime.transformer import THIS_MACHINE, Runtime, Transformer
 
 HARE_NER = "knowlab-research/HARE-NER"
 HARE_RELATIONS = "knowlab-research/HARE-RE"

@@ -17,9 +17,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from histoeval.extract.lines import NEWLINE
-from histoeval.extract.sentences import Span, sentences
-from histoeval.extract.titles import (
+from histoeval.extract.layout_lines import NEWLINE
+from histoeval.extract.section_titles import (
     OTHER,
     PART,
     Heading,
@@ -28,6 +27,7 @@ from histoeval.extract.titles import (
     heading_at_line_start,
     heading_in_capitals,
 )
+from histoeval.extract.sentences import Span, sentences
 from histoeval.extract.words import listed
 
 _LINE_BREAK = re.compile(NEWLINE)

@@ -14,8 +14,8 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from histoeval.extract.lines import NEWLINE, line_break_ends_sentence, parts_paragraphs
-from histoeval.extract.stops import only_marks, stop_ends_sentence
+from histoeval.extract.full_stops import only_marks, stop_ends_sentence
+from histoeval.extract.layout_lines import NEWLINE, line_break_ends_sentence, parts_paragraphs
 
 _RULE = "_=~-"
 _STOP = r".!?…\u3002\uff01\uff1f"

@@ -18,8 +18,8 @@ from typing import Any
 
 from histoeval.errors import ModelError, SettingError
 from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.memory import Memory
 from histoeval.extract.tagset import softmax
+from histoeval.runtime.memo import Memory
 
 CHUNK_TOKENS = 450
 RELATION_TOKENS = 512
@@ -74,7 +74,7 @@ class UpstreamReader:
 
     @cached_property
     def _pipeline(self) -> Any:
-        import transformers  # noqa: PLC0415 - only where the extra is used
+        import transformers
 
         return transformers.TokenClassificationPipeline(
             model=self._tagger.model,

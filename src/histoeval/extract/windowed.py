@@ -17,7 +17,6 @@ import numpy as np
 
 from histoeval.extract.links import Integers, Mention, candidates
 from histoeval.extract.manifest import Manifest
-from histoeval.extract.memory import Memory
 from histoeval.extract.tagset import (
     ASSERTED,
     ASSERTIONS,
@@ -30,6 +29,7 @@ from histoeval.extract.tagset import (
 )
 from histoeval.extract.windows import Window, windows, within
 from histoeval.report import Assertion, Entity, Relation, Report
+from histoeval.runtime.memo import Memory
 
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 """Halves of a character that JSON can smuggle in; a tokenizer cannot take them."""

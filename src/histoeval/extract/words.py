@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
+
+from histoeval.resources import load_toml
 
 
 @cache
 def _lists() -> dict[str, frozenset[str]]:
-    data = tomllib.loads(files(__package__).joinpath("abbreviations.toml").read_text("utf-8"))
+    data = load_toml("extract/data/abbreviations.toml")
     return {name: frozenset(words) for name, words in data.items()}
 
 

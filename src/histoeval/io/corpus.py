@@ -13,11 +13,11 @@ from histoeval.io.annotation import brat, hare_json, label_studio, ours, webanno
 from histoeval.io.annotation.archives import Document, documents, endings
 from histoeval.io.annotation.names import Refused, Vocabulary
 from histoeval.io.annotation.passage import Passage
-from histoeval.io.documents import open_json
-from histoeval.io.encoding import survey
-from histoeval.io.jsonlines import open_json_lines
-from histoeval.io.rows import Seen
-from histoeval.io.tables import Record, Table
+from histoeval.io.tables.encoding import survey
+from histoeval.io.tables.formats import Record, Table
+from histoeval.io.tables.json_documents import open_json
+from histoeval.io.tables.jsonlines import open_json_lines
+from histoeval.io.tables.rows import Seen
 
 __all__ = ["FORMATS", "WRITTEN", "Format", "Passage", "read_corpus", "write_corpus"]
 

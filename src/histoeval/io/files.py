@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from histoeval.errors import InputError
-from histoeval.io.columns import Columns
-from histoeval.io.delimited import open_delimited
-from histoeval.io.documents import open_json
-from histoeval.io.encoding import Survey, open_bytes, survey
-from histoeval.io.jsonlines import open_json_lines
-from histoeval.io.tables import Table
+from histoeval.io.tables.columns import Columns
+from histoeval.io.tables.delimited import open_delimited
+from histoeval.io.tables.encoding import Survey, open_bytes, survey
+from histoeval.io.tables.formats import Table
+from histoeval.io.tables.json_documents import open_json
+from histoeval.io.tables.jsonlines import open_json_lines
 
 ENDINGS = {
     ".csv": "csv",
@@ -99,7 +99,7 @@ def demand_rows(table: Table, columns: tuple[str, ...], path: Path) -> None:
 
 
 def _open_parquet(path: Path, encoding: str | None) -> tuple[Table, Survey]:
-    from histoeval.io.parquet import open_parquet  # noqa: PLC0415 - polars is slow to import
+    from histoeval.io.tables.parquet import open_parquet
 
     with open_bytes(path) as (stream, _):
         digest = hashlib.file_digest(stream, "sha256").hexdigest()

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from histoeval.errors import InputError
-from histoeval.io.columns import Columns, Layout, layout_of
-from histoeval.io.encoding import Survey
 from histoeval.io.files import (
     ONE_TABLE,
     Opened,
@@ -17,8 +15,10 @@ from histoeval.io.files import (
     format_of,
     open_table,
 )
-from histoeval.io.rows import Row, RowReader
-from histoeval.io.tables import Table, table_of_records
+from histoeval.io.tables.columns import Columns, Layout, layout_of
+from histoeval.io.tables.encoding import Survey
+from histoeval.io.tables.formats import Table, table_of_records
+from histoeval.io.tables.rows import Row, RowReader
 from histoeval.io.texts import open_folders, open_text_files
 
 __all__ = ["Columns", "Row", "Source", "open_source", "source_of_records"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from histoeval.io.problems import Fault, kind_of
+from histoeval.io.tables.row_faults import Fault, kind_of
 
 Range = tuple[float, float]
 

@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import InputError, Problem
-from histoeval.io.cells import text_of
-from histoeval.io.columns import Columns, TextLayout, text_layout_of
-from histoeval.io.encoding import Survey
 from histoeval.io.files import (
     ONE_TABLE,
     Opened,
@@ -19,8 +16,11 @@ from histoeval.io.files import (
     format_of,
     open_table,
 )
-from histoeval.io.rows import Naming, problems_in
-from histoeval.io.tables import Record, Table, table_of_records
+from histoeval.io.tables.cell_checks import text_of
+from histoeval.io.tables.columns import Columns, TextLayout, text_layout_of
+from histoeval.io.tables.encoding import Survey
+from histoeval.io.tables.formats import Record, Table, table_of_records
+from histoeval.io.tables.rows import Naming, problems_in
 from histoeval.io.texts import table_of_folders, table_of_lines
 
 TEXT = "text"

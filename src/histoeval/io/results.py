@@ -17,8 +17,8 @@ from typing import IO, Any, TypeVar
 from pydantic import Field
 
 from histoeval.errors import OutputError, Problem
+from histoeval.metric import Evidence, FrozenDict, Numbers, Score
 from histoeval.report import Noun
-from histoeval.score import Evidence, FrozenDict, Numbers, Score
 
 R = TypeVar("R")
 

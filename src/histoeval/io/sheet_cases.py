@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from histoeval.errors import InputError
-from histoeval.io.cells import name_of
-from histoeval.io.columns import Columns
 from histoeval.io.files import demand_rows, open_table
-from histoeval.io.headings import check_table, columns_by_name, columns_found
-from histoeval.io.problems import Fault
 from histoeval.io.ratings import rating_of
-from histoeval.io.tables import Table
+from histoeval.io.tables.cell_checks import name_of
+from histoeval.io.tables.column_lookup import check_table, columns_by_name, columns_found
+from histoeval.io.tables.columns import Columns
+from histoeval.io.tables.formats import Table
+from histoeval.io.tables.row_faults import Fault
 
 MISCOUNTING = frozenset({"broken_quotes", "record_too_long", "wrong_column_count"})
 """After such trouble, what is one row and what are two is a guess."""

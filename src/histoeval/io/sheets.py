@@ -13,20 +13,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from histoeval.errors import InputError, Problem
-from histoeval.io.cells import name_of
-from histoeval.io.columns import Columns, Layout, normalised
-from histoeval.io.headings import (
+from histoeval.io.pairs import GUESS, open_source
+from histoeval.io.ratings import Range, rating_of
+from histoeval.io.sheet_cases import cases_of_rows
+from histoeval.io.tables.cell_checks import name_of
+from histoeval.io.tables.column_lookup import (
     check_table,
     columns_by_name,
     columns_found,
     demanded_column,
 )
-from histoeval.io.pairs import GUESS, open_source
-from histoeval.io.problems import Fault, shown
-from histoeval.io.ratings import Range, rating_of
-from histoeval.io.rows import Row, RowReader
-from histoeval.io.sheet_cases import cases_of_rows
-from histoeval.io.tables import Record, Table
+from histoeval.io.tables.columns import Columns, Layout, normalised
+from histoeval.io.tables.formats import Record, Table
+from histoeval.io.tables.row_faults import Fault, shown
+from histoeval.io.tables.rows import Row, RowReader
 from histoeval.report import Noun, Pair
 
 EXPERT = "expert"

@@ -9,11 +9,11 @@ from itertools import zip_longest
 from pathlib import Path
 
 from histoeval.errors import InputError
-from histoeval.io.columns import Layout
-from histoeval.io.encoding import BAD_BYTES, Survey, joined, scan_file, survey
-from histoeval.io.lines import open_lines
-from histoeval.io.problems import RECORD_LIMIT, Fault, shown
-from histoeval.io.tables import Record, Table
+from histoeval.io.tables.columns import Layout
+from histoeval.io.tables.encoding import BAD_BYTES, Survey, joined, scan_file, survey
+from histoeval.io.tables.formats import Record, Table
+from histoeval.io.tables.lines import open_lines
+from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, shown
 
 REFERENCE = "reference"
 TEXT_ENDINGS = (".txt", ".md")

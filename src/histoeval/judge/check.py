@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from itertools import combinations
 from typing import NamedTuple
 
 import yaml
 from pydantic import FiniteFloat
 
-from histoeval.judge.bench import Bench, Given
+from histoeval.judge.panel import Bench, Given
 from histoeval.judge.prompt import Prompt
-from histoeval.judge.reading import Answer
+from histoeval.llm.replies import Answer
 from histoeval.report import Noun, Pair
+from histoeval.resources import resource_text
 
 FEWEST_ANSWERED = 0.95
 FEWEST_IN_ORDER = 0.9
@@ -53,7 +53,7 @@ class Verdict(Noun):
 @cache
 def trials() -> tuple[Trial, ...]:
     """All pairs of the check."""
-    content = yaml.safe_load(files(__package__).joinpath("check.yaml").read_text("utf-8"))
+    content = yaml.safe_load(resource_text("judge/data/check.yaml"))
     kinds = {kind: _ranges(deserved) for kind, deserved in content["kinds"].items()}
     found: list[Trial] = []
     for case in content["cases"]:

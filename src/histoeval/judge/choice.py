@@ -9,11 +9,11 @@ from typing import Annotated
 from pydantic import Field
 
 from histoeval.errors import SettingError
-from histoeval.judge.bench import Bench, Manner
-from histoeval.judge.cache import Cache, default_cache
-from histoeval.judge.chat import Chat
-from histoeval.judge.secret import read_key
-from histoeval.judge.service import Patience, Service
+from histoeval.judge.panel import Bench, Manner
+from histoeval.llm.api_key import read_key
+from histoeval.llm.cache import Cache, default_cache
+from histoeval.llm.chat import Chat
+from histoeval.llm.service import Patience, Service
 from histoeval.report import Noun
 
 LOCAL = "local"
@@ -67,7 +67,7 @@ def seat(choice: Choice) -> Bench:
 
 def _chat(choice: Choice, endpoint: str, model: str) -> Chat:
     if endpoint == LOCAL:
-        from histoeval.judge.local import LocalChat  # noqa: PLC0415 - needs [hf]
+        from histoeval.llm.local import LocalChat
 
         return LocalChat(model, choice.device)
     key = read_key(endpoint, variable=choice.key_env, file=choice.key_file)

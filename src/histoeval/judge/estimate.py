@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from histoeval.judge.bench import Bench
+from histoeval.judge.panel import Bench
 from histoeval.judge.prompt import Prompt
 from histoeval.judge.question import Question
-from histoeval.judge.service import CHARACTERS_PER_TOKEN
-from histoeval.judge.usage import Prices
+from histoeval.llm.service import CHARACTERS_PER_TOKEN
+from histoeval.llm.usage import Prices
 from histoeval.report import Noun, Pair
 
 

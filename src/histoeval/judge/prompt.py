@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import cache, cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -14,8 +13,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from histoeval.errors import InputError, SettingError
 from histoeval.io.yaml_files import read_yaml
-from histoeval.judge.fence import RULE, fenced, mark_of
+from histoeval.llm.fence import RULE, fenced, mark_of
 from histoeval.report import Noun
+from histoeval.resources import resource_path
 
 LAYOUT = 1
 """How prompts are laid out as messages; it goes into their hash, so a change of it is a change."""
@@ -166,10 +166,13 @@ class Prompt(Noun):
         ]
 
 
+_FOLDER = resource_path("judge/prompts")
+
+
 def load_prompt(name: str) -> Prompt:
     """A prompt of this package by its name, or anybody's by its file."""
     if name in known_prompts():
-        return _read(Path(str(files(__package__) / "prompts" / f"{name}.yaml")))
+        return _read(_FOLDER / f"{name}.yaml")
     path = Path(name)
     if path.suffix.lower() not in (".yaml", ".yml"):
         known = ", ".join(known_prompts())
@@ -180,8 +183,7 @@ def load_prompt(name: str) -> Prompt:
 @cache
 def known_prompts() -> tuple[str, ...]:
     """The prompts of this package."""
-    folder = files(__package__) / "prompts"
-    return tuple(sorted(Path(file.name).stem for file in folder.iterdir()))
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
 
 
 def _read(path: Path) -> Prompt:

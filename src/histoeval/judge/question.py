@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from histoeval.errors import OutputError
-from histoeval.judge.cache import Cache
-from histoeval.judge.chat import Chat, NoReply, Reply, Request
 from histoeval.judge.prompt import Message, Order, Prompt
-from histoeval.judge.reading import Answer, Unreadable, read_answer
-from histoeval.judge.usage import Usage
+from histoeval.llm.cache import Cache
+from histoeval.llm.chat import Chat, NoReply, Reply, Request
+from histoeval.llm.replies import Answer, Unreadable, read_answer
+from histoeval.llm.usage import Usage
 
 REPAIR = """\
 Your answer cannot be used: {error}. Answer again about the same two reports, with nothing but the \

@@ -7,11 +7,11 @@ from statistics import fmean, stdev
 from typing import Any
 
 from histoeval.errors import Problem
-from histoeval.judge.bench import Given
+from histoeval.judge.panel import Given
 from histoeval.judge.prompt import Prompt
 from histoeval.judge.question import Missing
-from histoeval.judge.reading import Answer
-from histoeval.score import Score, Signature
+from histoeval.llm.replies import Answer
+from histoeval.metric import Score, Signature
 
 SPREAD = "spread"
 _NAMED = 3

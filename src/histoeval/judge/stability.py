@@ -77,8 +77,8 @@ class Stability:
     def _told(self, rows: list[list[float]]) -> dict[str, Any] | None:
         if not rows or len(rows[0]) < 2:
             return None
-        from histoeval.agreement.raters import krippendorff_alpha  # noqa: PLC0415 - slow to import
-        from histoeval.agreement.resampling import resample  # noqa: PLC0415
+        from histoeval.statistics.raters import krippendorff_alpha
+        from histoeval.statistics.resampling import resample
 
         table = np.array(rows)
         cases = [kept.case for kept in self._kept]

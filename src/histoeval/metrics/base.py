@@ -12,8 +12,8 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from histoeval.errors import HistoEvalError, Problem, SettingError
+from histoeval.metric import Score, Signature
 from histoeval.report import Pair
-from histoeval.score import Score, Signature
 
 STRICT = ConfigDict(extra="forbid")
 

@@ -11,10 +11,10 @@ from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import unit
 from histoeval.errors import Problem
-from histoeval.metrics.agreement import Nearest, harmonic_mean, nearest
+from histoeval.metric import Score
 from histoeval.metrics.base import ModelMetric
+from histoeval.metrics.hare_f1 import Nearest, harmonic_mean, nearest
 from histoeval.report import Pair
-from histoeval.score import Score
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
+from histoeval.metric import Score
 from histoeval.metrics.base import STRICT, PairMetric
-from histoeval.score import Score
 
 LONGEST_KEPT = 10_000
 """Texts of more characters are tokenised anew each time."""

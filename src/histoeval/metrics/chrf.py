@@ -13,8 +13,8 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 from sacrebleu.metrics.chrf import CHRF
 
+from histoeval.metric import Score
 from histoeval.metrics.base import STRICT, PairMetric
-from histoeval.score import Score
 
 
 @dataclass(frozen=True, config=STRICT)

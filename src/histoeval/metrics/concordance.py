@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass as plain_dataclass
 from functools import cache, cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,18 +17,19 @@ import numpy as np
 from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import Aligner, Vectors
-from histoeval.concord.combine import Combinations, read_combinations
-from histoeval.concord.evidence import Part, evidence_of
-from histoeval.concord.facts import Facts, facts_of
-from histoeval.concord.parts import compare
-from histoeval.concord.spelt import SpeltOut, restored, spelt_out, texts_of
-from histoeval.concord.together import together
+from histoeval.concordance.compare import compare
+from histoeval.concordance.evidence import Part, evidence_of
+from histoeval.concordance.reconcile import together
+from histoeval.concordance.weights import Combinations, read_combinations
 from histoeval.errors import Problem
-from histoeval.extract.memory import Memory
 from histoeval.extract.reader import Reader
+from histoeval.facts.facts import Facts, facts_of
+from histoeval.facts.normalise import SpeltOut, restored, spelt_out, texts_of
+from histoeval.metric import Score
 from histoeval.metrics.base import ModelMetric
 from histoeval.report import EntityType, Pair, Report
-from histoeval.score import Score
+from histoeval.resources import resource_path
+from histoeval.runtime.memo import Memory
 
 TOP = 5.0
 """The best score of the experts' scale."""
@@ -151,7 +151,7 @@ def _phrases_of(reports: Iterable[Report]) -> Iterable[str]:
 
 
 def _weights_file() -> Path:
-    return Path(str(files("histoeval") / "models" / "concordance" / "combination.json"))
+    return resource_path("models/concordance/combination.json")
 
 
 @cache

@@ -16,17 +16,18 @@ from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import Aligner
 from histoeval.align.lexical import LexicalAligner
-from histoeval.concord.scope import scope_of
 from histoeval.errors import HistoEvalError, Problem
 from histoeval.extract.reader import Reader
-from histoeval.metrics.agreement import (
+from histoeval.facts.scope import scope_of
+from histoeval.metric import Score
+from histoeval.metrics.base import ModelMetric
+from histoeval.metrics.hare_f1 import (
     NONE,
     Agreement,
     entity_agreement,
     nearest,
     relation_agreement,
 )
-from histoeval.metrics.base import ModelMetric
 from histoeval.report import (
     HARE_RELATION_TYPES,
     HARE_TYPES,
@@ -35,7 +36,6 @@ from histoeval.report import (
     Relation,
     Report,
 )
-from histoeval.score import Score
 
 Link = tuple[str, str, str]
 
@@ -146,7 +146,7 @@ class Hare(ModelMetric):
 
     @cached_property
     def _upstream(self) -> Any:
-        from histoeval.extract.upstream import UpstreamReader  # noqa: PLC0415 - needs [hf]
+        from histoeval.extract.upstream import UpstreamReader
 
         return UpstreamReader(self.reader)
 

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 from pydantic.dataclasses import dataclass
 
 from histoeval.errors import Problem
-from histoeval.judge.bench import Bench
+from histoeval.judge.panel import Bench
 from histoeval.judge.prompt import Prompt, load_prompt
 from histoeval.judge.scoring import score_of
+from histoeval.metric import Score
 from histoeval.metrics.base import STRICT, ModelMetric
 from histoeval.report import Pair
-from histoeval.score import Score
 
 AHEAD = 64
 """So many questions are on their way or answered for each that is asked at a time: while one is

@@ -16,10 +16,10 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from histoeval.errors import MissingDependency
+from histoeval.metric import Score
 from histoeval.metrics import wordnet
 from histoeval.metrics.base import STRICT, PairMetric
 from histoeval.metrics.stems import stem
-from histoeval.score import Score
 
 NO_WORDNET = (
     "matches synonyms, and WordNet was found neither in NLTK_DATA and nltk's data path nor "

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Literal
 from pydantic.dataclasses import dataclass
 
 from histoeval.errors import Problem
+from histoeval.metric import Score
 from histoeval.metrics.base import ModelMetric
 from histoeval.metrics.bleu import Bleu
 from histoeval.metrics.rouge import Rouge, subsequence_shares
 from histoeval.report import Pair, Report
-from histoeval.score import Score
 
 SHORTEST_ENTITY = 3
 

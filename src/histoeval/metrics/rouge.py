@@ -13,9 +13,9 @@ from rouge_score.rouge_scorer import RougeScorer
 from rouge_score.scoring import fmeasure
 from rouge_score.tokenize import tokenize
 
+from histoeval.metric import Score
 from histoeval.metrics import stems
 from histoeval.metrics.base import STRICT, PairMetric
-from histoeval.score import Score
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic.dataclasses import dataclass
 
-from histoeval.concord.evidence import evidence_of
-from histoeval.concord.rubric import judge, overall, reasoning
+from histoeval.concordance.evidence import evidence_of
+from histoeval.concordance.rubric import judge, overall, reasoning
+from histoeval.metric import Score
 from histoeval.metrics.concordance import Compared, Concordance, weights
-from histoeval.score import Score
 
 
 @dataclass(frozen=True)

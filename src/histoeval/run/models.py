@@ -10,8 +10,8 @@ from histoeval.align.aligner import Aligner
 from histoeval.align.lexical import LexicalAligner
 from histoeval.errors import SettingError
 from histoeval.extract.reader import Reader
+from histoeval.metric import create, models_of
 from histoeval.report import Noun
-from histoeval.score import create, models_of
 
 PUBLISHED = "hare"
 """The word that stands for the models of the HARE paper."""
@@ -90,7 +90,7 @@ def is_joint(reader: Any) -> bool:
 
 
 def _make_joint(models: Models) -> Reader:
-    from histoeval.extract.builtin import BuiltinReader  # noqa: PLC0415 - slow to import
+    from histoeval.extract.builtin import BuiltinReader
 
     if models.relations is not None or models.labels is not None:
         raise SettingError(
@@ -106,7 +106,7 @@ def _loaded(given: Any, make: Callable[[Models], Any], models: Models) -> Any:
 
 
 def _make_reader(models: Models) -> Any:
-    from histoeval.extract.huggingface import (  # noqa: PLC0415 - needs [hf]
+    from histoeval.extract.huggingface import (
         HARE_NER,
         HARE_RELATIONS,
         HuggingFaceReader,
@@ -130,7 +130,7 @@ def load_aligner(models: Models) -> Aligner:
     is_builtin = named is None or named == BUILTIN
     is_folder = isinstance(named, str | Path) and Path(named, "aligner.json").is_file()
     if is_builtin or is_folder:
-        from histoeval.align.builtin import BuiltinAligner  # noqa: PLC0415 - slow to import
+        from histoeval.align.builtin import BuiltinAligner
 
         return BuiltinAligner(None if is_builtin else Path(named))
     aligner: Aligner = _loaded(models.aligner, _make_aligner, models)
@@ -138,7 +138,7 @@ def load_aligner(models: Models) -> Aligner:
 
 
 def _make_aligner(models: Models) -> Any:
-    from histoeval.align.huggingface import HARE_ALIGNMENT, HuggingFaceEncoder  # noqa: PLC0415
+    from histoeval.align.huggingface import HARE_ALIGNMENT, HuggingFaceEncoder
 
     return HuggingFaceEncoder(
         HARE_ALIGNMENT if str(models.aligner) == PUBLISHED else models.aligner,
@@ -153,7 +153,7 @@ def _load_encoder(models: Models) -> Any:
 
 
 def _make_encoder(models: Models) -> Any:
-    from histoeval.align.huggingface import HuggingFaceEncoder  # noqa: PLC0415 - needs [hf]
+    from histoeval.align.huggingface import HuggingFaceEncoder
 
     if str(models.encoder) == PUBLISHED:
         raise SettingError("'hare' names no encoder: give --encoder a folder or a hub name")
@@ -167,13 +167,13 @@ def _make_encoder(models: Models) -> Any:
 
 def _load_judge(models: Models) -> Any:
     """The judges that the user has named or made, or that the environment names; or none."""
-    from histoeval.judge.choice import Choice, chosen_by_environment, seat  # noqa: PLC0415
+    from histoeval.judge.choice import Choice, chosen_by_environment, seat
 
     named = models.judge or chosen_by_environment()
     return seat(named) if isinstance(named, Choice) else named
 
 
 def _runtime(models: Models) -> Any:
-    from histoeval.extract.transformer import Runtime  # noqa: PLC0415 - needs [hf]
+    from histoeval.runtime.transformer import Runtime
 
     return Runtime(models.device, models.dtype, models.token_budget)

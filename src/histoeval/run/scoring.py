@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from histoeval.io.pairs import Source
     from histoeval.io.results import ResultRow
+    from histoeval.metric import Metric
     from histoeval.run.models import Models
-    from histoeval.score import Metric
 
 DEFAULT_METRICS = "concordance,hare,bleu,rouge_l,chrf"
 
@@ -48,14 +48,14 @@ class Results:
 
     def to_polars(self) -> polars.DataFrame:
         """A polars frame of the flat records."""
-        import polars  # noqa: PLC0415 - slow to import, and not always wanted
+        import polars
 
         return polars.DataFrame(self.to_dicts(), infer_schema_length=None)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas frame of the flat records, where pandas is installed."""
         try:
-            import pandas  # noqa: PLC0415 - not a dependency
+            import pandas
         except ImportError as error:
             raise MissingDependency("to_pandas() needs pandas: pip install pandas") from error
         return pandas.DataFrame(self.to_dicts())
@@ -109,10 +109,10 @@ def score(
     Returns:
         A summary, the rows, and frames of them. Without `output` the rows are held in memory.
     """
-    from histoeval.io.pairs import Columns  # noqa: PLC0415 - keeps `import histoeval` fast
-    from histoeval.io.results import ResultFolder  # noqa: PLC0415
-    from histoeval.run.local import run  # noqa: PLC0415
-    from histoeval.view.progress import row_progress  # noqa: PLC0415
+    from histoeval.io.pairs import Columns
+    from histoeval.io.results import ResultFolder
+    from histoeval.progress import row_progress
+    from histoeval.run.score import run
 
     wanted = metric_names(metrics)
     named = (candidate,) if isinstance(candidate, str) else tuple(candidate)
@@ -139,7 +139,7 @@ def score(
 
 def metric_names(specs: str | Sequence[str]) -> list[str]:
     """The specifications in a list, each checked, so that a slip is said before work begins."""
-    from histoeval.score import METRICS, create  # noqa: PLC0415
+    from histoeval.metric import METRICS, create
 
     names = specs.split(",") if isinstance(specs, str) else list(specs)
     wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
@@ -152,8 +152,8 @@ def metric_names(specs: str | Sequence[str]) -> list[str]:
 
 def make_metrics(specs: Sequence[str], models: Models | None = None) -> list[Metric]:
     """The metrics that checked specifications name, with the models they need."""
-    from histoeval.run.models import Models, load_models  # noqa: PLC0415
-    from histoeval.score import create  # noqa: PLC0415
+    from histoeval.metric import create
+    from histoeval.run.models import Models, load_models
 
     loaded = load_models(specs, models or Models())
     return [create(spec, loaded) for spec in specs]
@@ -181,7 +181,7 @@ def _flat(row: ResultRow) -> dict[str, Any]:
 
 
 def _source(data: Any, columns: Any, encoding: str | None) -> Source:
-    from histoeval.io.pairs import open_source, source_of_records  # noqa: PLC0415
+    from histoeval.io.pairs import open_source, source_of_records
 
     if isinstance(data, str | Path):
         return open_source([Path(data)], columns, encoding)

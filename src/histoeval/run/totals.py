@@ -9,7 +9,7 @@ from typing import Any
 
 from histoeval.errors import Problem
 from histoeval.io.results import MetricResult, ResultRow
-from histoeval.score import Metric
+from histoeval.metric import Metric
 
 
 class ExactSum:

@@ -2,7 +2,7 @@
 
 Everything here needs the extra ``[slide]``; importing the folder without it says what to install.
 
-    from histoeval.slides.opening import open_slide
+    from histoeval.slides.open import open_slide
     from histoeval.slides.tissue import find_tissue
     from histoeval.slides.tiles import TileRequest, plan_tiles, read_tiles
 
@@ -15,6 +15,6 @@ Everything here needs the extra ``[slide]``; importing the folder without it say
 
 from __future__ import annotations
 
-from histoeval.slides.extra import require
+from histoeval.slides.requirements import require
 
 require("PIL", "scipy")

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from histoeval.runtime.threads import WORKERS, in_order
 from histoeval.slides.slide import WHITE, DamagedRegion, Pixels, Slide
-from histoeval.slides.threads import WORKERS, in_order
 
 BLOCK, LEAST = 2048, 256
 """Pixels along a side that are read at once; and where something in them is damaged."""

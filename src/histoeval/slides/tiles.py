@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.errors import InputError, Problem, SettingError
+from histoeval.runtime.threads import WORKERS, in_order
 from histoeval.slides.magnification import Magnification, choose_magnification
 from histoeval.slides.sampling import spread_sample
 from histoeval.slides.slide import DamagedRegion, Pixels, Slide
-from histoeval.slides.threads import WORKERS, in_order
 from histoeval.slides.tissue import BLACK, Tissue
 
 SIZE = 512

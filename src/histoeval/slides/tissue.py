@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from histoeval.runtime.threads import WORKERS
 from histoeval.slides.overview import make_overview
 from histoeval.slides.slide import Pixels, Slide
-from histoeval.slides.threads import WORKERS
 
 Mask = NDArray[np.bool_]
 Density = NDArray[np.float32]

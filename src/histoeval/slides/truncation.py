@@ -6,8 +6,8 @@ import struct
 from pathlib import Path
 from typing import Any
 
+from histoeval.slides.formats.tiff_files import blamed_on, kind_of, open_tiff
 from histoeval.slides.slide import TruncatedSlide
-from histoeval.slides.tiffs import blamed_on, kind_of, open_tiff
 
 WIDTHS = dict(
     zip(range(1, 19), (1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8), strict=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from histoeval.resources import load_toml
 from histoeval.terms.tree import Tree
 
 
@@ -44,7 +43,7 @@ class Concept:
 @cache
 def table(name: str) -> dict[str, Any]:
     """One data file of this package."""
-    return tomllib.loads(files(__package__).joinpath(f"data/{name}.toml").read_text("utf-8"))
+    return load_toml(f"terms/data/{name}.toml")
 
 
 @cache

@@ -7,15 +7,14 @@ A phrase gives the findings it names, and whether its own wording denies them: "
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Literal
 
+from histoeval.resources import load_toml
 from histoeval.terms.matching import Matcher
 from histoeval.terms.plain import Word, plain, plain_word, words_of
 from histoeval.terms.tree import Tree
@@ -83,7 +82,7 @@ class _Span:
 
 @cache
 def _data() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("data/findings.toml").read_text("utf-8"))
+    return load_toml("terms/data/findings.toml")
 
 
 @cache

@@ -11,8 +11,9 @@ import re
 import tomllib
 import unicodedata
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any, NamedTuple
+
+from histoeval.resources import resource_text
 
 _TOKEN = re.compile(r"[^\W_]+(?:\.\d+)*(?:['\u2018\u2019\u02bc][^\W_]+)?|[+%&]")
 _POSSESSIVE = re.compile(r"['\u2018\u2019\u02bc]s$")
@@ -36,7 +37,7 @@ class Word(NamedTuple):
 
 @cache
 def _data() -> dict[str, Any]:
-    text = files(__package__).joinpath("data/spelling.toml").read_text("utf-8")
+    text = resource_text("terms/data/spelling.toml")
     return tomllib.loads(text)
 
 

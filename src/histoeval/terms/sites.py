@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from histoeval.resources import load_toml
 from histoeval.terms.matching import Match, Matcher
 from histoeval.terms.tree import Tree
 
@@ -31,7 +30,7 @@ class Site:
 
 @cache
 def _data() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("data/organs.toml").read_text("utf-8"))
+    return load_toml("terms/data/organs.toml")
 
 
 @cache

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Literal
 
 from histoeval.report import Noun
-from histoeval.trust.nouns import Share
-from histoeval.trust.policy import DIMENSIONS, ROUNDING, Dimension, Policy, Weights
+from histoeval.trust.policy.policy import DIMENSIONS, ROUNDING, Dimension, Policy, Weights
+from histoeval.trust.results import Share
 
 Route = Literal["deploy", "review", "reject"]
 ROUTES: tuple[Route, ...] = ("deploy", "review", "reject")

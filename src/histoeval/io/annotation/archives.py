@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from histoeval.errors import InputError
-from histoeval.io.problems import RECORD_LIMIT
+from histoeval.io.tables.row_faults import RECORD_LIMIT
 
 TYPESYSTEM = "typesystem.xml"
 PROJECT_FOLDERS = ("annotation", "curation")

@@ -6,9 +6,7 @@ has no arrows. A task that nobody has annotated yet is read by its pre-annotatio
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
 from typing import Any, Literal
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -19,6 +17,7 @@ from histoeval.io.annotation.names import ASSERTION, Vocabulary, assertion_named
 from histoeval.io.annotation.offsets import place_of
 from histoeval.io.annotation.passage import Passage
 from histoeval.report import RELATION_TYPES, Assertion, Entity, EntityType
+from histoeval.resources import load_toml
 
 LABELS, TEXT = "label", "text"
 """What the two parts of the labelling view are called that pre-annotations speak of."""
@@ -197,7 +196,7 @@ def label_studio_config() -> str:
     for kinds in sorted(RELATION_TYPES):
         SubElement(relations, "Relation", value="-".join(kinds))
     labels = SubElement(view, "Labels", name=LABELS, toName=TEXT)
-    colours = tomllib.loads(files(__package__).joinpath("label_studio.toml").read_text("utf-8"))
+    colours = load_toml("io/annotation/label_studio.toml")
     for kind in EntityType:
         SubElement(labels, "Label", value=kind, background=colours[kind])
     SubElement(view, "Text", name=TEXT, value=f"${TEXT}", granularity="symbol")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from histoeval.errors import InputError, SettingError
 from histoeval.labels import OUTSIDE, known_names, plain, told_names
 from histoeval.report import Assertion, EntityType
+from histoeval.resources import load_toml
 
 ASSERTION = "assertion"
 """What the attribute, feature or choice is called that says whether a thing is there."""
@@ -95,5 +94,5 @@ def attribute(name: str, value: str | None) -> Assertion | None:
 
 @cache
 def _assertions() -> dict[str, str]:
-    table = tomllib.loads(files(__package__).joinpath("assertions.toml").read_text("utf-8"))
+    table = load_toml("io/annotation/assertions.toml")
     return {name: meaning for meaning, names in table.items() for name in names}

@@ -1,0 +1,152 @@
+"""How well one metric follows experts: every figure of one row of the table."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import FiniteFloat
+
+from histoeval.agreement.panel import Column, Panel
+from histoeval.report import Noun
+from histoeval.statistics.correlation import (
+    Coefficient,
+    classical_p,
+    correlate,
+    correlate_within,
+)
+from histoeval.statistics.pairwise import Accuracy, pairwise_accuracy, pairwise_accuracy_within
+from histoeval.statistics.regression import Range, regress
+from histoeval.statistics.resampling import Estimate, Numbers, Resamples
+
+
+class Correlation(Estimate):
+    """A correlation with experts.
+
+    `p_rows` is what papers print: it takes all rows for independent. `p` is the one to go by: the
+    same where every group is one row, and else from resampled groups.
+    """
+
+    p_rows: FiniteFloat | None = None
+
+
+class Within(Noun):
+    """The same inside each group, and then the mean over groups: which of its reports is best?"""
+
+    pearson: Estimate
+    spearman: Estimate
+    kendall: Estimate
+    pairwise: Accuracy
+
+
+class Following(Noun):
+    """What a metric is worth, by what experts say; what cannot be said is None, with a reason."""
+
+    metric: str
+    signature: str = ""
+    n: int
+    cases: int
+    coverage: FiniteFloat
+    pearson: Correlation
+    spearman: Correlation
+    kendall: Correlation
+    r2: FiniteFloat | None = None
+    rmse: FiniteFloat | None = None
+    slope: FiniteFloat | None = None
+    intercept: FiniteFloat | None = None
+    pairwise: Accuracy
+    ties: FiniteFloat | None = None
+    within: Within | None = None
+    reason: str | None = None
+
+    @property
+    def correlations(self) -> tuple[Correlation, Correlation, Correlation]:
+        """All three."""
+        return self.pearson, self.spearman, self.kendall
+
+    def coefficient(self, which: Coefficient) -> Correlation:
+        """One of its correlations."""
+        found: Correlation = getattr(self, which.value)
+        return found
+
+
+def follow(name: str, panel: Panel, expert_range: Range, resamples: Resamples) -> Following:
+    """All figures of one metric, on the rows that it has scored."""
+    column = panel.metrics[name]
+    rows = scored(column)
+    metric, expert = column.rising[rows], panel.expert[rows]
+    drawn = resamples.of(rows)
+    line = regress(metric, expert, expert_range, _oriented_range(column))
+    found = {which: _correlation(which, metric, expert, drawn) for which in Coefficient}
+    return Following(
+        metric=name,
+        signature=column.signature,
+        n=int(rows.sum()),
+        cases=len(np.unique(drawn.case)),
+        coverage=float(rows.mean()) if len(rows) else 0.0,
+        pearson=found[Coefficient.PEARSON],
+        spearman=found[Coefficient.SPEARMAN],
+        kendall=found[Coefficient.KENDALL],
+        r2=line.r2,
+        rmse=line.rmse,
+        slope=line.slope,
+        intercept=line.intercept,
+        pairwise=pairwise_accuracy(metric, expert, drawn),
+        ties=share_of_ties(metric),
+        reason=line.reason,
+    )
+
+
+def follow_within(name: str, panel: Panel, resamples: Resamples) -> Within:
+    """The figures inside each group."""
+    column = panel.metrics[name]
+    rows = scored(column)
+    metric, expert, drawn = column.rising[rows], panel.expert[rows], resamples.of(rows)
+    groups = drawn.case.tolist()
+    found = {
+        which: correlate_within(which, metric, expert, groups, drawn)
+        if len(metric)
+        else Estimate(reason="no pair has a score")
+        for which in Coefficient
+    }
+    return Within(
+        pearson=found[Coefficient.PEARSON],
+        spearman=found[Coefficient.SPEARMAN],
+        kendall=found[Coefficient.KENDALL],
+        pairwise=pairwise_accuracy_within(metric, expert, groups, drawn),
+    )
+
+
+def scored(column: Column) -> NDArray[np.bool_]:
+    """Which rows a metric has a score for."""
+    return np.asarray(~np.isnan(column.values))
+
+
+def share_of_ties(scores: Numbers) -> float | None:
+    """Of every two rows, how often both have the same score."""
+    if len(scores) < 2:
+        return None
+    _, sizes = np.unique(scores, return_counts=True)
+    return float((sizes * (sizes - 1)).sum() / (len(scores) * (len(scores) - 1)))
+
+
+def _correlation(
+    which: Coefficient, metric: Numbers, expert: Numbers, drawn: Resamples
+) -> Correlation:
+    found = correlate(which, metric, expert, drawn)
+    independent = classical_p(which, metric, expert)
+    single = len(np.unique(drawn.case)) == len(metric)
+    return Correlation(
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        p=independent if single else found.p,
+        p_rows=independent,
+        reason=found.reason,
+    )
+
+
+def _oriented_range(column: Column) -> Range | None:
+    """The range of scores that were turned, if need be, so that more is better."""
+    if column.range is None or column.higher_is_better:
+        return column.range
+    return (-column.range[1], -column.range[0])

@@ -1,0 +1,151 @@
+"""Every two metrics against each other, and the ranks that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import ceil
+
+from pydantic import FiniteFloat
+
+from histoeval.agreement.metric_vs_experts import Following, scored
+from histoeval.agreement.panel import Panel
+from histoeval.report import Noun
+from histoeval.runtime.blas_threads import side_by_side
+from histoeval.statistics.correlation import Coefficient
+from histoeval.statistics.resampling import Estimate, Resamples
+from histoeval.statistics.significance import (
+    LEVEL,
+    PERMUTATIONS,
+    bootstrap_difference,
+    holm,
+    perm_both,
+    perm_cases,
+    significance_clusters,
+    williams,
+)
+
+TAKES_ROWS = "it takes rows for independent, and here finds more than there is"
+"""What is said of such a test where groups have several rows."""
+
+
+class Test(Noun):
+    """The p of one test, as it is, and corrected by Holm for all pairs of metrics."""
+
+    p: FiniteFloat | None = None
+    holm: FiniteFloat | None = None
+    reason: str | None = None
+
+
+class Rivals(Noun):
+    """Two metrics on the pairs that both have scored: by how much the first follows better.
+
+    `difference` has an interval and no p: whether there is any is for the tests to say.
+    """
+
+    one: str
+    other: str
+    n: int
+    difference: Estimate
+    perm_cases: Test
+    perm_both: Test
+    williams: Test
+
+
+class Ranking(Noun):
+    """Metrics from the best; those of one rank cannot be told apart from its first.
+
+    There are no ranks where only some pairs of metrics were compared.
+    """
+
+    coefficient: Coefficient
+    permutations: int
+    ranks: dict[str, int]
+    rivals: tuple[Rivals, ...]
+
+
+def rank(
+    panel: Panel,
+    found: Sequence[Following],
+    coefficient: Coefficient,
+    resamples: Resamples,
+    *,
+    only: Sequence[tuple[str, str]] = (),
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> Ranking:
+    """Compare every two metrics, or only some, and correct for how many comparisons there are.
+
+    More permutations are made than asked for where after the correction nothing could be found.
+    """
+    named = list(only) or list(combinations([each.metric for each in found], 2))
+    permutations = max(permutations, ceil(2 * len(named) / LEVEL))
+
+    def compare(pair: tuple[str, str]) -> Rivals:
+        """Two metrics, with everything else as it is for all of them."""
+        return _compare(panel, *pair, coefficient, resamples, permutations, seed)
+
+    pairs = side_by_side(compare, named)
+    corrected = tuple(_corrected(pairs))
+    known = {frozenset({each.one, each.other}): each.perm_cases.holm for each in corrected}
+    values = {
+        each.metric: value
+        for each in found
+        if (value := each.coefficient(coefficient).value) is not None
+    }
+    return Ranking(
+        coefficient=coefficient,
+        permutations=permutations,
+        ranks={} if only else significance_clusters(values, known, LEVEL),
+        rivals=corrected,
+    )
+
+
+def _compare(
+    panel: Panel,
+    one: str,
+    other: str,
+    coefficient: Coefficient,
+    resamples: Resamples,
+    permutations: int,
+    seed: int,
+) -> Rivals:
+    rows = scored(panel.metrics[one]) & scored(panel.metrics[other])
+    x, y = panel.metrics[one].rising[rows], panel.metrics[other].rising[rows]
+    z, drawn = panel.expert[rows], resamples.of(rows)
+    cases = drawn.case.tolist()
+    swapped = perm_cases(coefficient, x, y, z, cases, permutations, seed)
+    single = len(set(cases)) == len(cases)
+    return Rivals(
+        one=one,
+        other=other,
+        n=len(z),
+        difference=bootstrap_difference(coefficient, x, y, z, drawn).model_copy(update={"p": None}),
+        perm_cases=_test(swapped),
+        perm_both=_by_rows(
+            swapped if single else perm_both(coefficient, x, y, z, permutations, seed), single
+        ),
+        williams=_by_rows(williams(x, y, z), single),
+    )
+
+
+def _test(found: Estimate) -> Test:
+    return Test(p=found.p, reason=found.reason)
+
+
+def _by_rows(found: Estimate, single: bool) -> Test:
+    """A test that takes rows for independent, with a warning where they are not."""
+    return Test(p=found.p, reason=found.reason or (None if single else TAKES_ROWS))
+
+
+def _corrected(pairs: Sequence[Rivals]) -> Sequence[Rivals]:
+    """The same with Holm's correction, for each test on its own."""
+    tests = ("perm_cases", "perm_both", "williams")
+    for name in tests:
+        every: list[Test] = [getattr(pair, name) for pair in pairs]
+        corrected = holm([test.p for test in every])
+        pairs = [
+            pair.model_copy(update={name: test.model_copy(update={"holm": p})})
+            for pair, test, p in zip(pairs, every, corrected, strict=True)
+        ]
+    return pairs

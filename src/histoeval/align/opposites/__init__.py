@@ -1,0 +1,1 @@
+"""Rule-based features that keep opposites apart: side, polarity, grade, stage, markers."""

@@ -1,0 +1,1 @@
+"""`histoeval experiment`."""

@@ -1,0 +1,1 @@
+"""The concordance metric: compares the facts of two reports, part by part."""

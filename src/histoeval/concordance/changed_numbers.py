@@ -1,0 +1,116 @@
+"""Numbers and degrees that changed between two texts, though no reader took them for anything.
+
+`Three cores` that became `one core`, or a `mild` gastritis that became `severe`. Only an exchange
+counts, of what is in the reference alone for what is in the candidate alone, so that another
+wording, which adds or drops a number, costs nothing here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+
+from histoeval.concordance.evidence import Kind, Mistake, Part, Severity
+from histoeval.report import Entity, EntityType
+
+_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+_NUMBER = re.compile(
+    rf"(?<![\w.,])(?:x\s?)?(?P<number>\d+(?:[.,]\d+)?|\b(?:{'|'.join(_WORDS)})\b)"
+    r"(?P<letter>[a-d]\b)?(?:\s?(?P<unit>mm|cm|%)(?![^\W\d_]))?",
+    re.IGNORECASE,
+)
+_DEGREE = re.compile(
+    r"\b(?P<mild>mild|slight|minimal|minor)(?:ly)?\b|\b(?P<moderate>moderate)(?:ly)?\b"
+    r"|\b(?P<severe>severe|marked|pronounced)(?:ly)?\b",
+    re.IGNORECASE,
+)
+_NUMBER_COST, _MOST_NUMBERS = 0.3, 0.5
+_DEGREE_COST = 0.2
+
+Found = dict[object, list[tuple[int, int]]]
+"""Values with the places where each stands."""
+
+
+def with_numbers(part: Part, told: int, reference: str, candidate: str) -> Part:
+    """The measurements, less what numbers cost that changed beyond those `told` of already."""
+    changed = _exchanged(numbers_in(reference), numbers_in(candidate))[told:]
+    if not changed:
+        return part
+    mistakes = tuple(
+        Mistake(
+            Kind.MEASUREMENT_MISMATCH,
+            "measurements",
+            Severity.MINOR,
+            _entity(reference, true, EntityType.MEASUREMENT),
+            _entity(candidate, said, EntityType.MEASUREMENT),
+        )
+        for true, said in changed
+    )
+    return _less(part, min(_MOST_NUMBERS, _NUMBER_COST * len(changed)), mistakes)
+
+
+def with_degrees(part: Part, reference: str, candidate: str) -> Part:
+    """The grade, less what another degree of something costs, if no grade is wrong already."""
+    changed = _exchanged(_degrees(reference), _degrees(candidate))
+    if not changed or any(mistake.kind == Kind.WRONG_GRADE for mistake in part.mistakes):
+        return part
+    true, said = changed[0]
+    mistake = Mistake(
+        Kind.WRONG_GRADE,
+        "grade",
+        Severity.MODERATE,
+        _entity(reference, true, EntityType.DESCRIPTOR),
+        _entity(candidate, said, EntityType.DESCRIPTOR),
+    )
+    return _less(part, _DEGREE_COST, (mistake,))
+
+
+def _less(part: Part, cost: float, mistakes: tuple[Mistake, ...]) -> Part:
+    value = 1.0 if part.value is None else part.value
+    return Part(max(0.0, value - cost), part.matched, part.mistakes + mistakes)
+
+
+def _entity(text: str, place: tuple[int, int], kind: EntityType) -> Entity:
+    start, end = place
+    return Entity(text=text[start:end], start=start, end=end, type=kind, score=0.5)
+
+
+def _exchanged(
+    true: Mapping[object, list[tuple[int, int]]], said: Mapping[object, list[tuple[int, int]]]
+) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """What only the reference has, and what only the candidate has instead, from left to right."""
+    return list(zip(_left(true, said), _left(said, true), strict=False))
+
+
+def _left(
+    one: Mapping[object, list[tuple[int, int]]], other: Mapping[object, list[tuple[int, int]]]
+) -> list[tuple[int, int]]:
+    """Where the values stand that the other has less often."""
+    count = Counter({value: len(places) for value, places in other.items()})
+    return sorted(place for value, places in one.items() for place in places[count[value] :])
+
+
+@lru_cache(maxsize=1 << 9)
+def numbers_in(text: str) -> Found:
+    """The numbers of a text, spelt or not, with their units, and where each stands."""
+    found: Found = {}
+    for match in _NUMBER.finditer(text):
+        written = match["number"].lower()
+        number = _WORDS.index(written) if written in _WORDS else float(written.replace(",", "."))
+        unit = (match["unit"] or "").lower()
+        if unit == "cm":
+            number, unit = round(number * 10, 6), "mm"
+        key = (float(number), unit, (match["letter"] or "").lower())
+        found.setdefault(key, []).append(match.span())
+    return found
+
+
+@lru_cache(maxsize=1 << 9)
+def _degrees(text: str) -> Found:
+    """Degrees, each once: how often a word is said is a matter of style."""
+    found: Found = {}
+    for match in _DEGREE.finditer(text):
+        found.setdefault(match.lastgroup, [match.span()])
+    return found

@@ -1,0 +1,101 @@
+"""All parts of the comparison of two reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from histoeval.concordance.additional_diagnoses import compare_further
+from histoeval.concordance.changed_numbers import with_degrees, with_numbers
+from histoeval.concordance.denied_diagnoses import compare_denials, with_denials
+from histoeval.concordance.diagnosis import Alike, compare_diagnoses
+from histoeval.concordance.evidence import Kind, Mistake, Part
+from histoeval.concordance.findings import compare_findings
+from histoeval.concordance.grade_stage_size import (
+    compare_grades,
+    compare_measurements,
+    compare_stages,
+)
+from histoeval.concordance.markers import compare_markers
+from histoeval.concordance.site import compare_sides, compare_sites, same_named, strange_sites
+from histoeval.facts.facts import Facts
+
+PARTS = (
+    "diagnosis",
+    "behaviour",
+    "spread",
+    "completeness",
+    "soundness",
+    "site",
+    "laterality",
+    "grade",
+    "stage",
+    "markers",
+    "findings",
+    "no_inventions",
+    "measurements",
+)
+"""The names of the parts, in the order in which they are told."""
+
+
+_SAME_DIAGNOSIS = 0.85
+
+
+def compare(reference: Facts, candidate: Facts, alike: Alike) -> Mapping[str, Part]:
+    """Every part by its name."""
+    diagnoses = compare_diagnoses(reference, candidate, alike)
+    told = diagnoses.identity.mistakes
+    complete, sound = compare_findings(reference, candidate, alike)
+    if (diagnoses.identity.value or 0.0) >= _SAME_DIAGNOSIS:
+        missing, extra = compare_further(reference, candidate, alike)
+        complete, sound = _both(complete, missing), _both(sound, extra)
+    texts = reference.stated.text, candidate.stated.text
+    grade, stage = compare_grades(reference, candidate), compare_stages(reference, candidate)
+    markers, sizes = (
+        compare_markers(reference, candidate),
+        compare_measurements(reference, candidate),
+    )
+    wrong = sum(len(part.mistakes) for part in (grade, stage, markers, sizes))
+    return {
+        "diagnosis": diagnoses.identity,
+        "behaviour": with_denials(diagnoses.behaviour, reference, candidate),
+        "spread": diagnoses.spread,
+        "completeness": _untold(diagnoses.completeness, told),
+        "soundness": _untold(diagnoses.soundness, told),
+        "site": _site(reference, candidate, diagnoses.identity),
+        "laterality": compare_sides(reference, candidate),
+        "grade": with_degrees(grade, *texts),
+        "stage": stage,
+        "markers": markers,
+        "findings": _both(complete, compare_denials(reference, candidate)),
+        "no_inventions": _both(sound, strange_sites(reference, candidate)),
+        "measurements": with_numbers(sizes, wrong, *texts),
+    }
+
+
+def _site(reference: Facts, candidate: Facts, identity: Part) -> Part:
+    """Where it is; the same for one diagnosis of sites of the same names, whatever it tells."""
+    site = compare_sites(reference, candidate)
+    if (identity.value or 0.0) >= _SAME_DIAGNOSIS and same_named(reference, candidate):
+        return Part(1.0, site.matched)
+    return site
+
+
+def _both(one: Part, other: Part) -> Part:
+    """Two parts as one: what either costs is lost."""
+    values = [part.value for part in (one, other) if part.value is not None]
+    if not values:
+        return one
+    left = max(0.0, 1 - sum(1 - value for value in values))
+    return Part(left, one.matched + other.matched, one.mistakes + other.mistakes)
+
+
+def _untold(part: Part, told: Sequence[Mistake]) -> Part:
+    """A part without the mistakes about what was told of before: one swap is one mistake."""
+    spoken = {id(entity) for mistake in told for entity in (mistake.reference, mistake.candidate)}
+    mistakes = tuple(
+        mistake
+        for mistake in part.mistakes
+        if mistake.kind == Kind.CONTRADICTION
+        or not ({id(mistake.reference), id(mistake.candidate)} - {id(None)}) & spoken
+    )
+    return Part(part.value, part.matched, mistakes)

@@ -1,0 +1,165 @@
+"""Findings: what is affirmed and denied besides the diagnosis, and what was made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from histoeval.concordance.evidence import NOT_SAID, Kind, Matched, Mistake, Part, Severity
+from histoeval.facts.facts import BARE, Facts, Observed
+from histoeval.facts.lexical import Stated
+from histoeval.terms.findings import finding_closeness, findings, is_kind_of
+
+Alike = Callable[[str, str], float]
+
+_SAME = 0.6
+_BESIDE = 0.65
+"""What is left of the closeness of a finding that is not the one looked for, nor a kind of it."""
+_ELSEWHERE = 0.5
+"""How close two words for growth are that are said of different places."""
+_VERY = 0.95
+"""From here on two findings are one, and cannot both be affirmed and denied."""
+_LEFT_OUT = {1: 0.1, 2: 0.25, 3: 0.4}
+_MADE_UP = {1: 0.15, 2: 0.25, 3: 0.4}
+_REVERSED = {1: 0.5, 2: 0.7, 3: 1.0}
+"""What it costs to omit, to invent and to contradict a finding, by its importance."""
+_DENIAL = 0.5
+"""What of that remains when all that is left out is that something was not there."""
+_MOST = 0.5
+"""What omissions, or inventions, cost at most."""
+_UNKNOWN_IMPORTANCE = 1
+
+
+def compare_findings(reference: Facts, candidate: Facts, alike: Alike) -> tuple[Part, Part]:
+    """How much of the reference's findings the candidate has, and how much of its own is so.
+
+    Costs add up, so that a finding counts as much in a long report as in a short one: most if one
+    report affirms what the other denies, less if it is left out or made up.
+    """
+    complete = _complete(_once(reference.findings), candidate, alike)
+    return complete, _sound(reference, _once(candidate.findings), alike)
+
+
+def _once(observed: Sequence[Observed]) -> list[Observed]:
+    """Each finding once; where a report says both, that it is there."""
+    kept: dict[object, Observed] = {}
+    key: object
+    for each in observed:
+        key = ("bare", each.place) if each.id in BARE else each.id or each.entity.text.casefold()
+        if key not in kept or (kept[key].denied and not each.denied):
+            kept[key] = each
+    return list(kept.values())
+
+
+def _closeness(one: Observed, other: Observed, alike: Alike) -> float:
+    if one.id in BARE and other.id in BARE:
+        same = one.place == other.place
+        unsaid = None in (one.place, other.place) and one.denied == other.denied
+        return 1.0 if same or unsaid else _ELSEWHERE
+    if one.id and other.id:
+        near = finding_closeness(one.id, other.id)
+        both_denied = one.denied and other.denied
+        wide, narrow = (other.id, one.id) if both_denied else (one.id, other.id)
+        return near if is_kind_of(narrow, wide) else near * _BESIDE
+    return alike(one.entity.text, other.entity.text)
+
+
+def _nearest(
+    one: Observed, others: Sequence[Observed], alike: Alike
+) -> tuple[float, Observed | None]:
+    """The nearest other; of the same assertion, unless another is the very same finding."""
+
+    def rank(other: Observed) -> tuple[float, bool]:
+        """Nearness first; of equals, the one that says the same of it."""
+        near = _closeness(one, other, alike)
+        same = one.denied == other.denied
+        return (near if same or near >= _VERY else 0.0, same)
+
+    best = max(
+        others,
+        key=rank,
+        default=None,
+    )
+    return (_closeness(one, best, alike), best) if best is not None else (0.0, None)
+
+
+def _stands(observed: Observed, other: Stated) -> bool:
+    """Whether the other text says it in words that nobody has read."""
+    if observed.id is None:
+        return other.has_words(observed.entity.text)
+    return any(
+        denied == observed.denied
+        and (is_kind_of(observed.id, id_) if denied else is_kind_of(id_, observed.id))
+        for id_, denied in other.findings
+    )
+
+
+def importance(observed: Observed) -> int:
+    """How much a finding matters, from 1 to 3; a word that is short for many, less."""
+    if observed.id is None:
+        return _UNKNOWN_IMPORTANCE
+    if observed.id in BARE:
+        return _UNKNOWN_IMPORTANCE
+    most = 2 if observed.id in _umbrellas() else 3
+    return min(most, findings()[observed.id].importance)
+
+
+@cache
+def _umbrellas() -> frozenset[str]:
+    """Findings in one word that others are kinds of, such as invasion."""
+    parents = {found.parent for found in findings().values()}
+    return frozenset(
+        id_ for id_, found in findings().items() if id_ in parents and " " not in found.name
+    )
+
+
+def _severity(observed: Observed) -> Severity:
+    return Severity(importance(observed))
+
+
+def _complete(true: Sequence[Observed], candidate: Facts, alike: Alike) -> Part:
+    """What is left after what was left out or reversed; only a finding can reverse a finding."""
+    if not true:
+        return NOT_SAID
+    said, mentioned = _once(candidate.findings), _once(candidate.mentioned)
+    omitted = reversed_ = 0.0
+    matched, mistakes = [], []
+    for each in true:
+        near, best = _nearest(each, said, alike)
+        if best is None or near < _SAME:
+            near, best = _nearest(each, [m for m in mentioned if m.denied == each.denied], alike)
+        if (best is None or near < _SAME) and _stands(each, candidate.stated):
+            continue
+        if best is None or near < _SAME:
+            omitted += _LEFT_OUT[importance(each)] * (_DENIAL if each.denied else 1)
+            severity = Severity.MINOR if each.denied else _severity(each)
+            mistakes.append(Mistake(Kind.OMISSION, "findings", severity, each.entity, None))
+        elif best.denied != each.denied:
+            reversed_ += _REVERSED[importance(each)]
+            severity = Severity(min(4, importance(each) + 1))
+            mistakes.append(
+                Mistake(Kind.CONTRADICTION, "findings", severity, each.entity, best.entity)
+            )
+        else:
+            omitted += _LEFT_OUT[importance(each)] * (1 - near)
+            matched.append(Matched("findings", each.entity, best.entity, near))
+    cost = min(_MOST, omitted) + reversed_
+    return Part(max(0.0, 1 - cost), tuple(matched), tuple(mistakes))
+
+
+def _sound(reference: Facts, said: Sequence[Observed], alike: Alike) -> Part:
+    """What is left after what was made up; most of it if the reference denies it."""
+    affirmed = [each for each in said if not each.denied]
+    if not affirmed:
+        return NOT_SAID
+    true = _once(reference.mentioned)
+    cost = 0.0
+    mistakes = []
+    for each in affirmed:
+        near, best = _nearest(each, true, alike)
+        if best is not None and near >= _VERY and best.denied:
+            cost += _MADE_UP[importance(each)]
+        elif (best is None or near < _SAME) and not _stands(each, reference.stated):
+            cost += _MADE_UP[importance(each)]
+            mistakes.append(Mistake(Kind.INVENTION, "findings", _severity(each), None, each.entity))
+    return Part(1 - min(_MOST, cost), (), tuple(mistakes))

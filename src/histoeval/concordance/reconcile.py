@@ -1,0 +1,173 @@
+"""Two readings, each in the light of the other.
+
+A reader may find a phrase in one wording of a sentence and pass over it in another. Where two
+reports have the same words, and only in one of them they were found, they are taken as found in
+both; where they were taken for different things, for what they are in the reference. Whether they
+are denied is looked up in the words around them, by the same rule in both reports, so that a
+reader's slip is no difference and a `no` that came in or went is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from histoeval.facts.scope import stance_at
+from histoeval.report import Assertion, Entity, EntityType, Report
+from histoeval.terms.concepts import main_concept
+from histoeval.terms.plain import Word, words_of
+
+_Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A report with its words, to look phrases up in."""
+
+    report: Report
+    words: Sequence[Word]
+    places: Mapping[str, Sequence[int]]
+    """Where each word stands."""
+    entities: Mapping[_Key, Sequence[int]]
+    """The entities of each wording."""
+    free: bytes
+    """For every character whether no entity has it."""
+    diagnoses: frozenset[str]
+    """What is named as a diagnosis, by id."""
+
+    def standing(self, key: _Key) -> Iterator[tuple[int, int]]:
+        """Where a phrase stands, from and to which character."""
+        for first in self.places.get(key[0], ()) if key else ():
+            last = first + len(key) - 1
+            if last < len(self.words) and self._has(key, first):
+                yield self.words[first].start, self.words[last].end
+
+    def _has(self, key: _Key, first: int) -> bool:
+        return all(self.words[first + i].plain == word for i, word in enumerate(key))
+
+    def is_free(self, start: int, end: int) -> bool:
+        """Whether no entity has a character of this stretch."""
+        return not any(self.free[start:end])
+
+
+def together(reference: Report, candidate: Report) -> tuple[Report, Report]:
+    """Both reports, with what either reading shows of the other; the same ones if that is nothing.
+
+    What is said of the reference comes first: the candidate is read as the reference was.
+    """
+    if reference is candidate:
+        return reference, candidate
+    true, said = _read(reference), _read(candidate)
+    return _completed(true, said, ()), _completed(said, true, _agreed(true, said))
+
+
+@lru_cache(maxsize=512)
+def _read(report: Report) -> _Read:
+    words = words_of(report.text)
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(words):
+        places.setdefault(word.plain, []).append(place)
+    entities: dict[_Key, list[int]] = {}
+    free = bytearray(len(report.text))
+    for place, entity in enumerate(report.entities):
+        entities.setdefault(_key(entity), []).append(place)
+        free[entity.start : entity.end] = b"1" * (entity.end - entity.start)
+    named = {e.text for e in report.entities if e.type == EntityType.DIAGNOSIS}
+    diagnoses = frozenset(concept.id for text in named if (concept := main_concept(text)))
+    return _Read(report, words, places, entities, bytes(free), diagnoses)
+
+
+def _key(entity: Entity) -> _Key:
+    return tuple(word.plain for word in words_of(entity.text))
+
+
+def _completed(own: _Read, other: _Read, instead: Sequence[tuple[int, Entity]]) -> Report:
+    """A report with entities in the place of others, and with those that only the other has."""
+    added = list(_unread(own, other))
+    if not added and not instead:
+        return own.report
+    entities = list(own.report.entities)
+    for place, entity in instead:
+        entities[place] = entity
+    changed = {place for place, entity in instead if entity.type != own.report.entities[place].type}
+    relations = tuple(each for each in own.report.relations if not {each.head, each.tail} & changed)
+    return own.report.model_copy(update={"entities": (*entities, *added), "relations": relations})
+
+
+def _unread(own: _Read, other: _Read) -> Iterator[Entity]:
+    """What was read in the other report, stands here in the same words, and was passed over."""
+    for key, places in other.entities.items():
+        if key in own.entities:
+            continue
+        model = other.report.entities[places[0]]
+        stretches = [each for each in own.standing(key) if own.is_free(*each)]
+        for start, end in stretches[:1]:
+            yield Entity(
+                text=own.report.text[start:end],
+                start=start,
+                end=end,
+                type=model.type,
+                assertion=_assertion(own.report.text, start, end, other.report.text, model),
+                score=model.score,
+            )
+
+
+def _assertion(text: str, start: int, end: int, other: str, model: Entity) -> Assertion:
+    """What the other report says of it, unless the words around it plainly say otherwise."""
+    here, there = stance_at(text, start, end), stance_at(other, model.start, model.end)
+    if here is None or here == there:
+        return model.assertion
+    if there is None and here == (model.assertion != Assertion.ABSENT):
+        return model.assertion
+    return Assertion.PRESENT if here else Assertion.ABSENT
+
+
+def _agreed(true: _Read, said: _Read) -> list[tuple[int, Entity]]:
+    """Entities of the candidate whose words the reference has, as they were read there."""
+    found = []
+    for key, places in said.entities.items():
+        models = _first_of_each(true, true.entities.get(key, ()))
+        if not models:
+            found += [(p, e) for p in places if (e := _named(said.report.entities[p], true))]
+            continue
+        for place in places:
+            entity = said.report.entities[place]
+            agreed = _like(entity, models, said.report.text, true.report.text)
+            if agreed != entity:
+                found.append((place, agreed))
+    return found
+
+
+def _first_of_each(true: _Read, places: Sequence[int]) -> list[Entity]:
+    """Of entities of the same words, the first of each type and assertion."""
+    found: dict[tuple[str, str], Entity] = {}
+    for place in places:
+        entity = true.report.entities[place]
+        found.setdefault((entity.type, entity.assertion), entity)
+    return list(found.values())
+
+
+def _named(entity: Entity, true: _Read) -> Entity | None:
+    """A finding as a diagnosis, if the reference makes that diagnosis in other words."""
+    if entity.type != EntityType.FINDING or (concept := main_concept(entity.text)) is None:
+        return None
+    if concept.id not in true.diagnoses:
+        return None
+    return entity.model_copy(update={"type": EntityType.DIAGNOSIS})
+
+
+def _like(entity: Entity, models: Sequence[Entity], text: str, other: str) -> Entity:
+    """An entity with the type and the assertion that its words have in the other report.
+
+    Where the words around it deny it here and not there, or the other way round, that counts, if
+    they tell of the other what was read there.
+    """
+    same = [model for model in models if model.type == entity.type] or list(models)
+    if any(model.assertion == entity.assertion for model in same):
+        same = [model for model in same if model.assertion == entity.assertion]
+    here = stance_at(text, entity.start, entity.end)
+    said = entity.assertion
+    if here is not None:
+        said = _assertion(text, entity.start, entity.end, other, same[0])
+    return entity.model_copy(update={"type": same[0].type, "assertion": said})

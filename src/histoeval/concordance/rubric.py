@@ -1,0 +1,87 @@
+"""The four criteria of the rubric, without a language model, from the parts of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from histoeval.concordance.evidence import Kind, Mistake, Part, Severity
+from histoeval.concordance.weights import Combination
+
+CRITERIA: Mapping[str, int] = {
+    "critical_finding_concordance": 4,
+    "factual_accuracy": 3,
+    "factual_completeness": 3,
+    "overall_equivalence": 4,
+}
+"""The criteria with their highest score; the lowest is 1."""
+
+_VERDICTS = {
+    4: "The leading diagnosis is clinically the same.",
+    3: "The leading diagnosis is clinically very close.",
+    2: "The leading diagnosis is clinically different.",
+    1: "The leading diagnosis contradicts the reference.",
+}
+_ACTIONS = {
+    4: "The two reports are equivalent.",
+    3: "A clinician would reach the same conclusion.",
+    2: "A clinician would reach another conclusion in part.",
+    1: "A clinician would be misled.",
+}
+_TOLD = 4
+"""How many errors the reasoning cites."""
+
+
+def judge(
+    combinations: Mapping[str, Combination],
+    values: Mapping[str, float | None],
+    parts: Iterable[Part],
+) -> dict[str, int]:
+    """A whole score for each criterion; with a major error two reports are not equivalent."""
+    worst = max((m.severity for part in parts for m in part.mistakes), default=Severity.MINOR)
+    scores = {
+        criterion: int(min(top, max(1, round(combinations[criterion](values)))))
+        for criterion, top in CRITERIA.items()
+    }
+    if worst >= Severity.MAJOR:
+        scores["overall_equivalence"] = min(3, scores["overall_equivalence"])
+    return scores
+
+
+def overall(scores: Mapping[str, int]) -> float:
+    """The four criteria as one number from 0 to 1: the mean of how far each is up its scale."""
+    return sum((scores[name] - 1) / (top - 1) for name, top in CRITERIA.items()) / len(CRITERIA)
+
+
+def reasoning(scores: Mapping[str, int], parts: Iterable[Part]) -> str:
+    """Why, in one paragraph that cites the evidence."""
+    every = list(parts)
+    mistakes = sorted((m for part in every for m in part.mistakes), key=lambda m: -m.severity)
+    matched = [match for part in every for match in part.matched if match.part == "diagnosis"]
+    said = [_VERDICTS[scores["critical_finding_concordance"]]]
+    if matched:
+        best = max(matched, key=lambda match: match.similarity)
+        said.append(f"'{best.candidate.text}' answers to '{best.reference.text}'.")
+    cited = _distinct(mistakes)[:_TOLD]
+    said.extend(f"{_sentence(mistake)}." for mistake in cited)
+    rest = len(_distinct(mistakes)) - len(cited)
+    if rest:
+        said.append(f"{rest} further points are listed as evidence.")
+    if not any(m.kind == Kind.INVENTION and m.severity > Severity.MINOR for m in mistakes):
+        said.append("Nothing of weight is added.")
+    if not any(m.kind == Kind.OMISSION and m.severity > Severity.MINOR for m in mistakes):
+        said.append("Nothing of weight is left out.")
+    said.append(_ACTIONS[scores["overall_equivalence"]])
+    return " ".join(" ".join(each.split()) for each in said)
+
+
+def _distinct(mistakes: Iterable[Mistake]) -> list[Mistake]:
+    """Each error once, as it is first told."""
+    told: dict[str, Mistake] = {}
+    for mistake in mistakes:
+        told.setdefault(mistake.message, mistake)
+    return list(told.values())
+
+
+def _sentence(mistake: Mistake) -> str:
+    message = mistake.message
+    return f"{message[0].upper()}{message[1:]} ({mistake.severity.name.lower()})"

@@ -1,0 +1,119 @@
+"""From the parts to one number: a few weights that can be printed, and that only ever go up.
+
+A term is a part, or a product of parts, so that a part can count for more where another is right.
+The weighted mean of the terms goes through a rising curve to the scale it was fitted to. Weights
+are not negative, so that the number never falls when a part rises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, FiniteFloat, ValidationError, model_validator
+
+from histoeval.concordance.compare import PARTS
+from histoeval.errors import ModelError
+from histoeval.report import Noun
+
+Floats = NDArray[np.float64]
+
+CORE = ("diagnosis", "behaviour", "site", "completeness", "soundness")
+"""Parts that count by themselves, and two by two."""
+
+TERMS = (
+    *CORE,
+    "diagnosis*behaviour",
+    "diagnosis*site",
+    "behaviour*site",
+    *(f"diagnosis*behaviour*{part}" for part in PARTS if part not in CORE),
+)
+"""What can be given a weight: details count as far as the diagnosis is right."""
+
+Weight = Annotated[FiniteFloat, Field(ge=0)]
+
+
+class Curve(Noun):
+    """A rising line through a few points."""
+
+    at: tuple[FiniteFloat, ...]
+    value: tuple[FiniteFloat, ...]
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        if len(self.at) != len(self.value) or len(self.at) < 2:
+            raise ValueError("needs as many values as places, and two of each at least")
+        if np.any(np.diff(self.at) <= 0) or np.any(np.diff(self.value) < 0):
+            raise ValueError("must rise")
+        return self
+
+    def __call__(self, x: Floats) -> Floats:
+        """The height of the line."""
+        height: Floats = np.interp(x, self.at, self.value)
+        return height
+
+
+class Combination(Noun):
+    """Weights of terms, and the curve to the scale of those whose scores they were fitted to."""
+
+    weights: Mapping[str, Weight]
+    curve: Curve
+    floor: FiniteFloat = 0.0
+    """What does not come up to this is nothing: an expert would have written a zero."""
+
+    @model_validator(mode="after")
+    def _knows_its_terms(self) -> Self:
+        if unknown := set(self.weights) - set(TERMS):
+            raise ValueError(f"has terms that nobody knows: {', '.join(sorted(unknown))}")
+        if not sum(self.weights.values()) > 0:
+            raise ValueError("has no weight at all")
+        return self
+
+    def __call__(self, parts: Mapping[str, float | None]) -> float:
+        """The value for one pair of reports."""
+        terms = terms_of(parts)
+        total = sum(self.weights.values())
+        mean = sum(weight * terms[term] for term, weight in self.weights.items()) / total
+        return float(self.scaled(np.array([mean]))[0])
+
+    def scaled(self, means: Floats) -> Floats:
+        """From means of terms to the scale of those whose scores they were fitted to."""
+        heights = self.curve(means)
+        return np.where(heights < self.floor, self.curve.value[0], heights)
+
+
+class Combinations(Noun):
+    """What `combination.json` says: how each score is made of the parts."""
+
+    format: Literal[1] = 1
+    expert: Combination
+    criteria: Mapping[str, Combination]
+
+
+def terms_of(parts: Mapping[str, float | None]) -> dict[str, float]:
+    """The value of every term; a part that neither report speaks of takes nothing away."""
+    told = {part: 1.0 if (value := parts.get(part)) is None else value for part in PARTS}
+    return {term: prod(told[part] for part in term.split("*")) for term in TERMS}
+
+
+def matrix_of(rows: Sequence[Mapping[str, float | None]]) -> Floats:
+    """A row of terms for each pair, in the order of `TERMS`."""
+    return np.array([list(terms_of(row).values()) for row in rows], dtype=np.float64).reshape(
+        len(rows), len(TERMS)
+    )
+
+
+def read_combinations(path: Path) -> Combinations:
+    """The fitted weights of a file."""
+    try:
+        return Combinations.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror or error}") from error
+    except ValidationError as error:
+        complaint = error.errors()[0]
+        place = ".".join(map(str, complaint["loc"])) or "the whole"
+        raise ModelError(f"{path} holds no weights: {place}: {complaint['msg'].lower()}") from error

@@ -1,0 +1,1 @@
+"""How good are the models? Needs no torch."""

@@ -1,0 +1,124 @@
+"""All figures of a grounding model that is written: tiles of a split, beside what chance gives.
+
+The model is asked as it is shipped, picture by picture. Tiles that it calls unknown are counted,
+and figures are given with them and without.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from histoeval.errors import InputError
+from histoeval.evaluate.grounding_scores import Scored, apart, figures
+from histoeval.evaluate.tile_labels import HE, Entry, Tile, all_entries, read_tiles
+from histoeval.evaluate.tiles import INDEX, Pixels, read_pixels
+from histoeval.resources import resource_text
+from histoeval.train.grounding.calibration import replaced_figures
+from histoeval.trust.grounding.builtin import BuiltinEncoder, Vectors
+
+_AT_ONCE = 32
+
+
+def nobody_counts(done: int) -> None:
+    """For those who want no progress."""
+
+
+def tiles_of(folder: Path, split: str) -> list[Tile]:
+    """The tiles of a split."""
+    found = [tile for tile in read_tiles(folder / INDEX) if tile.split == split]
+    if not found:
+        raise InputError(f"{folder / INDEX} has no tile of the split {split}")
+    return found
+
+
+def embedded(
+    encoder: BuiltinEncoder, pixels: Pixels, tell: Callable[[int], object] = nobody_counts
+) -> Vectors:
+    """The vectors of pictures."""
+    parts = []
+    for first in range(0, len(pixels), _AT_ONCE):
+        parts.append(encoder.images(list(pixels[first : first + _AT_ONCE])))
+        tell(first + len(parts[-1]))
+    return np.concatenate(parts)
+
+
+def entries_known(encoder: BuiltinEncoder) -> list[Entry]:
+    """The entries of the bank that the model has learned of, in the order of its folder."""
+    table = {(entry.group, entry.name): entry for entry in all_entries()}
+    known = encoder.known
+    return [
+        table.get((group, name), Entry(group, name, (name,)))
+        for group, name in zip(known.groups, known.entries, strict=True)
+    ]
+
+
+def evaluate_grounding(
+    encoder: BuiltinEncoder,
+    folder: Path,
+    split: str,
+    tell: Callable[[int], object] = nobody_counts,
+) -> dict[str, Any]:
+    """Every figure for the tiles of a split."""
+    tiles = tiles_of(folder, split)
+    vectors = embedded(encoder, read_pixels(folder, tiles), tell)
+    return figures_of(encoder, tiles, vectors)
+
+
+def figures_of(encoder: BuiltinEncoder, tiles: Sequence[Tile], vectors: Vectors) -> dict[str, Any]:
+    """Every figure, from the vectors of the tiles."""
+    entries = entries_known(encoder)
+    organs = [entry.name for entry in entries if entry.group == "organ"]
+    known = np.array([scope.known for scope in encoder.image_scope(vectors)])
+    stained = np.array([tile.stain_kind == HE for tile in tiles])
+    cosines = vectors.astype(np.float64) @ encoder.known.vectors.T.astype(np.float64)
+    curves = encoder.manifest.calibrations
+    told: dict[str, Any] = {"scope": _scope(tiles, known)}
+    for name, kept in (("all tiles", stained), ("known tiles", stained & known)):
+        places = np.flatnonzero(kept).tolist()
+        if not places:
+            continue
+        found = Scored([tiles[i] for i in places], entries, cosines[places])
+        told[name] = {
+            **figures(found, organs),
+            "replaced, tiles": replaced_figures(found, curves),
+            "replaced, slides": replaced_figures(found.slides(np.max), curves),
+        }
+    return told
+
+
+def phrases_told(encoder: BuiltinEncoder) -> dict[str, Any]:
+    """Whether other wordings of what was learned are known, and other diagnoses are not.
+
+    The list is of our own writing, and none of its phrases is in the bank.
+    """
+    rows = list(probes())
+    scopes = encoder.phrase_scope([phrase for _, phrase in rows])
+    known = np.array([truth for truth, _ in rows])
+    likeness = np.array([scope.likeness for scope in scopes])
+    told = apart(likeness[known], likeness[~known], encoder.manifest.scope.phrases.threshold)
+    wrong = [p for (t, p), scope in zip(rows, scopes, strict=True) if t != scope.known]
+    return {**told, "count": len(rows), "wrong": wrong}
+
+
+def probes() -> Iterator[tuple[bool, str]]:
+    """Phrases, and whether what they say was learned."""
+    text = resource_text("evaluate/data/grounding_probes.tsv")
+    for row in csv.DictReader(text.splitlines(), delimiter="\t"):
+        yield row["known"] == "yes", row["phrase"]
+
+
+def _scope(tiles: Sequence[Tile], known: Any) -> dict[str, dict[str, float]]:
+    """How many tiles are called unknown, by kind of stain."""
+    kinds = np.array([tile.stain_kind for tile in tiles])
+    return {
+        kind: {
+            "count": int((kinds == kind).sum()),
+            "unknown": float(1 - known[kinds == kind].mean()),
+        }
+        for kind in sorted(set(kinds))
+    }

@@ -1,0 +1,173 @@
+"""Figures of a grounding model, from vectors of tiles and of the entries of the bank.
+
+Cosines of tiles with entries are all that is looked at. Tiles of one slide stand together for the
+slide by their mean. Only tiles in H&E count, since nothing else is learned of other stains.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from histoeval.evaluate.tile_labels import (
+    HE,
+    UNKNOWN,
+    Entry,
+    Targets,
+    Tile,
+    organs,
+    targets_of,
+)
+
+Array = npt.NDArray[np.float64]
+
+
+def auroc(scores: Sequence[float] | Array, positive: Sequence[bool]) -> float | None:
+    """How often a positive stands above a negative, ties by half; nothing without both."""
+    values, truth = np.asarray(scores, np.float64), np.asarray(positive, bool)
+    above, below = values[truth], np.sort(values[~truth])
+    if not len(above) or not len(below):
+        return None
+    ranks = np.searchsorted(below, above, "left") + np.searchsorted(below, above, "right")
+    return float(ranks.mean() / 2 / len(below))
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Tiles in H&E with their cosines, entry by entry."""
+
+    tiles: Sequence[Tile]
+    entries: Sequence[Entry]
+    cosines: Array
+    taught: npt.NDArray[np.bool_] | None = None
+    """For each cosine whether the model had learned of the entry; all of them when left out."""
+
+    def column(self, group: str, name: str) -> Array | None:
+        """The cosines with one entry; nothing if the bank does not hold it."""
+        for place, entry in enumerate(self.entries):
+            if (entry.group, entry.name) == (group, name):
+                return np.asarray(self.cosines[:, place], np.float64)
+        return None
+
+    def slides(self, together: Callable[..., Array] = np.mean) -> Scored:
+        """The same with one row for each slide: the mean over its tiles, or what else is asked."""
+        rows: dict[str, list[int]] = defaultdict(list)
+        for place, tile in enumerate(self.tiles):
+            rows[tile.slide].append(place)
+        means = np.stack([together(self.cosines[places], axis=0) for places in rows.values()])
+        firsts = [places[0] for places in rows.values()]
+        taught = None if self.taught is None else self.taught[firsts]
+        return Scored([self.tiles[i] for i in firsts], self.entries, means, taught)
+
+    def targets(self) -> Targets:
+        """What is true of each row; what the model had not learned of is left open."""
+        found = targets_of(self.tiles, self.entries)
+        return found if self.taught is None else np.where(self.taught, found, UNKNOWN)
+
+
+def scored(
+    tiles: Sequence[Tile],
+    entries: Sequence[Entry],
+    vectors: npt.NDArray[np.float32],
+    said: npt.NDArray[np.float32],
+) -> Scored:
+    """Tiles in H&E against all entries."""
+    kept = [place for place, tile in enumerate(tiles) if tile.stain_kind == HE]
+    cosines = vectors[kept].astype(np.float64) @ said.T.astype(np.float64)
+    return Scored([tiles[place] for place in kept], entries, cosines)
+
+
+def organ_figures(found: Scored, seen: Sequence[str]) -> dict[str, object]:
+    """How often the likeliest of the organs seen is right, beside what chance would give.
+
+    An organ that holds the right one (the intestine for the colon) is not offered: it is right and
+    says less.
+    """
+    places = [i for i, e in enumerate(found.entries) if e.group == "organ" and e.name in seen]
+    names = [found.entries[i].name for i in places]
+    right: dict[str, list[bool]] = defaultdict(list)
+    for row, tile in zip(found.cosines, found.tiles, strict=True):
+        if tile.organ is None or tile.organ not in names:
+            continue
+        offered = [i for i, name in enumerate(names) if name not in organs()[tile.organ]]
+        best = max(offered, key=lambda i: row[places[i]])
+        right[tile.organ].append(names[best] == tile.organ)
+    every = [value for values in right.values() for value in values]
+    if not every:
+        return {"count": 0}
+    return {
+        "count": len(every),
+        "organs": len(names),
+        "chance": 1 / len(names),
+        "top1": float(np.mean(every)),
+        "mean_of_organs": float(np.mean([np.mean(values) for values in right.values()])),
+        "by_organ": {name: float(np.mean(values)) for name, values in sorted(right.items())},
+    }
+
+
+def behaviour_scores(found: Scored) -> Array:
+    """How much more malignant than benign each row is, from the phrases for both."""
+    parts = [found.column("behaviour", name) for name in ("malignant", "benign")]
+    if parts[0] is None or parts[1] is None:
+        return np.zeros(len(found.tiles))
+    total = parts[0] - parts[1]
+    for place, tile in enumerate(found.tiles):
+        pair = [found.column("site", f"{b} {tile.organ}") for b in ("malignant", "benign")]
+        if pair[0] is not None and pair[1] is not None:
+            total[place] += pair[0][place] - pair[1][place]
+    return np.asarray(total, np.float64)
+
+
+def behaviour_figures(found: Scored, seen: Sequence[str]) -> dict[str, object]:
+    """AUROC of malignant over benign within organs: each, and pooled by the number of pairs."""
+    scores = behaviour_scores(found)
+    rows: dict[str, list[int]] = defaultdict(list)
+    for place, tile in enumerate(found.tiles):
+        if tile.organ in seen and tile.behaviour is not None:
+            rows[str(tile.organ)].append(place)
+    by_organ: dict[str, float] = {}
+    pairs: dict[str, int] = {}
+    for organ, places in sorted(rows.items()):
+        truth = [found.tiles[i].behaviour == "malignant" for i in places]
+        value = auroc(scores[places], truth)
+        if value is not None:
+            by_organ[organ] = value
+            pairs[organ] = sum(truth) * (len(truth) - sum(truth))
+    if not by_organ:
+        return {"organs": 0}
+    weights = np.array([pairs[name] for name in by_organ], np.float64)
+    values = np.array(list(by_organ.values()))
+    places = [i for some in rows.values() for i in some]
+    truth = [found.tiles[i].behaviour == "malignant" for i in places]
+    return {
+        "within_organ": float((values * weights).sum() / weights.sum()),
+        "mean_of_organs": float(values.mean()),
+        "all_together": auroc(scores[places], truth),
+        "by_organ": by_organ,
+        "pairs": pairs,
+    }
+
+
+def figures(found: Scored, seen: Sequence[str]) -> dict[str, Mapping[str, object]]:
+    """Organs and behaviour, tile by tile and slide by slide."""
+    whole = found.slides()
+    return {
+        "organ, tiles": organ_figures(found, seen),
+        "organ, slides": organ_figures(whole, seen),
+        "behaviour, tiles": behaviour_figures(found, seen),
+        "behaviour, slides": behaviour_figures(whole, seen),
+    }
+
+
+def apart(known: Array, unknown: Array, limit: float) -> dict[str, float | None]:
+    """How well likeness tells known phrases from unknown ones."""
+    truth = [True] * len(known) + [False] * len(unknown)
+    return {
+        "auroc": auroc(np.concatenate([known, unknown]), truth),
+        "known called known": float((known >= limit).mean()),
+        "unknown called unknown": float((unknown < limit).mean()),
+    }

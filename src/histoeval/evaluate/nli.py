@@ -1,0 +1,106 @@
+"""All figures of an NLI model: accuracy, contradictions found, categories, calibration."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from histoeval.evaluate.calibration import Calibration, calibration
+from histoeval.nli.entailer import Entailment, Entails, Pair
+from histoeval.report import Noun
+from histoeval.train.nli.synthetic.pairs import LabelledPair
+from histoeval.train.nli.synthetic.wordings import LABELS
+
+_AT_ONCE = 256
+_CONTRADICTION = "contradiction"
+
+
+class Told(Noun):
+    """How often a model is right on some pairs, and how well it finds contradictions."""
+
+    pairs: int
+    accuracy: float
+    precision: float | None
+    """Of what it calls a contradiction, the share that is one; nothing if it never does."""
+    recall: float | None
+    f1: float | None
+
+
+class NliEvaluation(Noun):
+    """A file of pairs: all of them, each category, what was taken for what, calibration."""
+
+    whole: Told
+    categories: dict[str, Told]
+    confusion: dict[str, dict[str, int]]
+    """For each right label, how often each was given."""
+    calibration: Calibration
+
+
+def nobody_counts(done: int) -> None:
+    """For those who want no progress."""
+
+
+def evaluate_nli(
+    model: Entails,
+    pairs: Sequence[LabelledPair],
+    tell: Callable[[int], object] = nobody_counts,
+) -> NliEvaluation:
+    """Judge labelled pairs and hold the answers against their labels."""
+    found: list[Entailment] = []
+    for first in range(0, len(pairs), _AT_ONCE):
+        some = pairs[first : first + _AT_ONCE]
+        found += model.judge([Pair(pair.premise, pair.hypothesis) for pair in some])
+        tell(len(found))
+    return judged(pairs, found)
+
+
+def judged(pairs: Sequence[LabelledPair], found: Sequence[Entailment]) -> NliEvaluation:
+    """The figures, from the answers."""
+    answers = [(pair.label, answer.label) for pair, answer in zip(pairs, found, strict=True)]
+    groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for pair, answer in zip(pairs, answers, strict=True):
+        groups[pair.category].append(answer)
+    confusion = {right: dict.fromkeys(LABELS, 0) for right in LABELS}
+    for right, given in answers:
+        confusion[right][given] += 1
+    sure = [
+        (max(answer), answer.label == pair.label) for pair, answer in zip(pairs, found, strict=True)
+    ]
+    return NliEvaluation(
+        whole=_told(answers),
+        categories={name: _told(groups[name]) for name in sorted(groups)},
+        confusion={right: {str(k): n for k, n in row.items()} for right, row in confusion.items()},
+        calibration=calibration(sure),
+    )
+
+
+def _told(answers: Sequence[tuple[str, str]]) -> Told:
+    right = sum(truth == given for truth, given in answers)
+    hits = sum(truth == given == _CONTRADICTION for truth, given in answers)
+    gold = sum(truth == _CONTRADICTION for truth, _ in answers)
+    called = sum(given == _CONTRADICTION for _, given in answers)
+    return Told(
+        pairs=len(answers),
+        accuracy=right / len(answers),
+        precision=hits / called if called else None,
+        recall=hits / gold if gold else None,
+        f1=2 * hits / (gold + called) if gold + called else None,
+    )
+
+
+COLUMNS = ("", "pairs", "accuracy", "contradiction: precision", "recall", "F1")
+
+
+def told_rows(evaluation: Mapping[str, Any]) -> list[list[str]]:
+    """A row for all pairs and for each category, of figures as JSON has them."""
+    named = [("all", evaluation["whole"]), *evaluation["categories"].items()]
+    figures = ("accuracy", "precision", "recall", "f1")
+    return [
+        [name, f"{told['pairs']:,}", *(_share(told[figure]) for figure in figures)]
+        for name, told in named
+    ]
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

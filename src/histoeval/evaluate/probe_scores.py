@@ -1,0 +1,247 @@
+"""What a metric takes for each kind of edit, and whether it takes more where more harm is done.
+
+The cost of an edit is the share of the way that a score goes from that of the reference against
+itself, at 0, to the worst score there is, at 1. So metrics of any range and direction, and those
+that do not give a text full marks against itself, can be compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import chain
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from histoeval.errors import Problem, SettingError
+from histoeval.evaluate.estimates import Estimate, percentile_interval, resampled_sums
+from histoeval.evaluate.probes import Edit, Effect, Probe, pairs_of
+from histoeval.metric import Metric, Score
+from histoeval.report import Noun
+
+Numbers = NDArray[np.float64]
+Answers = Sequence[Score | Problem]
+Belong = Callable[[Edit, Edit], bool]
+"""Whether two edits are to be compared: the second should cost more."""
+K = TypeVar("K", bound=Hashable)
+
+RESAMPLES = 1000
+DIGITS = 9
+"""Costs that differ only beyond these decimals differ by rounding, and are the same."""
+
+
+class Cost(Noun):
+    """The mean cost of some edits, and their mean severity."""
+
+    effect: Effect
+    severity: float
+    edits: int
+    scored: int
+    cost: Estimate | None
+
+
+class Share(Noun):
+    """The share of some pairs of edits that a metric has right."""
+
+    pairs: int
+    share: Estimate | None
+
+
+class ProbeFigures(Noun):
+    """All figures of one metric on some probes.
+
+    `below`: pairs of a harmless and a harmful edit of one reference; right where the harmful one
+    scores below, a tie is wrong. `auroc`: the same over all references together; a tie is half
+    right. `in_order`: pairs of harmful edits of one reference and of different severity; right
+    where the worse one scores below. `below_by_kind` is `below` for the pairs that have an edit of
+    a kind, and so says where what is wrong comes from. `missing` edits have no score, and are in
+    no figure; `problem` says why the first of them has none.
+    """
+
+    metric: str
+    signature: str
+    references: int
+    edits: int
+    missing: int
+    problem: str
+    below: Share
+    auroc: Share
+    in_order: Share
+    below_by_kind: Mapping[str, Share]
+    kinds: Mapping[str, Cost]
+    severities: Mapping[int, Cost]
+
+
+def evaluate_probes(
+    metric: Metric, probes: Sequence[Probe], *, resamples: int = RESAMPLES, seed: int = 0
+) -> ProbeFigures:
+    """Have a metric score all edits, and say how it took them."""
+    answers = metric.score(pairs_of(probes))
+    return figures_of(metric, probes, answers, resamples=resamples, seed=seed)
+
+
+def figures_of(
+    metric: Metric,
+    probes: Sequence[Probe],
+    answers: Answers,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> ProbeFigures:
+    """The figures of a metric, from its answers for `pairs_of` these probes."""
+    costs, problems = costs_of(metric, probes, answers)
+    edits = [probe.edits for probe in probes]
+    draws = _draws(len(probes), resamples, seed)
+    kinds = _means(edits, costs, lambda edit: edit.kind, draws)
+    return ProbeFigures(
+        metric=metric.name,
+        signature=str(metric.signature),
+        references=len(probes),
+        edits=sum(map(len, costs)),
+        missing=int(sum(np.isnan(each).sum() for each in costs)),
+        problem=problems[0] if problems else "",
+        below=_within(edits, costs, _harmless_then_harmful, draws),
+        auroc=_across(edits, costs, draws),
+        in_order=_within(edits, costs, _harmful_then_worse, draws),
+        below_by_kind={kind: _within(edits, costs, _with_one_of(kind), draws) for kind in kinds},
+        kinds=kinds,
+        severities=_means(edits, costs, lambda edit: edit.severity, draws),
+    )
+
+
+def costs_of(
+    metric: Metric, probes: Sequence[Probe], answers: Answers
+) -> tuple[list[Numbers], list[str]]:
+    """The costs of the edits of each probe, NaN where there is none, and why there is none."""
+    worst = metric.range[0 if metric.higher_is_better else 1]
+    if not math.isfinite(worst):
+        raise SettingError(f"{metric.name} has no worst score, so that costs have no measure")
+    costs, problems = [], []
+    waiting = iter(_all_there(answers, probes))
+    for probe in probes:
+        own, *edited = (next(waiting) for _ in range(len(probe.edits) + 1))
+        problems += [each.message for each in (own, *edited) if isinstance(each, Problem)]
+        if isinstance(own, Score) and own.value == worst:
+            problems.append(f"{probe.id} has the worst score against itself")
+        costs.append(np.array([_cost(own, each, worst) for each in edited]))
+    return costs, problems
+
+
+def _all_there(answers: Answers, probes: Sequence[Probe]) -> Answers:
+    expected = sum(len(probe.edits) + 1 for probe in probes)
+    if len(answers) != expected:
+        raise ValueError(f"{len(answers)} answers for {expected} pairs")
+    return answers
+
+
+def _cost(own: Score | Problem, edited: Score | Problem, worst: float) -> float:
+    if isinstance(own, Problem) or isinstance(edited, Problem) or own.value == worst:
+        return math.nan
+    return round((own.value - edited.value) / (own.value - worst), DIGITS)
+
+
+def _harmless_then_harmful(one: Edit, other: Edit) -> bool:
+    """Whether the first does no harm, and the other does."""
+    return one.severity == 0 < other.severity
+
+
+def _with_one_of(kind: str) -> Belong:
+    """Whether only the second does harm, and one of the two is of this kind."""
+    return lambda one, other: kind in (one.kind, other.kind) and _harmless_then_harmful(one, other)
+
+
+def _harmful_then_worse(one: Edit, other: Edit) -> bool:
+    """Whether both do harm, and the other does more."""
+    return 0 < one.severity < other.severity
+
+
+def _within(
+    edits: Sequence[Sequence[Edit]],
+    costs: Sequence[Numbers],
+    belong: Belong,
+    draws: Numbers,
+) -> Share:
+    """Of the pairs of one reference that belong together, those whose second costs more."""
+    counts = np.zeros((len(edits), 2))
+    for place, (some, theirs) in enumerate(zip(edits, costs, strict=True)):
+        wanted = np.array([[belong(one, other) for other in some] for one in some])
+        known = ~np.isnan(theirs)
+        wanted &= known[:, None] & known[None, :]
+        counts[place] = (wanted & (theirs[None, :] > theirs[:, None])).sum(), wanted.sum()
+    return Share(pairs=int(counts[:, 1].sum()), share=_ratio(counts, draws))
+
+
+def _across(edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], draws: Numbers) -> Share:
+    """Of all pairs of a harmless and a harmful edit, those whose second costs more, ties half.
+
+    A resample that has a reference twice has its pairs with every other reference twice, and those
+    with itself four times; so two tables, reference by reference, are all that it needs.
+    """
+    harmless, harmful = (
+        [
+            theirs[[edit.effect is effect for edit in some] & ~np.isnan(theirs)]
+            for some, theirs in zip(edits, costs, strict=True)
+        ]
+        for effect in Effect
+    )
+    sizes = np.array([[len(one), len(other)] for one, other in zip(harmless, harmful, strict=True)])
+    owners = np.repeat(np.arange(len(edits)), sizes[:, 1])
+    others = np.concatenate(harmful)
+    right = np.zeros((len(edits), len(edits)))
+    for place, own in enumerate(harmless):
+        won = (others > own[:, None]).sum(axis=0) + (others == own[:, None]).sum(axis=0) / 2
+        right[place] = np.bincount(owners, won, minlength=len(edits))
+    pairs = np.outer(sizes[:, 0], sizes[:, 1]).astype(np.float64)
+    drawn = [((draws @ table) * draws).sum(axis=1) for table in (right, pairs)]
+    return Share(
+        pairs=int(pairs.sum()),
+        share=_estimate(right.sum(), pairs.sum(), np.stack(drawn, axis=1)),
+    )
+
+
+def _means(
+    edits: Sequence[Sequence[Edit]],
+    costs: Sequence[Numbers],
+    key: Callable[[Edit], K],
+    draws: Numbers,
+) -> dict[K, Cost]:
+    """The mean cost of the edits that have a key in common, the worst kind of edit last."""
+    alike: dict[K, list[Edit]] = {}
+    for edit in chain.from_iterable(edits):
+        alike.setdefault(key(edit), []).append(edit)
+    means = {}
+    for wanted, same in alike.items():
+        chosen = [
+            theirs[[key(edit) == wanted for edit in some]]
+            for some, theirs in zip(edits, costs, strict=True)
+        ]
+        counts = np.array([[np.nansum(each), (~np.isnan(each)).sum()] for each in chosen])
+        means[wanted] = Cost(
+            effect=same[0].effect,
+            severity=sum(edit.severity for edit in same) / len(same),
+            edits=len(same),
+            scored=int(counts[:, 1].sum()),
+            cost=_ratio(counts, draws),
+        )
+    return dict(sorted(means.items(), key=lambda item: item[1].severity))
+
+
+def _draws(references: int, resamples: int, seed: int) -> Numbers:
+    """How often each resample has each reference; one reference alone says nothing of others."""
+    return resampled_sums(np.eye(references), resamples if references > 1 else 0, seed)
+
+
+def _ratio(counts: Numbers, draws: Numbers) -> Estimate | None:
+    """The sum of the first column over that of the second."""
+    above, below = counts.sum(axis=0)
+    return _estimate(above, below, draws @ counts)
+
+
+def _estimate(above: float, below: float, drawn: Numbers) -> Estimate | None:
+    if not below:
+        return None
+    some = drawn[drawn[:, 1] > 0]
+    low, high = percentile_interval(some[:, 0] / some[:, 1]) or (None, None)
+    return Estimate(value=float(above / below), low=low, high=high)

@@ -1,0 +1,127 @@
+"""Probes: references, each edited in controlled ways of which it is known whether they do harm.
+
+A metric that can be trusted takes little for a synonym and much for a benign tumour that was made
+malignant. The probes that are shipped are of our own writing; docs/probes.md tells what they hold
+and how to write others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from histoeval.errors import InputError
+from histoeval.io.tables.encoding import survey
+from histoeval.io.tables.jsonlines import bad_byte
+from histoeval.io.tables.lines import open_lines
+from histoeval.report import Noun, Pair
+from histoeval.resources import resource_path
+
+Words = Annotated[str, Field(pattern=r"\S")]
+"""A text that has something in it."""
+
+
+class Effect(StrEnum):
+    """Whether a reader of the edited report would be misled."""
+
+    HARMLESS = "harmless"
+    HARMFUL = "harmful"
+
+
+class Edit(Noun):
+    """A reference, changed in one way.
+
+    `severity` is 0 for a harmless edit, and from 1 on for a harmful one, the worse the higher.
+    `change` says for people what was done.
+    """
+
+    kind: Words
+    effect: Effect
+    severity: Annotated[int, Field(ge=0)]
+    text: Words
+    change: str = ""
+
+    @model_validator(mode="after")
+    def _does_what_it_says(self) -> Self:
+        if (self.severity == 0) != (self.effect is Effect.HARMLESS):
+            raise ValueError(
+                f"a {self.effect} edit cannot have the severity {self.severity}: 0 is harmless, "
+                "1 and more is harmful"
+            )
+        return self
+
+
+class Probe(Noun):
+    """A reference and its edits."""
+
+    id: Words
+    reference: Words
+    edits: Annotated[tuple[Edit, ...], Field(min_length=1)]
+    organ: str = ""
+
+    @model_validator(mode="after")
+    def _edits_something(self) -> Self:
+        for place, edit in enumerate(self.edits, start=1):
+            if edit.text.split() == self.reference.split():
+                raise ValueError(f"edit {place} ({edit.kind}) says the same as the reference")
+        return self
+
+
+def shipped() -> Path:
+    """Where the probes are that come with this package."""
+    return resource_path("evaluate/data/probes.jsonl.gz")
+
+
+def read_probes(path: Path | None = None) -> list[Probe]:
+    """The probes of a JSON lines file, plain or .gz; those that are shipped when none is named."""
+    path = path or shipped()
+    probes: list[Probe] = []
+    with open_lines(path, survey(path, "utf-8").encoding) as lines:
+        for line in lines:
+            if not line.isspace():
+                probes.append(_probe(line, f"{path}, line {lines.number}"))
+    if not probes:
+        raise InputError(f"{path} holds no probes")
+    _refuse_contradictions(probes, path)
+    return probes
+
+
+def pairs_of(probes: Sequence[Probe]) -> list[Pair]:
+    """For each probe the reference against itself, then against each of its edits."""
+    return [
+        Pair(id=f"{probe.id}/{place}", reference=probe.reference, candidate=text)
+        for probe in probes
+        for place, text in enumerate((probe.reference, *(edit.text for edit in probe.edits)))
+    ]
+
+
+def _probe(line: str, where: str) -> Probe:
+    if fault := bad_byte(line):
+        raise InputError(fault.problem(where).message)
+    try:
+        return Probe.model_validate_json(line)
+    except ValidationError as error:
+        complaint = error.errors()[0]
+        place = ".".join(map(str, complaint["loc"]))
+        said = complaint["msg"].removeprefix("Value error, ")
+        raise InputError(f"{where}: {place + ': ' if place else ''}{said}") from error
+
+
+def _refuse_contradictions(probes: Sequence[Probe], path: Path) -> None:
+    """An id stands for one probe, and a kind of edit has one effect."""
+    ids: set[str] = set()
+    effects: dict[str, Effect] = {}
+    for probe in probes:
+        if probe.id in ids:
+            raise InputError(f"{path} has two probes with the id {probe.id!r}")
+        ids.add(probe.id)
+        for edit in probe.edits:
+            if effects.setdefault(edit.kind, edit.effect) is not edit.effect:
+                raise InputError(
+                    f"{path}: edits of the kind {edit.kind!r} are harmless in one place and "
+                    f"harmful in another ({probe.id}); give them two names"
+                )

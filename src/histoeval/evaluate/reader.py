@@ -1,0 +1,220 @@
+"""How well a reader reads, measured on passages that people have annotated.
+
+`evaluate_reader` does it all; `read_passages` and `evaluate` are its two halves, for those who
+have readings already. docs/evaluation.md defines every figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+
+from histoeval.errors import InputError
+from histoeval.evaluate.calibration import Calibration, Judged, calibration
+from histoeval.evaluate.estimates import ALL, Estimate, Figure, figures_of
+from histoeval.evaluate.matches import (
+    Tally,
+    assertion_matches,
+    entity_keys,
+    exact_matches,
+    hare_matches,
+    key_of,
+    link_of,
+    overlap_matches,
+    relation_keys,
+    relation_matches,
+    relation_matches_between_shared,
+)
+from histoeval.evaluate.predictions import Reading, read_passages
+from histoeval.extract.reader import Completer, Reader
+from histoeval.io.corpus import Passage
+from histoeval.report import Noun, Report
+
+__all__ = [
+    "ALL",
+    "CONFIDENT",
+    "RESAMPLES",
+    "Calibration",
+    "Estimate",
+    "Evaluation",
+    "Figure",
+    "Measure",
+    "Reading",
+    "evaluate",
+    "evaluate_by_source",
+    "evaluate_reader",
+    "out_of_reach",
+    "read_passages",
+]
+
+CONFIDENT = 0.7
+"""The confidence at which HARE begins to count an entity."""
+
+RESAMPLES = 1000
+
+
+class Measure(StrEnum):
+    """What is counted, and between which entities."""
+
+    EXACT = "exact"
+    HARE = "hare_five"
+    OVERLAP = "overlap"
+    CONFIDENT = "confident"
+    RELATIONS = "relations_end_to_end"
+    RELATIONS_ON_FOUND = "relations_on_found"
+    RELATIONS_ON_GOLD = "relations_on_gold"
+    ASSERTION_ON_FOUND = "assertion_on_found"
+    ASSERTION_ON_GOLD = "assertion_on_gold"
+
+
+Missing = Mapping[Measure, str]
+"""Why a measure has no figures."""
+
+_OF_RELATIONS = (Measure.RELATIONS, Measure.RELATIONS_ON_FOUND, Measure.RELATIONS_ON_GOLD)
+_ON_GOLD = (Measure.RELATIONS_ON_GOLD, Measure.ASSERTION_ON_GOLD)
+_NO_RELATIONS = "the reader does not look for relations"
+_NO_COMPLETION = "the reader cannot go on from given entities"
+_NOTHING = "neither the corpus nor the reader has any"
+
+
+class Evaluation(Noun):
+    """All figures of a reader on some passages.
+
+    `figures` has for each measure a figure for each kind of thing that either side has, and for
+    all of them together; `missing` says why a measure has none. `calibration` is of entities, of
+    relations end to end, and of relations on gold entities, where there are any.
+    """
+
+    passages: int
+    reports: int
+    resamples: int
+    seed: int
+    figures: Mapping[Measure, Mapping[str, Figure]]
+    missing: Missing
+    calibration: Mapping[Measure, Calibration]
+
+
+def evaluate_reader(
+    reader: Reader, passages: Iterable[Passage], *, resamples: int = RESAMPLES, seed: int = 0
+) -> Evaluation:
+    """Have a reader read all passages, and compare with what people read there."""
+    readings = read_passages(reader, list(passages))
+    return evaluate(readings, out_of_reach(reader), resamples=resamples, seed=seed)
+
+
+def out_of_reach(reader: Reader) -> dict[Measure, str]:
+    """What cannot be measured of a reader, and why."""
+    missing: dict[Measure, str] = {}
+    if not isinstance(reader, Completer):
+        missing |= dict.fromkeys(_ON_GOLD, _NO_COMPLETION)
+    if not reader.reads_relations:
+        missing |= dict.fromkeys(_OF_RELATIONS, _NO_RELATIONS)
+    return missing
+
+
+def evaluate(
+    readings: Sequence[Reading],
+    missing: Missing | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Evaluation:
+    """Every figure of these readings but those that are `missing` from the start."""
+    if not readings:
+        raise InputError("there are no passages to evaluate a reader on")
+    lacking = dict(missing or {})
+    if any(reading.completed is None for reading in readings):
+        lacking = dict.fromkeys(_ON_GOLD, _NO_COMPLETION) | lacking
+    tallies = [
+        {measure: tally for measure, tally in tallies_of(reading).items() if measure not in lacking}
+        for reading in readings
+    ]
+    reports = [reading.passage.report_id for reading in readings]
+    figures = figures_of(tallies, reports, resamples, seed)
+    return Evaluation(
+        passages=len(readings),
+        reports=len(set(reports)),
+        resamples=resamples,
+        seed=seed,
+        figures={measure: rows for measure, rows in figures.items() if rows},
+        missing=lacking | {measure: _NOTHING for measure, rows in figures.items() if not rows},
+        calibration=_calibrations(readings, lacking),
+    )
+
+
+def evaluate_by_source(
+    readings: Sequence[Reading],
+    missing: Missing | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> dict[str, Evaluation]:
+    """The same for the passages of each source."""
+    by_source: dict[str, list[Reading]] = {}
+    for reading in readings:
+        by_source.setdefault(reading.passage.source, []).append(reading)
+    return {
+        source: evaluate(some, missing, resamples=resamples, seed=seed)
+        for source, some in sorted(by_source.items())
+    }
+
+
+def tallies_of(reading: Reading) -> dict[Measure, Tally]:
+    """The counts of one passage."""
+    gold, found, completed = reading.passage.content, reading.found, reading.completed
+    tallies = {
+        Measure.EXACT: exact_matches(gold, found),
+        Measure.HARE: hare_matches(gold, found),
+        Measure.OVERLAP: overlap_matches(gold, found),
+        Measure.CONFIDENT: exact_matches(gold, _confident(found)),
+        Measure.RELATIONS: relation_matches(gold, found),
+        Measure.RELATIONS_ON_FOUND: relation_matches_between_shared(gold, found),
+        Measure.ASSERTION_ON_FOUND: assertion_matches(gold, found),
+    }
+    if completed is not None:
+        tallies[Measure.RELATIONS_ON_GOLD] = relation_matches(gold, completed)
+        tallies[Measure.ASSERTION_ON_GOLD] = assertion_matches(gold, completed)
+    return tallies
+
+
+def _confident(report: Report) -> Report:
+    kept = tuple(entity for entity in report.entities if entity.score >= CONFIDENT)
+    return Report(text=report.text, entities=kept)
+
+
+def judged_of(readings: Iterable[Reading]) -> dict[Measure, list[Judged]]:
+    """Every confidence in some readings, and whether it was justified."""
+    judged: dict[Measure, list[Judged]] = {
+        Measure.EXACT: [],
+        Measure.RELATIONS: [],
+        Measure.RELATIONS_ON_GOLD: [],
+    }
+    for reading in readings:
+        gold, found, completed = reading.passage.content, reading.found, reading.completed
+        judged[Measure.EXACT] += _judged_entities(gold, found)
+        judged[Measure.RELATIONS] += _judged_relations(gold, found)
+        if completed is not None:
+            judged[Measure.RELATIONS_ON_GOLD] += _judged_relations(gold, completed)
+    return judged
+
+
+def _calibrations(readings: Sequence[Reading], missing: Missing) -> dict[Measure, Calibration]:
+    """How far confidences can be trusted, of all that has one and is measured."""
+    judged = judged_of(readings)
+    return {
+        measure: calibration(pairs)
+        for measure, pairs in judged.items()
+        if pairs and measure not in missing
+    }
+
+
+def _judged_entities(gold: Report, found: Report) -> list[Judged]:
+    """The confidence of each entity, and whether it is right."""
+    there = entity_keys(gold)
+    return [(entity.score, key_of(entity) in there) for entity in found.entities]
+
+
+def _judged_relations(gold: Report, found: Report) -> list[Judged]:
+    """The confidence of each relation, and whether it is right."""
+    there = relation_keys(gold)
+    return [(relation.score, link_of(found, relation) in there) for relation in found.relations]

@@ -1,0 +1,233 @@
+"""What tiles show, as phrases: the bank of entries that a grounding model is trained against.
+
+An entry is something a report can claim of an image: an organ, a concept (a diagnosis), a family
+of concepts (adenocarcinoma, inflammation), a behaviour (benign, malignant), one in an organ, or a
+stain. Each has several wordings. For each tile an entry is true, false or not known: what the
+index does not say is never taken for a no, and of tiles in another stain than H&E only the stain is
+learned.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from histoeval.errors import InputError
+from histoeval.resources import resource_text
+
+TRUE, FALSE, UNKNOWN = 1, 0, -1
+GROUPS = ("organ", "concept", "behaviour", "family", "site", "stain")
+"""`site` is a behaviour in an organ: benign colon, malignant tumour of the liver."""
+
+HE = "H&E"
+_SITES = {
+    "benign": ("benign {} tissue", "benign lesion of the {}", "{} without malignancy"),
+    "malignant": ("malignant tumour of the {}", "{} cancer", "malignancy in the {}"),
+}
+_ORGAN_WORDINGS = ("{}", "{} tissue", "tissue of the {}")
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One row of the index of tiles, with names as this package has them."""
+
+    key: str
+    organ: str | None
+    concept: str | None
+    behaviour: str | None
+    stain: str
+    slide: str
+    case: str
+    split: str
+
+    @property
+    def stain_kind(self) -> str:
+        """One of the four kinds of stain that are told apart."""
+        return stain_kind(self.stain)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something that can be claimed of an image, and how it is said."""
+
+    group: str
+    name: str
+    phrases: tuple[str, ...]
+
+
+Targets = npt.NDArray[np.int8]
+
+
+@cache
+def _table(name: str) -> tuple[dict[str, str], ...]:
+    text = resource_text(f"evaluate/data/{name}")
+    return tuple(csv.DictReader(text.splitlines(), delimiter="\t"))
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(";") if part.strip())
+
+
+@cache
+def organs() -> Mapping[str, tuple[str, ...]]:
+    """Each organ with the broader ones that hold it."""
+    return {row["organ"]: _listed(row["within"]) for row in _table("tile_organs.tsv")}
+
+
+@cache
+def _organ_of() -> Mapping[str, str]:
+    return {
+        named: row["organ"]
+        for row in _table("tile_organs.tsv")
+        for named in _listed(row["named in the index"])
+    }
+
+
+@cache
+def families() -> Mapping[str, tuple[str, ...]]:
+    """Each concept with its families."""
+    return {row["concept"]: _listed(row["families"]) for row in _table("tile_concepts.tsv")}
+
+
+def stain_kind(stain: str) -> str:
+    """H&E, immunohistochemistry, cytology or special stain."""
+    if stain == HE:
+        return HE
+    if "cytology" in stain.lower():
+        return "cytology"
+    if stain.startswith("IHC"):
+        return "immunohistochemistry"
+    return "special stain"
+
+
+def read_tiles(path: Path) -> list[Tile]:
+    """The rows of an index of tiles, in its order."""
+    return list(_tiles(path))
+
+
+def _tiles(path: Path) -> Iterator[Tile]:
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                row = json.loads(line)
+                organ, behaviour = row["organ"], row["benign_or_malignant"]
+                yield Tile(
+                    key=row["key"],
+                    organ=_organ_of().get(organ, organ if organ in organs() else None),
+                    concept=row["concept"] or None,
+                    behaviour=behaviour if behaviour in _SITES else None,
+                    stain=row["stain"],
+                    slide=row["slide_or_patient"],
+                    case=row["case_group"],
+                    split=row["split"],
+                )
+            except (ValueError, KeyError, TypeError) as error:
+                raise InputError(f"{path}, line {number}: not a row of tiles: {error}") from error
+
+
+def entries_of(tiles: Iterable[Tile]) -> list[Entry]:
+    """All that can be claimed of some of these tiles, in a fixed order."""
+    some = list(tiles)
+    seen = {
+        "organ": {o for tile in some if tile.organ for o in (tile.organ, *organs()[tile.organ])},
+        "concept": {tile.concept for tile in some if tile.concept},
+        "behaviour": {tile.behaviour for tile in some if tile.behaviour},
+        "family": {f for tile in some for f in families().get(tile.concept or "", ())},
+        "site": {f"{t.behaviour} {t.organ}" for t in some if t.organ and t.behaviour},
+        "stain": {tile.stain_kind for tile in some},
+    }
+    return [entry for entry in all_entries() if entry.name in seen[entry.group]]
+
+
+@cache
+def all_entries() -> tuple[Entry, ...]:
+    """Everything that our lists have wordings for."""
+    return (*_organ_entries(), *_concept_entries(), *_kind_entries(), *_site_entries())
+
+
+def _organ_entries() -> Iterator[Entry]:
+    for row in _table("tile_organs.tsv"):
+        own = tuple(wording.format(row["organ"]) for wording in _ORGAN_WORDINGS)
+        said = tuple(dict.fromkeys((*own, *_listed(row["other names"]))))
+        yield Entry("organ", row["organ"], said)
+
+
+def _concept_entries() -> Iterator[Entry]:
+    for row in _table("tile_concepts.tsv"):
+        yield Entry("concept", row["concept"], (row["concept"], *_listed(row["other names"])))
+
+
+def _kind_entries() -> Iterator[Entry]:
+    for row in _table("tile_kinds.tsv"):
+        yield Entry(row["group"], row["kind"], _listed(row["names"]))
+
+
+def _site_entries() -> Iterator[Entry]:
+    for organ in organs():
+        for behaviour, wordings in _SITES.items():
+            phrases = tuple(wording.format(organ) for wording in wordings)
+            yield Entry("site", f"{behaviour} {organ}", phrases)
+
+
+def targets_of(tiles: Sequence[Tile], entries: Sequence[Entry]) -> Targets:
+    """For each tile and each entry whether it is true, false or not known."""
+    kinds: dict[Tile, tuple[object, ...]] = {}
+    rows: dict[tuple[object, ...], list[int]] = {}
+    for tile in tiles:
+        kind = kinds[tile] = (tile.organ, tile.concept, tile.behaviour, tile.stain_kind)
+        if kind not in rows:
+            rows[kind] = [_target(tile, entry) for entry in entries]
+    return np.array([rows[kinds[tile]] for tile in tiles], np.int8)
+
+
+def exclusive(tiles: Sequence[Tile], entries: Sequence[Entry], targets: Targets) -> Targets:
+    """The targets for groups of which one entry is true: organs that hold the right one wait."""
+    organ = np.array([entry.group in ("organ", "site") for entry in entries])
+    rows: dict[str | None, npt.NDArray[np.bool_]] = {}
+    for tile in tiles:
+        if tile.organ not in rows:
+            held = organs().get(tile.organ or "", ())
+            rows[tile.organ] = np.array([_said_of(entry) in held for entry in entries])
+    broader = np.stack([rows[tile.organ] for tile in tiles]) & organ[None]
+    return np.where(broader & (targets == TRUE), UNKNOWN, targets).astype(np.int8)
+
+
+def _said_of(entry: Entry) -> str:
+    """The organ that an entry names."""
+    return entry.name.partition(" ")[2] if entry.group == "site" else entry.name
+
+
+def _target(tile: Tile, entry: Entry) -> int:
+    if tile.stain_kind != HE and entry.group != "stain":
+        return UNKNOWN
+    if entry.group == "organ":
+        return _organ_target(tile.organ, entry.name)
+    if entry.group == "site":
+        behaviour, _, organ = entry.name.partition(" ")
+        parts = (_organ_target(tile.organ, organ), _same(tile.behaviour, behaviour))
+        return FALSE if FALSE in parts else min(parts)
+    if entry.group == "family":
+        known = families().get(tile.concept or "")
+        return UNKNOWN if known is None else int(entry.name in known)
+    value = {"concept": tile.concept, "behaviour": tile.behaviour, "stain": tile.stain_kind}
+    return _same(value[entry.group], entry.name)
+
+
+def _organ_target(organ: str | None, asked: str) -> int:
+    """True for the organ and what holds it; a part of it may be what is seen."""
+    if organ is None:
+        return UNKNOWN
+    if asked == organ or asked in organs()[organ]:
+        return TRUE
+    return UNKNOWN if organ in organs()[asked] else FALSE
+
+
+def _same(value: str | None, asked: str) -> int:
+    return UNKNOWN if value is None else int(value == asked)

@@ -1,0 +1,1 @@
+"""Experiments on metrics: sensitivity, error hierarchy, perturbed reports."""

@@ -1,0 +1,1 @@
+"""Controlled edits of a report: contradictions, hallucinations, paraphrases, wrong details."""

@@ -1,0 +1,114 @@
+"""Reports edited by a language model, where one is given: one change, told in strict JSON.
+
+An answer that is no JSON of the asked form, that does not name words which are really there, or
+that leaves the report as it was is no edit; it is counted with its reason, and nothing is mended.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from histoeval.errors import Problem
+from histoeval.experiments.edits.registry import Edited, Skipped
+from histoeval.experiments.edits.source_report import Change
+from histoeval.llm.fence import fenced, mark_of
+from histoeval.resources import resource_text
+from histoeval.trust.stability.attacks import Instruction
+from histoeval.vlm.model import Ask, Said, Subject
+
+_FENCE = re.compile(r"^```[a-zA-Z]*\s*|\s*```\s*$")
+_SHORTEST, _LONGEST = 0.5, 1.8
+"""How long the new report may be, in lengths of the old one."""
+_MOST_TOKENS = 2048
+
+
+Rewritten = tuple[list[Edited], list[Skipped]]
+"""What a model made of a report, and what it did not."""
+
+
+class _Answer(BaseModel):
+    """What the model must say, and nothing else."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    before: str
+    after: str
+    report: str
+
+
+@cache
+def _prompts() -> dict[str, Any]:
+    text = resource_text("experiments/edits/data/prompts.yaml")
+    found: dict[str, Any] = yaml.safe_load(text)
+    return found
+
+
+def rewritten_groups() -> tuple[str, ...]:
+    """The groups that a language model can make."""
+    return tuple(_prompts()["groups"])
+
+
+@cache
+def instruction_for(group: str) -> Instruction:
+    """What the model is told for a group."""
+    said = _prompts()
+    text = f"{said['groups'][group]['task'].strip()}\n\n{said['form'].strip()}"
+    return Instruction(
+        name=f"{said['name']}_{group}",
+        version=said["version"],
+        kind="neutral",
+        text=text,
+        most_tokens=_MOST_TOKENS,
+    )
+
+
+def rewrite(subject: Subject, texts: Sequence[str], groups: Sequence[str]) -> list[Rewritten]:
+    """For each report the edits that a model made of it, and those that it did not."""
+    asks = [_ask(text, group) for text in texts for group in groups]
+    said = iter(subject.describe_all(asks))
+    found = []
+    for text in texts:
+        outcomes = [_read(next(said), text, group) for group in groups]
+        made = [each for each in outcomes if isinstance(each, Edited)]
+        found.append((made, [each for each in outcomes if isinstance(each, Skipped)]))
+    return found
+
+
+def _ask(text: str, group: str) -> Ask:
+    instruction = instruction_for(group)
+    report = fenced("REFERENCE", text, mark_of(text, ""))
+    return Ask(instruction, f"{instruction.text}\n\n{report}")
+
+
+def _read(said: Said | Problem, text: str, group: str) -> Edited | Skipped:
+    """The edit that an answer tells of, or why there is none."""
+    row = _prompts()["groups"][group]
+    if isinstance(said, Problem):
+        return Skipped(row["edit"], said.message)
+    try:
+        answer = _Answer.model_validate_json(_FENCE.sub("", said.text.strip()))
+    except ValidationError:
+        return Skipped(row["edit"], "the model's answer is not the JSON object that was asked for")
+    if reason := _fault(answer, text):
+        return Skipped(row["edit"], reason)
+    start = text.index(answer.before) if answer.before else len(text)
+    change = Change(start=start, before=answer.before, after=answer.after)
+    return Edited(
+        group=group, edit=row["edit"], level=row["level"], text=answer.report, changes=(change,)
+    )
+
+
+def _fault(answer: _Answer, text: str) -> str | None:
+    """What is wrong with an edit."""
+    if answer.report.split() == text.split():
+        return "the model left the report as it was"
+    if answer.before not in text or not answer.after or answer.after not in answer.report:
+        return "the words that the model says it changed are not there"
+    if not _SHORTEST <= len(answer.report) / len(text) <= _LONGEST:
+        return "the model wrote another report, much shorter or longer"
+    return None

@@ -1,0 +1,147 @@
+"""Slips and wrong details, made with one voice: another grade, size, side or marker result.
+
+What is changed is changed everywhere, so that the report stays at one with itself and only the
+image, or the true report, can tell.
+"""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+from histoeval.experiments.edits.source_report import Cannot, Change, Original, in_case_of
+from histoeval.report import Assertion, Entity, EntityType
+from histoeval.terms.sites import find_sites
+from histoeval.terms.values.marker_results import read_result
+from histoeval.terms.values.markers import marker_of
+
+Made = tuple[Change, ...] | Cannot
+
+_DENYING = re.compile(r"\b(?:no|not|without|negative for)\b[^.;]*$", re.IGNORECASE)
+_SIDE = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)
+_NO_SIDE = re.compile(r"right angle|left (?:in place|behind|over|alone)", re.IGNORECASE)
+_NEAR_SIDE = 40
+_SIZED = re.compile(r"\d+(?:\.\d+)?(?=(?:\s*[x\u00d7]\s*\d+(?:\.\d+)?){0,2}\s*(?:cm|mm)\b)")
+
+_SCALES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), tuple(words.split()))
+    for pattern, words in (
+        (r"\b(?:well|moderately|poorly)(?=[\s-]+differentiated)", "well moderately poorly"),
+        (
+            r"\b(?:good|moderate|poor)(?=\s+(?:degree of\s+)?differentiation)",
+            "good moderate poor",
+        ),
+        (r"\b(?:low|intermediate|high)(?=[\s-]+grade)", "low intermediate high"),
+        (r"(?<=grade )(?:III|II|I)(?![IV/\w])", "I II III"),
+        (r"(?<=grade )(?:III|II|I)(?=/III\b)", "I II III"),
+        (r"(?<=grade )(?:III|II|IV|I)(?=/IV\b)", "I II III IV"),
+        (r"(?:(?<=grade )|(?<=\bg)|(?<=\bg-))[123](?!\s*(?:/|of|out)\s*4|[\d.+])", "1 2 3"),
+        (r"(?<=grade )[1234](?=\s*(?:/|of|out of)\s*4)", "1 2 3 4"),
+    )
+)
+"""Where a word of a grade stands, and the words that could stand there, from the lowest up."""
+
+
+def shifted_grade(grade: str, step: int) -> str | None:
+    """The grade so many steps up, or down; None where its scale ends, or it is on none of ours."""
+    for pattern, words in _SCALES:
+        found = list(pattern.finditer(grade))
+        if len(found) != 1:
+            continue
+        at = [w.casefold() for w in words].index(found[0][0].casefold()) + step
+        if 0 <= at < len(words):
+            moved = in_case_of(found[0][0], words[at]) if words[at].islower() else words[at]
+            return grade[: found[0].start()] + moved + grade[found[0].end() :]
+    return None
+
+
+def graded(original: Original) -> list[Entity]:
+    """The grades that the report gives; one that a sentence denies is none."""
+    return [
+        e
+        for e in original.of_type(EntityType.GRADE)
+        if e.assertion is not Assertion.ABSENT and not _is_denied(original, e)
+    ]
+
+
+def _is_denied(original: Original, entity: Entity) -> bool:
+    sentence = original.sentence_of(entity)
+    before = original.text[sentence.start if sentence else 0 : entity.start]
+    return _DENYING.search(before) is not None
+
+
+def grade_by_one(original: Original, chance: Random) -> Made:
+    """All grades one step up, or all one step down."""
+    found = graded(original)
+    for step in chance.sample([1, -1], 2):
+        moved = [shifted_grade(e.text, step) for e in found]
+        if found and all(moved):
+            pairs = zip(found, moved, strict=True)
+            return tuple(original.replaced(e, words) for e, words in pairs if words)
+    return Cannot("it gives no grade, or one that is on none of our scales")
+
+
+def size(original: Original, chance: Random) -> Made:
+    """One measurement by a third larger or smaller, wherever it is given."""
+    text = original.text
+    found = [n for n in _SIZED.finditer(text) if float(n[0]) > 0]
+    if not found:
+        return Cannot("it gives no size in cm or mm")
+    number = chance.choice(found)[0]
+    factor = chance.choice([1.35, 0.65])
+    digits = 1 if "." in number or float(number) < 3 else 0
+    moved = f"{float(number) * factor:.{digits}f}"
+    return tuple(Change(start=n.start(), before=n[0], after=moved) for n in found if n[0] == number)
+
+
+def sides(text: str) -> list[re.Match[str]]:
+    """The words left and right where they are said of a site."""
+    aside = [m.span() for m in _NO_SIDE.finditer(text)]
+    return [
+        m
+        for m in _SIDE.finditer(text)
+        if not any(s <= m.start() < e for s, e in aside)
+        and (
+            find_sites(text[m.end() : m.end() + _NEAR_SIDE])
+            or find_sites(text[max(0, m.start() - _NEAR_SIDE) : m.start()])
+        )
+    ]
+
+
+def opposite_side(word: str) -> str:
+    """Left for right and right for left, as it was typed."""
+    return in_case_of(word, "right" if word.casefold() == "left" else "left")
+
+
+def other_side(original: Original, chance: Random) -> Made:  # noqa: ARG001 - as all edits
+    """Left and right change places, everywhere."""
+    found = sides(original.text)
+    if not found:
+        return Cannot("it names no side of a site")
+    return tuple(Change(start=m.start(), before=m[0], after=opposite_side(m[0])) for m in found)
+
+
+def marker_results(original: Original) -> list[tuple[Entity, Entity, str]]:
+    """Every marker that is plainly positive or negative, with its result."""
+    entities = original.report.entities
+    found = []
+    for relation in original.report.relations:
+        marker, result = entities[relation.head], entities[relation.tail]
+        if marker.type is EntityType.MARKER and result.type is EntityType.RESULT:
+            read = read_result(result.text, marker_of(marker.text))
+            known = marker_of(marker.text) is not None and "." not in marker.text
+            if known and read is not None and read.polarity in ("positive", "negative"):
+                found.append((marker, result, str(read.polarity)))
+    return found
+
+
+def marker_result(original: Original, chance: Random) -> Made:
+    """The result of a marker turned into its opposite, and of all that share it."""
+    able = marker_results(original)
+    if not able:
+        return Cannot("it gives no marker that is plainly positive or negative")
+    _, result, polarity = chance.choice(able)
+    opposite = "negative" if polarity == "positive" else "positive"
+    words = re.sub(polarity, opposite, result.text, flags=re.IGNORECASE)
+    words = words if words != result.text else opposite
+    return (original.replaced(result, words),)

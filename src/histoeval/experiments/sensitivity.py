@@ -1,0 +1,216 @@
+"""A perturbed set measured: every report by every measure, row by row, and table 1 of the paper."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from histoeval.errors import InputError, OutputError, Problem
+from histoeval.experiments.edits.registry import CONTROL
+from histoeval.experiments.edits.registry import groups as known_groups
+from histoeval.experiments.measures import GROUNDING, RAW, ByGrounding, Found, Measure
+from histoeval.experiments.rows import Perturbed, read_perturbed
+from histoeval.io.jsonl_rows import RowFile, write_lines
+from histoeval.io.tables.encoding import survey
+from histoeval.report import Noun
+from histoeval.run.pipeline import Watch, chunks, nobody_watches
+from histoeval.statistics.correlation import ratio
+from histoeval.statistics.resampling import (
+    Estimate,
+    Numbers,
+    Resamples,
+    Statistic,
+    by_case,
+    estimate,
+    resample,
+)
+from histoeval.version import __version__
+
+SCORES = "scores.jsonl"
+CHUNK = 8
+"""Rows that are measured, and then written, together."""
+PER_CENT = 100.0
+
+
+class Scored(Noun):
+    """A report of the set with its numbers, None where there is none; errors say why."""
+
+    id: str
+    case: str
+    patient: str | None = None
+    group: str
+    edit: str
+    level: int
+    scores: dict[str, float | None]
+    errors: dict[str, str] = Field(default_factory=dict)
+
+    def line(self) -> bytes:
+        """The row as one line of JSON."""
+        return json.dumps(self.model_dump(), ensure_ascii=False).encode() + b"\n"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What is measured, and why the rest is not."""
+
+    measures: Sequence[Measure]
+    grounding: ByGrounding | None = None
+    lacking: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """Everything that the numbers depend on."""
+        found = {each.name: each.signature for each in self.measures}
+        return found | ({} if self.grounding is None else {GROUNDING: self.grounding.signature})
+
+
+class Drop(Noun):
+    """One cell of table 1: a group beside its own controls, by one measure.
+
+    `control` and `score` are means over the cases that have both; `drop` is in per cent of the
+    control.
+    """
+
+    measure: str
+    group: str
+    cases: int
+    control: float | None = None
+    score: float | None = None
+    drop: Estimate
+
+
+def measure_file(
+    path: Path,
+    folder: Path,
+    bench: Bench,
+    *,
+    overwrite: bool = False,
+    watch: Watch = nobody_watches,
+) -> list[Scored]:
+    """Measure every report of a perturbed set; a stopped run goes on where it was."""
+    rows = read_perturbed(path)
+    file = RowFile(folder / SCORES, Scored.model_validate_json)
+    file.prepare(_request(path, bench), overwrite=overwrite)
+    done = list(file.finished())
+    for one, other in zip(done, rows, strict=False):
+        if one.id != other.id:
+            raise OutputError(f"the row {one.id} of {file.path} is not of {path.name}")
+    with file.append() as lines:
+        for chunk in chunks(rows[len(done) :], CHUNK, 10**6, lambda row: len(row.report or "")):
+            scored = measured(chunk, bench)
+            write_lines(lines, scored)
+            done += scored
+            watch(len(done), sum(bool(row.errors) for row in done), 0)
+    file.finish({"rows": len(done), "lacking": bench.lacking})
+    return done
+
+
+def measured(rows: Sequence[Perturbed], bench: Bench) -> list[Scored]:
+    """A few reports by every measure."""
+    columns: dict[str, Sequence[Found]] = {m.name: m.measure(rows) for m in bench.measures}
+    if bench.grounding is not None:
+        found = bench.grounding.measure(rows)
+        columns[GROUNDING] = [each if isinstance(each, Problem) else each[0] for each in found]
+        columns[RAW] = [each if isinstance(each, Problem) else each[1] for each in found]
+    return [
+        _scored(row, {n: c[place] for n, c in columns.items()}) for place, row in enumerate(rows)
+    ]
+
+
+def _scored(row: Perturbed, found: dict[str, Found]) -> Scored:
+    return Scored(
+        id=row.id,
+        case=row.case,
+        patient=row.patient,
+        group=row.group,
+        edit=row.edit,
+        level=row.level,
+        scores={n: None if isinstance(each, Problem) else each for n, each in found.items()},
+        errors={n: f"{e.code}: {e.message}" for n, e in found.items() if isinstance(e, Problem)},
+    )
+
+
+def _request(path: Path, bench: Bench) -> dict[str, Any]:
+    return {
+        "histoeval": __version__,
+        "input": path.name,
+        "sha256": survey(path, "utf-8").sha256,
+        "signatures": bench.signatures,
+        "lacking": bench.lacking,
+    }
+
+
+def read_scored(folder: Path) -> list[Scored]:
+    """The rows that `experiment sensitivity` has written into a folder."""
+    path = folder / SCORES if folder.is_dir() else folder
+    if not path.is_file():
+        raise InputError(f"{path} is not there; `experiment sensitivity` writes it")
+    rows = list(RowFile(path, Scored.model_validate_json).finished())
+    if not rows:
+        raise InputError(f"{path} has no rows")
+    return rows
+
+
+def sensitivity(rows: Sequence[Scored], resamples: int = 10_000, seed: int = 0) -> list[Drop]:
+    """Table 1: for each measure and group how far it falls below its own controls."""
+    return list(_drops(rows, resamples, seed))
+
+
+def _drops(rows: Sequence[Scored], resamples: int, seed: int) -> Iterator[Drop]:
+    measures = dict.fromkeys(name for row in rows for name in row.scores)
+    present = dict.fromkeys(row.group for row in rows)
+    ordered = dict.fromkeys([*known_groups(), *present])
+    groups = [name for name in ordered if name in present and name != CONTROL]
+    for measure in measures:
+        control = {
+            r.case: s for r in rows if r.group == CONTROL and (s := r.scores[measure]) is not None
+        }
+        for group in groups:
+            own = [
+                (r, s)
+                for r in rows
+                if r.group == group and r.case in control and (s := r.scores[measure]) is not None
+            ]
+            yield _drop(measure, group, own, control, resamples, seed)
+
+
+def _drop(
+    measure: str,
+    group: str,
+    own: Sequence[tuple[Scored, float]],
+    control: dict[str, float],
+    resamples: int,
+    seed: int,
+) -> Drop:
+    if not own:
+        reason = "no report of this group has a number beside its control"
+        return Drop(measure=measure, group=group, cases=0, drop=Estimate(reason=reason))
+    scores = np.array([score for _, score in own])
+    before = np.array([control[row.case] for row, _ in own])
+    drawn = resample([row.patient or row.case for row, _ in own], resamples, seed)
+    return Drop(
+        measure=measure,
+        group=group,
+        cases=len({row.case for row, _ in own}),
+        control=float(before.mean()),
+        score=float(scores.mean()),
+        drop=estimate(_relative_drop(before, scores, drawn), drawn, null=0.0),
+    )
+
+
+def _relative_drop(before: Numbers, after: Numbers, drawn: Resamples) -> Statistic:
+    """By how many per cent the mean falls, as a function of how often each case counts."""
+    sums = by_case(np.stack([before, after], axis=1), drawn.case, len(drawn.times))
+
+    def value(times: Numbers) -> Numbers:
+        """Per cent of the first mean, for each resample."""
+        first, second = (times.T @ sums).T
+        return PER_CENT * ratio(first - second, first)
+
+    return value

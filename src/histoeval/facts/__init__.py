@@ -1,0 +1,1 @@
+"""What a report says: diagnoses, findings, markers, negation and scope."""

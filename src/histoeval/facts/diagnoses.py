@@ -1,0 +1,240 @@
+"""Diagnoses: which of those that a report names it makes, and which of them lead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from histoeval.facts.scope import Scope, before, clause_before, has_wording
+from histoeval.report import Assertion, Entity, EntityType
+from histoeval.terms.concepts import (
+    Behaviour,
+    Concept,
+    closeness,
+    concepts,
+    diagnosis_tree,
+    find_diagnoses,
+    main_concept,
+)
+from histoeval.terms.spelling import respelt
+
+_DEPOSITS = frozenset(
+    {
+        "metastatic_neoplasm",
+        "metastatic_carcinoma",
+        "metastatic_adenocarcinoma",
+        "lymph_node_metastasis",
+        "negative_for_metastasis",
+    }
+)
+"""Concepts that name spread, and not what has spread."""
+
+_PIECES = frozenset({EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.DESCRIPTOR})
+"""What a reader may have cut a diagnosis into."""
+
+_ORIGIN = re.compile(r"\s+(?:primary|origin)\b(?!\s+(?:tumou?r|site|diagnosis))", re.IGNORECASE)
+"""After a diagnosis: it is where a metastasis came from."""
+
+_GAP = 8
+"""Spaces over which two pieces of a name still stand together."""
+
+_MOST_HOMES = 4
+"""A diagnosis that arises in more organs than this does not tell the organ."""
+
+_RANKS = {
+    Behaviour.MALIGNANT: 5.0,
+    Behaviour.IN_SITU: 4.0,
+    Behaviour.BORDERLINE: 3.0,
+    Behaviour.UNSPECIFIED: 2.5,
+    Behaviour.BENIGN: 2.0,
+    Behaviour.NON_NEOPLASTIC: 1.0,
+    Behaviour.NORMAL: 0.0,
+}
+_HEDGED_RANK = 0.6
+_AKIN = 0.3
+_UNKNOWN_RANK = -0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """A diagnosis that a report makes, surely or with a doubt."""
+
+    entity: Entity
+    concept: Concept | None
+    concludes: bool
+    spread: str | None = None
+    """`metastatic` where the report says so of it."""
+    wide: Concept | None = None
+    """What its words name by themselves, without what the rest of the report tells."""
+
+    @property
+    def hedged(self) -> bool:
+        """Whether the report is not sure."""
+        return self.entity.assertion == Assertion.UNCERTAIN
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """How it behaves, as far as its name says."""
+        return self.concept.behaviour if self.concept else Behaviour.UNSPECIFIED
+
+    @property
+    def rank(self) -> float:
+        """How much it matters beside others of its report; one in doubt a little less.
+
+        A phrase that no catalogue knows matters least: it is often no diagnosis at all.
+        """
+        if self.concept is None:
+            return _UNKNOWN_RANK
+        return _RANKS[self.behaviour] - _HEDGED_RANK * self.hedged
+
+
+def named_diagnoses(
+    entities: Iterable[Entity],
+    likely: frozenset[str],
+    details: Mapping[int, Sequence[Entity]],
+    scope: Scope,
+    text: str,
+) -> Iterator[Diagnosis]:
+    """What entities name a diagnosis, with what the likely sites of the report tell of it."""
+    named = list(entities)
+    for entity, stretch in zip(named, _neighbours(named, text), strict=True):
+        if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING):
+            continue
+        concept = _as_one(entity, stretch, text, likely) or _concept(
+            entity, details.get(entity.start, ()), likely
+        )
+        if entity.type == EntityType.FINDING and (concept is None or concept.generic):
+            continue
+        spread = "metastatic" if has_wording("metastatic", entity.text) else None
+        wide = main_concept(respelt(entity.text))
+        yield Diagnosis(entity, concept, scope.concludes(entity.start), spread, wide)
+
+
+def _neighbours(entities: Sequence[Entity], text: str) -> list[tuple[int, int]]:
+    """The stretch that each entity makes together with those that stand right before and after."""
+    starts = {e.start: e.end for e in entities if e.type in _PIECES}
+    ends = {e.end: e.start for e in entities if e.type in _PIECES}
+    found = []
+    for entity in entities:
+        left, right = (
+            text[max(0, entity.start - _GAP) : entity.start],
+            text[entity.end : entity.end + _GAP],
+        )
+        before = entity.start - len(left) + len(left.rstrip(" "))
+        after = entity.end + len(right) - len(right.lstrip(" "))
+        found.append((ends.get(before, entity.start), starts.get(after, entity.end)))
+    return found
+
+
+def _as_one(
+    entity: Entity, stretch: tuple[int, int], text: str, likely: frozenset[str]
+) -> Concept | None:
+    """What an entity and its neighbours are one name of, if a reader has cut that up."""
+    if stretch == (entity.start, entity.end):
+        return None
+    said = respelt(text[slice(*stretch)])
+    whole = [m for m in find_diagnoses(said, likely) if m.start == 0 and m.end == len(said)]
+    return main_concept(said, likely) if whole else None
+
+
+def _concept(entity: Entity, linked: Iterable[Entity], likely: frozenset[str]) -> Concept | None:
+    """What an entity names; with its grade or descriptor if that names something more exact."""
+    phrase = respelt(entity.text)
+    concept = main_concept(phrase, likely)
+    for detail in linked:
+        if detail.type in (EntityType.GRADE, EntityType.DESCRIPTOR):
+            exact = main_concept(f"{respelt(detail.text)} {phrase}", likely)
+            if concept and exact and _is_sharper(exact, concept):
+                concept = exact
+    return concept
+
+
+def _is_sharper(exact: Concept, concept: Concept) -> bool:
+    """Whether a detail names a kind of a diagnosis, or turns it (non-invasive carcinoma)."""
+    if diagnosis_tree().is_a(exact.id, concept.id):
+        return True
+    return exact.behaviour != concept.behaviour and closeness(exact, concept) >= _AKIN
+
+
+def is_made(diagnosis: Diagnosis, text: str) -> bool:
+    """Whether the report says that it is there, or may be.
+
+    Advice and history say neither, nor does it where the primary of a metastasis is told.
+    """
+    if diagnosis.entity.assertion == Assertion.ABSENT:
+        return False
+    if _ORIGIN.match(text, diagnosis.entity.end):
+        return False
+    if has_wording("history", clause_before(text, diagnosis.entity.start)):
+        return False
+    return not (diagnosis.hedged and has_wording("advice", before(text, diagnosis.entity.start)))
+
+
+def concluded_of(made: Sequence[Diagnosis], scope: Scope, nothing: bool) -> tuple[Diagnosis, ...]:
+    """What the report concludes: what stands under its diagnosis, or else anywhere."""
+    by_name = [each for each in made if each.entity.type == EntityType.DIAGNOSIS]
+    if scope.diagnosis:
+        there = [each for each in by_name if each.concludes] or [e for e in made if e.concludes]
+        if there or nothing or any(scope.concludes(start) for start, _ in scope.gaps):
+            return _distinct(there)
+    return _distinct(by_name or made)
+
+
+def is_deposit(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
+    """Whether this only says that a tumour which is named elsewhere has spread: a finding."""
+    concept = diagnosis.concept
+    if concept is None or concept.id not in _DEPOSITS:
+        return False
+    return any(
+        each.behaviour == Behaviour.MALIGNANT and each.concept and each.concept.id not in _DEPOSITS
+        for each in concluded
+    )
+
+
+def others_beside(made: Sequence[Diagnosis], concluded: Sequence[Diagnosis]) -> Iterator[Diagnosis]:
+    """What is said besides the conclusion, and is not a wider word for it."""
+    ids = {each.concept.id for each in concluded if each.concept}
+    for each in made:
+        wider = each.concept and (each.concept.id in ids or _is_umbrella(each.concept, ids))
+        if each not in concluded and not wider:
+            yield each
+
+
+def _distinct(diagnoses: Sequence[Diagnosis]) -> tuple[Diagnosis, ...]:
+    """Each diagnosis once, without words that are only umbrellas of another that is there."""
+    ids = {each.concept.id for each in diagnoses if each.concept}
+    kept: dict[object, Diagnosis] = {}
+    for each in diagnoses:
+        key = each.concept.id if each.concept else each.entity.text.casefold()
+        if each.concept and _is_umbrella(each.concept, ids):
+            continue
+        if key not in kept or (kept[key].hedged and not each.hedged):
+            kept[key] = each
+    return tuple(kept.values())
+
+
+def _is_umbrella(concept: Concept, ids: set[str]) -> bool:
+    """Whether something more exact of the same behaviour is named as well."""
+    return any(
+        id_ != concept.id
+        and diagnosis_tree().is_a(id_, concept.id)
+        and (concept.generic or concepts()[id_].behaviour == concept.behaviour)
+        for id_ in ids
+    )
+
+
+def ranked(diagnoses: Sequence[Diagnosis], within: float) -> tuple[Diagnosis, ...]:
+    """Those that matter most, and those that come so near to them."""
+    top = max((each.rank for each in diagnoses), default=0.0)
+    return tuple(each for each in diagnoses if each.rank >= top - within)
+
+
+def homes_of(diagnoses: Iterable[Diagnosis]) -> frozenset[str]:
+    """The organs where diagnoses arise that arise in few."""
+    return frozenset(
+        organ
+        for each in diagnoses
+        if each.concept and len(each.concept.organs) <= _MOST_HOMES and each.spread is None
+        for organ in each.concept.organs
+    )

@@ -1,0 +1,233 @@
+"""What a report says, in terms that can be compared with those of another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from histoeval.facts.diagnoses import (
+    Diagnosis,
+    concluded_of,
+    homes_of,
+    is_deposit,
+    is_made,
+    named_diagnoses,
+    others_beside,
+    ranked,
+)
+from histoeval.facts.lexical import Sited, Stated, stated_in
+from histoeval.facts.markers import markers_of
+from histoeval.facts.recovered import overlooked, retyped
+from histoeval.facts.scope import Scope, concluding_text, has_wording, scope_of
+from histoeval.report import Assertion, Entity, EntityType, Report
+from histoeval.terms.findings import find_findings
+from histoeval.terms.plain import plain
+from histoeval.terms.sites import find_operated, find_sites, organ_of
+from histoeval.terms.spelling import respelt
+from histoeval.terms.values.grades import Grade, read_grade
+from histoeval.terms.values.laterality import Side, side_of
+from histoeval.terms.values.marker_results import Result
+from histoeval.terms.values.measurements import Measurement, read_measurement
+from histoeval.terms.values.stages import Stage, read_stage
+
+Value = TypeVar("Value")
+
+_TISSUES = frozenset(
+    {"blood_vessel", "lymph_node", "lymphatic_vessel", "soft_tissue", "nerve", "connective_tissue"}
+)
+"""Sites that are everywhere, and say nothing of the organ."""
+
+_GAP = 8
+"""Spaces over which a finding and its place still stand together."""
+
+BARE = frozenset({"invasion", "extension", "involvement", "penetration", "infiltration"})
+"""Findings that are only a word, and say something by the place that they are of."""
+
+
+_CONCLUSION = 3
+"""How many mentions a site counts for that stands with the diagnosis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A finding that a report affirms or denies."""
+
+    entity: Entity
+    id: str | None
+    denied: bool
+    place: str | None = None
+    """Where it is, for what is only a word such as invasion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that can be compared of one report."""
+
+    diagnoses: tuple[Diagnosis, ...]
+    """What it concludes, each concept once."""
+    others: tuple[Diagnosis, ...]
+    """What else it says is there, outside of its conclusion."""
+    made: tuple[Diagnosis, ...]
+    """All that it says is there, or may be, wherever it says so."""
+    denied: tuple[Diagnosis, ...]
+    nothing_found: bool
+    """It makes no diagnosis, and says that there is nothing."""
+    organs: Mapping[str, int]
+    """Sites that it names, with the number of mentions."""
+    homes: frozenset[str]
+    """Where its leading diagnoses arise, if that tells the organ."""
+    sites: tuple[Sited[str], ...]
+    sides: tuple[Sited[Side], ...]
+    leading_sides: tuple[Sited[Side], ...]
+    """Those of the sites that the leading diagnoses are linked to."""
+    grades: tuple[Sited[Grade], ...]
+    stages: tuple[Sited[Stage], ...]
+    markers: Mapping[str, Sited[Result | None]]
+    findings: tuple[Observed, ...]
+    mentioned: tuple[Observed, ...]
+    """Findings again, with those that the report takes for a diagnosis."""
+    measurements: tuple[Sited[Measurement], ...]
+    stated: Stated
+    """What its words say by themselves, however it was read."""
+
+    @property
+    def leading(self) -> tuple[Diagnosis, ...]:
+        """The diagnoses that matter most, and those that come next to them."""
+        return ranked(self.diagnoses, 1.0)
+
+    @property
+    def first(self) -> tuple[Diagnosis, ...]:
+        """Only the diagnoses that matter most."""
+        return ranked(self.diagnoses, 0.1)
+
+
+def facts_of(report: Report) -> Facts:
+    """Read a report's entities in terms of what they mean."""
+    scope = scope_of(report.text)
+    tails = _tails(report)
+    entities = [
+        retyped(entity, tails.get(place, ()), report.text)
+        for place, entity in enumerate(report.entities)
+        if not scope.is_gap(entity.start)
+    ]
+    organs = _organs(report.text, scope)
+    likely = _likely(organs)
+    entities = [*entities, *overlooked(report, likely, scope)]
+    details = {report.entities[head].start: linked for head, linked in tails.items()}
+    named = list(named_diagnoses(entities, likely, details, scope, report.text))
+    made = [each for each in named if is_made(each, report.text)]
+    nothing = has_wording("nothing_found", concluding_text(report.text, scope))
+    concluded = concluded_of(made, scope, nothing)
+    concluded = tuple(each for each in concluded if not is_deposit(each, concluded))
+    return Facts(
+        diagnoses=concluded,
+        others=tuple(others_beside(made, concluded)),
+        made=tuple(made),
+        denied=tuple(each for each in named if each.entity.assertion == Assertion.ABSENT),
+        nothing_found=nothing and not concluded,
+        organs=organs,
+        homes=homes_of(ranked(concluded, 1.0)),
+        sites=tuple(_sites(entities)),
+        sides=tuple(_valued(_of(entities, EntityType.SITE, EntityType.PROCEDURE), side_of)),
+        leading_sides=tuple(_valued(_homes_told(ranked(concluded, 0.1), details), side_of)),
+        grades=(
+            *_valued(_of(entities, EntityType.GRADE), read_grade),
+            *_grades_in_names(concluded),
+        ),
+        stages=tuple(_valued(_of(entities, EntityType.STAGE), read_stage)),
+        markers=markers_of(report, tails, scope),
+        findings=(
+            *_observed(_of(entities, EntityType.FINDING), report, details),
+            *_observed([e.entity for e in named if is_deposit(e, concluded)], report, details),
+        ),
+        mentioned=tuple(
+            _observed(_of(entities, EntityType.FINDING, EntityType.DIAGNOSIS), report, details)
+        ),
+        measurements=tuple(_valued(_of(entities, EntityType.MEASUREMENT), read_measurement)),
+        stated=stated_in(report.text),
+    )
+
+
+def _tails(report: Report) -> dict[int, list[Entity]]:
+    """What is linked to each entity, by its place in the report."""
+    found: dict[int, list[Entity]] = {}
+    for relation in report.relations:
+        found.setdefault(relation.head, []).append(report.entities[relation.tail])
+    return found
+
+
+def _homes_told(
+    diagnoses: Iterable[Diagnosis], details: Mapping[int, Sequence[Entity]]
+) -> list[Entity]:
+    """The sites that are linked to diagnoses."""
+    return [
+        site
+        for each in diagnoses
+        for site in details.get(each.entity.start, ())
+        if site.type == EntityType.SITE
+    ]
+
+
+def _of(entities: Iterable[Entity], *types: EntityType) -> list[Entity]:
+    return [entity for entity in entities if entity.type in types]
+
+
+def _valued(
+    entities: Iterable[Entity], read: Callable[[str], Value | None]
+) -> Iterator[Sited[Value]]:
+    for entity in entities:
+        if (value := read(respelt(entity.text))) is not None:
+            yield Sited(entity, value)
+
+
+def _organs(text: str, scope: Scope) -> dict[str, int]:
+    """The sites that are named anywhere; those of the conclusion count more."""
+    found: Counter[str] = Counter()
+    for match in (*find_sites(text), *find_operated(text)):
+        if not scope.is_gap(match.start) and organ_of(match.id) not in _TISSUES:
+            found[match.id] += _CONCLUSION if scope.concludes(match.start) else 1
+    return dict(found)
+
+
+def _likely(organs: Mapping[str, int]) -> frozenset[str]:
+    """The sites that a report names most."""
+    most = max(organs.values(), default=0)
+    return frozenset(site for site, count in organs.items() if count == most)
+
+
+def _grades_in_names(diagnoses: Iterable[Diagnosis]) -> Iterator[Sited[Grade]]:
+    """Grades that are part of a diagnosis, as in HSIL."""
+    for each in diagnoses:
+        if each.concept and (grade := read_grade(each.concept.name)) is not None:
+            yield Sited(each.entity, grade)
+
+
+def _sites(entities: Iterable[Entity]) -> Iterator[Sited[str]]:
+    for entity in _of(entities, EntityType.SITE):
+        for match in find_sites(respelt(entity.text)):
+            yield Sited(entity, match.id)
+
+
+def _observed(
+    entities: Iterable[Entity], report: Report, details: Mapping[int, Sequence[Entity]]
+) -> Iterator[Observed]:
+    """Findings by what they mean; one whose meaning is not known stands for itself."""
+    places = {e.end: e.start for e in report.entities if e.type == EntityType.SITE}
+    for entity in entities:
+        absent = entity.assertion == Assertion.ABSENT
+        found = find_findings(respelt(_with_place(entity, places, report.text)))
+        if not found:
+            yield Observed(entity, None, absent)
+        linked = [e.text for e in details.get(entity.start, ()) if e.type == EntityType.SITE]
+        for each in found:
+            place = plain(linked[0]) if linked and each.id in BARE else None
+            yield Observed(entity, each.id, absent or each.denied, place)
+
+
+def _with_place(entity: Entity, places: Mapping[int, int], text: str) -> str:
+    """The words of a finding, with the place that stands right before it: pleural invasion."""
+    before = text[max(0, entity.start - _GAP) : entity.start]
+    start = places.get(entity.start - len(before) + len(before.rstrip()))
+    return entity.text if start is None else text[start : entity.end]

@@ -1,0 +1,87 @@
+"""Markers of a report, each with the result that belongs to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from histoeval.facts.lexical import Sited
+from histoeval.facts.scope import Scope
+from histoeval.report import Assertion, Entity, EntityType, Report
+from histoeval.terms.concepts import main_concept
+from histoeval.terms.findings import find_findings
+from histoeval.terms.plain import plain
+from histoeval.terms.values.marker_results import Result, read_result
+from histoeval.terms.values.markers import find_markers
+
+_NEAR = 60
+"""Characters over which a marker and its result are shown together."""
+
+_LISTED = re.compile(
+    r"\b(?P<result>positive|negative)\b(?:\s+(?:staining|stains?))?\s*(?:(?P<for>for\b)|:)"
+    r"(?:(?!\bpositive\b|\bnegative\b)[^.;:\n])*$",
+    re.IGNORECASE,
+)
+_LIST_REACH = 120
+
+
+def markers_of(
+    report: Report, tails: Mapping[int, Sequence[Entity]], scope: Scope
+) -> dict[str, Sited[Result | None]]:
+    """Each marker with its result; a name that no catalogue has counts if it has a result."""
+    found: dict[str, Sited[Result | None]] = {}
+    for place, entity in enumerate(report.entities):
+        if entity.type != EntityType.MARKER or scope.is_gap(entity.start):
+            continue
+        results = _own_results(report, place, tails.get(place, ()))
+        said = _heading(report.text, entity, results) or " ".join(each.text for each in results)
+        for key in find_markers(entity.text) or (_unknown(entity) if said else ()):
+            value = read_result(said, key) if said else None
+            if key not in found or found[key].value is None:
+                found[key] = Sited(_together(report, [entity, *results]), value)
+    return found
+
+
+def _unknown(entity: Entity) -> tuple[str, ...]:
+    """The name of a marker that no catalogue has, unless it is that of something else."""
+    named = main_concept(entity.text) or find_findings(entity.text)
+    return () if named else (plain(entity.text),)
+
+
+def _heading(text: str, marker: Entity, results: Sequence[Entity]) -> str | None:
+    """The result that a list of markers stands under: `Positive: CD20, CD10`, `negative for CK7`.
+
+    After `for` only where nothing that follows the marker is its result.
+    """
+    found = _LISTED.search(text[max(0, marker.start - _LIST_REACH) : marker.start])
+    if found is None or (found["for"] and any(each.start > marker.start for each in results)):
+        return None
+    return found["result"]
+
+
+def _own_results(report: Report, place: int, linked: Iterable[Entity]) -> list[Entity]:
+    """The results that are linked to a marker; those before the next marker if there are any."""
+    results = [
+        each
+        for each in linked
+        if each.type == EntityType.RESULT and not report.text.startswith(":", each.end)
+    ]
+    following = (
+        other.start for other in report.entities[place + 1 :] if other.type == EntityType.MARKER
+    )
+    own = report.entities[place]
+    end = next(following, len(report.text))
+    near = [each for each in results if own.start <= each.start < end]
+    return near or results
+
+
+def _together(report: Report, entities: Sequence[Entity]) -> Entity:
+    """A marker and its result as one stretch of text, if they stand near enough to be read so.
+
+    What is negative is its result: the marker itself was looked for, and is not absent.
+    """
+    marker = entities[0].model_copy(update={"assertion": Assertion.PRESENT})
+    start, end = min(e.start for e in entities), max(e.end for e in entities)
+    if end - start > _NEAR:
+        return marker
+    return marker.model_copy(update={"text": report.text[start:end], "start": start, "end": end})

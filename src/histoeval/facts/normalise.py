@@ -1,0 +1,194 @@
+"""A text as it is read: slips put right, abbreviations written out; and the way back to the text.
+
+A reader that knows `lymphovascular invasion` may not know `LVI` or `lymphvascular`. Both reports of
+a pair are read as if their authors had written everything out, so that what differs between them is
+what they say. Evidence is shown in the words of the report itself.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+
+from histoeval.concordance.evidence import Part
+from histoeval.report import Entity
+from histoeval.terms.catalogue import concepts, table
+from histoeval.terms.naming import arises_in, find_diagnoses
+from histoeval.terms.plain import plain, words_of
+from histoeval.terms.sites import find_sites
+from histoeval.terms.spelling import is_known, respelt
+
+_TOKEN = re.compile(r"(?<![\w/-])[A-Za-z][A-Za-z0-9]*(?:-[A-Z])?(?![\w-]|/[a-z\d]|\s?\d)")
+_LONGEST = 20_000
+"""In longer texts abbreviations of several meanings are left as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeltOut:
+    """A text with some stretches written in other words, and where these stood."""
+
+    text: str
+    original: str
+    changes: tuple[tuple[int, int, int, int], ...] = ()
+    """Start and end in the new text, start and end in the original, from left to right."""
+
+    def restored(self, entity: Entity) -> Entity:
+        """An entity of the new text as the stretch of the original that it was read from."""
+        if not self.changes:
+            return entity
+        start, end = self._before(entity.start, 2), self._before(entity.end - 1, 3)
+        return entity.model_copy(
+            update={"text": self.original[start:end], "start": start, "end": end}
+        )
+
+    def _before(self, place: int, bound: int) -> int:
+        """Where a character stood; one of a stretch that was changed, where that began or ended."""
+        at = bisect_right(self.changes, place, key=lambda change: change[0]) - 1
+        last = int(bound == 3)
+        if at < 0:
+            return place + last
+        _, new_end, _, old_end = self.changes[at]
+        return self.changes[at][bound] if place < new_end else place - new_end + old_end + last
+
+
+def spelt_out(text: str) -> SpeltOut:
+    """The text with slips of the pen put right, and abbreviations written out."""
+    pieces: list[str] = []
+    changes: list[tuple[int, int, int, int]] = []
+    at = length = 0
+    for start, end, written in sorted((*_expanded(text), *_corrected(text))):
+        if start < at:
+            continue
+        pieces += [text[at:start], written]
+        length += start - at
+        changes.append((length, length + len(written), start, end))
+        length, at = length + len(written), end
+    return SpeltOut("".join([*pieces, text[at:]]), text, tuple(changes))
+
+
+def restored(part: Part, reference: SpeltOut, candidate: SpeltOut) -> Part:
+    """A part with its evidence in the words of the two reports."""
+    if not reference.changes and not candidate.changes:
+        return part
+    return Part(
+        part.value,
+        tuple(
+            replace(
+                match,
+                reference=reference.restored(match.reference),
+                candidate=candidate.restored(match.candidate),
+            )
+            for match in part.matched
+        ),
+        tuple(
+            replace(
+                mistake,
+                reference=mistake.reference and reference.restored(mistake.reference),
+                candidate=mistake.candidate and candidate.restored(mistake.candidate),
+            )
+            for mistake in part.mistakes
+        ),
+    )
+
+
+# --- abbreviations -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Short:
+    """What an abbreviation may stand for, each with the words that speak for it."""
+
+    meanings: tuple[tuple[str, tuple[str, ...]], ...]
+    only_capitals: bool
+
+
+@cache
+def _abbreviations() -> Mapping[str, _Short]:
+    found = {}
+    for row in table("abbreviations")["abbreviation"]:
+        meanings = row.get("expansions") or [row["expansion"]]
+        hints = row.get("hints") or [()] * len(meanings)
+        paired = tuple(
+            (m, tuple(plain(h) for h in some)) for m, some in zip(meanings, hints, strict=True)
+        )
+        found[row["short"]] = _Short(paired, row.get("capitals_only", False))
+    return found
+
+
+def _expanded(text: str) -> Iterator[tuple[int, int, str]]:
+    """The abbreviations of a text, where they stand, and what they mean there."""
+    words: str | None = None
+    for token in _TOKEN.finditer(text):
+        written = token.group()
+        plural = written.endswith("s") and written not in _abbreviations()
+        short = _abbreviations().get(written.removesuffix("s") if plural else written)
+        if short is None or (short.only_capitals and _says_nothing(text, token.start())):
+            continue
+        if len(short.meanings) == 1:
+            meaning: str | None = short.meanings[0][0]
+        else:
+            words = f" {plain(text)} " if words is None else words
+            meaning = _meant(short, words, text) if len(text) <= _LONGEST else None
+        if meaning is not None:
+            yield token.start(), token.end(), meaning + ("s" if plural else "")
+
+
+def _says_nothing(text: str, place: int) -> bool:
+    """Whether capitals say nothing: the line has no others, or a number makes a unit of them."""
+    if text[:place].rstrip()[-1:].isdigit():
+        return True
+    start, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
+    line = text[start : end if end >= 0 else len(text)]
+    return not any(letter.islower() for letter in line)
+
+
+def _meant(short: _Short, words: str, text: str) -> str | None:
+    """The one meaning that most in the report speaks for."""
+    organs = _organs(text)
+    scores = [
+        sum(f" {hint} " in words for hint in hints) + _belongs(meaning, organs)
+        for meaning, hints in short.meanings
+    ]
+    best = max(scores)
+    if not best or scores.count(best) > 1:
+        return None
+    return short.meanings[scores.index(best)][0]
+
+
+@lru_cache(maxsize=256)
+def _organs(text: str) -> frozenset[str]:
+    return frozenset(match.id for match in find_sites(text))
+
+
+def _belongs(meaning: str, organs: frozenset[str]) -> bool:
+    """Whether a meaning is a diagnosis of one of these sites."""
+    return any(arises_in(concepts()[match.id], organs) for match in find_diagnoses(meaning))
+
+
+# --- slips ---------------------------------------------------------------------------------------
+
+
+def _corrected(text: str) -> Iterator[tuple[int, int, str]]:
+    """Words that are a letter off one that is known, and known words that were hyphenated."""
+    for word in words_of(text):
+        if "-" in word.text and not word.text.lower().startswith("non") and is_known(word.plain):
+            yield word.start, word.end, _cased(word.plain, word.text)
+        elif word.text.isalpha() and (meant := respelt(word.text)) != word.text:
+            yield word.start, word.end, _cased(meant, word.text)
+
+
+def _cased(written: str, like: str) -> str:
+    """A word with capitals, and the s of a plural, where another has them."""
+    if like.lower().endswith("s") and not written.endswith("s"):
+        written += "s"
+    if like.isupper():
+        return written.upper()
+    return written.capitalize() if like[:1].isupper() else written
+
+
+def texts_of(spelt: Sequence[SpeltOut]) -> list[str]:
+    """What a reader is to read, each text once."""
+    return list(dict.fromkeys(each.text for each in spelt))

@@ -1,0 +1,157 @@
+"""Where a report states something, and where it only advises, or leaves a gap to be filled in."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from histoeval.extract.sections import sections
+from histoeval.resources import load_toml
+
+Stretch = tuple[int, int]
+
+_TO_FILL_IN = (
+    r"insert|specify|specific|provide|include|describe|enter|select|choose|name|date|e\.g|etc|if |"
+    r"possible|_{2,}|\.{3}|signature|your|patient|pathologist|institution|type of|number"
+)
+_GAP = re.compile(
+    rf"\[(?=[^\[\]\n]*(?:{_TO_FILL_IN}))[^\[\]\n]{{3,}}\]|<(?:insert|specify|name|date)[^<>\n]*>",
+    re.IGNORECASE,
+)
+"""What a template leaves to be filled in: nothing in it is said by anybody."""
+
+
+_BREAK = re.compile(r"[.;:\n]")
+_CLAUSE = re.compile(r"[.;:,\n]|\b(?:and|with|now|but)\b", re.IGNORECASE)
+_CONTRAST = re.compile(
+    r"\b(?:but|although|however|except|with|shows?|present|seen|identified|positive|is|are|was|were)\b"
+    r"|[(]",
+    re.IGNORECASE,
+)
+_CONTRAST_OR_COMMA = re.compile(rf"{_CONTRAST.pattern}|,\s*(?!or\b|and\b|nor\b)", re.IGNORECASE)
+_LIST_GOES_ON = re.compile(r"(?:,\s*(?:[\w-]+\s+){1,4}?){0,3}?,?\s*n?or\b", re.IGNORECASE)
+_DENIED_LIST = re.compile(
+    r"(?:^|[.;\n])[\s*-]*(?:not (?:seen|identified|present|found|detected)|absent|negative(?: for)?"
+    r"|none of|no evidence of)\s*:[^.;:\n]*$",
+    re.IGNORECASE,
+)
+"""A heading under which all that stands is denied."""
+"""Where the reach of a denial ends before the statement does."""
+_NOT = re.compile(r"\b(?:not|cannot be)\s+(?:\w+\s+)?$", re.IGNORECASE)
+_UP_TO_VERDICT = (
+    r"(?:[ ]*(?:,|/|\band\b|\bor\b|\bnor\b)?[ ]*"
+    r"(?!but\b|with\b|which\b|is\b|are\b|was\b|were\b|not?\b|in\b|of\b|by\b|on\b)[\w-]+){0,4}?"
+    r"[ ]*(?:[:=(-]\s*|\b(?:is|are|was|were|be|been)\s+)?(?:both |all |also )?"
+)
+"""Words between a thing and what is said of it."""
+_REACH, _CLAUSE_REACH = 100, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The stretches of a text by what they are for."""
+
+    diagnosis: tuple[Stretch, ...]
+    gaps: tuple[Stretch, ...]
+
+    def concludes(self, place: int) -> bool:
+        """Whether this stands where the report says its diagnosis."""
+        return _inside(place, self.diagnosis)
+
+    def is_gap(self, place: int) -> bool:
+        """Whether this stands in a gap of a template."""
+        return _inside(place, self.gaps)
+
+
+def scope_of(text: str) -> Scope:
+    """Read the layout of a text."""
+    return Scope(
+        tuple(
+            (section.body_start, section.end)
+            for section in sections(text)
+            if "diagnosis" in (section.kind, section.within)
+        ),
+        tuple(gap.span() for gap in _GAP.finditer(text)),
+    )
+
+
+def concluding_text(text: str, scope: Scope) -> str:
+    """What stands under the headings of the diagnosis, or all of it, without the gaps."""
+    stretches = scope.diagnosis or ((0, len(text)),)
+    return _GAP.sub(" ", " ".join(text[start:end] for start, end in stretches))
+
+
+def before(text: str, place: int) -> str:
+    """What stands before a place in the same statement, and near enough to be said of it."""
+    return _BREAK.split(text[max(0, place - _REACH) : place])[-1]
+
+
+def clause_before(text: str, place: int) -> str:
+    """The same, within one clause."""
+    return _CLAUSE.split(text[max(0, place - _CLAUSE_REACH) : place])[-1]
+
+
+def stance_at(text: str, start: int, end: int) -> bool | None:
+    """Whether the words around a stretch affirm it or deny it, if they plainly do either.
+
+    `No` before it denies it and `absent` after it, `present` affirms it; and what is itself denied
+    denies nothing: a margin that is not free is involved.
+    """
+    if _DENIED_LIST.search(text[max(0, start - _REACH) : start]):
+        return False
+    said = _within_list(before(text, start), text[end : end + _REACH])
+    if denial := _last(_wording("denial"), said):
+        return bool(_NOT.search(said[: denial.start()]))
+    if verdict := _verdict().match(text, end):
+        return verdict["denied"] is None
+    return True if has_wording("affirmed_before", said) else None
+
+
+def _within_list(said: str, after: str) -> str:
+    """What may be said of the next words: of one in a list that ends in or, from its beginning."""
+    break_at = _CONTRAST if _LIST_GOES_ON.match(after) else _CONTRAST_OR_COMMA
+    return break_at.split(said)[-1]
+
+
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    found = None
+    for found in pattern.finditer(text):  # noqa: B007
+        pass
+    return found
+
+
+@cache
+def _verdict() -> re.Pattern[str]:
+    """What is said of a thing after it: of two that could be meant, the longer."""
+    denied, affirmed = (
+        "|".join(re.escape(each) for each in sorted(_listed()[kind], key=len, reverse=True))
+        for kind in ("denied_after", "affirmed_after")
+    )
+    return re.compile(
+        rf"{_UP_TO_VERDICT}(?:(?P<denied>{denied})|(?P<affirmed>{affirmed}))(?![^\W_]|\s+for\b)",
+        re.IGNORECASE,
+    )
+
+
+def has_wording(kind: str, text: str) -> bool:
+    """Whether a wording of a kind (`wording.toml`) begins somewhere in a text."""
+    return bool(_wording(kind).search(text))
+
+
+@cache
+def _listed() -> dict[str, list[str]]:
+    return load_toml("facts/data/wording.toml")
+
+
+@cache
+def _wording(kind: str) -> re.Pattern[str]:
+    either = "|".join(re.escape(each) for each in _listed()[kind])
+    return re.compile(rf"(?<![^\W_])(?:{either})", re.IGNORECASE)
+
+
+def _inside(place: int, stretches: Sequence[Stretch]) -> bool:
+    before = bisect_right(stretches, place, key=lambda stretch: stretch[0])
+    return before > 0 and place < stretches[before - 1][1]

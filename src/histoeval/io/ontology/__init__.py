@@ -1,0 +1,1 @@
+"""Ontology files: OBO and MRCONSO."""

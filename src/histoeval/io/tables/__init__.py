@@ -1,0 +1,1 @@
+"""Tables of any format as rows: CSV, TSV, JSON, JSON lines, Parquet."""

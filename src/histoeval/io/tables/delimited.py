@@ -1,0 +1,167 @@
+"""CSV, TSV and their kin, read so that a broken row costs no other row.
+
+A quote that is opened and never closed would swallow the rest of the file. So when the quotes of
+a record do not match, only its first physical line is the broken row, and reading goes on with
+the next one. A record whose quotes match and whose columns are too many or too few is broken as a
+whole, unless the line after its first is a row in itself: then a quote was left open, and closed
+by chance further down.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from histoeval.errors import InputError
+from histoeval.io.tables.columns import Columns, recognised
+from histoeval.io.tables.formats import Record, Table
+from histoeval.io.tables.lines import Lines, open_lines
+from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, place, shown
+
+
+class RecordTooLongError(Exception):
+    """A record has grown over the limit."""
+
+
+def open_delimited(path: Path, encoding: str, named: Columns, delimiters: str) -> Table:
+    """A table whose columns are split by one of these characters, the one that fits its header."""
+    csv.field_size_limit(max(csv.field_size_limit(), 2 * RECORD_LIMIT))
+    with open_lines(path, encoding) as lines:
+        line = next((line for line in lines if not line.isspace()), None)
+        if line is None:
+            raise InputError(f"{path} holds nothing but blank lines")
+        delimiter = max(delimiters, key=lambda each: _fit(line, each, named))
+        lines.take_back([line])
+        columns = _header(lines, delimiter, path)
+    read = partial(_read, path, encoding, delimiter, columns)
+    return Table(columns, read, half_character="not_utf8")
+
+
+def _fit(header: str, delimiter: str, named: Columns) -> tuple[int, int]:
+    names = header.rstrip("\r\n").replace('"', "").split(delimiter)
+    return recognised(names, named), len(names)
+
+
+def _header(lines: Lines, delimiter: str, path: Path) -> tuple[str, ...]:
+    reader = RecordReader(lines, delimiter)
+    try:
+        columns = reader.header()
+    except StopIteration:
+        raise InputError(f"{path} holds no names of columns") from None
+    except (csv.Error, RecordTooLongError) as error:
+        raise InputError(f"the header of {path} cannot be read: {error}") from error
+    named = [name for name in columns if name]
+    if twice := [shown(name) for name in dict.fromkeys(named) if named.count(name) > 1]:
+        raise InputError(f"{path} has more than one column called {', '.join(map(repr, twice))}")
+    return columns
+
+
+def _read(
+    path: Path, encoding: str, delimiter: str, columns: Sequence[str], _needed: Sequence[str]
+) -> Iterator[Record]:
+    with open_lines(path, encoding) as lines:
+        reader = RecordReader(lines, delimiter)
+        reader.header()
+        for number, (line, outcome) in enumerate(reader.records(), start=1):
+            if isinstance(outcome, Fault):
+                trouble = outcome.problem(place(number, line, lines.number))
+                yield Record(number, None, trouble, line, lines.position())
+            else:
+                values = dict(zip(columns, outcome, strict=True))
+                yield Record(number, values, None, line, lines.position())
+
+
+def _plainly(error: csv.Error) -> str:
+    """What the csv module complains of, in words for people."""
+    if "end of data" in str(error):
+        return "one is opened and never closed"
+    if "new-line" in str(error):
+        return "a line break stands outside of them"
+    return "text stands after a closing one"
+
+
+class RecordReader:
+    """Python's csv reader, with a memory of the physical lines it took for the last record."""
+
+    def __init__(self, lines: Lines, delimiter: str) -> None:
+        self._lines = lines
+        self._delimiter = delimiter
+        self._taken: list[str] = []
+        self._size = 0
+        self._width = 0
+        self._csv = csv.reader(self, delimiter=delimiter, strict=True)
+        self._uncertain = False
+
+    def __iter__(self) -> RecordReader:
+        return self
+
+    def __next__(self) -> str:
+        """One physical line more for the record at hand."""
+        line = next(self._lines)
+        self._taken.append(line)
+        self._size += len(line)
+        if self._size > RECORD_LIMIT:
+            raise RecordTooLongError(f"longer than {RECORD_LIMIT // 2**20} MiB")
+        return line
+
+    def header(self) -> tuple[str, ...]:
+        """The first record that is not blank, which says how many columns all have."""
+        while not (fields := self._record()):
+            pass
+        self._width = len(fields)
+        return tuple(fields)
+
+    def _record(self) -> list[str]:
+        """The fields of the next record; none at all for a blank line."""
+        self._taken = []
+        self._size = 0
+        fields = next(self._csv)
+        return [] if len(fields) == 1 and not fields[0].strip() else fields
+
+    def records(self) -> Iterator[tuple[int, list[str] | Fault]]:
+        """Each record, or what is wrong with it, with the number of its first line."""
+        while True:
+            line = self._lines.number + 1
+            try:
+                fields = self._record()
+            except StopIteration:
+                return
+            except RecordTooLongError:
+                yield line, self._give_back(Fault("record_too_long"))
+            except csv.Error as error:
+                yield line, self._give_back(Fault("broken_quotes", {"reason": _plainly(error)}))
+            else:
+                if fields:
+                    yield line, self._checked(fields)
+
+    def _checked(self, fields: list[str]) -> list[str] | Fault:
+        """The fields, if they are as many as they should be and belong together."""
+        if len(fields) != self._width:
+            fault = Fault("wrong_column_count", {"found": len(fields), "expected": self._width})
+            swallowed = len(self._taken) > 1 and self._is_row(self._taken[1])
+            return self._give_back(fault) if swallowed else fault
+        if self._uncertain and self._has_stray_quote("".join(self._taken)):
+            reason = "this may be the end of the broken row before it"
+            return self._give_back(Fault("broken_quotes", {"reason": reason}))
+        self._uncertain = False
+        return fields
+
+    def _give_back(self, fault: Fault) -> Fault:
+        """Have the broken record be its first line only; the others may be rows of their own."""
+        self._uncertain = True
+        self._lines.take_back(self._taken[1:])
+        return fault
+
+    def _is_row(self, line: str) -> bool:
+        if self._has_stray_quote(line) or "\r" in line.rstrip("\r\n"):
+            return False
+        return len(next(csv.reader([line], delimiter=self._delimiter))) == self._width
+
+    def _has_stray_quote(self, record: str) -> bool:
+        """Whether a quote stands elsewhere than around a field, as where a text was cut."""
+        edge = re.escape(self._delimiter)
+        quoted = rf'(?<![^{edge}])"[^"]*(?:""[^"]*)*"(?=[{edge}\r\n]|\Z)'
+        return '"' in re.sub(quoted, "", record)

@@ -1,0 +1,57 @@
+"""JSON lines: one object per line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from histoeval.io.tables.cell_checks import half_character
+from histoeval.io.tables.formats import Record, Table, columns_of
+from histoeval.io.tables.lines import open_lines
+from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, kind_of, place
+
+
+def open_json_lines(path: Path, encoding: str) -> Table:
+    """A table with one JSON object per line; blank lines are passed over."""
+    read = partial(_read, path, encoding)
+    return Table(columns_of(read(()), str(path)), read)
+
+
+def _read(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[Record]:
+    with open_lines(path, encoding) as lines:
+        number = 0
+        for line in lines:
+            if line.isspace():
+                continue
+            number += 1
+            outcome = _object(line)
+            if isinstance(outcome, Fault):
+                trouble = outcome.problem(place(number, lines.number))
+                yield Record(number, None, trouble, lines.number, lines.position())
+            else:
+                yield Record(number, outcome, None, lines.number, lines.position())
+
+
+def _object(line: str) -> dict[str, object] | Fault:
+    if len(line) > RECORD_LIMIT:
+        return Fault("record_too_long")
+    if fault := bad_byte(line):
+        return fault
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        return Fault("broken_json", {"reason": f"{error.msg} at character {error.pos + 1}"})
+    except (ValueError, RecursionError) as error:
+        return Fault("broken_json", {"reason": str(error)})
+    return value if isinstance(value, dict) else Fault("not_an_object", {"kind": kind_of(value)})
+
+
+def bad_byte(text: str) -> Fault | None:
+    """The first byte of a piece of JSON that could not be decoded."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return half_character(text, error.start)._replace(kind="unreadable_line")
+    return None

@@ -1,0 +1,59 @@
+"""How the trouble with a row is said: one sentence per kind, kept in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+from histoeval.errors import Problem
+from histoeval.resources import load_toml
+
+RECORD_LIMIT = 32 * 2**20
+"""The most characters one row may have; more is a quote left open, or no table at all."""
+
+NOTHING: Mapping[str, object] = MappingProxyType({})
+
+
+class Fault(NamedTuple):
+    """What is wrong with a cell or a row, by the name of its sentence and what goes into it."""
+
+    kind: str
+    details: Mapping[str, object] = NOTHING
+
+    def problem(self, where: str, column: str | None = None) -> Problem:
+        """The fault said in full, for a place in a file."""
+        entry = _sentences()[self.kind]
+        limit = RECORD_LIMIT // 2**20
+        message = entry["text"].format(where=where, column=column, limit=limit, **self.details)
+        return Problem(code=entry.get("code", self.kind), message=shown(message), column=column)
+
+
+def place(number: int, first_line: int | None = None, last_line: int | None = None) -> str:
+    """Where a row stands, for people: by its number and, where there are lines, by those."""
+    if first_line is None:
+        return f"row {number}"
+    if last_line is None or last_line == first_line:
+        return f"row {number}, line {first_line}"
+    return f"row {number}, lines {first_line}-{last_line}"
+
+
+def kind_of(value: object) -> str:
+    """What a value is, for people who do not speak Python."""
+    if isinstance(value, bool):
+        return "a yes/no value"
+    if isinstance(value, int | float):
+        return "a number"
+    names = {dict: "an object", list: "a list", str: "a text", type(None): "null"}
+    return names.get(type(value), f"of type {type(value).__name__}")
+
+
+def shown(text: str) -> str:
+    """The text with every lone surrogate, which cannot be printed or stored, written out."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+@cache
+def _sentences() -> dict[str, dict[str, str]]:
+    return load_toml("io/tables/problems.toml")

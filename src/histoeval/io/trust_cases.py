@@ -1,0 +1,235 @@
+"""From files to cases: a report, the image it is about, and what was written under attack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from histoeval.errors import InputError, Problem
+from histoeval.io.files import ONE_TABLE, Opened, check_there, demand_rows, format_of, open_table
+from histoeval.io.tables.cell_checks import name_of, text_of
+from histoeval.io.tables.columns import Columns, demand_columns, normalised, text_layout_of
+from histoeval.io.tables.encoding import Survey
+from histoeval.io.tables.formats import Record, Table, table_of_records
+from histoeval.io.tables.row_faults import Fault
+from histoeval.io.tables.rows import Naming, problems_in
+from histoeval.report import Noun
+
+REPORT = ("report",)
+"""The preferred name of the column of reports, also where a reference stands beside it."""
+
+IMAGE = ("image", "image_path", "slide", "slide_path", "image_file", "file_name", "filename")
+"""Names by which the column of images is known, the preferred first."""
+
+AUGMENTED, ATTACKED = "report_augmented", "report_attacked"
+"""Columns of reports under attack; with `_NAME` behind it a column is the attack NAME."""
+
+SPECIMEN = ("specimen",)
+"""What the model was told of the specimen, as `histoeval generate` writes it."""
+
+_NO_CELL = Fault("missing_value")
+
+
+class Written(NamedTuple):
+    """A report that was written under an attack."""
+
+    attack: str
+    text: str
+
+
+class CaseLayout(Noun):
+    """The columns of a table of cases, settled."""
+
+    report: str
+    id: str | None = None
+    image: str | None = None
+    augmented: tuple[str, ...] = ()
+    attacked: tuple[str, ...] = ()
+    specimen: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that must be read."""
+        named = (self.id, self.report, self.image, *self.augmented, *self.attacked)
+        named += (self.specimen,)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+class Case(NamedTuple):
+    """One row: its report or the problems in its place; the rest where the row has it.
+
+    `number` counts the rows from 1, for people; `image` is a problem where the name cannot be read;
+    `troubled` are cells of attacks that cannot; `position` is how many bytes of the source have
+    been read, for progress.
+    """
+
+    number: int
+    id: str
+    report: str | None
+    problems: tuple[Problem, ...]
+    image: str | Problem | None = None
+    augmented: tuple[Written, ...] = ()
+    attacked: tuple[Written, ...] = ()
+    troubled: tuple[Problem, ...] = ()
+    specimen: str = ""
+    position: int = 0
+
+
+@dataclass(frozen=True)
+class CaseSource(Opened):
+    """What was opened, and the cases in it; images are named relative to `folder`."""
+
+    layout: CaseLayout = field(repr=False)
+    folder: Path = field(repr=False, default=Path())
+
+    def rows(self) -> Iterator[Case]:
+        """Every row, from the start, however often it is called."""
+        naming = Naming(self.layout.id)
+        for record in self.table.read(self.layout.columns):
+            if record.values is None:
+                assert record.problem is not None, "a record has values or a problem"
+                label = naming.label(record)
+                yield Case(record.number, label, None, (record.problem,), position=record.position)
+            else:
+                yield self._case(record, record.values, naming)
+
+    def _case(self, record: Record, values: Mapping[str, object], naming: Naming) -> Case:
+        layout = self.layout
+        label, id_fault = naming.name(record, values)
+        text = text_of(values.get(layout.report))
+        cells = [(layout.id or "id", id_fault), (layout.report, text)]
+        augmented = self._written(record, values, layout.augmented, AUGMENTED)
+        attacked = self._written(record, values, layout.attacked, ATTACKED)
+        fine = id_fault is None and isinstance(text, str)
+        return Case(
+            number=record.number,
+            id=label,
+            report=text if fine and isinstance(text, str) else None,
+            problems=problems_in(self.table, record, cells),
+            image=self._image(record, values),
+            augmented=augmented[0],
+            attacked=attacked[0],
+            troubled=(*augmented[1], *attacked[1]),
+            specimen=_filling(values, layout.specimen),
+            position=record.position,
+        )
+
+    def _image(self, record: Record, values: Mapping[str, object]) -> str | Problem | None:
+        """What a row names its image, if it does."""
+        column = self.layout.image
+        if column is None:
+            return None
+        named = name_of(values.get(column), _NO_CELL)
+        if isinstance(named, str):
+            return named.strip()
+        if named == _NO_CELL:
+            return None
+        return problems_in(self.table, record, [(column, named)])[0]
+
+    def _written(
+        self, record: Record, values: Mapping[str, object], columns: Sequence[str], kind: str
+    ) -> tuple[tuple[Written, ...], tuple[Problem, ...]]:
+        """The reports of one kind of attack, and the cells of it that hold what is no report."""
+        cells = [(name, text_of(values.get(name))) for name in columns if _is_filled(values, name)]
+        written = [
+            Written(_attack(name, kind), cell) for name, cell in cells if isinstance(cell, str)
+        ]
+        return tuple(written), problems_in(self.table, record, cells)
+
+
+def open_cases(
+    path: Path,
+    *,
+    text: str | None = None,
+    image: str | None = None,
+    id_: str | None = None,
+    images: Path | None = None,
+    encoding: str | None = None,
+) -> CaseSource:
+    """Open a table of cases; columns that are not named are guessed."""
+    check_there(path)
+    kind = format_of(path, ONE_TABLE)
+    if kind in ("text", "folder"):
+        raise InputError(f"{path} is no table. What can be read: {ONE_TABLE}")
+    table, surveyed = open_table(path, kind, Columns(reference=text, id=id_), encoding)
+    layout = _settled(table, text, image, id_, str(path))
+    demand_rows(table, layout.columns, path)
+    return _source(path.name, kind, surveyed, table, layout, images or path.parent)
+
+
+def cases_of_records(
+    records: Iterable[Mapping[str, object]],
+    *,
+    text: str | None = None,
+    image: str | None = None,
+    id_: str | None = None,
+    images: Path | None = None,
+) -> CaseSource:
+    """The cases of records that are in memory, such as the rows of a data frame."""
+    table, surveyed = table_of_records(records)
+    layout = _settled(table, text, image, id_, "the list of records")
+    return _source("records", "memory", surveyed, table, layout, images or Path())
+
+
+def _settled(
+    table: Table, text: str | None, image: str | None, id_: str | None, file: str
+) -> CaseLayout:
+    demand_columns((image,), table.columns, file)
+    image = image or _first(table.columns, IMAGE)
+    attacks = {
+        kind: tuple(name for name in table.columns if normalised(name).startswith(kind))
+        for kind in (AUGMENTED, ATTACKED)
+    }
+    specimen = _first(table.columns, SPECIMEN)
+    taken = {image, specimen, *attacks[AUGMENTED], *attacks[ATTACKED]} - {text, id_}
+    free = [name for name in table.columns if name not in taken]
+    wanted = text or _first(free, REPORT)
+    layout = text_layout_of(table.columns, wanted, id_, file, tuple(taken))
+    return CaseLayout(
+        report=layout.text,
+        id=None if table.keyed and id_ is None else layout.id,
+        image=image,
+        augmented=attacks[AUGMENTED],
+        attacked=attacks[ATTACKED],
+        specimen=specimen,
+    )
+
+
+def _first(found: Sequence[str], known: Sequence[str]) -> str | None:
+    return next((name for alias in known for name in found if normalised(name) == alias), None)
+
+
+def _filling(values: Mapping[str, object], column: str | None) -> str:
+    """What a cell holds as text, or nothing."""
+    text = None if column is None else values.get(column)
+    return text.strip() if isinstance(text, str) else ""
+
+
+def _is_filled(values: Mapping[str, object], column: str) -> bool:
+    """Whether a cell holds anything; one kind of attack may well be left out in a row."""
+    value = values.get(column)
+    return not (isinstance(value, str) and not value.strip()) and text_of(value) != _NO_CELL
+
+
+def _attack(column: str, kind: str) -> str:
+    """The name of an attack: what stands behind the kind, or the kind itself."""
+    rest = normalised(column).removeprefix(kind).strip("_")
+    return rest or {AUGMENTED: "stain", ATTACKED: "prompt"}[kind]
+
+
+def _source(
+    name: str, kind: str, surveyed: Survey, table: Table, layout: CaseLayout, folder: Path
+) -> CaseSource:
+    return CaseSource(
+        name=name,
+        format=kind,
+        encoding=surveyed.encoding,
+        sha256=surveyed.sha256,
+        notes=surveyed.notes,
+        size=surveyed.size,
+        table=table,
+        layout=layout,
+        folder=folder,
+    )

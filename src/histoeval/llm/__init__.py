@@ -1,0 +1,1 @@
+"""Language models: the chat client, its cache, rate limit, keys and replies."""

@@ -1,0 +1,215 @@
+"""A Transformers chat model in this process, held to the schema of the answer (extra [hf]).
+
+An answer is a form: braces, keys and commas are written for the model, which chooses each score
+among those of its scale and writes the reasoning. So even a small model's answer can be read.
+A model is a folder, a name on the hub, or a GGUF file (with `gguf` and `accelerate` installed).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from histoeval.errors import ModelError
+from histoeval.judge.prompt import Message
+from histoeval.llm.chat import Refused, Reply, Request
+from histoeval.runtime.transformer import fingerprint, require_hf
+
+MOST_WORDS = 200
+"""Tokens that a reasoning may have."""
+
+_STOPS = '"\\\n\r\t'
+"""A reasoning ends before any of these, which JSON would have escaped."""
+
+
+class Slot(NamedTuple):
+    """A place in the form: what is written before it, and the choices; none for free words."""
+
+    before: str
+    choices: tuple[str, ...]
+
+
+def slots_of(schema: Mapping[str, Any]) -> list[Slot]:
+    """The form that a schema of whole numbers and texts describes."""
+    found: list[Slot] = []
+    before = "{"
+    for name, kind in schema["properties"].items():
+        before += f"{json.dumps(name)}: "
+        if kind["type"] == "integer":
+            found.append(Slot(before, tuple(map(str, kind["enum"]))))
+            before = ", "
+        else:
+            found.append(Slot(f'{before}"', ()))
+            before = '", '
+    return found
+
+
+class LocalChat:
+    """A causal language model with its tokenizer, asked one question at a time."""
+
+    def __init__(self, name: str, device: str | None = None) -> None:
+        require_hf()
+        self.retries = 0
+        self._name = name
+        self._device = device
+        self._turn: asyncio.Lock | None = None
+        self._tokenizer, self._model = self._load()
+        self._hash = fingerprint(self._model, self._tokenizer, ())
+
+    @property
+    def identity(self) -> str:
+        """The model by name, and by a hash of its weights and tokenizer."""
+        return f"{Path(self._name).name}@local/{self._hash}"
+
+    def _load(self) -> tuple[Any, Any]:
+        import torch
+        import transformers
+
+        device = self._device or ("cuda" if torch.cuda.is_available() else "cpu")
+        dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
+        place, also = _place_of(self._name)
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(place, **also)
+            model = transformers.AutoModelForCausalLM.from_pretrained(place, dtype=dtype, **also)
+        except (OSError, ValueError, ImportError) as error:
+            raise ModelError(f"{self._name} cannot be loaded as a chat model: {error}") from error
+        return tokenizer, model.to(device).eval()
+
+    async def __aenter__(self) -> Self:
+        self._turn = asyncio.Lock()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._turn = None
+
+    async def greet(self) -> None:
+        """It is here."""
+
+    async def ask(self, request: Request) -> Reply:
+        """The filled form."""
+        assert self._turn is not None, "a chat must be entered before it is asked"
+        async with self._turn:
+            return await asyncio.to_thread(self.answer, request)
+
+    def answer(self, request: Request) -> Reply:
+        """The filled form; the same again for the same request."""
+        import torch
+
+        parameters = json.loads(request.parameters)
+        chance = torch.Generator().manual_seed(int(parameters.get("seed") or 0))
+        with torch.inference_mode():
+            filling = Filling(self._tokenizer, self._model, self._prompted(request.messages))
+            asked = filling.length
+            slots = slots_of(request.prompt.schema_of_answer)
+            text = filling.fill(slots, float(parameters.get("temperature") or 0), chance)
+        return Reply(
+            text=text,
+            finish="stop",
+            tokens_in=asked,
+            tokens_out=filling.length - asked,
+            constrained=True,
+        )
+
+    def _prompted(self, messages: Sequence[Message]) -> list[int]:
+        """The conversation as token ids, in the model's own form where it has one."""
+        if self._tokenizer.chat_template:
+            text = self._tokenizer.apply_chat_template(
+                list(messages), add_generation_prompt=True, tokenize=False
+            )
+        else:
+            said = [f"{message['role']}: {message['content']}" for message in messages]
+            text = "\n\n".join([*said, "assistant: "])
+        ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        most = getattr(self._model.config, "max_position_embeddings", None)
+        if most and len(ids) + MOST_WORDS > most:
+            raise Refused(f"the reports have {len(ids)} tokens, and the model takes {most}")
+        return ids
+
+
+class Filling:
+    """A conversation that grows token by token, with what the model makes of it so far."""
+
+    def __init__(self, tokenizer: Any, model: Any, ids: Sequence[int]) -> None:
+        self._tokenizer = tokenizer
+        self._model = model
+        self._past: Any = None
+        self._next: Any = None
+        self.length = 0
+        self._write(ids)
+
+    def fill(self, slots: Sequence[Slot], temperature: float, chance: Any) -> str:
+        """All of the form, choices made by likelihood."""
+        text = ""
+        for slot in slots:
+            self._write(self._ids(slot.before))
+            if slot.choices:
+                written = self._choose(slot.choices, temperature, chance)
+            else:
+                written = self._words(temperature, chance)
+            text += slot.before + written
+        return text + ("}" if slots[-1].choices else '"}')
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+    def _write(self, ids: Sequence[int]) -> None:
+        """Append tokens, and learn how likely each token is to come next."""
+        import torch
+
+        if not ids:
+            return
+        given = torch.tensor([list(ids)], device=self._model.device)
+        output = self._model(input_ids=given, past_key_values=self._past, use_cache=True)
+        self._past = output.past_key_values
+        self._next = output.logits[0, -1].float().log_softmax(-1).cpu()
+        self.length += len(ids)
+
+    def _choose(self, choices: Sequence[str], temperature: float, chance: Any) -> str:
+        """The choice whose first token that differs from the others' is the likeliest."""
+        import torch
+
+        ids = [self._ids(choice) for choice in choices]
+        places = takewhile(lambda tokens: len({*tokens}) == 1, zip(*ids, strict=False))
+        shared = sum(1 for _ in places)
+        firsts = [each[shared] for each in ids if len(each) > shared]
+        if len(set(firsts)) < len(ids):
+            raise Refused("the model's tokens do not tell the scores of a scale apart")
+        self._write(ids[0][:shared])
+        likely = torch.stack([self._next[first] for first in firsts])
+        chosen = _drawn(likely, temperature, chance)
+        self._write(ids[chosen][shared:])
+        return choices[chosen]
+
+    def _words(self, temperature: float, chance: Any) -> str:
+        text = ""
+        for _ in range(MOST_WORDS):
+            token = _drawn(self._next, temperature, chance)
+            piece = str(self._tokenizer.decode([token]))
+            end = next((at for at, letter in enumerate(piece) if letter in _STOPS), None)
+            if token == self._tokenizer.eos_token_id or end is not None:
+                return text + piece[: end or 0]
+            text += piece if piece.isprintable() else " "
+            self._write([token])
+        return text
+
+
+def _place_of(name: str) -> tuple[str, dict[str, str]]:
+    """Where a model lies; one in a single GGUF file is named by its folder and the file."""
+    path = Path(name)
+    if path.suffix.lower() != ".gguf":
+        return name, {}
+    return str(path.parent), {"gguf_file": path.name}
+
+
+def _drawn(likely: Any, temperature: float, chance: Any) -> int:
+    """The likeliest, or one drawn by how likely it is."""
+    import torch
+
+    if not temperature:
+        return int(likely.argmax())
+    return int(torch.multinomial((likely / temperature).softmax(-1), 1, generator=chance))

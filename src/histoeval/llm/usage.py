@@ -1,0 +1,107 @@
+"""What judging cost: requests, tokens, time, and money where a price is known."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import Field, ValidationError
+
+from histoeval.errors import InputError
+from histoeval.llm.chat import Reply
+from histoeval.report import Noun
+from histoeval.resources import resource_text
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1", "")
+"""Models on this machine cost nobody money by the token."""
+
+Money = Annotated[float, Field(ge=0)]
+
+
+class Price(Noun):
+    """What a million tokens cost."""
+
+    model: str
+    """A name, or a pattern with * as in file names."""
+    input: Money
+    output: Money
+
+
+class Prices(Noun):
+    """A table of prices; the first row that fits a model counts."""
+
+    currency: str = "USD"
+    price: tuple[Price, ...] = ()
+
+    def of(self, judge: str) -> Price | None:
+        """The price of `model@endpoint`; None where nobody has said it."""
+        model, _, endpoint = judge.rpartition("@")
+        for each in self.price:
+            if fnmatchcase(model, each.model):
+                return each
+        host = urlsplit(endpoint).hostname or ""
+        return Price(model=model, input=0, output=0) if host in LOOPBACK else None
+
+
+def read_prices(path: Path | None = None) -> Prices:
+    """The table of the user, or that of this package."""
+    try:
+        text = resource_text("llm/data/prices.toml") if path is None else path.read_text("utf-8")
+        return Prices.model_validate(tomllib.loads(text))
+    except OSError as error:
+        raise InputError(f"cannot read the prices {path}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"the prices {path} are not TOML: {error}") from error
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise InputError(f"the prices {path} cannot be used: {where}: {fault['msg']}") from error
+
+
+@dataclass
+class Usage:
+    """What one judge was asked and what it took."""
+
+    requests: int = 0
+    cached: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    uncounted: int = 0
+    """Replies for which the server gave no token counts."""
+    retries: int = 0
+    seconds: float = 0.0
+
+    def paid(self, reply: Reply) -> None:
+        """A reply that was new."""
+        self.requests += 1
+        self.tokens_in += reply.tokens_in or 0
+        self.tokens_out += reply.tokens_out or 0
+        self.uncounted += reply.tokens_in is None
+
+    def found(self, _reply: Reply) -> None:
+        """A reply that was kept."""
+        self.cached += 1
+
+    def cost(self, price: Price | None) -> float | None:
+        """Money, or None where the price or the tokens are not known."""
+        if price is None or (self.uncounted and (price.input or price.output)):
+            return None
+        return (self.tokens_in * price.input + self.tokens_out * price.output) / 1e6
+
+    def told(self, judge: str, prices: Prices) -> dict[str, Any]:
+        """All of it, for a file."""
+        return {
+            "requests": self.requests,
+            "cached": self.cached,
+            "retries": self.retries,
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+            "replies_without_counts": self.uncounted,
+            "seconds": round(self.seconds, 3),
+            "cost": self.cost(prices.of(judge)),
+            "currency": prices.currency,
+        }

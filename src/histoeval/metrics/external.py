@@ -1,0 +1,193 @@
+"""Metrics of others, run by their own packages: the extra [peers].
+
+Nothing of them is imported before it is asked for, and each says what it needs when it cannot
+run. Their models are downloaded by those packages themselves, the first time they are used.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any, ClassVar, Literal
+
+from pydantic.dataclasses import dataclass
+
+from histoeval.errors import Problem, SettingError
+from histoeval.metric import Score
+from histoeval.metrics.base import STRICT, SettledMetric
+from histoeval.report import Pair
+
+
+class Peer(SettledMetric, ABC):
+    """A metric of another package: what it is called there, and how it is asked."""
+
+    package: ClassVar[str]
+    """What pip calls it."""
+
+    module: ClassVar[str]
+    """What Python calls it."""
+
+    downloads: ClassVar[str]
+    """What it fetches when it is first used."""
+
+    @abstractmethod
+    def ask(self, references: list[str], candidates: list[str]) -> Sequence[float]:
+        """One number per pair, as the package has it."""
+
+    @cached_property
+    def library(self) -> Any:
+        """The package, imported when it is first used."""
+        return import_module(self.module)
+
+    def obstacle(self) -> str | None:
+        """That the package is not installed, and how to get it."""
+        if find_spec(self.module) is not None:
+            return None
+        return (
+            f"needs the package {self.package}: pip install 'histoeval[peers]' or pip install "
+            f"{self.package}. On first use it downloads {self.downloads}"
+        )
+
+    def pins(self) -> dict[str, str]:
+        """The version of the package."""
+        try:
+            return {self.package: version(self.package)}
+        except PackageNotFoundError:
+            return {self.package: "unknown"}
+
+    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """All pairs at once; a number that is none becomes a problem."""
+        if reason := self.obstacle():
+            raise SettingError(f"{self.name} {reason}")
+        said = self.ask([pair.reference for pair in pairs], [pair.candidate for pair in pairs])
+        if len(said) != len(pairs):
+            raise SettingError(f"{self.package} gave {len(said)} scores for {len(pairs)} pairs")
+        return [self._answer(float(value)) for value in said]
+
+    def _answer(self, value: float) -> Score | Problem:
+        if not math.isfinite(value):
+            message = f"{self.package} gave no finite score"
+            return Problem(code="metric_failed", metric=self.name, message=message)
+        return Score(value=value, signature=self.signature)
+
+
+@dataclass(frozen=True, config=STRICT)
+class PackagedBertScore(Peer):
+    """BERTScore as published, F1; `rescale` sets it against a baseline."""
+
+    model: str = "roberta-large"
+    rescale: bool = False
+    package: ClassVar[str] = "bert-score"
+    module: ClassVar[str] = "bert_score"
+    downloads: ClassVar[str] = "the encoder (1.4 GB for roberta-large)"
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """From -1, as cosines do; rescaled ones have no bound."""
+        return (-1.0, 1.0) if not self.rescale else (-math.inf, math.inf)
+
+    @cached_property
+    def _scorer(self) -> Any:
+        return self.library.BERTScorer(
+            model_type=self.model, lang="en", rescale_with_baseline=self.rescale
+        )
+
+    def ask(self, references: list[str], candidates: list[str]) -> Sequence[float]:
+        """The F1 of each pair."""
+        _, _, f1 = self._scorer.score(candidates, references)
+        return [float(value) for value in f1]
+
+
+@dataclass(frozen=True, config=STRICT)
+class RadGraphXL(Peer):
+    """F1 of entities and relations of radiology reports, as RadGraph-XL reads them."""
+
+    reward: Literal["simple", "partial", "complete"] = "partial"
+    model: str = "radgraph-xl"
+    package: ClassVar[str] = "radgraph"
+    module: ClassVar[str] = "radgraph"
+    downloads: ClassVar[str] = "the RadGraph-XL model"
+
+    @cached_property
+    def _scorer(self) -> Any:
+        return self.library.F1RadGraph(reward_level=self.reward, model_type=self.model)
+
+    def ask(self, references: list[str], candidates: list[str]) -> Sequence[float]:
+        """The reward of each pair."""
+        found: Sequence[float] = self._scorer(hyps=candidates, refs=references)[1]
+        return found
+
+
+@dataclass(frozen=True, config=STRICT)
+class RaTEScore(Peer):
+    """Entities of radiology reports matched by embedding, with synonyms and negation."""
+
+    package: ClassVar[str] = "RaTEScore"
+    module: ClassVar[str] = "RaTEScore"
+    downloads: ClassVar[str] = "its entity model and its encoder"
+
+    @cached_property
+    def _scorer(self) -> Any:
+        return self.library.RaTEScore()
+
+    def ask(self, references: list[str], candidates: list[str]) -> Sequence[float]:
+        """One score per pair."""
+        found: Sequence[float] = self._scorer.compute_score(candidates, references)
+        return found
+
+
+@dataclass(frozen=True, config=STRICT)
+class Green(Peer):
+    """A language model that counts matched findings and errors of radiology reports."""
+
+    model: str = "StanfordAIMI/GREEN-radllama2-7b"
+    package: ClassVar[str] = "green-score"
+    module: ClassVar[str] = "green_score"
+    downloads: ClassVar[str] = "a language model of 7 billion parameters (13 GB), and wants a GPU"
+
+    @cached_property
+    def _scorer(self) -> Any:
+        return self.library.GREEN(self.model, output_dir=".")
+
+    def ask(self, references: list[str], candidates: list[str]) -> Sequence[float]:
+        """One score per pair; the package takes references first."""
+        found: Sequence[float] = self._scorer(references, candidates)[2]
+        return found
+
+
+@dataclass(frozen=True, config=STRICT)
+class RadEval(Peer):
+    """One of the metrics that RadEval (before version 2) gathers, asked pair by pair."""
+
+    metric: str = "radgraph"
+    key: str = ""
+    package: ClassVar[str] = "RadEval"
+    module: ClassVar[str] = "RadEval"
+    downloads: ClassVar[str] = "the models of the metric that is asked for"
+
+    @cached_property
+    def _scorer(self) -> Any:
+        return self.library.RadEval(**{f"do_{self.metric}": True})
+
+    def ask(self, references: list[str], candidates: list[str]) -> Sequence[float]:
+        """The mean over one pair is its score; a metric with several numbers needs a key."""
+        return [
+            self._number(self._scorer(refs=[reference], hyps=[candidate]))
+            for reference, candidate in zip(references, candidates, strict=True)
+        ]
+
+    def _number(self, told: dict[str, Any]) -> float:
+        numbers = {name: v for name, v in told.items() if isinstance(v, int | float)}
+        usual = [name for name in (self.metric, f"{self.metric}_partial") if name in numbers]
+        key = self.key or next(iter(usual or (numbers if len(numbers) == 1 else ())), "")
+        if key not in numbers:
+            raise SettingError(
+                f"which number of RadEval is meant? Name it, as in radeval:metric={self.metric}:"
+                f"key=NAME, of {', '.join(numbers) or 'none'}"
+            )
+        return float(numbers[key])

@@ -1,0 +1,1 @@
+"""Natural language inference: does one statement entail, contradict or leave open another?"""

@@ -1,0 +1,1 @@
+"""Rule-based features of a premise and a hypothesis, for the re-ranker of the NLI network."""

@@ -1,0 +1,87 @@
+"""What two texts say of diagnoses and findings: the same, a kind of it, its parent, or denied."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+
+from histoeval.nli.features.lexicon import has_cue
+from histoeval.nli.features.parse import Statements
+from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tree
+from histoeval.terms.findings import findings as all_findings
+
+_BAD = frozenset({Behaviour.MALIGNANT})
+_GOOD = frozenset({Behaviour.BENIGN, Behaviour.NON_NEOPLASTIC, Behaviour.NORMAL})
+
+
+def _kin(a: Concept, b: Concept) -> str:
+    """What a diagnosis of the premise is to one of the hypothesis."""
+    tree = diagnosis_tree()
+    if a.id == b.id:
+        return "same"
+    if tree.is_a(a.id, b.id):
+        return "kind"
+    if tree.is_a(b.id, a.id):
+        return "parent"
+    return "other"
+
+
+def of_diagnoses(one: Statements, other: Statements) -> dict[str, float]:
+    """The diagnoses of the hypothesis beside those of the premise."""
+    names = ("same", "kind", "parent", "other", "flip", "denied_both", "bad_good", "good_bad")
+    out = dict.fromkeys(names, 0.0)
+    for (a, a_denied), (b, b_denied) in product(one.diagnoses, other.diagnoses):
+        first, second = concepts()[a], concepts()[b]
+        kin = _kin(first, second)
+        if kin == "same" and first.behaviour is Behaviour.UNSPECIFIED:
+            continue
+        if a_denied or b_denied:
+            if a_denied and b_denied:
+                out["denied_both"] = max(out["denied_both"], kin in ("same", "parent"))
+            elif (b_denied and kin in ("same", "kind")) or (a_denied and kin in ("same", "parent")):
+                out["flip"] = 1.0
+            continue
+        out[kin] = 1.0
+        out["bad_good"] = max(
+            out["bad_good"], first.behaviour in _BAD and second.behaviour in _GOOD
+        )
+        out["good_bad"] = max(
+            out["good_bad"], first.behaviour in _GOOD and second.behaviour in _BAD
+        )
+    related = out["same"] or out["kind"]
+    out["other"] = float(out["other"] and not related and not out["parent"])
+    new = bool(other.diagnoses) and not one.diagnoses
+    told = {f"diagnosis_{name}": value for name, value in out.items()}
+    sure = other.bare and not has_cue("doubt", one.text)
+    bare = {f"bare_{name}": sure and out[name] for name in ("same", "kind", "parent", "other")}
+    within = all(
+        any(_kin(concepts()[a], concepts()[b]) in ("same", "kind") for a, _ in one.diagnoses)
+        for b, _ in other.diagnoses
+    )
+    bare |= {"bare_new": other.bare and new, "bare_all": sure and within and not new}
+    return told | bare | {"diagnosis_new": float(new)}
+
+
+@lru_cache(maxsize=1 << 12)
+def _above(id_: str) -> frozenset[str]:
+    """A finding and what it is a kind of."""
+    line, rows = {id_}, all_findings()
+    while (parent := rows[id_].parent) and parent not in line:
+        line.add(parent)
+        id_ = parent
+    return frozenset(line)
+
+
+def of_findings(one: Statements, other: Statements) -> dict[str, float]:
+    """The findings of the hypothesis beside those of the premise."""
+    same = opposite = new = 0
+    for b, b_denied in other.findings:
+        met = [
+            a_denied
+            for a, a_denied in one.findings
+            if (b in _above(a) and not a_denied) or (a in _above(b) and a_denied) or a == b
+        ]
+        same |= b_denied in met
+        opposite |= bool(met) and b_denied not in met
+        new |= not met
+    return {"finding_same": same, "finding_opposite": opposite, "finding_new": new}

@@ -1,0 +1,241 @@
+"""What a text of pathology says, as far as terms tell: the two sides of a pair are read so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from histoeval.nli.features.lexicon import has_cue, members
+from histoeval.terms.findings import find_findings
+from histoeval.terms.naming import find_diagnoses
+from histoeval.terms.sites import find_operated, find_sites, organ_of
+from histoeval.terms.values import grades, marker_results, stages
+from histoeval.terms.values.counts import Count, counts
+from histoeval.terms.values.laterality import Side, side_of
+from histoeval.terms.values.markers import find_markers
+from histoeval.terms.values.quantities import Quantity, quantities
+
+_CLAUSES = re.compile(
+    r"[.;:\n](?=\s|$)|\s-\s|,\s|\b(?:but|whereas|while|although)\b", re.IGNORECASE
+)
+_LISTED = re.compile(r",\s|;|\s(?:and|but|while|or)\s")
+_LEADS = re.compile(r"\b(?:positive|negative|reactive|stain\w*|express\w*) (?:for )?\S+,")
+_EXPRESSION = re.compile(
+    r"(?:\b(?P<no>no|without|lack of|absence of|absent)\b(?:\W+[\w/-]+){0,3}?\W+)?(?<!loss of )"
+    r"(?:over)?(?:expression|amplification|staining|immunoreactivity|rearrangement)\b"
+)
+_COMPONENT = re.compile(
+    r"dcis|in situ|invasive|previous|biopsy|resect|excision|metasta|recurren|left|right|component"
+    r"|deposits|elsewhere|node",
+    re.IGNORECASE,
+)
+_NODE_STAGE = re.compile(r"\bN([0-3])|pN([0-3])")
+_NODES_FREE = re.compile(
+    r"\b(?:no|none|without|0)\b[^.;]{0,30}\bnod|nod\w*(?: metastas\w+)?[^.;]{0,25}"
+    r"\b(?:negative|free|uninvolved|absent|not involved|0/)|node-negative"
+)
+_NODES_HELD = re.compile(
+    r"(?:nodal|node) metastas|node-positive|nod\w*[^.;]{0,25}\b(?:positive|involved|contain)|"
+    r"metastas\w+ (?:in|to)[^.;]{0,25}\bnod|positive[^.;]{0,12} nod|[1-9]\d*\s*(?:/|of)\s*\d+"
+    r"[^.;]{0,25}\bnod"
+)
+_FREE_WORDS = 0
+_BEFORE = re.compile(r"[,:]| but | with ")
+_AFTER = re.compile(
+    r"\s*(?:is|are|was|were)?\s*(?:not (?:present|seen|identified|found|detected|demonstrated)"
+    r"|absent|excluded|ruled out|negative)\b"
+)
+_GRADED = re.compile(r"grade|\bG[1-4]\b")
+_STAGED = re.compile(
+    r"\b[ypcar]{0,3}(?:T(?:is|a|[xX]|[0-4])|N[0-3xX]|M[01xX])"
+    r"|\b(?:[Ss]tage|FIGO|Dukes)\s+(?:[Ss]tage\s+)?(?:[IVX]+|[0-4A-D])"
+)
+_NO_GRADE = re.compile(r"mitotic|prolifer|ki-67|mitos|pattern", re.IGNORECASE)
+_REMAINS = re.compile(
+    r"\b(?:is|are|was|were|be|been|tissue|nothing|none|tumou?r|carcinoma|material|cells) "
+    r"left(?=\s*(?:$|[.;,]|in\b|behind|at\b|after))",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[a-z][a-z0-9-]{2,}")
+_LABEL = re.compile(
+    r"\b(part|specimen|core|block|polyp|jar|slide|level|fragment|nodule|container|biopsy|segment"
+    r"|node|tumou?r|station)s?\s+([a-z]?\d{1,2}|[ivx]{1,4}[ab]?|[a-h])\b",
+    re.IGNORECASE,
+)
+_AT = re.compile(r"\b(?:(?P<clock>\d{1,2}) ?o'clock|at (?P<deep>\d{1,2}) ?cm\b)")
+_ORDINAL = re.compile(
+    r"\b(first|second|third|larger|smaller|upper|lower|deep|lateral|medial|superior|inferior|proximal"
+    r"|distal|anterior|posterior|sentinel|axillary|pelvic|hilar|mediastinal|para-aortic|inguinal"
+    r"|circumferential|peripheral|apical)\b",
+    re.IGNORECASE,
+)
+_SMALL = frozenset(
+    "the and are was were with from that this there has have been for its not into but any all his "
+    "her their which patient shows show showing seen present identified found noted".split()
+)
+_PLAIN = frozenset(
+    "tumour tumor diagnosis consistent features findings support lesion histology biopsy excision "
+    "compatible final only type".split()
+)
+_MOST = 600
+"""Characters of a text that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """What a text says, as far as terms tell."""
+
+    text: str
+    words: frozenset[str]
+    sides: frozenset[tuple[Side, str | None]]
+    grades: tuple[tuple[grades.Grade, bool], ...]
+    """Grades, each with whether it is denied."""
+    stages: tuple[stages.Stage, ...]
+    markers: tuple[tuple[str, marker_results.Result | None], ...]
+    diagnoses: frozenset[tuple[str, bool]]
+    """Diagnoses by id, each with whether it is denied."""
+    findings: frozenset[tuple[str, bool]]
+    sites: frozenset[str]
+    quantities: tuple[Quantity, ...]
+    counts: tuple[Count, ...]
+    labels: frozenset[str]
+    places: frozenset[str]
+    members: tuple[frozenset[int], ...]
+    bare: bool
+    """Whether it says little more than a diagnosis."""
+    nodes: bool | None
+    """Whether lymph nodes are involved, where that is told."""
+    components: frozenset[str]
+    """Of what a grade may be told besides the tumour."""
+
+    @property
+    def is_pathology(self) -> bool:
+        """Whether anything of pathology is said."""
+        stained = any(result is not None for _, result in self.markers)
+        return stained or has_cue("pathology", self.text)
+
+
+@lru_cache(maxsize=1 << 14)
+def statements(text: str) -> Statements:
+    """What a text says, clause by clause."""
+    text = text[:_MOST]
+    low = text.lower()
+    clauses = [part.strip() for part in _CLAUSES.split(text) if part and part.strip()]
+    whole = [part.strip() for part in re.split(r"[.;\n](?=\s|$)", text) if part.strip()]
+    return Statements(
+        text=low,
+        words=frozenset(_WORD.findall(low)) - _SMALL,
+        sides=frozenset(_sides(clauses, whole)),
+        grades=tuple(_grades(clauses)),
+        stages=tuple(
+            s for part in whole if _STAGED.search(part) and (s := stages.read_stage(part))
+        ),
+        markers=tuple(dict.fromkeys(_markers(whole))),
+        diagnoses=frozenset(_diagnoses(whole)),
+        findings=frozenset(_findings(whole)),
+        sites=frozenset(match.id for match in (*find_sites(text), *find_operated(text))),
+        quantities=quantities(text),
+        counts=counts(text),
+        labels=frozenset(_labels(text)),
+        places=frozenset(found.lower() for found in _ORDINAL.findall(text)),
+        members=members(low),
+        bare=_is_bare(text),
+        nodes=_nodes(text),
+        components=frozenset(found.lower() for found in _COMPONENT.findall(text)),
+    )
+
+
+def _labels(text: str) -> Iterator[str]:
+    """Parts by their names, and places by the clock or by how far in they lie."""
+    yield from (" ".join(found).lower() for found in _LABEL.findall(text))
+    for found in _AT.finditer(text.lower()):
+        yield f"clock {found['clock']}" if found["clock"] else f"at {found['deep']}"
+
+
+def _is_bare(text: str) -> bool:
+    """Whether little is left of a text without its diagnoses and sites."""
+    found = find_diagnoses(text)
+    left = text
+    for match in sorted((*found, *find_sites(text)), key=lambda match: -match.start):
+        left = left[: match.start] + " " + left[match.end :]
+    words = set(_WORD.findall(left.lower())) - _SMALL - _PLAIN
+    return bool(found) and len(words) <= _FREE_WORDS
+
+
+def _nodes(text: str) -> bool | None:
+    """Whether nodes are involved; nothing where it is not told, or told of some only."""
+    states = {found != "0" for pair in _NODE_STAGE.findall(text) for found in pair if found}
+    low = text.lower()
+    if _NODES_FREE.search(low):
+        states.add(False)
+    elif _NODES_HELD.search(low):
+        states.add(True)
+    return states.pop() if len(states) == 1 else None
+
+
+def _organs(text: str) -> Iterator[str]:
+    for match in (*find_sites(text), *find_operated(text)):
+        yield organ_of(match.id)
+
+
+def _sides(clauses: Iterable[str], whole: Iterable[str]) -> Iterator[tuple[Side, str | None]]:
+    """Sides with the organ of their clause, else of their sentence."""
+    for part in clauses:
+        if side := side_of(_REMAINS.sub("", part)):
+            home = next(_organs(part), None)
+            sentence = next((text for text in whole if part in text), part)
+            yield side, home or next(_organs(sentence), None)
+
+
+def _markers(whole: Iterable[str]) -> Iterator[tuple[str, marker_results.Result | None]]:
+    """Markers with their results; one without a result has that of the list it stands in."""
+    for sentence in whole:
+        pieces = [piece for piece in _LISTED.split(sentence) if piece and piece.strip()]
+        named = [find_markers(piece) for piece in pieces]
+        read = [
+            _result(piece, marks[0]) if marks else None
+            for piece, marks in zip(pieces, named, strict=True)
+        ]
+        led = _LEADS.search(sentence.lower()) is not None
+        for place, marks in enumerate(named):
+            own = read[place]
+            if own is None:
+                near = reversed(read[:place]) if led else iter(read[place:])
+                own = next((result for result in near if result), None)
+            yield from ((marker, own) for marker in marks)
+
+
+def _result(piece: str, marker: str) -> marker_results.Result | None:
+    """The result of a marker; "no expression" and "expression" are said of the protein."""
+    if found := _EXPRESSION.search(piece.lower()):
+        return marker_results.Result(polarity="negative" if found["no"] else "positive")
+    return marker_results.read_result(piece, marker)
+
+
+def _denied(sentence: str, start: int, end: int) -> bool:
+    """Whether what stands at a place of a sentence is denied there."""
+    before = _BEFORE.split(sentence[:start])[-1]
+    return has_cue("denied", before) or _AFTER.match(sentence[end:]) is not None
+
+
+def _diagnoses(whole: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    for sentence in whole:
+        for match in find_diagnoses(sentence):
+            yield match.id, _denied(sentence.lower(), match.start, match.end)
+
+
+def _findings(whole: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    for sentence in whole:
+        for found in find_findings(sentence):
+            denied = found.denied or _denied(sentence.lower(), found.start, found.end)
+            yield found.id, denied
+
+
+def _grades(clauses: Iterable[str]) -> Iterator[tuple[grades.Grade, bool]]:
+    for part in clauses:
+        other = _NO_GRADE.search(part) and not _GRADED.search(part)
+        grade = None if other else grades.read_grade(part)
+        if grade:
+            yield grade, has_cue("denied", part.lower())

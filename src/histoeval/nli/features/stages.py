@@ -1,0 +1,100 @@
+"""What two texts say of stages: the same, another, a finer one, or one that is worked out."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+from histoeval.nli.features.parse import Statements
+from histoeval.terms.values.implied_stages import organ_at, rank, worked_out
+from histoeval.terms.values.quantity_relations import Fits
+from histoeval.terms.values.stages import Stage
+
+_AXES = ("t", "n", "m", "group")
+_LEAST = re.compile(r"\bat least (?:stage |category )?[ypc]{0,2}t[0-4ai]")
+_FAR = re.compile(r"\bdistant\b|\bpm1|\bm1")
+_UNKNOWN = ("x", "+")
+
+
+def of_stages(one: Statements, other: Statements) -> dict[str, float]:
+    """The stages of the hypothesis beside those of the premise, told or worked out."""
+    found = {_compared(a, b, one) for a, b in product(one.stages, other.stages)} - {None}
+    worked = _worked(one, other)
+    both = None not in (one.nodes, other.nodes)
+    return {
+        "stage_same": Fits.SAME in found and Fits.OTHER not in found,
+        "stage_other": Fits.OTHER in found and Fits.SAME not in found,
+        "stage_finer": found == {Fits.OPEN},
+        "stage_new": bool(other.stages) and not found and not worked,
+        "stage_axis": bool(other.stages) and bool(one.stages) and not found and not worked,
+        "stage_worked_same": worked == {Fits.SAME},
+        "stage_worked_other": Fits.OTHER in worked,
+        "stage_worked_open": worked == {Fits.OPEN},
+        "stage_far": bool(_FAR.search(other.text)) and not _FAR.search(one.text),
+        "nodes_same": both and one.nodes == other.nodes,
+        "nodes_other": both and one.nodes != other.nodes,
+        "nodes_new": other.nodes is not None and one.nodes is None,
+    }
+
+
+def _compared(a: Stage, b: Stage, one: Statements) -> Fits | None:
+    """What one stage is to another, over the axes that both name."""
+    if "c" in {a.prefix, b.prefix} and a.prefix != b.prefix:
+        return Fits.OPEN
+    found = [
+        _axis(x, y, at_least=axis == "t" and bool(_LEAST.search(one.text)))
+        for axis in _AXES
+        if (x := getattr(a, axis)) is not None and (y := getattr(b, axis)) is not None
+    ]
+    if not found:
+        return None
+    if Fits.OTHER in found:
+        return Fits.OTHER
+    return Fits.OPEN if Fits.OPEN in found else Fits.SAME
+
+
+def _axis(told: str, asked: str, *, at_least: bool) -> Fits:
+    if told == asked:
+        return Fits.OPEN if at_least else Fits.SAME
+    if told[0] in _UNKNOWN or asked[0] in _UNKNOWN:
+        return Fits.OPEN
+    if at_least:
+        return Fits.OPEN if rank(asked) > rank(told) else Fits.OTHER
+    if told.startswith(asked):
+        return Fits.SAME if not asked.isupper() or len(told) == len(asked) else _group(told, asked)
+    return _group(told, asked) if asked.startswith(told) else Fits.OTHER
+
+
+def _group(told: str, asked: str) -> Fits:
+    """Roman figures begin alike without being alike: I, II, III."""
+    numbers = [re.match(r"[IV]+|\d|[a-z]+", each) for each in (told, asked)]
+    first, second = (found.group() if found else "" for found in numbers)
+    if first != second:
+        return Fits.OTHER
+    return Fits.SAME if len(told) > len(asked) else Fits.OPEN
+
+
+def _worked(one: Statements, other: Statements) -> set[Fits]:
+    """A stage that is asked of what is told in sizes, counts and words; and the reverse."""
+    if not (one.stages or other.stages):
+        return set()
+    organ = organ_at(one.text)
+    organ = organ_at(other.text) if organ is None else organ
+    if organ is None:
+        return set()
+    found: set[Fits] = set()
+    told, asked = worked_out(one.text, organ), worked_out(other.text, organ)
+    for stage in other.stages:
+        for known, value in ((told.tumour, stage.t), (told.nodes, stage.n)):
+            if known and value and value[0] not in _UNKNOWN:
+                higher = rank(value) > max(map(rank, known)) and _LEAST.search(one.text)
+                found.add(Fits.SAME if _fits(known, value) else Fits.OPEN if higher else Fits.OTHER)
+    for stage in one.stages:
+        for known, value in ((asked.tumour, stage.t), (asked.nodes, stage.n)):
+            if known and value and value[0] not in _UNKNOWN and not other.stages:
+                found.add(Fits.OPEN if _fits(known, value) else Fits.OTHER)
+    return found
+
+
+def _fits(known: frozenset[str], value: str) -> bool:
+    return any(each.startswith(value) or value.startswith(each) for each in known)

@@ -1,0 +1,30 @@
+"""Files that are shipped inside the package: word lists, prompts, templates and model folders."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+
+def resource_path(place: str) -> Path:
+    """Where a shipped file or folder is, by its path inside the package."""
+    return Path(str(files("histoeval"))) / place
+
+
+def resource_text(place: str) -> str:
+    """The text of a shipped file."""
+    return resource_path(place).read_text("utf-8")
+
+
+def resource_bytes(place: str) -> bytes:
+    """The bytes of a shipped file, as they enter a hash."""
+    return resource_path(place).read_bytes()
+
+
+@cache
+def load_toml(place: str) -> dict[str, Any]:
+    """A shipped TOML file, parsed once; callers must not change it."""
+    return tomllib.loads(resource_text(place))

@@ -1,0 +1,73 @@
+"""What the parts of a metric are worth: ``histoeval.run.ablate.ablate("sheet.tsv")``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from histoeval.io.tables.columns import Columns
+from histoeval.run.agree import Agreement, check_scale, conclude, planned
+from histoeval.run.metric_variants import KINDS, score_variants, variants
+from histoeval.run.panel import key_of, read_rated
+from histoeval.statistics.regression import Range
+from histoeval.statistics.resampling import RESAMPLES
+from histoeval.statistics.significance import PERMUTATIONS
+
+if TYPE_CHECKING:
+    from histoeval.run.models import Models
+
+
+def ablate(
+    sheet: str | Path,
+    kinds: Sequence[str] = KINDS,
+    *,
+    grid: str | Path | None = None,
+    cases: str | Path | None = None,
+    raters: Sequence[str] = (),
+    group: str = "case",
+    positive_only: bool = False,
+    scale: Range | None = None,
+    coefficient: str = "pearson",
+    resamples: int = RESAMPLES,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+    models: Models | None = None,
+) -> Agreement:
+    """Study variants of metrics on a sheet, as `agree` studies metrics.
+
+    Args:
+        sheet: pairs that experts have scored.
+        kinds: `hare` for the paper's table 7, `concordance` for its parts left out one by one.
+        grid: a TOML or JSON file of metrics and settings; every combination is a variant.
+        cases: a table of row (from 0) and case, for HARE's layout.
+        raters: columns of experts' scores.
+        group: what is drawn together and compared within.
+        positive_only: leave out what experts give 0.
+        scale: lowest and highest score there can be.
+        coefficient: what variants are ranked by.
+        resamples: for the intervals.
+        permutations: for the tests.
+        seed: another one draws other resamples.
+        models: the reader and the aligner to use.
+    """
+    path = Path(sheet)
+    check_scale(scale)
+    found = variants(kinds, None if grid is None else Path(grid), models)
+    read = read_rated(path, cases, raters, group, (), scale, Columns(), None)
+    pairs = {key_of(row, read.wide): row.pair for row in read.rated if row.scores}
+    scored, unavailable = score_variants(found, pairs)
+    plan = planned(
+        group=group,
+        positive_only=positive_only,
+        coefficient=coefficient,
+        resamples=resamples,
+        permutations=permutations,
+        seed=seed,
+        only=tuple(
+            (each.base, each.name)
+            for each in found
+            if each.name != each.base and {each.name, each.base} <= scored.keys()
+        ),
+    )
+    return conclude(path, read, scored, unavailable, raters=raters, scale=scale, plan=plan)

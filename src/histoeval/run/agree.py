@@ -1,0 +1,243 @@
+"""How well metrics follow the experts of a sheet: ``histoeval.agree("sheet.tsv")``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from histoeval.agreement.panel import Panel
+from histoeval.agreement.study import Plan, Study, study
+from histoeval.errors import InputError, SettingError
+from histoeval.io.pairs import open_source
+from histoeval.io.results import ResultFolder, ResultRow, files_of, write_json
+from histoeval.io.score_files import ScoredMetric, gather, read_scored
+from histoeval.io.sheets import Sheet
+from histoeval.io.tables.columns import Columns
+from histoeval.progress import row_progress
+from histoeval.run.panel import (
+    about_sheet,
+    demand_match,
+    panel_of,
+    read_rated,
+    remarks_on,
+    scale_of,
+    without_empty,
+)
+from histoeval.run.score import run
+from histoeval.run.scoring import DEFAULT_METRICS, make_metrics, metric_names
+from histoeval.statistics.regression import Range
+from histoeval.statistics.resampling import RESAMPLES
+from histoeval.statistics.significance import PERMUTATIONS
+from histoeval.version import __version__
+
+if TYPE_CHECKING:
+    from histoeval.run.models import Models
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What was found, and from what: figures, the scores behind them, and what was left out."""
+
+    study: Study
+    plan: Plan
+    panel: Panel
+    about: Mapping[str, Any]
+    notes: tuple[str, ...]
+    unavailable: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as it stands in `agreement.json`."""
+        return {
+            "histoeval": __version__,
+            "sheet": dict(self.about),
+            "settings": self.plan.model_dump(mode="json"),
+            **self.study.model_dump(mode="json"),
+            "unavailable": dict(self.unavailable),
+            "notes": list(self.notes),
+        }
+
+    def write(self, folder: Path, command: str | None = None) -> Path:
+        """Write `agreement.json` into a folder, with the command that made it."""
+        content = self.to_dict() | ({} if command is None else {"command": command})
+        json.dumps(content, allow_nan=False)
+        with files_of(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            write_json(folder / "agreement.json", content)
+        return folder / "agreement.json"
+
+
+def agree(
+    sheet: str | Path,
+    *,
+    metrics: str | Sequence[str] | None = None,
+    scores: Sequence[str | Path] = (),
+    cases: str | Path | None = None,
+    raters: Sequence[str] = (),
+    group: str = "case",
+    by: Sequence[str] = (),
+    positive_only: bool = False,
+    scale: Range | None = None,
+    coefficient: str = "pearson",
+    resamples: int = RESAMPLES,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+    power: tuple[str, str] | None = None,
+    columns: Columns | None = None,
+    encoding: str | None = None,
+    models: Models | None = None,
+    output: str | Path | None = None,
+    overwrite: bool = False,
+) -> Agreement:
+    """Study how well metrics follow experts.
+
+    Args:
+        sheet: pairs that experts have scored, in HARE's layout or one pair per row.
+        metrics: names as for `score`; those of `scores` if any are given, else the usual ones.
+        scores: `scores.jsonl` files of the same sheet; a metric found there is not run again.
+        cases: a table of row (from 0) and case, for HARE's layout.
+        raters: columns of experts' scores; every column of numbers when left out.
+        group: what is drawn together and compared within: case, system, row, or a column.
+        by: apart for each system, set, case, or value of a column.
+        positive_only: leave out what experts give 0, as the HARE paper does.
+        scale: lowest and highest score there can be.
+        coefficient: what metrics are ranked by: pearson, spearman or kendall.
+        resamples: how many resamples the intervals are made of.
+        permutations: how many permutations tests are made of.
+        seed: another one draws other resamples.
+        power: two metrics; how many pairs would tell them apart?
+        columns: of the sheet, where they cannot be guessed.
+        encoding: of the sheet, where it cannot be told.
+        models: the reader, aligner and encoder to use.
+        output: a folder for agreement.json and, in it, the scores.
+        overwrite: replace the scores that the folder holds.
+    """
+    path, columns = Path(sheet), columns or Columns()
+    check_scale(scale)
+    read = read_rated(path, cases, raters, group, by, scale, columns, encoding)
+    given = _given(scores)
+    wanted = _wanted(metrics, given)
+    lacking = [name for name in wanted if name not in given]
+    made, unavailable = _scored(
+        path,
+        lacking,
+        columns,
+        encoding,
+        models,
+        None if output is None else Path(output),
+        overwrite,
+    )
+    scored = {name: metric for name, metric in (given | made).items() if name in wanted}
+    found = conclude(
+        path,
+        read,
+        {name: scored[name] for name in wanted},
+        unavailable,
+        raters=raters,
+        scale=scale,
+        plan=planned(
+            group=group,
+            by=tuple(by),
+            positive_only=positive_only,
+            coefficient=coefficient,
+            resamples=resamples,
+            permutations=permutations,
+            seed=seed,
+            power=power,
+        ),
+    )
+    if output is not None:
+        found.write(Path(output))
+    return found
+
+
+def planned(**settings: Any) -> Plan:
+    """A plan, if its settings make sense."""
+    try:
+        return Plan(**settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise SettingError(f"{first['loc'][0]}: {first['msg'].lower()}") from error
+
+
+def conclude(
+    path: Path,
+    sheet: Sheet,
+    scored: Mapping[str, ScoredMetric],
+    unavailable: Mapping[str, str],
+    *,
+    raters: Sequence[str],
+    scale: Range | None,
+    plan: Plan,
+) -> Agreement:
+    """From a sheet that was read and scores that were had to all figures."""
+    panel, notes = panel_of(sheet, scored, plan.group, plan.by)
+    demand_match(panel, unavailable, path)
+    plan = plan.model_copy(update={"expert_range": scale or scale_of(sheet, panel)})
+    return Agreement(
+        study=study(without_empty(panel), plan),
+        plan=plan,
+        panel=panel,
+        about=about_sheet(path, sheet, panel),
+        notes=(*sheet.notes, *notes, *remarks_on(sheet, panel, scale, raters)),
+        unavailable=unavailable,
+    )
+
+
+def check_scale(scale: Range | None) -> None:
+    """Refuse a scale that does not rise."""
+    if scale is not None and not scale[0] < scale[1]:
+        raise SettingError(f"scores cannot run from {scale[0]:g} to {scale[1]:g}")
+
+
+def _given(files: Sequence[str | Path]) -> dict[str, ScoredMetric]:
+    """The metrics of files of scores; the same one twice cannot be."""
+    found: dict[str, ScoredMetric] = {}
+    for file in files:
+        for name, metric in read_scored(Path(file)).items():
+            if name in found:
+                raise InputError(f"{file} has scores of {name}, and so has a file before it")
+            found[name] = metric
+    return found
+
+
+def _wanted(metrics: str | Sequence[str] | None, given: Mapping[str, ScoredMetric]) -> list[str]:
+    """The metrics to study: those that were named, or those that were given."""
+    if metrics is None:
+        return list(given) or metric_names(DEFAULT_METRICS)
+    named = metrics.split(",") if isinstance(metrics, str) else list(metrics)
+    stripped = list(dict.fromkeys(name.strip() for name in named if name.strip()))
+    unscored = [name for name in stripped if name not in given]
+    if unscored or not stripped:
+        metric_names(unscored)
+    return stripped
+
+
+def _scored(
+    path: Path,
+    names: Sequence[str],
+    columns: Columns,
+    encoding: str | None,
+    models: Models | None,
+    output: Path | None,
+    overwrite: bool,
+) -> tuple[dict[str, ScoredMetric], dict[str, str]]:
+    """What is not scored yet, scored; a stopped run is continued in the folder `scores`."""
+    if not names:
+        return {}, {}
+    source = open_source([path], columns, encoding)
+    rows: list[ResultRow] = []
+    with row_progress(source) as watch:
+        summary = run(
+            source,
+            make_metrics(names, models),
+            folder=None if output is None else ResultFolder(output / "scores"),
+            overwrite=overwrite,
+            hear=rows.append,
+            watch=watch,
+        )
+    return gather(iter(rows), summary["metrics"]), summary["unavailable"]

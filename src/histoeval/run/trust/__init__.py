@@ -1,0 +1,1 @@
+"""The trust verb: many cases, resumable."""

@@ -1,0 +1,247 @@
+"""One report after another: its three dimensions, its trust, and the verdict, with the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from histoeval.errors import (
+    EndpointError,
+    HistoEvalError,
+    MissingDependency,
+    OutputError,
+    Problem,
+    SettingError,
+)
+from histoeval.extract.reader import Reader
+from histoeval.io.tables.row_faults import shown
+from histoeval.io.trust_cases import Case
+from histoeval.nli.entailer import Entails
+from histoeval.report import Report
+from histoeval.run.trust.rows import Missing, TrustRow
+from histoeval.trust.fusion import Trust, fuse
+from histoeval.trust.grounding.claims import claims_of, not_seen
+from histoeval.trust.grounding.decoys import Foreign
+from histoeval.trust.grounding.embedded_image import Bag, bag_of_image
+from histoeval.trust.grounding.encoder import Encoder
+from histoeval.trust.grounding.score import ground
+from histoeval.trust.logic.score import Top, logic_of
+from histoeval.trust.policy.policy import DIMENSIONS, Policy
+from histoeval.trust.results import Grounding, Logic, Stability
+from histoeval.trust.stability.score import Distance, stability_of
+
+if TYPE_CHECKING:
+    from histoeval.trust.stability.examine import Examination
+    from histoeval.vlm.model import Subject
+
+A = TypeVar("A")
+
+Dimensions = Mapping[str, Grounding | Logic | Stability | Problem]
+
+MOST_BAGS = 64
+"""So many images are remembered, at half a megabyte each where a slide is sampled."""
+
+NO_IMAGE = Problem("no_image", "the row names no image, so nothing can be held against one")
+NO_ATTACK = Problem(
+    "no_attacked_reports",
+    "there are no reports under attack: give columns report_augmented and report_attacked, or the "
+    "model itself with --endpoint and --model",
+)
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """Which tiles of a slide are looked at: how many, or all (None), and by which seed."""
+
+    most: int | None
+    seed: int = 0
+    mpp: float | None = None
+    """Microns per pixel, where the files do not say them."""
+
+    def __post_init__(self) -> None:
+        if self.mpp is not None and not 0 < self.mpp < inf:
+            raise SettingError(f"--mpp {self.mpp:g} is no number of microns: give one above 0")
+
+
+class Asking(NamedTuple):
+    """The model that wrote the reports, and what it is shown and asked."""
+
+    subject: Subject
+    examination: Examination
+
+
+@dataclass(frozen=True)
+class Instruments:
+    """The models and settings that verdicts are made with.
+
+    What no row of the input can need is left out: the encoder without images, the distance
+    without reports under attack.
+    """
+
+    reader: Reader
+    entailer: Entails
+    foreign: Foreign
+    policy: Policy
+    top: Top
+    tiling: Tiling
+    encoder: Encoder | Problem | None = None
+    """A problem where there is none on this machine."""
+    distance: Distance | None = None
+    asking: Asking | None = None
+    bags: dict[Path, Bag | Problem] = field(default_factory=dict, repr=False, compare=False)
+    """The last images that were looked at: several reports may be about one."""
+
+    @property
+    def eyes(self) -> Encoder:
+        """The encoder, for those who have seen that there is one."""
+        assert self.encoder is not None, "rows with images come with an encoder"
+        assert not isinstance(self.encoder, Problem), "without one there is no bag"
+        return self.encoder
+
+
+class Verdict(NamedTuple):
+    """A row, and what pictures of its evidence can be drawn from."""
+
+    row: TrustRow
+    image: Path | None = None
+    bag: Bag | None = None
+    grounding: Grounding | None = None
+
+
+def judge_case(case: Case, folder: Path, tools: Instruments) -> Verdict:
+    """The verdict on one case; where its report cannot be read, all of it is missing."""
+    if case.report is None:
+        return Verdict(_row(case, {}, tools.policy))
+    text = case.report
+    report = told(lambda: _read(text, tools.reader))
+    if isinstance(report, Problem):
+        failed = Problem("reader_failed", report.message)
+        return Verdict(_row(case, dict.fromkeys(DIMENSIONS, failed), tools.policy))
+    image = _image_of(case, folder)
+    bag = image if isinstance(image, Problem) else told(lambda: _bag(image, tools))
+    found: Dimensions = {
+        "grounding": bag if isinstance(bag, Problem) else told(lambda: _ground(bag, report, tools)),
+        "logic": told(lambda: logic_of(report, tools.entailer, top=tools.top)),
+        "stability": told(lambda: _stability(case, text, image, tools)),
+    }
+    grounding = found["grounding"]
+    return Verdict(
+        _row(case, found, tools.policy),
+        image if isinstance(image, Path) else None,
+        bag if isinstance(bag, Bag) else None,
+        grounding if isinstance(grounding, Grounding) else None,
+    )
+
+
+def told(ask: Callable[[], A | Problem]) -> A | Problem:
+    """What is found, or why it is not; a service that is gone or a full disk stops the run."""
+    try:
+        return ask()
+    except (EndpointError, OutputError):
+        raise
+    except MissingDependency as error:
+        return Problem("missing_extra", str(error))
+    except HistoEvalError as error:
+        return Problem("cannot_be_told", shown(str(error)))
+    except Exception as error:  # noqa: BLE001 - whatever a model does wrong, the run goes on
+        return Problem("failed", shown(f"{type(error).__name__}: {error}"))
+
+
+def _read(text: str, reader: Reader) -> Report:
+    (report,) = reader.read([text])
+    return report
+
+
+def _image_of(case: Case, folder: Path) -> Path | Problem:
+    """Where the image of a case lies."""
+    if case.image is None:
+        return NO_IMAGE
+    if isinstance(case.image, Problem):
+        return case.image
+    path = folder / case.image
+    if not path.exists():
+        return Problem("missing_image", f"the image {case.image} is not there")
+    return path
+
+
+def _bag(path: Path, tools: Instruments) -> Bag | Problem:
+    from histoeval.slides.tiles import TileRequest
+
+    if isinstance(tools.encoder, Problem):
+        return tools.encoder
+    if path not in tools.bags:
+        request = TileRequest(sample=tools.tiling.most, seed=tools.tiling.seed)
+        bag = bag_of_image(path, tools.eyes, request, mpp=tools.tiling.mpp)
+        if len(tools.bags) == MOST_BAGS:
+            del tools.bags[next(iter(tools.bags))]
+        tools.bags[path] = bag
+    return tools.bags[path]
+
+
+def _ground(bag: Bag, report: Report, tools: Instruments) -> Grounding | Problem:
+    found = ground(bag, claims_of(report), tools.eyes, tools.foreign)
+    if isinstance(found, Problem):
+        return found
+    return found.model_copy(update={"notes": (*found.notes, *not_seen(report))})
+
+
+def _stability(
+    case: Case, text: str, image: Path | Problem, tools: Instruments
+) -> Stability | Problem:
+    """By the reports that the row holds; where it holds none, by asking the model for them."""
+    if case.troubled:
+        return case.troubled[0]
+    if tools.distance is None:
+        return NO_ATTACK
+    if case.augmented or case.attacked:
+        return stability_of(text, case.augmented, case.attacked, tools.distance)
+    if tools.asking is None:
+        return NO_ATTACK
+    if isinstance(image, Problem):
+        return image
+    from histoeval.trust.stability.examine import stability_for
+
+    return stability_for(image, text, *tools.asking, tools.distance, specimen=case.specimen)
+
+
+def _row(case: Case, found: Dimensions, policy: Policy) -> TrustRow:
+    values = {
+        name: None if name not in found or isinstance(each := found[name], Problem) else each.value
+        for name in DIMENSIONS
+    }
+    seen = found.get("grounding")
+    share = _known(seen) if isinstance(seen, Grounding) else None
+    trust = fuse(**values, weights=policy.weights, policy=policy, claims_known=share)
+    errors = [Missing.of(problem) for problem in case.problems]
+    errors += [Missing.of(each, name) for name, each in found.items() if isinstance(each, Problem)]
+    return TrustRow(
+        id=case.id,
+        row=case.number,
+        **values,
+        trust=trust.value,
+        route=trust.route,
+        evidence=_evidence(case, found, trust, policy),
+        errors=tuple(errors),
+    )
+
+
+def _known(grounding: Grounding) -> float:
+    """The share of the claims that the encoder knows."""
+    known = [support.unknown is None for support in grounding.supports]
+    return sum(known) / len(known)
+
+
+def _evidence(case: Case, found: Dimensions, trust: Trust, policy: Policy) -> dict[str, Any]:
+    """All that a person can check: what each dimension found, and how the verdict came."""
+    told_: dict[str, Any] = {
+        name: each.model_dump(mode="json")
+        for name, each in found.items()
+        if not isinstance(each, Problem)
+    }
+    verdict = trust.model_dump(mode="json", include={"low", "high", "reason", "missing"})
+    weights = policy.weights.model_dump()
+    image = {"image": case.image} if isinstance(case.image, str) else {}
+    return {**image, **told_, "trust": {**verdict, "weights": weights, "policy": policy.identity}}

@@ -1,0 +1,95 @@
+"""Files of trust: one line per report, written as it is finished.
+
+`DIR/trust.jsonl` has a row for each report, in the order of the input, with `trust.jsonl.meta.json`
+beside it, which says what made them; `DIR/summary.json` says what all rows come to, and
+`DIR/evidence` holds pictures. A run that was stopped is continued by the same command.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from histoeval.errors import OutputError, Problem
+from histoeval.io.jsonl_rows import RowFile
+from histoeval.io.results import files_of, write_json
+from histoeval.report import Noun
+from histoeval.trust.fusion import Route
+from histoeval.trust.results import Share
+
+ROWS, SUMMARY, EVIDENCE, PAGE = "trust.jsonl", "summary.json", "evidence", "report.html"
+
+
+class Missing(Noun):
+    """Why a dimension, or all of a row, is missing."""
+
+    dimension: str | None = None
+    code: str
+    message: str
+    column: str | None = None
+
+    @classmethod
+    def of(cls, problem: Problem, dimension: str | None = None) -> Missing:
+        """A problem, with the dimension that it takes away."""
+        return cls(
+            dimension=dimension,
+            code=problem.code,
+            message=problem.message,
+            column=problem.column,
+        )
+
+
+class TrustRow(Noun):
+    """One report with its dimensions, trust and verdict, and the reasons for what is missing."""
+
+    id: str
+    row: int
+    grounding: Share | None = None
+    logic: Share | None = None
+    stability: Share | None = None
+    trust: Share | None = None
+    route: Route
+    evidence: dict[str, Any] = Field(default_factory=dict)
+    errors: tuple[Missing, ...] = ()
+
+    def line(self) -> bytes:
+        """The row as one line of JSON."""
+        content = self.model_dump(mode="json", exclude={"errors"})
+        content["errors"] = [
+            {"dimension": error.dimension} | error.model_dump(exclude_none=True)
+            for error in self.errors
+        ]
+        return json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+class TrustFolder(RowFile[TrustRow]):
+    """A folder that trust is written to and can be continued in."""
+
+    def __init__(self, folder: Path) -> None:
+        if folder.is_file():
+            raise OutputError(f"{folder} is a file; results need a folder")
+        super().__init__(folder / ROWS, TrustRow.model_validate_json)
+        self.folder = folder
+        self.evidence = folder / EVIDENCE
+        self.summary = folder / SUMMARY
+        self.page = folder / PAGE
+
+    def prepare(self, run: Mapping[str, Any], *, overwrite: bool = False) -> None:
+        """Make the folder ready for this run: new, or continuing the same one."""
+        super().prepare(run, overwrite=overwrite)
+        with files_of(self.folder):
+            for file in (self.summary, self.page):
+                file.unlink(missing_ok=True)
+            if overwrite and self.evidence.is_dir():
+                for file in self.evidence.glob("*.png"):
+                    file.unlink()
+
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        """Write what all rows come to."""
+        super().finish({"rows": summary["rows"]})
+        with files_of(self.folder):
+            write_json(self.summary, summary)

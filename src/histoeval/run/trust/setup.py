@@ -1,0 +1,141 @@
+"""The instruments of trust by name, opened once and only where the input can need them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from histoeval.errors import MissingDependency, Problem, SettingError
+from histoeval.io.trust_cases import CaseSource
+from histoeval.nli.entailer import Entails
+from histoeval.nli.load import open_entailer
+from histoeval.report import Noun
+from histoeval.run.models import Models, load_reader
+from histoeval.run.trust.case import Asking, Instruments, Tiling
+from histoeval.trust.grounding.decoys import our_foreign
+from histoeval.trust.grounding.embedded_image import SAMPLED
+from histoeval.trust.grounding.encoder import BUILTIN, Encoder, open_encoder
+from histoeval.trust.logic.score import DEFAULT_TOP, Top
+from histoeval.trust.policy.policy import Policy, read_policy, weights_of
+from histoeval.trust.stability.score import Distance, open_distance
+
+ALL = "all"
+"""In place of a number: every tile of a slide."""
+
+
+class Wanted(Noun):
+    """Which instruments to use, as a person names them.
+
+    From Python, encoder, NLI model and distance can also be given as objects that are one;
+    `subject` is a `histoeval.vlm.model.SubjectChoice`, or a subject.
+    """
+
+    encoder: Any = None
+    nli: Any = None
+    distance: Any = "concordance"
+    models: Models = Models()
+    policy: Path | None = None
+    weights: str | None = None
+    top: str | None = None
+    tiles: str = str(SAMPLED)
+    mpp: float | None = None
+    seed: int = 0
+    subject: Any = None
+    examination: Mapping[str, Any] = {}
+    """What the model is asked, as `histoeval.trust.stability.examine.make_examination` takes it."""
+
+
+def open_instruments(wanted: Wanted, source: CaseSource) -> Instruments:
+    """The instruments that are wanted, less those that no row can need."""
+    policy = policy_of(wanted)
+    tiling = Tiling(tiles_of(wanted.tiles), wanted.seed, wanted.mpp)
+    top = DEFAULT_TOP if wanted.top is None else top_of(wanted.top)
+    layout = source.layout
+    encoder = None if layout.image is None else _encoder(wanted)
+    reader = load_reader(wanted.models)
+    entailer = _entailer(wanted)
+    attacked = bool(layout.augmented or layout.attacked or wanted.subject is not None)
+    return Instruments(
+        reader=reader,
+        entailer=entailer,
+        foreign=our_foreign(),
+        policy=policy,
+        top=top,
+        tiling=tiling,
+        encoder=encoder,
+        distance=_distance(wanted, reader, entailer) if attacked else None,
+        asking=None if wanted.subject is None else _asking(wanted),
+    )
+
+
+def policy_of(wanted: Wanted) -> Policy:
+    """The policy that was named, with the weights that were given beside it."""
+    policy = read_policy(wanted.policy)
+    return policy if wanted.weights is None else policy.weighing(weights_of(wanted.weights))
+
+
+def tiles_of(text: str) -> int | None:
+    """How many tiles of a slide are looked at; None is all of them."""
+    if text.strip().lower() == ALL:
+        return None
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise SettingError(f"{text!r} is no number of tiles: give 1 or more, or 'all'")
+    return int(text)
+
+
+def top_of(text: str) -> Top:
+    """K as a person writes it: a number of pairs, `3`, a share of them, `0.3` or `30%`, or both."""
+    try:
+        told = [_number_or_share(part.strip()) for part in text.split(",")]
+        if len({name for name, _ in told}) < len(told):
+            raise ValueError
+        return Top.model_validate(dict(told))
+    except ValueError as error:
+        raise SettingError(
+            f"{text!r} is no K: give a number of pairs, as in 3, a share of them, as in 0.3, or "
+            "both for the fewer, as in 0.3,3"
+        ) from error
+
+
+def _number_or_share(text: str) -> tuple[str, float]:
+    if text.endswith("%"):
+        return "share", float(text[:-1]) / 100
+    return ("number", int(text)) if text.isdecimal() else ("share", float(text))
+
+
+def _encoder(wanted: Wanted) -> Encoder | Problem:
+    """The encoder; where none is named and none is shipped, grounding is missing by that reason."""
+    if not isinstance(wanted.encoder, str | None):
+        encoder: Encoder = wanted.encoder
+        return encoder
+    try:
+        return open_encoder(wanted.encoder, wanted.models.device)
+    except MissingDependency as error:
+        if wanted.encoder is not None and wanted.encoder != BUILTIN:
+            raise
+        return Problem("no_encoder", str(error))
+
+
+def _entailer(wanted: Wanted) -> Entails:
+    if isinstance(wanted.nli, str | Path | None):
+        return open_entailer(wanted.nli, wanted.models.device)
+    entailer: Entails = wanted.nli
+    return entailer
+
+
+def _distance(wanted: Wanted, reader: Any, entailer: Entails) -> Distance:
+    if not isinstance(wanted.distance, str):
+        distance: Distance = wanted.distance
+        return distance
+    return open_distance(wanted.distance, reader=reader, entailer=entailer)
+
+
+def _asking(wanted: Wanted) -> Asking:
+    from histoeval.trust.stability.examine import make_examination
+    from histoeval.vlm.model import SubjectChoice, open_subject
+
+    named = wanted.subject
+    subject = open_subject(named) if isinstance(named, SubjectChoice) else named
+    rest = {"seed": wanted.seed, "mpp": wanted.mpp} | dict(wanted.examination)
+    return Asking(subject, make_examination(**rest))

@@ -1,0 +1,140 @@
+"""Tuning a policy on a labelled file, and writing it with how it was made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from histoeval.errors import OutputError
+from histoeval.io.results import files_of
+from histoeval.run.labelled_reports import Asked, read_labelled
+from histoeval.trust.fusion import ROUTES
+from histoeval.trust.policy.policy import PAPER, policy_text
+from histoeval.trust.policy.tuning import Measured, Plan, Tuned, tune
+from histoeval.version import __version__
+
+FIGURES = {"auroc": "area under the ROC curve", "spearman": "Spearman's rho"}
+
+
+class Outside(NamedTuple):
+    """What was measured on folds that had no say: the mean over them, and how much it varies."""
+
+    tuned: float
+    tuned_spread: float
+    paper: float
+    paper_spread: float
+    folds: int
+
+    @property
+    def better(self) -> bool:
+        """Whether the tuned weights did better at all; the spread says how sure that is."""
+        return self.tuned > self.paper
+
+
+class Tuning(NamedTuple):
+    """A tuned policy with all that was measured, and where the labels came from."""
+
+    tuned: Tuned
+    outside: Outside
+    tuned_routes: Any
+    """Routes x (right, wrong), over all folds of all repeats."""
+    base_routes: Any
+    plan: Plan
+    about: dict[str, Any]
+
+
+def tune_file(
+    path: Path,
+    plan: Plan,
+    *,
+    labels: Path | None = None,
+    asked: Asked | None = None,
+    watch: Callable[[int], None] = lambda _done: None,
+) -> Tuning:
+    """Tune a policy on the labelled reports of a file."""
+    asked = (asked or Asked()).model_copy(update={"without": plan.without})
+    file = read_labelled(path, labels, asked)
+    plan = _without_floors(plan)
+    tuned = tune(file.labelled, plan, watch)
+    return Tuning(
+        tuned,
+        outside_of(tuned.folds),
+        sum(fold.tuned_routes for fold in tuned.folds),
+        sum(fold.base_routes for fold in tuned.folds),
+        plan,
+        file.about,
+    )
+
+
+def outside_of(folds: tuple[Measured, ...]) -> Outside:
+    """Means and standard deviations over folds; NaN where none could be measured."""
+    if not folds:
+        return Outside(math.nan, math.nan, math.nan, math.nan, 0)
+    tuned = np.array([fold.tuned for fold in folds])
+    paper = np.array([fold.paper for fold in folds])
+    return Outside(
+        float(tuned.mean()), float(tuned.std()), float(paper.mean()), float(paper.std()), len(folds)
+    )
+
+
+def write_policy(tuning: Tuning, output: Path) -> None:
+    """Write the policy, whole or not at all, with how it was made as comments on top."""
+    draft = output.with_name(f"{output.name}.part")
+    with files_of(output):
+        if output.is_dir():
+            raise OutputError(f"{output} is a folder; give the name of a file")
+        draft.write_text(policy_text(tuning.tuned.policy, history(tuning)), "utf-8", newline="\n")
+        draft.replace(output)
+
+
+def history(tuning: Tuning) -> list[str]:
+    """How a policy was made and what it is worth, in lines for people."""
+    about, plan, outside = tuning.about, tuning.plan, tuning.outside
+    figure = FIGURES[tuning.tuned.objective]
+    lines = [
+        f"Made by `histoeval trust tune` (histoeval {__version__}) from {about['name']}",
+        f"sha256 {about['sha256']}",
+        f"{about['used']} of {about['rows']} reports of {about['cases']} cases "
+        f"({'each report its own case' if about['case'] is None else 'column ' + about['case']})",
+        *[f"left out: {count} with {reason}" for reason, count in about["left_out"].items()],
+        f"labels: {about['label']}",
+        f"weights: grid of 1/{plan.parts}, by the highest mean {figure} over {plan.folds} folds"
+        + (f"; without {', '.join(plan.without)}" if plan.without else ""),
+        f"{figure} on the reports that chose them: {tuning.tuned.inside:.3f}",
+        f"{figure} on reports that had no say (nested cross-validation by case, {outside.folds} "
+        f"folds, seed {plan.seed}):",
+        f"  tuned {outside.tuned:.3f} (sd {outside.tuned_spread:.3f}), the paper's weights "
+        f"{PAPER} {outside.paper:.3f} (sd {outside.paper_spread:.3f})",
+    ]
+    if not outside.better:
+        lines.append("  so these weights are NO BETTER than the paper's on other reports")
+    return [*lines, *_threshold_lines(tuning)]
+
+
+def _threshold_lines(tuning: Tuning) -> list[str]:
+    if not tuning.tuned_routes.any():
+        return ["thresholds: not tuned, since no label says which reports are wrong"]
+    lines = [f"thresholds: {tuning.plan.aim}; on reports that had no say:"]
+    for name, counts in (("tuned", tuning.tuned_routes), ("before", tuning.base_routes)):
+        told = ", ".join(
+            f"{route} {right + wrong} ({share_text(wrong, right + wrong)} wrong)"
+            for route, (right, wrong) in zip(ROUTES, counts, strict=True)
+        )
+        lines.append(f"  {name}: {told}")
+    return lines
+
+
+def share_text(part: int, whole: int) -> str:
+    """A share, or that there is none of nothing."""
+    return f"{part / whole:.1%}" if whole else "none"
+
+
+def _without_floors(plan: Plan) -> Plan:
+    """A dimension that gets no weight since it is not known has no floor either."""
+    floors = plan.base.floors.model_copy(update=dict.fromkeys(plan.without))
+    base = plan.base.model_copy(update={"floors": floors})
+    return plan.model_copy(update={"base": base})

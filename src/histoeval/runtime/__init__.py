@@ -1,0 +1,1 @@
+"""What models run on: ONNX sessions, Transformers models, batching, caching, threads."""

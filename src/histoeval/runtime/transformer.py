@@ -1,0 +1,249 @@
+"""One Transformers model, loaded from a hub name or a folder, and run in well-filled batches.
+
+Needs the extra ``[hf]``. Torch is imported where it is used, so that nothing else pays for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from importlib.util import find_spec
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from histoeval.errors import MissingDependency, ModelError, SettingError
+from histoeval.runtime.batching import batches, steady_batches, steady_shape
+from histoeval.runtime.hub import only_here
+
+if TYPE_CHECKING:
+    import torch
+
+Task = Literal["token-classification", "sequence-classification", "encoder"]
+Dtype = Literal["float32", "bfloat16"]
+Vectors = NDArray[np.float32]
+
+CPU_TOKENS = 1024
+GPU_TOKENS = 16_384
+"""Tokens in a batch: a CPU gains nothing from more than its cache holds, a GPU a great deal."""
+
+_AUTO_CLASSES: dict[Task, str] = {
+    "token-classification": "AutoModelForTokenClassification",
+    "sequence-classification": "AutoModelForSequenceClassification",
+    "encoder": "AutoModel",
+}
+
+
+def require_hf() -> None:
+    """Say what to install when the extra is missing."""
+    if absent := [name for name in ("torch", "transformers") if find_spec(name) is None]:
+        raise MissingDependency(
+            f"{' and '.join(absent)} not installed: Hugging Face models need the extra [hf]; "
+            "run: pip install 'histoeval[hf]'"
+        )
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Where and how models run; what is left out is chosen for the machine."""
+
+    device: str | None = None
+    dtype: Dtype | None = None
+    token_budget: int | None = None
+
+
+THIS_MACHINE = Runtime()
+
+
+class Transformer:
+    """A tokenizer and a model that answers for each sequence of token ids on its own.
+
+    On a GPU that can, the model runs in bfloat16; elsewhere in float32. Each distinct sequence is
+    run once per call. On a CPU sequences are padded to the longest of their batch only. On a GPU,
+    where the rounding of bfloat16 follows the shape of a batch, every batch of a length class has
+    the same shape, so that an answer does not depend on its neighbours.
+    """
+
+    def __init__(
+        self,
+        name: str | Path,
+        task: Task,
+        runtime: Runtime = THIS_MACHINE,
+    ) -> None:
+        require_hf()
+        self.name = str(name)
+        self.task: Task = task
+        self.device = choose_device(runtime.device)
+        self.on_gpu = self.device.startswith("cuda")
+        self.dtype = runtime.dtype or _best_dtype(self.on_gpu)
+        self.token_budget = runtime.token_budget or (GPU_TOKENS if self.on_gpu else CPU_TOKENS)
+        self.tokenizer, self.model, self._fingerprint = self._load()
+        self.model.to(self.device, dtype=getattr(_torch(), self.dtype))
+
+    @cached_property
+    def identity(self) -> str:
+        """The model, its tokenizer and what runs them; on a GPU also the shape of a batch."""
+        libraries = f"torch{version('torch')}+transformers{version('transformers')}"
+        shape = f"/{self.token_budget}" if self.on_gpu else ""
+        return f"{Path(self.name).name}@{self._fingerprint}/{self.dtype}{shape}/{libraries}"
+
+    @cached_property
+    def most_tokens(self) -> int:
+        """The longest sequence, special tokens included, that the model takes."""
+        limits = [int(self.tokenizer.model_max_length)]
+        if positions := getattr(self.model.config, "max_position_embeddings", None):
+            limits.append(int(positions) - _positions_kept_back(self.model))
+        return min(limits)
+
+    def forward(
+        self, sequences: Sequence[Sequence[int]], pick: Callable[[Any], torch.Tensor]
+    ) -> list[Vectors]:
+        """What `pick` takes from the model's output, one array per sequence, in their order.
+
+        An array with a row per token is cut to the tokens of its own sequence.
+        """
+        distinct = list(dict.fromkeys(tuple(sequence) for sequence in sequences))
+        lengths = [len(sequence) for sequence in distinct]
+        plan = steady_batches if self.on_gpu else batches
+        answers: dict[tuple[int, ...], Vectors] = {}
+        for batch in plan(lengths, self.token_budget):
+            members = [distinct[i] for i in batch]
+            answers |= zip(members, self._run(members, pick), strict=True)
+        return [answers[tuple(sequence)] for sequence in sequences]
+
+    def _run(
+        self, members: list[tuple[int, ...]], pick: Callable[[Any], torch.Tensor]
+    ) -> list[Vectors]:
+        torch = _torch()
+        width = max(len(member) for member in members)
+        height = len(members)
+        if self.on_gpu:
+            steady, height = steady_shape(width, self.token_budget)
+            width = max(width, min(steady, self.most_tokens))
+        padding = self.tokenizer.pad_token_id or 0
+        ids = torch.full((height, width), padding, dtype=torch.long)
+        mask = torch.zeros_like(ids)
+        for row, member in zip(range(height), cycle(members), strict=False):
+            ids[row, : len(member)] = torch.tensor(member)
+            mask[row, : len(member)] = 1
+        try:
+            with torch.inference_mode():
+                output = self.model(
+                    input_ids=ids.to(self.device), attention_mask=mask.to(self.device)
+                )
+                rows = pick(output).float().cpu().numpy()
+        except torch.cuda.OutOfMemoryError as error:
+            raise ModelError(
+                f"{self.name} does not fit on {self.device} with {self.token_budget} tokens in a "
+                "batch; give a smaller --token-budget"
+            ) from error
+        if not np.isfinite(rows).all():
+            raise ModelError(f"{self.name} gave numbers that are not finite; its weights are bad")
+        per_token = rows.ndim == 3
+        return [
+            row[: len(member)] if per_token else row
+            for row, member in zip(rows, members, strict=False)
+        ]
+
+    def _load(self) -> tuple[Any, Any, str]:
+        import transformers
+        from safetensors import SafetensorError
+
+        talk = transformers.utils.logging
+        verbosity, bars = talk.get_verbosity(), talk.is_progress_bar_enabled()
+        talk.set_verbosity_error()
+        try:
+            local = only_here(self.name)
+            if local:
+                talk.disable_progress_bar()
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                self.name, local_files_only=local
+            )
+            model, info = getattr(transformers, _AUTO_CLASSES[self.task]).from_pretrained(
+                self.name, local_files_only=local, output_loading_info=True
+            )
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            ImportError,
+            RuntimeError,
+            SafetensorError,
+        ) as error:
+            raise ModelError(self._cannot_load(error)) from error
+        finally:
+            talk.set_verbosity(verbosity)
+            if bars:
+                talk.enable_progress_bar()
+        spare = {key for key in info["missing_keys"] if self.task == "encoder" and "pooler" in key}
+        if absent := sorted(set(info["missing_keys"]) - spare):
+            raise ModelError(
+                f"{self.name} is not a {self.task} model: it has no weights for "
+                f"{', '.join(absent[:3])}"
+            )
+        if not tokenizer.is_fast:
+            raise ModelError(f"{self.name} has no fast tokenizer, so offsets cannot be known")
+        return tokenizer, model.eval(), fingerprint(model, tokenizer, spare)
+
+    def _cannot_load(self, error: Exception) -> str:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+        return (
+            f"cannot load {self.name!r} as a {self.task} model: {reason} "
+            "Give a folder that holds config.json, weights and tokenizer, or, where the network "
+            "reaches it, the model's name on the hub."
+        )
+
+
+def _torch() -> Any:
+    import torch
+
+    return torch
+
+
+def choose_device(wanted: str | None) -> str:
+    """Where a model runs: where it was said to, or on the best there is."""
+    torch = _torch()
+    if wanted is None:
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.zeros(1, device=wanted)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise SettingError(f"the device {wanted!r} cannot be used here: {reason}") from error
+    return wanted
+
+
+def _best_dtype(on_gpu: bool) -> Dtype:
+    return "bfloat16" if on_gpu and _torch().cuda.is_bf16_supported() else "float32"
+
+
+def _positions_kept_back(model: Any) -> int:
+    """Models of the RoBERTa kind count positions from behind that of padding."""
+    embeddings = getattr(getattr(model, "base_model", model), "embeddings", None)
+    padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
+    return 0 if padding is None else padding + 1
+
+
+def fingerprint(model: Any, tokenizer: Any, spare: Collection[str]) -> str:
+    """The first digits of a hash over weights, shape and tokenizer: what a number depends on.
+
+    Weights that the checkpoint does not hold, and that the task does not use, are left out: they
+    are drawn anew at every load.
+    """
+    digest = hashlib.sha256(tokenizer.backend_tokenizer.to_str().encode())
+    config = model.config.to_dict()
+    passing = ("_name_or_path", "transformers_version", "dtype", "torch_dtype", "architectures")
+    settings = {name: value for name, value in config.items() if name not in passing}
+    digest.update(json.dumps(settings, sort_keys=True, default=str).encode())
+    for name, tensor in sorted(model.state_dict().items()):
+        if name not in spare:
+            digest.update(name.encode())
+            digest.update(tensor.detach().cpu().contiguous().view(-1).view(_torch().uint8).numpy())
+    return digest.hexdigest()[:12]

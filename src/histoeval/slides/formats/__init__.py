@@ -1,0 +1,1 @@
+"""Slide formats: OpenSlide, TIFF, DICOM, deep zoom, plain pictures."""

@@ -1,0 +1,87 @@
+"""DeepZoom: a folder of small pictures by level, column and row, with a .dzi file beside it."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+from PIL import Image
+
+from histoeval.errors import InputError
+from histoeval.slides.slide import Pixels, Slide, damaged, levels_of
+from histoeval.slides.tiled_region import parts_of
+
+LONGEST_XML = 100_000
+"""Bytes of a .dzi file; the real ones have some hundred."""
+
+KEPT = 64
+"""Decoded blocks that are remembered."""
+
+
+class DeepZoomSlide(Slide):
+    """A DeepZoom pyramid; it never says its microns per pixel."""
+
+    def __init__(self, path: Path) -> None:
+        root = _parsed(path)
+        try:
+            size = next(child for child in root if child.tag.endswith("Size"))
+            width, height = int(size.attrib["Width"]), int(size.attrib["Height"])
+            self._block, self._overlap = int(root.attrib["TileSize"]), int(root.attrib["Overlap"])
+            self._ending = root.attrib["Format"]
+        except (StopIteration, KeyError, ValueError) as error:
+            raise InputError(f"{path} does not say its size and its blocks: {error}") from error
+        if min(width, height, self._block) < 1 or self._overlap < 0:
+            raise InputError(f"{path} gives sizes that cannot be: {width} x {height}")
+        self._folder = path.with_name(f"{path.stem}_files")
+        if not self._folder.is_dir():
+            raise InputError(f"{path} has no folder {self._folder.name} with its blocks beside it")
+        top = math.ceil(math.log2(max(width, height))) if max(width, height) > 1 else 0
+        found = {
+            (math.ceil(width / 2**step), math.ceil(height / 2**step)): top - step
+            for step in range(top + 1)
+            if (self._folder / str(top - step)).is_dir()
+        }
+        if (width, height) not in found:
+            raise InputError(f"{path} has no blocks of its finest level, {top}")
+        levels = levels_of(list(found))
+        self._names = [found[level.width, level.height] for level in levels]
+        super().__init__(path, "DeepZoom", levels, None)
+        self._decode = lru_cache(maxsize=KEPT)(self._decoded)
+
+    def _read(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
+        pixels = np.empty((height, width, 3), np.uint8)
+        for part in parts_of(x, y, width, height, (self._block, self._block)):
+            block = self._decode(level, part.column, part.row)
+            pixels[part.target] = block[part.within]
+        return pixels
+
+    def _decoded(self, level: int, column: int, row: int) -> Pixels:
+        """One block without what it shares with its neighbours."""
+        file = self._folder / str(self._names[level]) / f"{column}_{row}.{self._ending}"
+        left, top = column * self._block, row * self._block
+        try:
+            with Image.open(file) as picture:
+                pixels = np.asarray(picture.convert("RGB"))
+        except Exception as error:  # damaged files make decoders stumble in any way
+            raise damaged(self.path, left, top, error) from error
+        pixels = pixels[self._overlap if row else 0 :, self._overlap if column else 0 :]
+        size = self.levels[level]
+        shape = min(self._block, size.height - top), min(self._block, size.width - left)
+        if pixels.shape[0] < shape[0] or pixels.shape[1] < shape[1]:
+            raise damaged(self.path, left, top, f"{file.name} is smaller than it must be")
+        return pixels[: shape[0], : shape[1]]
+
+
+def _parsed(path: Path) -> ElementTree.Element:
+    if path.stat().st_size > LONGEST_XML:
+        raise InputError(f"{path} is too long for a .dzi file")
+    try:
+        root = ElementTree.fromstring(path.read_bytes())
+    except ElementTree.ParseError as error:
+        raise InputError(f"{path} is not the XML of a DeepZoom slide: {error}") from error
+    if not root.tag.endswith("Image"):
+        raise InputError(f"{path} is not a DeepZoom slide: its XML is about {root.tag}")
+    return root

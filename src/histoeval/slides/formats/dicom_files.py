@@ -1,0 +1,125 @@
+"""DICOM whole slides, through wsidicom: a folder of files, or one file of such a folder."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from histoeval.errors import InputError
+from histoeval.slides.file_type import content_of
+from histoeval.slides.requirements import require
+from histoeval.slides.resolution import stated
+from histoeval.slides.slide import Pixels, Slide, TruncatedSlide, damaged, levels_of
+
+END_OF_PIXELS = b"\xfe\xff\xdd\xe0\0\0\0\0"
+"""What stands after compressed pixels; a decoder would fill up a last block that was cut."""
+
+TAIL_BYTES = 1 << 16
+"""Of the end of a file, where it must stand."""
+
+SLIDE_CLASS = "1.2.840.10008.5.1.4.1.1.77.1.6"
+"""DICOM's name for a whole slide image."""
+
+
+def slide_files(path: Path) -> list[Path]:
+    """The files of the one slide that a path stands for: a folder, or a file of its series."""
+    series = _series_in(path if path.is_dir() else path.parent)
+    if path.is_dir():
+        if len(series) > 1:
+            raise InputError(f"{path} holds {len(series)} DICOM slides; name a file of one of them")
+        return next(iter(series.values()), [])
+    files = next((each for each in series.values() if path in each), None)
+    if files is None:
+        raise InputError(f"{path} is DICOM, but not a whole slide image")
+    return files
+
+
+def first_files(files: Iterable[Path]) -> list[Path]:
+    """One file for each slide; what is damaged stands for itself, and says so when opened."""
+    first: dict[str, Path] = {}
+    for file in files:
+        try:
+            name = str(_header(file).get("SeriesInstanceUID"))
+        except InputError:
+            name = str(file)
+        first.setdefault(name, file)
+    return list(first.values())
+
+
+def _series_in(folder: Path) -> dict[str, list[Path]]:
+    """Files of whole slides in a folder, by their series."""
+    series: dict[str, list[Path]] = defaultdict(list)
+    for file in sorted(each for each in folder.iterdir() if each.is_file()):
+        if content_of(file) == "dicom":
+            header = _header(file)
+            if header.get("SOPClassUID") == SLIDE_CLASS:
+                _refuse_truncated(file, header)
+                series[str(header.get("SeriesInstanceUID"))].append(file)
+    return dict(series)
+
+
+def _header(file: Path) -> Any:
+    """What the file says it is."""
+    require("wsidicom")
+    import pydicom
+
+    tags = ["SOPClassUID", "SeriesInstanceUID"]
+    try:
+        return pydicom.dcmread(file, stop_before_pixels=True, specific_tags=tags)
+    except Exception as error:
+        raise InputError(f"{file} is a damaged DICOM file: {error}") from error
+
+
+def _refuse_truncated(file: Path, header: Any) -> None:
+    if not header.file_meta.TransferSyntaxUID.is_encapsulated:
+        return
+    with file.open("rb") as stream:
+        stream.seek(max(0, file.stat().st_size - TAIL_BYTES))
+        if END_OF_PIXELS not in stream.read():
+            raise TruncatedSlide(f"{file} is truncated: its pixels have no end; copy it again")
+
+
+class DicomSlide(Slide):
+    """A whole slide of DICOM files."""
+
+    def __init__(self, path: Path) -> None:
+        self._wsi = _opened(path)
+        layers = list(self._wsi.pyramid)
+        sizes = [(layer.size.width, layer.size.height) for layer in layers]
+        levels = levels_of(sizes)
+        self._layers = [layers[sizes.index((each.width, each.height))].level for each in levels]
+        super().__init__(path, "DICOM", levels, stated(*_spacing(self._wsi)))
+
+    def _read(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
+        try:
+            picture = self._wsi.read_region((x, y), self._layers[level], (width, height))
+        except Exception as error:  # codecs have errors of their own
+            scale = self.levels[level].downsample
+            raise damaged(self.path, round(x * scale), round(y * scale), error) from error
+        return np.asarray(picture.convert("RGB"))
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._wsi.close()
+
+
+def _opened(path: Path) -> Any:
+    files = slide_files(path)
+    if not files:
+        raise InputError(f"{path} holds no DICOM slide")
+    import wsidicom
+
+    try:
+        return wsidicom.WsiDicom.open(files)
+    except Exception as error:
+        raise InputError(f"{path} cannot be opened as a DICOM slide: {error}") from error
+
+
+def _spacing(wsi: Any) -> tuple[float | None, float | None]:
+    """Microns per pixel, where the files say so."""
+    spacing = wsi.mpp
+    return (spacing.width, spacing.height) if spacing is not None else (None, None)

@@ -1,0 +1,225 @@
+"""TIFF that openslide refuses, through tifffile: OME-TIFF, striped TIFF, unusual compressions."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+
+from histoeval.errors import InputError
+from histoeval.slides.requirements import require
+from histoeval.slides.resolution import Resolution, per_unit, stated, text_number
+from histoeval.slides.slide import WHITE, Pixels, Slide, TruncatedSlide, damaged, levels_of
+from histoeval.slides.tiled_region import parts_of
+
+CACHE_BYTES = 64 << 20
+"""For decoded blocks."""
+
+LARGEST_BLOCK = 256 << 20
+"""Bytes of one decoded block; a slide that is a single block cannot be read in parts."""
+
+JPEG, END_OF_JPEG = 7, b"\xff\xd9"
+"""TIFF's code for it, and its last bytes; decoders fill up a block that was cut."""
+
+UNITS = {2: 25_400.0, 3: 10_000.0}
+"""Microns in an inch and in a centimetre, by TIFF's code of the unit."""
+
+APERIO = re.compile(r"\|\s*MPP\s*=\s*([0-9.]+)")
+"""How an Aperio scanner writes microns per pixel."""
+
+LENGTHS = {"nm": 1e-3, "µm": 1.0, "um": 1.0, "mm": 1e3, "cm": 1e4, "m": 1e6}
+"""Microns in the units of OME."""
+
+
+def library() -> Any:
+    """The package tifffile, with the codecs it decodes by."""
+    require("tifffile", "imagecodecs")
+    import tifffile
+
+    logging.getLogger("tifffile").addHandler(logging.NullHandler())
+    return tifffile
+
+
+@contextmanager
+def blamed_on(path: Path) -> Iterator[None]:
+    """Tags that make no sense make tifffile stumble in any way; what is wrong is the file."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{path} is a damaged TIFF: {error}") from error
+
+
+def kind_of(tiff: Any) -> str:
+    """OME-TIFF, or any other."""
+    return "OME-TIFF" if tiff.is_ome else "TIFF"
+
+
+def open_tiff(path: Path) -> Any:
+    """The file as tifffile has it, with at least one picture in it."""
+    with blamed_on(path):
+        tiff = library().TiffFile(path)
+        if len(tiff.pages) == 0:
+            tiff.close()
+            raise TruncatedSlide(
+                f"{path} is a TIFF with no picture up to its end: it is truncated; "
+                "copy or download it again"
+            )
+    return tiff
+
+
+class TiffSlide(Slide):
+    """A TIFF that tifffile reads, block by block."""
+
+    def __init__(self, path: Path) -> None:
+        self._tiff = open_tiff(path)
+        self._lock = threading.Lock()
+        try:
+            with blamed_on(path):
+                self._find_levels(path)
+        except BaseException:
+            self._tiff.close()
+            raise
+
+    def _find_levels(self, path: Path) -> None:
+        """The levels of the largest picture in the file; labels and the like are smaller."""
+        series = max(self._tiff.series, key=lambda each: math.prod(each.shape))
+        pages = [_pages_of(path, level) for level in series.levels]
+        sizes = [(p[0].keyframe.imagewidth, p[0].keyframe.imagelength) for p in pages]
+        levels = levels_of(sizes)
+        self._pages = [pages[sizes.index((each.width, each.height))] for each in levels]
+        block = max(_block_bytes(each[0].keyframe) for each in self._pages)
+        if block > LARGEST_BLOCK:
+            raise InputError(
+                f"{path} is stored in one piece and too large to be read in parts; "
+                "save it as a tiled, pyramidal TIFF"
+            )
+        self._decode = lru_cache(maxsize=max(4, CACHE_BYTES // block))(self._decoded)
+        known = _resolution(self._tiff, self._pages[0][0])
+        super().__init__(path, kind_of(self._tiff), levels, known)
+
+    def _read(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
+        pages = self._pages[level]
+        planes = [self._read_page(level, n, x, y, width, height) for n in range(len(pages))]
+        pixels = planes[0] if len(planes) == 1 else np.concatenate(planes, axis=2)
+        if pixels.shape[2] == 1:
+            return np.repeat(pixels, 3, axis=2)
+        return np.ascontiguousarray(pixels[:, :, :3])
+
+    def _read_page(self, level: int, page: int, x: int, y: int, width: int, height: int) -> Pixels:
+        frame = self._pages[level][page].keyframe
+        across = math.ceil(frame.imagewidth / _block_size(frame)[0])
+        planes = frame.samplesperpixel if frame.planarconfig == 2 else 1
+        apart = _block_count(frame) // planes
+        pixels = np.full((height, width, frame.samplesperpixel), WHITE, np.uint8)
+        for part in parts_of(x, y, width, height, _block_size(frame)):
+            for plane in range(planes):
+                number = plane * apart + part.row * across + part.column
+                if (block := self._decode(level, page, number)) is None:
+                    continue
+                if planes == 1:
+                    pixels[part.target] = block[part.within]
+                else:
+                    pixels[(*part.target, plane)] = block[(*part.within, 0)]
+        return pixels
+
+    def _decoded(self, level: int, page: int, index: int) -> Pixels | None:
+        """One block; nothing where the file left it out on purpose."""
+        place = self._pages[level][page]
+        frame = place.keyframe
+        offset, count = place.dataoffsets[index], place.databytecounts[index]
+        if not count:
+            return None
+        with self._lock:
+            self._tiff.filehandle.seek(offset)
+            stored = self._tiff.filehandle.read(count)
+        if frame.compression == JPEG and not stored.rstrip(b"\0").endswith(END_OF_JPEG):
+            raise damaged(self.path, *_place(frame, index), "its block has no end")
+        try:
+            block, _, shape = frame.decode(stored, index, jpegtables=frame.jpegtables)
+        except Exception as error:  # every codec has errors of its own
+            raise damaged(self.path, *_place(frame, index), error) from error
+        if block is None or block.dtype != np.uint8:
+            raise damaged(self.path, *_place(frame, index), "its block holds no 8-bit pixels")
+        pixels: Pixels = block.reshape(block.shape[-3:])[: shape[1], : shape[2]]
+        return pixels
+
+    def close(self) -> None:
+        """Let go of the file and of what was decoded."""
+        self._decode.cache_clear()
+        self._tiff.close()
+
+
+def _place(frame: Any, index: int) -> tuple[int, int]:
+    wide, high = _block_size(frame)
+    across = math.ceil(frame.imagewidth / wide)
+    row = index // across % math.ceil(frame.imagelength / high)
+    return index % across * wide, row * high
+
+
+def _block_size(frame: Any) -> tuple[int, int]:
+    if frame.is_tiled:
+        return frame.tilewidth, frame.tilelength
+    return frame.imagewidth, min(frame.rowsperstrip, frame.imagelength)
+
+
+def _block_count(frame: Any) -> int:
+    wide, high = _block_size(frame)
+    planes = frame.samplesperpixel if frame.planarconfig == 2 else 1
+    return int(planes * math.ceil(frame.imagewidth / wide) * math.ceil(frame.imagelength / high))
+
+
+def _block_bytes(frame: Any) -> int:
+    return math.prod(_block_size(frame)) * int(frame.samplesperpixel)
+
+
+def _pages_of(path: Path, level: Any) -> list[Any]:
+    """The pages that one level is stored in: one with all colours, or one for each of them."""
+    colours = {"YXS": 1, "SYX": 1, "CYX": 3, "YX": 1}.get(level.axes)
+    pages = list(level.pages)
+    if level.dtype != np.uint8 or colours != len(pages):
+        raise InputError(
+            f"{path} is not a bright-field picture with 8 bits per colour: it holds "
+            f"{level.dtype} along the axes {level.axes}, {' x '.join(map(str, level.shape))}"
+        )
+    if any(len(page.dataoffsets) != _block_count(page.keyframe) for page in pages):
+        raise InputError(f"{path} is a damaged TIFF: it does not say where all its blocks are")
+    frame = pages[0].keyframe
+    if frame.photometric not in {1, 2, 6} or frame.samplesperpixel not in {1, 3, 4}:
+        raise InputError(f"{path} holds colours of a kind that is not read: {frame.photometric!r}")
+    return pages
+
+
+def _resolution(tiff: Any, page: Any) -> Resolution | None:
+    """By OME's or the scanner's description, else by the tags of the page."""
+    if tiff.is_ome:
+        return _ome_resolution(tiff.ome_metadata)
+    if tiff.is_svs and (aperio := APERIO.search(page.keyframe.description)):
+        size = text_number(aperio[1])
+        return stated(size, size)
+    unit = UNITS.get(int(page.keyframe.resolutionunit))
+    pixels = page.keyframe.resolution
+    return stated(per_unit(pixels[0], unit), per_unit(pixels[1], unit))
+
+
+def _ome_resolution(xml: str) -> Resolution | None:
+    """Physical size of a pixel of the first image; OME's own unit is the micron."""
+    pixels = next(
+        (each for each in ElementTree.fromstring(xml).iter() if each.tag.endswith("}Pixels")), None
+    )
+    if pixels is None:
+        return None
+    sizes = [text_number(pixels.get(f"PhysicalSize{axis}")) for axis in "XY"]
+    units = [LENGTHS.get(pixels.get(f"PhysicalSize{axis}Unit", "µm")) for axis in "XY"]
+    x, y = (s * u if s and u else None for s, u in zip(sizes, units, strict=True))
+    return stated(x, y)

@@ -1,0 +1,1 @@
+"""Correlation, resampling, significance tests and rater statistics, as pure functions."""

@@ -1,0 +1,270 @@
+"""Pearson, Spearman and Kendall's tau-b of a metric with experts, resampled by case.
+
+A resample is how often each row counts, so each coefficient is written for rows that count
+several times; on rows that all count once it is the usual one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from histoeval.errors import SettingError
+from histoeval.statistics.resampling import (
+    Estimate,
+    Numbers,
+    Positions,
+    Resamples,
+    Statistic,
+    by_case,
+    estimate,
+    in_blocks,
+    pair_sums,
+)
+
+FEWEST = 4
+"""With fewer pairs there is no correlation to speak of."""
+
+NO_SPREAD = 1e-12
+"""Scores that differ by less, as a share of the largest, differ by rounding only."""
+
+
+class Coefficient(StrEnum):
+    """Which correlation."""
+
+    PEARSON = "pearson"
+    SPEARMAN = "spearman"
+    KENDALL = "kendall"
+
+
+def correlate(
+    coefficient: Coefficient, metric: ArrayLike, expert: ArrayLike, resamples: Resamples
+) -> Estimate:
+    """How well the scores of a metric follow those of experts, with interval and p by case."""
+    one, other, _ = scores_of(metric, expert, resamples.case)
+    if reason := obstacle(one, other):
+        return Estimate(reason=reason)
+    statistic = weighted(coefficient, one, other, resamples.case, len(resamples.times))
+    return estimate(statistic, resamples, null=0.0)
+
+
+def correlate_within(
+    coefficient: Coefficient,
+    metric: ArrayLike,
+    expert: ArrayLike,
+    groups: Sequence[Hashable],
+    resamples: Resamples,
+) -> Estimate:
+    """Mean of the correlations inside each group, such as a case: no group may span two cases.
+
+    Groups that have none (fewer than two rows, or constant scores) are left out.
+    """
+    one, other, _ = scores_of(metric, expert, resamples.case)
+    found = []
+    for rows in grouped(groups):
+        if len(np.unique(resamples.case[rows])) > 1:
+            raise SettingError("groups that span several cases cannot be averaged over cases")
+        alone = np.zeros(len(rows), dtype=np.intp)
+        value = weighted(coefficient, one[rows], other[rows], alone, 1)(np.ones((1, 1)))[0]
+        if not np.isnan(value):
+            found.append((int(resamples.case[rows[0]]), float(value)))
+    if not found:
+        return Estimate(reason="in no group do both scores vary")
+    case = np.array([at for at, _ in found], dtype=np.intp)
+    values = np.array([(value, 1.0) for _, value in found])
+    return estimate(
+        _mean_of(by_case(values, case, len(resamples.times))),
+        Resamples(case, resamples.times),
+        null=0.0,
+    )
+
+
+def _mean_of(sums: Numbers) -> Statistic:
+    """The mean, from the sum and the count of each case."""
+    return lambda times: ratio(*(times.T @ sums).T)
+
+
+def classical_p(coefficient: Coefficient, metric: ArrayLike, expert: ArrayLike) -> float | None:
+    """The p that papers print, as scipy has it: it takes all rows for independent."""
+    one, other = scores_of(metric, expert)
+    if obstacle(one, other):
+        return None
+    tests = {
+        Coefficient.PEARSON: stats.pearsonr,
+        Coefficient.SPEARMAN: stats.spearmanr,
+        Coefficient.KENDALL: stats.kendalltau,
+    }
+    return float(tests[coefficient](one, other).pvalue)
+
+
+def scores_of(*given: ArrayLike) -> tuple[Numbers, ...]:
+    """Columns of scores, which must be as long as each other and finite."""
+    columns = tuple(np.asarray(column, dtype=np.float64) for column in given)
+    if len({column.shape for column in columns}) > 1 or columns[0].ndim != 1:
+        raise SettingError("scores must be columns of one length")
+    if not all(np.isfinite(column).all() for column in columns):
+        raise SettingError("scores must be finite numbers: leave out the rows that have none")
+    return columns
+
+
+def obstacle(metric: Numbers, expert: Numbers) -> str | None:
+    """Why two columns have no correlation."""
+    if len(metric) < FEWEST:
+        pairs = "1 pair" if len(metric) == 1 else f"{len(metric)} pairs"
+        return f"{pairs} only, and {FEWEST} are needed"
+    if is_constant(metric):
+        return "the metric gives all pairs the same score"
+    if is_constant(expert):
+        return "the experts give all pairs the same score"
+    return None
+
+
+def is_constant(scores: Numbers) -> bool:
+    """Whether scores differ by no more than rounding."""
+    return bool(np.ptp(scores) <= NO_SPREAD * np.abs(scores).max())
+
+
+def grouped(groups: Sequence[Hashable]) -> list[Positions]:
+    """The rows of each group, in order of first appearance."""
+    rows: dict[Hashable, list[int]] = {}
+    for row, group in enumerate(groups):
+        rows.setdefault(group, []).append(row)
+    return [np.array(some, dtype=np.intp) for some in rows.values()]
+
+
+def weighted(
+    coefficient: Coefficient, one: Numbers, other: Numbers, case: Positions, cases: int
+) -> Statistic:
+    """A coefficient as a function of how often each case counts."""
+    made = {
+        Coefficient.PEARSON: _pearson,
+        Coefficient.SPEARMAN: _spearman,
+        Coefficient.KENDALL: _kendall,
+    }
+    return made[coefficient](one, other, case, cases)
+
+
+def ratio(above: Numbers, below: Numbers) -> Numbers:
+    """A quotient, NaN where it is of nothing."""
+    return np.asarray(np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0))
+
+
+def _standardised(scores: Numbers) -> Numbers:
+    spread = scores.std()
+    return np.asarray((scores - scores.mean()) / (spread if spread > 0 else 1.0))
+
+
+def _pearson(one: Numbers, other: Numbers, case: Positions, cases: int) -> Statistic:
+    """From sums of scores, squares and products of each case."""
+    x, y = _standardised(one), _standardised(other)
+    sums = by_case(np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1), case, cases)
+
+    def value(times: Numbers) -> Numbers:
+        """Pearson's r of each resample, from how often it draws each case."""
+        count, *rest = (times.T @ sums).T
+        mean_x, mean_y, xx, yy, xy = (ratio(column, count) for column in rest)
+        spread = _above_rounding(xx - mean_x**2) * _above_rounding(yy - mean_y**2)
+        return np.clip(ratio(xy - mean_x * mean_y, np.sqrt(spread)), -1, 1)
+
+    return value
+
+
+def _above_rounding(variances: Numbers) -> Numbers:
+    """Variances of standardised scores; 0 where no more than rounding is left of them."""
+    return np.where(variances > NO_SPREAD, variances, 0.0)
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """The distinct scores of a column in rising order, and of which of them each row is."""
+
+    order: Positions
+    starts: Positions
+    of_row: Positions
+
+    def weights(self, times: Numbers) -> Numbers:
+        """How often each level counts (levels x resamples), from how often each row does."""
+        return np.asarray(np.add.reduceat(times[self.order], self.starts, axis=0))
+
+
+def _levels(scores: Numbers) -> _Levels:
+    order = np.argsort(scores, kind="stable")
+    ordered = scores[order]
+    new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    of_row = np.empty(len(scores), dtype=np.intp)
+    of_row[order] = np.cumsum(new) - 1
+    return _Levels(order, np.flatnonzero(new), of_row)
+
+
+def _spearman(one: Numbers, other: Numbers, case: Positions, cases: int) -> Statistic:  # noqa: ARG001
+    """Pearson of mid-ranks; these change with every resample.
+
+    Ranks are counted from the middle, so their mean is 0 and the sum of their squares is
+    (n^3 - sum of t^3) / 12 over the sizes t of ties.
+    """
+    x, y = _levels(one), _levels(other)
+
+    def value(times: Numbers) -> Numbers:
+        """Spearman's rho of each resample, whose ranks depend on what was drawn."""
+        rows = times[case]
+        in_x, in_y = x.weights(rows), y.weights(rows)
+        ranks = _middle_ranks(in_x)[x.of_row]
+        ranks *= _middle_ranks(in_y)[y.of_row]
+        cube = rows.sum(axis=0) ** 3
+        spread = (cube - _cubes(in_x)) * (cube - _cubes(in_y))
+        shared = np.einsum("rb,rb->b", rows, ranks)
+        return np.clip(ratio(12 * shared, np.sqrt(spread)), -1, 1)
+
+    return lambda times: in_blocks(value, times, len(one))
+
+
+def _squares(weights: Numbers) -> Numbers:
+    return np.asarray(np.einsum("lb,lb->b", weights, weights))
+
+
+def _cubes(weights: Numbers) -> Numbers:
+    return np.asarray(np.einsum("lb,lb,lb->b", weights, weights, weights))
+
+
+def _middle_ranks(weights: Numbers) -> Numbers:
+    """The mid-rank of each level, less the mean of all."""
+    ranks = np.cumsum(weights, axis=0)
+    middle = ranks[-1] / 2
+    ranks -= weights / 2
+    ranks -= middle
+    return ranks
+
+
+def _kendall(one: Numbers, other: Numbers, case: Positions, cases: int) -> Statistic:
+    """Concordant less discordant pairs of rows, over those not tied on either side."""
+    total = pair_sums(signs(one) * signs(other), case, cases)
+    x, y = _untied(one, case, cases), _untied(other, case, cases)
+    return lambda times: np.clip(ratio(total(times), np.sqrt(x(times) * y(times))), -1, 1)
+
+
+def _untied(scores: Numbers, case: Positions, cases: int) -> Statistic:
+    """Ordered pairs of rows with different scores: all pairs less the squares of ties.
+
+    A score that one row has is as large a tie as that row is often drawn.
+    """
+    of_row = _levels(scores).of_row
+    sizes = np.bincount(of_row)
+    of_case = np.bincount(case, minlength=cases).astype(np.float64)
+    singles = np.bincount(case[sizes[of_row] == 1], minlength=cases).astype(np.float64)
+    shared = np.zeros((len(sizes), cases))
+    np.add.at(shared, (of_row, case), 1.0)
+    shared = shared[sizes > 1]
+    return lambda times: (
+        (of_case @ times) ** 2 - singles @ (times * times) - _squares(shared @ times)
+    )
+
+
+def signs(scores: Numbers) -> np.ndarray[tuple[int, int], np.dtype[np.int8]]:
+    """Of every two rows, which has more: 1 the first, -1 the second, 0 neither."""
+    more = scores[:, None] > scores
+    return more.astype(np.int8) - more.T.astype(np.int8)

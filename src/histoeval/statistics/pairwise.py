@@ -1,0 +1,248 @@
+"""Pairwise accuracy with calibrated ties: acc*eq of Deutsch, Foster and Freitag (2023).
+
+Of every two reports, does the metric say the same as the experts: the first is better, the second
+is, or they are equal? Experts often say equal and metrics almost never do, so scores closer than
+epsilon count as equal; epsilon is the one with which the metric does best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import FiniteFloat
+
+from histoeval.report import Noun
+from histoeval.statistics.correlation import grouped, obstacle, ratio, scores_of, signs
+from histoeval.statistics.resampling import (
+    Numbers,
+    Positions,
+    Resamples,
+    Statistic,
+    by_case,
+    estimate,
+    pair_sums,
+)
+
+CALIBRATIONS = 60
+"""Resamples in which epsilon is found anew, to see how much the choice flatters."""
+
+
+class Accuracy(Noun):
+    """The share of pairs of reports on which metric and experts agree, and how it was had.
+
+    `value` is as published: epsilon is chosen on the very pairs it is then judged on, which
+    flatters. `optimism` is by how much, and the interval, which is for this epsilon, is that much
+    lower. `expert_ties` is the share that experts call equal: who calls all pairs equal has it.
+    """
+
+    value: FiniteFloat | None = None
+    epsilon: FiniteFloat | None = None
+    low: FiniteFloat | None = None
+    high: FiniteFloat | None = None
+    optimism: FiniteFloat | None = None
+    expert_ties: FiniteFloat | None = None
+    pairs: int = 0
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Every two rows of a group, nearest first by the metric, and when it is right on them.
+
+    It may be right when it takes the two as they are, and when it takes them for equal; `turn` is
+    what it gains from the latter. `last` are the places of the last pairs of each distance.
+    """
+
+    first: Positions
+    second: Positions
+    group: Positions
+    apart: Numbers
+    right: Numbers
+    right_if_equal: Numbers
+    turn: Numbers
+    last: Positions
+
+    def accuracies(self, weight: Numbers) -> Numbers:
+        """Accuracy with no epsilon, and with an epsilon of each distance there is.
+
+        As epsilon grows past what is between two scores, that pair turns into a tie; so no
+        other epsilon need be tried.
+        """
+        gained = np.concatenate([[0.0], np.cumsum(self.turn * weight)[self.last]])
+        return np.asarray(np.einsum("p,p->", weight, self.right) + gained)
+
+    def epsilon(self, place: int) -> float:
+        """The epsilon at a place among the accuracies."""
+        return float(self.apart[self.last[place - 1]]) if place else 0.0
+
+
+def pairwise_accuracy(metric: ArrayLike, expert: ArrayLike, resamples: Resamples) -> Accuracy:
+    """Over all pairs of rows."""
+    rows = [np.arange(len(resamples.case))]
+    return _accuracy(metric, expert, rows, resamples)
+
+
+def pairwise_accuracy_within(
+    metric: ArrayLike, expert: ArrayLike, groups: Sequence[Hashable], resamples: Resamples
+) -> Accuracy:
+    """Over pairs of rows of one group, such as a case; mean of groups, with one epsilon for all.
+
+    A group of one row has no pairs and is left out.
+    """
+    return _accuracy(metric, expert, [rows for rows in grouped(groups) if len(rows) > 1], resamples)
+
+
+def _accuracy(
+    metric: ArrayLike, expert: ArrayLike, groups: Sequence[Positions], resamples: Resamples
+) -> Accuracy:
+    one, other, _ = scores_of(metric, expert, resamples.case)
+    if reason := obstacle(one, other):
+        return Accuracy(reason=reason)
+    if not groups:
+        return Accuracy(reason="no group has two rows")
+    pairs = _pairs(one, other, groups)
+    weight = _weights(pairs, np.ones(len(one)), _inside(groups, resamples))
+    accuracies = pairs.accuracies(weight)
+    epsilon = pairs.epsilon(_best(accuracies))
+    found = estimate(_weighted(one, other, groups, epsilon, resamples), resamples)
+    lower = _optimism(pairs, accuracies, groups, resamples)
+    return Accuracy(
+        value=found.value,
+        epsilon=epsilon,
+        low=None if found.low is None else max(0.0, found.low - lower),
+        high=None if found.high is None else found.high - lower,
+        optimism=None if found.low is None else lower,
+        expert_ties=float(np.einsum("p,p->", weight, pairs.right_if_equal)),
+        pairs=len(pairs.apart),
+        reason=found.reason,
+    )
+
+
+def _pairs(one: Numbers, other: Numbers, groups: Sequence[Positions]) -> _Pairs:
+    """All pairs of rows of a group, nearest first."""
+    sides = [np.triu_indices(len(rows), 1) for rows in groups]
+    i = np.concatenate([rows[a] for rows, (a, _) in zip(groups, sides, strict=True)])
+    j = np.concatenate([rows[b] for rows, (_, b) in zip(groups, sides, strict=True)])
+    group = np.repeat(np.arange(len(groups)), [len(a) for a, _ in sides])
+    order = np.argsort(np.abs(one[i] - one[j]), kind="stable")
+    i, j, group = i[order], j[order], group[order]
+    apart = np.abs(one[i] - one[j])
+    right = (np.sign(one[i] - one[j]) == np.sign(other[i] - other[j])).astype(np.float64)
+    equal = (other[i] == other[j]).astype(np.float64)
+    return _Pairs(
+        first=i,
+        second=j,
+        group=group,
+        apart=apart,
+        right=right,
+        right_if_equal=equal,
+        turn=equal - right,
+        last=np.flatnonzero(np.concatenate([apart[1:] != apart[:-1], [True]])),
+    )
+
+
+def _best(accuracies: Numbers) -> int:
+    """The place of the highest; of equal ones, that of the smallest epsilon."""
+    return int(np.argmax(accuracies.round(10)))
+
+
+def _inside(groups: Sequence[Positions], resamples: Resamples) -> NDArray[np.bool_]:
+    """Which groups have rows of one case only."""
+    return np.array([len(np.unique(resamples.case[rows])) == 1 for rows in groups])
+
+
+def _weights(pairs: _Pairs, rows: Numbers, inside: NDArray[np.bool_]) -> Numbers:
+    """What each pair weighs when rows count several times; all together weigh 1.
+
+    Groups inside one case weigh as much as their case counts, others the same as each other.
+    """
+    drawn = rows[pairs.first]
+    if not inside.all():
+        across = rows[pairs.second]
+        drawn *= np.where(inside[pairs.group], 1.0, across) if inside.any() else across
+    if len(inside) == 1:
+        return np.asarray(drawn / max(drawn.sum(), 1.0))
+    totals = np.asarray(np.bincount(pairs.group, drawn, len(inside)), dtype=np.float64)
+    sizes = np.bincount(pairs.group, minlength=len(inside))
+    counts = np.where(inside, totals / sizes, totals > 0)
+    share = np.nan_to_num(ratio(counts, totals)) / max(counts.sum(), 1.0)
+    return np.asarray(share[pairs.group] * drawn)
+
+
+def _optimism(
+    pairs: _Pairs, accuracies: Numbers, groups: Sequence[Positions], resamples: Resamples
+) -> float:
+    """How much better epsilon does where it was chosen than elsewhere (Efron's bootstrap).
+
+    In each resample the best epsilon is found anew, and tried on all the data.
+    """
+    inside = _inside(groups, resamples)
+    excess = []
+    for drawn in resamples.times.T[:CALIBRATIONS]:
+        again = pairs.accuracies(_weights(pairs, drawn[resamples.case].astype(np.float64), inside))
+        place = int(np.argmax(again))
+        excess.append(again[place] - accuracies[place])
+    return max(0.0, float(np.mean(excess)))
+
+
+def _weighted(
+    one: Numbers,
+    other: Numbers,
+    groups: Sequence[Positions],
+    epsilon: float,
+    resamples: Resamples,
+) -> Statistic:
+    """Mean accuracy of groups as a function of how often each case counts.
+
+    A group inside one case comes up as often as its case does; one that spans several changes
+    with what is drawn of them. A row paired with itself, drawn twice, tells nothing, and is out.
+    """
+    cases = len(resamples.times)
+    of_one_case = _inside(groups, resamples)
+    inside = [rows for rows, one_case in zip(groups, of_one_case, strict=True) if one_case]
+    across = [rows for rows, one_case in zip(groups, of_one_case, strict=True) if not one_case]
+    shares = [(_agreed(one[rows], other[rows], epsilon).sum(), len(rows)) for rows in inside]
+    values = np.array([(total / (n * (n - 1)), 1.0) for total, n in shares]).reshape(-1, 2)
+    firsts = np.array([resamples.case[rows[0]] for rows in inside], dtype=np.intp)
+    sums = by_case(values, firsts, cases)
+    spanning = [_spanning(one, other, rows, epsilon, resamples) for rows in across]
+
+    def value(times: Numbers) -> Numbers:
+        """The mean share of groups; of those that span cases it depends on what was drawn."""
+        total, count = (times.T @ sums).T
+        for statistic in spanning:
+            share = statistic(times)
+            total = total + np.nan_to_num(share)
+            count = count + ~np.isnan(share)
+        return ratio(total, count)
+
+    return value
+
+
+def _spanning(
+    one: Numbers, other: Numbers, rows: Positions, epsilon: float, resamples: Resamples
+) -> Statistic:
+    """Accuracy in one group of rows of several cases."""
+    case = resamples.case[rows]
+    agreed = pair_sums(_agreed(one[rows], other[rows], epsilon), case, len(resamples.times))
+
+    rows_of = np.bincount(case, minlength=len(resamples.times)).astype(np.float64)
+
+    def share(times: Numbers) -> Numbers:
+        """Of the pairs of rows that a resample has, those in which both sides agree."""
+        pairs = (rows_of @ times) ** 2 - rows_of @ (times * times)
+        return ratio(agreed(times), pairs)
+
+    return share
+
+
+def _agreed(one: Numbers, other: Numbers, epsilon: float) -> NDArray[np.int8]:
+    """Of every two rows, 1 where metric and experts say the same; 0 for a row and itself."""
+    apart = np.abs(one[:, None] - one) > epsilon
+    same = (signs(one) * apart == signs(other)).astype(np.int8)
+    np.fill_diagonal(same, 0)
+    return cast("NDArray[np.int8]", same)

@@ -1,0 +1,209 @@
+"""How well experts agree with each other, and the ceiling that sets for a metric.
+
+Ratings are a table, rows by raters, with NaN where nobody rated. All figures can be had from sums
+over cases, and so have intervals by case like everything else. There is no small library that
+has them all: they are written from the published definitions.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import FiniteFloat
+
+from histoeval.errors import SettingError
+from histoeval.report import Noun
+from histoeval.statistics.correlation import FEWEST, ratio
+from histoeval.statistics.resampling import (
+    Estimate,
+    Numbers,
+    Resamples,
+    Statistic,
+    by_case,
+    estimate,
+)
+
+
+class Ceiling(Noun):
+    """The highest Pearson correlation with experts that can be expected of any metric.
+
+    `one_rater` with the scores of one, `mean_of_raters` with the mean of all; `held_out` is what
+    a rater reaches with the mean of the others, on average: as good as a person.
+    """
+
+    one_rater: FiniteFloat | None = None
+    mean_of_raters: FiniteFloat | None = None
+    held_out: FiniteFloat | None = None
+    rows: int = 0
+    reason: str | None = None
+
+
+def krippendorff_alpha(ratings: ArrayLike, resamples: Resamples) -> Estimate:
+    """Krippendorff's alpha for ordinal scores; rows may lack ratings."""
+    table = _table(ratings, resamples)
+    rated_twice = (~np.isnan(table)).sum(axis=1) > 1
+    some = table[rated_twice]
+    if reason := _obstacle(some):
+        return Estimate(reason=reason)
+    return estimate(_alpha(some, resamples.of(rated_twice)), resamples.of(rated_twice))
+
+
+def _alpha(table: Numbers, resamples: Resamples) -> Statistic:
+    """From coincidences of levels; the distance of two levels is that of their mid-ranks."""
+    levels = np.unique(table[~np.isnan(table)])
+    counts = (table[:, :, None] == levels).sum(axis=1).astype(np.float64)
+    both = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(len(levels))
+    both /= counts.sum(axis=1)[:, None, None] - 1
+    sums = by_case(both.reshape(len(both), -1), resamples.case, len(resamples.times))
+
+    def value(times: Numbers) -> Numbers:
+        """One minus observed over expected disagreement; ranks are those of the resample."""
+        coincide = (times.T @ sums).reshape(-1, len(levels), len(levels))
+        margin = coincide.sum(axis=2)
+        middle = np.cumsum(margin, axis=1) - margin / 2
+        distance = (middle[:, :, None] - middle[:, None, :]) ** 2
+        observed = np.einsum("bck,bck->b", coincide, distance)
+        expected = np.einsum("bc,bk,bck->b", margin, margin, distance)
+        return 1 - ratio(observed * (margin.sum(axis=1) - 1), expected)
+
+    return value
+
+
+def quadratic_kappa(ratings: ArrayLike, resamples: Resamples) -> Estimate:
+    """Cohen's kappa with quadratic weights, mean over all two raters who share rows.
+
+    Weights are squared differences of the scores themselves, so a level that nobody gave still
+    counts as a step.
+    """
+    table = _table(ratings, resamples)
+    parts = []
+    for one, other in combinations(range(table.shape[1]), 2):
+        both = _complete(table[:, [one, other]])
+        pair = table[both][:, [one, other]]
+        if _obstacle(pair) is None:
+            parts.append(_kappa(pair, resamples.of(both)))
+    if not parts:
+        return Estimate(reason=f"no two raters share {FEWEST} rows on which their scores vary")
+    return estimate(lambda times: np.mean([part(times) for part in parts], axis=0), resamples)
+
+
+def _kappa(pair: Numbers, resamples: Resamples) -> Statistic:
+    """From sums: by chance, the expected squared difference is that of all rows with all rows."""
+    a, b = (pair - pair.mean()).T
+    columns = np.stack([np.ones_like(a), a, b, a * a + b * b, (a - b) ** 2], axis=1)
+    sums = by_case(columns, resamples.case, len(resamples.times))
+
+    def value(times: Numbers) -> Numbers:
+        """From means and squares that were centred before, so that nothing cancels."""
+        count, *rest = (times.T @ sums).T
+        mean_a, mean_b, squares, apart = (ratio(column, count) for column in rest)
+        return 1 - ratio(apart, squares - 2 * mean_a * mean_b)
+
+    return value
+
+
+def icc(ratings: ArrayLike, resamples: Resamples) -> Estimate:
+    """ICC(2,1) of Shrout and Fleiss: absolute agreement of single raters, on complete rows."""
+    table = _table(ratings, resamples)
+    complete = _complete(table)
+    some = table[complete]
+    if reason := _obstacle(some):
+        return Estimate(reason=reason)
+    raters = table.shape[1]
+    squares = _mean_squares(some, resamples.of(complete))
+
+    def value(times: Numbers) -> Numbers:
+        """Of the variance of scores, the share that lies between what was rated."""
+        count, rows, columns, error = squares(times)
+        below = rows + (raters - 1) * error + raters * ratio(columns - error, count)
+        return ratio(rows - error, below)
+
+    return estimate(value, resamples.of(complete))
+
+
+def ceiling(ratings: ArrayLike, resamples: Resamples) -> Ceiling:
+    """The square root of the reliability of the expert scores, on complete rows.
+
+    Reliability is that of consistency, ICC(3,1) and ICC(3,k): a rater who is stricter
+    throughout does not lower a correlation.
+    """
+    table = _table(ratings, resamples)
+    complete = _complete(table)
+    some = table[complete]
+    if reason := _obstacle(some):
+        return Ceiling(rows=len(some), reason=reason)
+    whole = np.ones((len(resamples.times), 1))
+    _, (rows,), _, (error,) = _mean_squares(some, resamples.of(complete))(whole)
+    if rows <= 0:
+        return Ceiling(rows=len(some), reason="raters cancel out: all rows have the same mean")
+    raters = table.shape[1]
+    single = (rows - error) / (rows + (raters - 1) * error)
+    return Ceiling(
+        one_rater=float(max(0.0, single) ** 0.5),
+        mean_of_raters=float(max(0.0, 1 - error / rows) ** 0.5),
+        held_out=_held_out(some),
+        rows=len(some),
+    )
+
+
+def _held_out(table: Numbers) -> float | None:
+    """Mean Pearson correlation of each rater with the mean of the others."""
+    found = []
+    for rater in range(table.shape[1]):
+        own, others = table[:, rater], np.delete(table, rater, axis=1).mean(axis=1)
+        if np.ptp(own) > 0 and np.ptp(others) > 0:
+            found.append(float(np.corrcoef(own, others)[0, 1]))
+    return float(np.mean(found)) if found else None
+
+
+def _mean_squares(table: Numbers, resamples: Resamples) -> Statistic:
+    """Count of rows, and mean squares of rows, raters and error of a two-way table."""
+    raters = table.shape[1]
+    x = table - table.mean()
+    means = x.mean(axis=1)
+    columns = np.column_stack([np.ones(len(x)), means, means**2, (x**2).sum(axis=1), x])
+    sums = by_case(columns, resamples.case, len(resamples.times))
+
+    def value(times: Numbers) -> Numbers:
+        count, total, squares, all_squares, *of_rater = (times.T @ sums).T
+        grand = ratio(total, count)
+        rows = raters * (squares - count * grand**2)
+        between = sum((ratio(part, count) - grand) ** 2 for part in of_rater) * count
+        error = np.maximum(all_squares - raters * count * grand**2 - rows - between, 0)
+        return np.stack(
+            [
+                count,
+                ratio(rows, count - 1),
+                between / (raters - 1),
+                ratio(error, (count - 1) * (raters - 1)),
+            ]
+        )
+
+    return value
+
+
+def _table(ratings: ArrayLike, resamples: Resamples) -> Numbers:
+    table = np.asarray(ratings, dtype=np.float64)
+    if table.ndim != 2 or len(table) != len(resamples.case):
+        raise SettingError("ratings must be a table of rows by raters, with a case for each row")
+    if np.isinf(table).any():
+        raise SettingError("ratings must be finite, or NaN where nobody rated")
+    return table
+
+
+def _complete(table: Numbers) -> NDArray[np.bool_]:
+    """Which rows have all ratings."""
+    return np.asarray(~np.isnan(table).any(axis=1))
+
+
+def _obstacle(table: Numbers) -> str | None:
+    """Why raters cannot be compared on these rows."""
+    if table.shape[1] < 2:
+        return "there is one rater only"
+    if len(table) < FEWEST:
+        return f"{len(table)} rows have all the ratings it takes, and {FEWEST} are needed"
+    if np.nanmin(table) == np.nanmax(table):
+        return "all ratings are the same"
+    return None

@@ -1,0 +1,198 @@
+"""Which of two metrics follows experts better, and whether that could be chance.
+
+| test | takes for independent | answers |
+|---|---|---|
+| `perm_both` | every pair | PERM-BOTH of Deutsch, Dror and Roth (2021): are the metrics alike? |
+| `perm_cases` | every case | the same, where pairs of one case are alike |
+| `bootstrap_difference` | every case | how large is the difference? |
+| `williams` | every pair | the classical test for two Pearson correlations with one column |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtr
+
+from histoeval.errors import SettingError
+from histoeval.statistics.correlation import (
+    Coefficient,
+    is_constant,
+    obstacle,
+    scores_of,
+    weighted,
+)
+from histoeval.statistics.resampling import (
+    Estimate,
+    Numbers,
+    Positions,
+    Resamples,
+    Statistic,
+    estimate,
+    resample,
+    resampled,
+)
+
+PERMUTATIONS = 2_000
+LEVEL = 0.05
+_ROUNDING = 1e-12
+"""Differences that are nearer to each other than this are the same."""
+
+
+def perm_both(
+    coefficient: Coefficient,
+    one: ArrayLike,
+    other: ArrayLike,
+    expert: ArrayLike,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> Estimate:
+    """The difference of two correlations, and p from swapping the metrics on single pairs."""
+    cases = np.arange(np.size(np.asarray(expert))).tolist()
+    return perm_cases(coefficient, one, other, expert, cases, permutations, seed)
+
+
+def perm_cases(
+    coefficient: Coefficient,
+    one: ArrayLike,
+    other: ArrayLike,
+    expert: ArrayLike,
+    cases: Sequence[Hashable],
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> Estimate:
+    """The difference of two correlations, and p from swapping the metrics on whole cases.
+
+    Scores are standardised first, so that metrics of different scales can be swapped. The data
+    count as one of the permutations, so p is never 0.
+    """
+    x, y, z = scores_of(one, other, expert)
+    if reason := difference_obstacle(x, y, z):
+        return Estimate(reason=reason)
+    if permutations < 1:
+        raise SettingError(f"{permutations} permutations cannot be made: give 1 or more")
+    unit = resample(cases, 1).case
+    units = int(unit.max()) + 1
+    source = np.random.default_rng(seed)
+    kept = source.integers(0, 2, (units, permutations), dtype=np.uint16)
+    statistic = swapped_difference(coefficient, x, y, z, unit, units)
+    whole = np.concatenate([np.ones((units, 1)), np.zeros((units, 1))])
+    observed = float(statistic(whole)[0])
+    drawn = Resamples(np.tile(unit, 2), np.concatenate([kept, 1 - kept]))
+    reached = int(reaches(resampled(statistic, drawn), observed).sum())
+    return Estimate(value=observed, p=(1 + reached) / (1 + permutations))
+
+
+def reaches(values: Numbers, observed: float) -> NDArray[np.bool_]:
+    """Which differences are as large as the observed one, whichever metric they favour."""
+    return np.abs(values) >= abs(observed) - _ROUNDING
+
+
+def swapped_difference(
+    coefficient: Coefficient,
+    one: Numbers,
+    other: Numbers,
+    expert: Numbers,
+    unit: Positions,
+    units: int,
+) -> Statistic:
+    """The difference of correlations as a function of how often each unit is kept or swapped.
+
+    Times are how often each unit counts as it is, and then, below, how often it counts swapped.
+    Take both metrics' scores as one long column: a metric after swapping is a choice from it, and
+    the other metric is the rest. So no score is ever ranked again.
+    """
+    pool = np.concatenate([_standardised(one), _standardised(other)])
+    chosen = weighted(
+        coefficient, pool, np.tile(expert, 2), np.concatenate([unit, unit + units]), 2 * units
+    )
+
+    def difference(times: Numbers) -> Numbers:
+        """The metric that a swap makes, less the one that it leaves."""
+        return chosen(times) - chosen(np.roll(times, units, axis=0))
+
+    return difference
+
+
+def _standardised(scores: Numbers) -> Numbers:
+    return np.asarray((scores - scores.mean()) / scores.std())
+
+
+def difference_obstacle(one: Numbers, other: Numbers, expert: Numbers) -> str | None:
+    """Why two metrics cannot be compared."""
+    if reason := obstacle(one, expert):
+        return reason
+    return "the other metric gives all pairs the same score" if is_constant(other) else None
+
+
+def bootstrap_difference(
+    coefficient: Coefficient,
+    one: ArrayLike,
+    other: ArrayLike,
+    expert: ArrayLike,
+    resamples: Resamples,
+) -> Estimate:
+    """The difference of two correlations, with interval and p from resampled cases."""
+    x, y, z, _ = scores_of(one, other, expert, resamples.case)
+    if reason := difference_obstacle(x, y, z):
+        return Estimate(reason=reason)
+    if np.array_equal(x, y):
+        return Estimate(value=0.0, low=0.0, high=0.0, p=1.0)
+    cases = len(resamples.times)
+    first = weighted(coefficient, x, z, resamples.case, cases)
+    second = weighted(coefficient, y, z, resamples.case, cases)
+    return estimate(lambda times: first(times) - second(times), resamples, null=0.0)
+
+
+def williams(one: ArrayLike, other: ArrayLike, expert: ArrayLike) -> Estimate:
+    """Williams' test that two metrics have the same Pearson correlation with experts.
+
+    For independent pairs only: where several pairs are of one case, it finds too many
+    differences.
+    """
+    x, y, z = scores_of(one, other, expert)
+    if reason := difference_obstacle(x, y, z):
+        return Estimate(reason=reason)
+    n = len(x)
+    r_xz, r_yz, r_xy = (float(np.corrcoef(a, b)[0, 1]) for a, b in ((x, z), (y, z), (x, y)))
+    if 1 - abs(r_xy) < _ROUNDING:
+        return Estimate(value=r_xz - r_yz, reason="one metric is the other on another scale")
+    determinant = 1 - r_xz**2 - r_yz**2 - r_xy**2 + 2 * r_xz * r_yz * r_xy
+    mean = (r_xz + r_yz) / 2
+    spread = 2 * determinant * (n - 1) / (n - 3) + mean**2 * (1 - r_xy) ** 3
+    t = (r_xz - r_yz) * np.sqrt((n - 1) * (1 + r_xy) / spread)
+    return Estimate(value=r_xz - r_yz, p=float(2 * stdtr(n - 3, -abs(t))))
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's correction for as many tests as have a p."""
+    known = sorted((p, at) for at, p in enumerate(p_values) if p is not None)
+    corrected: list[float | None] = [None] * len(p_values)
+    highest = 0.0
+    for place, (p, at) in enumerate(known):
+        highest = max(highest, min(1.0, p * (len(known) - place)))
+        corrected[at] = highest
+    return corrected
+
+
+def significance_clusters(
+    values: Mapping[str, float],
+    p_values: Mapping[frozenset[str], float | None],
+    level: float = LEVEL,
+) -> dict[str, int]:
+    """Ranks from best to worst, as the WMT metrics task gives them.
+
+    A metric opens a new rank if some metric of the current rank is significantly better; a pair
+    without a p is not told apart.
+    """
+    ranks: dict[str, int] = {}
+    current: list[str] = []
+    for name in sorted(values, key=lambda name: (-values[name], name)):
+        known = (p_values.get(frozenset({name, better})) for better in current)
+        if any(p is not None and p <= level for p in known):
+            current = []
+        current.append(name)
+        ranks[name] = max(ranks.values(), default=0) + (len(current) == 1)
+    return ranks

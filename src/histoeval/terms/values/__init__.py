@@ -1,0 +1,1 @@
+"""Clinical values: grades, stages, sizes, counts, sides, markers and results."""

@@ -1,0 +1,346 @@
+"""How high a grade a phrase gives, in whatever system, on one scale from lowest to highest."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from histoeval.resources import load_toml
+
+_LONGEST_READ = 2_000
+_RANK = r"(?:[1-9]|[il1|]{1,3}|[il1|]?v)"
+_RANKS = (
+    rf"(?P<a>{_RANK})(?P<sub>[abc])?"
+    rf"(?:\s*(?P<sep>-|to|and|/|out of|of)\s*(?:grade\s*)?(?P<b>{_RANK}))?"
+    r"(?![^\W_]|[.]\d|\s?[%+]|\s?points?\b)"
+)
+_AFTER_GRADE = re.compile(
+    rf"\b(?:grades?|graded|gr|g)\b\W*(?:is|of|as|score|:)?\W*{_RANKS}"
+    rf"|\bg{_RANKS.replace('?P<', '?P<g_')}"
+)
+_AFTER_NAME = rf"(?:[^\d]{{0,30}}?(?<![^\W_]))?{_RANKS}"
+_SUM = re.compile(r"\b(?P<sum>[2-9])\s*(?:/|out of|of)\s*(?P<most>8|9)\b")
+_WHOLE = re.compile(rf"\W*(?:score\W*)?{_RANKS}\W*")
+_PATTERNS = re.compile(r"(?<![\d+])([1-5])\s*\+\s*([1-5])(?![\d+]|\s*\+)")
+_GLEASON_SUM = re.compile(r"\bgleason\D{0,25}?(?P<sum>10|[2-9])(?!\d|\s*\+)")
+_GROUP = re.compile(
+    rf"\b(?:grade group|group grade|prognostic group|isup group|gg)\W*(?P<a>{_RANK})(?![^\W_])"
+)
+_NO_GRADE = re.compile(
+    r"\bgx\b|\bcannot be (?:assessed|graded|determined)"
+    r"|\bnot (?:graded|assessed|applicable|assessable)"
+)
+_DEGREE = (
+    r"(?P<degree>(?:mild|slight|moderate|severe|marked)(?:\s*(?:-|to)+\s*(?:moderate|severe))?)"
+)
+_TIDY = tuple(
+    (re.compile(pattern), written)
+    for pattern, written in (
+        (r"[\u2010-\u2015\u2212]", "-"),
+        (r"[()\[\]{}]", " "),
+        (r"\bone\b", "1"), (r"\btwo\b", "2"), (r"\bthree\b", "3"), (r"\bfour\b", "4"),
+        (r"\s+", " "),
+        (rf"\b{_DEGREE}(?:[ -]\w+){{0,3}}? (?P<what>dysplasia|atypia)\b", r"\g<degree> \g<what>"),
+        (rf"\b(?P<what>dysplasia|atypia)\W+{_DEGREE}\b", r"\g<degree> \g<what>"),
+        (r"\bdifferentiat\w+\W+(well|moderate|moderately|poor|poorly)\b", r"\1 differentiation"),
+    )
+)  # fmt: skip
+_DEGREES = {"low": 1.0, "mild": 1.0, "intermediate": 2.0, "moderate": 2.0}
+_DEGREES |= {"high": 3.0, "severe": 3.0, "marked": 3.0}
+_DEGREE_OF_PART = re.compile(rf"\b(?:{'|'.join(_DEGREES)})\b")
+_WITH_NUCLEI = frozenset({"Fuhrman", "WHO/ISUP renal", "Van Nuys"})
+"""Systems whose overall grade is that of the nuclei."""
+_ANY_TUMOR = "grade"
+_TIERS_OF = {
+    2: ("low", "high"),
+    3: ("low", "intermediate", "high"),
+    4: ("low", "low", "high", "high"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """A grade: its place in its scheme, and on the scale from 0, the lowest, to 1.
+
+    `text` is a normal form. `level` is the rank, 1 the lowest, and `of` the number of ranks, where
+    the phrase or the scheme says it. `part` names the aspect (tubules, nuclear, mitoses, pattern)
+    if only one is graded, and is empty for a grade of the whole lesion.
+    """
+
+    scheme: str
+    value: float
+    text: str
+    level: float
+    of: int | None = None
+    tier: str | None = None
+    about: str | None = None
+    part: str | None = None
+
+
+def agreement(a: Grade, b: Grade) -> float:
+    """How well two grades agree, from 0 to 1: one less the distance of their values.
+
+    So neighbours of three ranks agree to 0.5, of four to 0.67, of five (Gleason) to 0.75. A grade
+    of no named scheme is taken to be of the other's. Low and high grade agree to 0.9 at least
+    with all ranks the other scheme counts as low or high, and to 0.3 at most with the others. A
+    grade of dysplasia and one of a tumour agree by half. Grades of different parts do not agree at
+    all; one of the nuclei and one of the whole agree to 0.8 of what they would.
+    """
+    if a == b:
+        return 1.0
+    if a.part != b.part:
+        whole_and_nuclei = {a.part, b.part} == {None, "nuclear"}
+        return 0.8 * _closeness(a, b) if whole_and_nuclei else 0.0
+    return _closeness(a, b)
+
+
+def _closeness(a: Grade, b: Grade) -> float:
+    close = 1 - abs(_value_beside(a, b) - _value_beside(b, a))
+    if "tier" in (a.scheme, b.scheme) or "SIL" in (a.scheme, b.scheme):
+        if a.tier and a.tier == b.tier:
+            close = max(close, 0.9)
+        elif {a.tier, b.tier} == {"low", "high"}:
+            close = min(close, 0.3)
+    return close if a.about == b.about or None in (a.about, b.about) else 0.5 * close
+
+
+def _value_beside(grade: Grade, other: Grade) -> float:
+    """The value of a grade; if its scheme is not known and the other's is, in that scheme."""
+    if grade.scheme != _ANY_TUMOR or grade.of or other.scheme in ("tier", "SIL"):
+        return grade.value
+    return _value(grade.level, other.of)
+
+
+def _value(level: float, of: int | None) -> float:
+    ranks = of or (4 if level > 3 else 3)
+    return min(1.0, max(0.0, (level - 1) / (ranks - 1)))
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return load_toml("terms/data/grades.toml")
+
+
+class _System(NamedTuple):
+    name: str
+    tiers: tuple[str, ...]
+    sums: tuple[int, ...]
+    about: str | None
+
+
+_NO_SYSTEM = _System(_ANY_TUMOR, (), (), None)
+_GLEASON = _System("Gleason", ("low", "intermediate", "intermediate", "high", "high"), (), "tumor")
+
+
+def _either(words: list[str]) -> str:
+    """A pattern for one of these, the longest first; a hyphen and a space are the same."""
+    longest_first = sorted(words, key=lambda word: (-len(word), word))
+    return "|".join(
+        r"[\s-]+".join(map(re.escape, re.split(r"[\s-]+", word.lower()))) for word in longest_first
+    )
+
+
+@cache
+def _systems() -> dict[str, _System]:
+    return {
+        name.lower(): _System(
+            row["name"], tuple(row["tiers"]), tuple(row.get("sums", ())), row["about"]
+        )
+        for row in _data()["system"]
+        for name in (row["name"], *row["aliases"])
+    }
+
+
+@cache
+def _system_pattern() -> re.Pattern[str]:
+    return re.compile(rf"\b(?P<name>{_either(list(_systems()))})(?![a-z])")
+
+
+@cache
+def _name_and_rank() -> re.Pattern[str]:
+    return re.compile(_system_pattern().pattern + _AFTER_NAME)
+
+
+@cache
+def _words() -> tuple[re.Pattern[str], dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+    rows = {_spaced(word): row for row in _data()["word"] for word in row["words"]}
+    whole = {_spaced(word): row for row in _data()["word"] for word in row.get("whole", ())}
+    return re.compile(rf"\b(?:{_either(list(rows))})\b"), rows, whole
+
+
+@cache
+def _parts() -> tuple[re.Pattern[str], dict[str, str]]:
+    names = {_spaced(word): row["part"] for row in _data()["part"] for word in row["words"]}
+    name = rf"(?P<name>{_either(list(names))})"
+    degree = rf"(?:{'|'.join(_DEGREES)})"
+    rank = rf"{_RANK}(?:\s*(?:/|-|to)\s*{_RANK})?(?![^\W_]|[.]\d|\s?[%+])"
+    after = rf"(?:\s+(?:grade|score|count))?[\s:=,-]*(?:of |is )?(?:{rank}|{degree}\b)"
+    before = rf"{degree}\s+(?P<late>{_either(list(names))})\b"
+    return re.compile(rf"\b{name}{after}|\b{before}"), names
+
+
+def _spaced(word: str) -> str:
+    return " ".join(re.split(r"[\s-]+", word.lower()))
+
+
+@lru_cache(maxsize=1 << 12)
+def read_grade(phrase: str) -> Grade | None:
+    """The grade that a phrase gives, or nothing if it gives none.
+
+    If it gives the grade of the whole and of parts, the whole counts.
+    """
+    text = unicodedata.normalize("NFKC", phrase[:_LONGEST_READ]).lower()
+    for pattern, written in _TIDY:
+        text = pattern.sub(written, text)
+    text = text.strip()
+    if _NO_GRADE.search(text):
+        return None
+    return _read_gleason(text) or _read_with_parts(text)
+
+
+def _read_with_parts(text: str) -> Grade | None:
+    system = _system_in(text)
+    if system.name in _WITH_NUCLEI:
+        return _read_whole(text, system)
+    pattern, names = _parts()
+    parts = [(names[_spaced(m["name"] or m["late"])], m.group()) for m in pattern.finditer(text)]
+    return _read_whole(pattern.sub(" ; ", text), system) or (
+        _read_part(*parts[0]) if parts else None
+    )
+
+
+def _read_part(part: str, text: str) -> Grade | None:
+    if degree := _DEGREE_OF_PART.search(text):
+        level = _DEGREES[degree.group()]
+    else:
+        ranks = re.search(rf"(?<![^\W_]){_RANKS}$", text)
+        level = _level({k: got for k, got in ranks.groupdict().items() if got})[0] if ranks else 0.0
+    if not 1 <= level <= 4:
+        return None
+    return _grade(_System(part, (), (), None), level, 4 if level > 3 else 3, part)
+
+
+def _read_whole(text: str, system: _System) -> Grade | None:
+    return _read_sum(text, system) or _read_ranks(text, system) or _read_words(text)
+
+
+def _system_in(text: str) -> _System:
+    found = _system_pattern().search(text)
+    if found is None:
+        return _NO_SYSTEM
+    return _systems().get(found["name"]) or _by_spaced_name()[_spaced(found["name"])]
+
+
+@cache
+def _by_spaced_name() -> dict[str, _System]:
+    return {_spaced(name): system for name, system in _systems().items()}
+
+
+def _read_sum(text: str, system: _System) -> Grade | None:
+    """A grade given by a total of points: 7/9 is Nottingham grade 2."""
+    if not (found := _SUM.search(text)):
+        return None
+    most = int(found["most"])
+    summed = [s for s in _systems().values() if s.sums and s.sums[-1] == most]
+    owner = system if system.sums and system.sums[-1] == most else summed[0]
+    return _grade(owner, _rank_of_sum(int(found["sum"]), owner), len(owner.sums))
+
+
+def _rank_of_sum(total: int, system: _System) -> float:
+    return float(next((rank for rank, most in enumerate(system.sums, 1) if total <= most), 3))
+
+
+def _read_ranks(text: str, system: _System) -> Grade | None:
+    if "stage" in text and "grade" not in text:
+        return None
+    found = _AFTER_GRADE.search(text)
+    if found is None and system is not _NO_SYSTEM:
+        found = _name_and_rank().search(text)
+    found = found or _WHOLE.fullmatch(text)
+    if found is None:
+        return None
+    groups = {name.removeprefix("g_"): got for name, got in found.groupdict().items() if got}
+    level, of = _level(groups)
+    ranks = len(system.tiers) or None
+    if system.sums and level > len(system.tiers):
+        level = _rank_of_sum(int(level), system)
+    if system.name == "WHO/ISUP renal" and level == 5:
+        return _gleason("Gleason group 5", 5.0)
+    return _grade(system, level, of or ranks) if level <= (of or ranks or 4) else None
+
+
+def _level(groups: dict[str, str]) -> tuple[float, int | None]:
+    """The rank, and of how many, if the phrase says so: 2 of 3, II/III; 1-2 and I/II are 1.5."""
+    first = _number(groups["a"])
+    if "b" not in groups:
+        return float(first), None
+    second = _number(groups["b"])
+    if groups["sep"] in ("/", "of", "out of") and (second >= 3 or first == second == 2):
+        return (float(first), second) if first <= second <= 5 else (float(first), None)
+    return (first + second) / 2, None
+
+
+def _number(rank: str) -> int:
+    """A rank in Arabic or Roman figures, with l and | misread for I."""
+    if rank.endswith("v"):
+        return 4 if len(rank) == 2 else 5
+    return int(rank) if rank.isdigit() and len(rank) == 1 else len(rank)
+
+
+def _read_words(text: str) -> Grade | None:
+    pattern, words, whole = _words()
+    if (row := whole.get(_spaced(text.strip(" .:;,")))) is None:
+        if not (found := pattern.search(text)):
+            return None
+        row = words[_spaced(found.group())]
+    level, scheme = float(row["level"]), row["scheme"]
+    shown = f"{scheme} {level:g}"
+    value = _value(level, row["of"])
+    return Grade(scheme, value, shown, level, row["of"], row.get("tier"), row.get("about"))
+
+
+def _grade(system: _System, level: float, of: int | None, part: str | None = None) -> Grade:
+    text = f"{system.name} {level:g}" + (
+        f" of {of}" if of and not system.tiers and not part else ""
+    )
+    tiers = system.tiers or _TIERS_OF.get(of or 0, ())
+    tier = tiers[int(level) - 1] if level == int(level) and level <= len(tiers) else None
+    if of is None and not tiers:
+        tier = {1.0: "low", 3.0: "high", 4.0: "high"}.get(level)
+    return Grade(system.name, _value(level, of), text, level, of, tier or None, system.about, part)
+
+
+def _read_gleason(text: str) -> Grade | None:
+    groups = _data()["group"]
+    patterns = _PATTERNS.search(text)
+    if patterns and (
+        "gleason" in text or "=" in text or "group" in text or _is_whole(patterns, text)
+    ):
+        score = f"{patterns[1]}+{patterns[2]}"
+        total = str(int(patterns[1]) + int(patterns[2]))
+        group = groups["scores"].get(score) or groups["sums"].get(total, 1)
+        return _gleason(f"Gleason {score}", float(group))
+    if found := _GROUP.search(text):
+        group = _number(found["a"])
+        return _gleason(f"Gleason group {group}", float(group)) if group <= 5 else None
+    if not (found := _GLEASON_SUM.search(text)):
+        return None
+    if "pattern" in text and int(found["sum"]) <= 5:
+        level = float(found["sum"])
+        return Grade(
+            "Gleason", _value(level, 5), f"Gleason pattern {level:g}", level, 5, part="pattern"
+        )
+    return _gleason(f"Gleason {found['sum']}", float(groups["sums"].get(found["sum"], 1)))
+
+
+def _is_whole(patterns: re.Match[str], text: str) -> bool:
+    return not re.search(r"[^\W_]", text[: patterns.start()] + text[patterns.end() :])
+
+
+def _gleason(text: str, group: float) -> Grade:
+    tiers = _GLEASON.tiers
+    tier = tiers[int(group) - 1] if group == int(group) else "intermediate"
+    return Grade("Gleason", _value(group, 5), text, group, 5, tier, _GLEASON.about)

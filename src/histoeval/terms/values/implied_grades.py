@@ -1,0 +1,128 @@
+"""The grade that follows from scores, shares and counts, beside one that is stated."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from histoeval.resources import load_toml
+from histoeval.terms.values.quantities import quantities
+
+_NOTTINGHAM = ((5, "1"), (7, "2"), (9, "3"))
+_SARCOMA = ((3, "1"), (5, "2"), (8, "3"))
+_ROMAN = {"i": "1", "ii": "2", "iii": "3", "iv": "4"}
+_GROUPS = {(3, 3): "1", (3, 4): "2", (4, 3): "3"}
+_OF_SUM = {6: "1", 7: "23", 8: "4", 9: "5", 10: "5"}
+
+
+class Graded(NamedTuple):
+    """The grades that a text leaves on each scale; empty where it tells nothing."""
+
+    number: frozenset[str] = frozenset()
+    group: frozenset[str] = frozenset()
+    """Of the prostate."""
+    tier: frozenset[str] = frozenset()
+    gleason: frozenset[str] = frozenset()
+    """Both patterns in their order."""
+    worked: bool = False
+    """Whether the number was worked out."""
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return load_toml("terms/data/implied_grades.toml")
+
+
+@cache
+def _pattern(group: str, name: str) -> re.Pattern[str]:
+    return re.compile(_data()[group][name])
+
+
+@cache
+def _rows(kind: str) -> tuple[tuple[re.Pattern[str], Mapping[str, Any]], ...]:
+    return tuple((re.compile(row["of"]), row) for row in _data()[kind])
+
+
+@lru_cache(maxsize=1 << 13)
+def graded(low: str) -> Graded:
+    """What a text in lower case tells of grades."""
+    stated = frozenset(_stated(low))
+    worked = frozenset() if stated else frozenset(_worked(low))
+    sums = frozenset(
+        "+".join(found) for found in _pattern("gleason", "sum").findall(low) if "gleason" in low
+    )
+    tier = frozenset(name for name in ("low", "high") if _pattern("stated", name).search(low))
+    return Graded(stated or worked, frozenset(_groups(low)), tier, sums, bool(worked))
+
+
+def has_tiers(low: str) -> bool:
+    """Whether a text speaks of a scale of two."""
+    return _pattern("stated", "tiers").search(low) is not None
+
+
+def _stated(low: str) -> Iterator[str]:
+    for found in _pattern("stated", "number").finditer(low):
+        value = next(each for each in found.groups() if each)
+        yield _ROMAN.get(value, value)
+    for value, name in enumerate(("one", "two", "three"), start=1):
+        if _pattern("stated", name).search(low):
+            yield str(value)
+
+
+def _groups(low: str) -> Iterator[str]:
+    """Grade groups of the prostate, as they are told or as the patterns make them."""
+    for found in _pattern("gleason", "group").finditer(low):
+        yield next(each for each in found.groups() if each)
+    if "gleason" not in low:
+        return
+    for first, second in _pattern("gleason", "sum").findall(low):
+        both = int(first), int(second)
+        yield _GROUPS.get(both) or ("4" if sum(both) == 8 else "5")
+    for found in _pattern("gleason", "score").finditer(low):
+        yield from _OF_SUM[int(next(each for each in found.groups() if each))]
+
+
+def _worked(low: str) -> Iterator[str]:
+    """The highest grade of those that follow, since the highest holds."""
+    found = [*_by_scores(low), *_by_amounts(low), *_fixed(low)]
+    if found:
+        yield max(found)
+
+
+def _by_scores(low: str) -> Iterator[str]:
+    if total := _pattern("scores", "total_of_nine").search(low):
+        yield _row(_NOTTINGHAM, float(next(each for each in total.groups() if each)))
+        return
+    for names, rows in (
+        (("differentiation", "mitoses", "necrosis"), _SARCOMA),
+        (("tubules", "nuclei", "mitoses"), _NOTTINGHAM),
+    ):
+        scores = [_pattern("scores", name).search(low) for name in names]
+        if all(scores):
+            yield _row(rows, float(sum(int(each[1]) for each in scores if each)))
+            return
+
+
+def _by_amounts(low: str) -> Iterator[str]:
+    for kind in ("share", "rate"):
+        for of, row in _rows(kind):
+            if not of.search(low):
+                continue
+            for each in quantities(low):
+                told = each.kind == kind and (each.subject or "mitoses") == row["subject"]
+                if told and math.isfinite(each.low + each.high) and "at least" not in low:
+                    value = _row(row["rows"], (each.low + each.high) / 2)
+                    yield from (value,) if value else ()
+
+
+def _fixed(low: str) -> Iterator[str]:
+    for _, row in _rows("fixed"):
+        if re.search(row["words"], low):
+            yield row["grade"]
+
+
+def _row(rows: Any, value: float) -> str:
+    return next((name for most, name in rows if value <= most), "")

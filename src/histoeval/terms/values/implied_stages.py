@@ -1,0 +1,128 @@
+"""The stage that follows from a size, a count of nodes, or how far a tumour goes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from histoeval.resources import load_toml
+from histoeval.terms.values.counts import counts
+from histoeval.terms.values.quantities import Quantity, quantities
+
+Table = tuple[tuple[float, str], ...]
+
+
+class _Organ(NamedTuple):
+    words: re.Pattern[str]
+    size: Table
+    depth: Table
+    nodes: Table
+    extent: tuple[tuple[re.Pattern[str], str], ...]
+
+
+class Worked(NamedTuple):
+    """The categories that what a text tells leaves; empty where it says nothing of them."""
+
+    tumour: frozenset[str]
+    nodes: frozenset[str]
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return load_toml("terms/data/implied_stages.toml")
+
+
+@cache
+def _organs() -> tuple[_Organ, ...]:
+    return tuple(
+        _Organ(
+            re.compile(rf"\b(?:{row['words']})"),
+            _table(row.get("size", ())),
+            _table(row.get("depth", ())),
+            _table(row.get("nodes", ())),
+            tuple((re.compile(words), value) for words, value in row["extent"]),
+        )
+        for row in _data()["organ"]
+    )
+
+
+def _table(rows: Sequence[Sequence[Any]]) -> Table:
+    return tuple((float(most), str(value)) for most, value in rows)
+
+
+@cache
+def _word(name: str) -> re.Pattern[str]:
+    return re.compile(_data()["words"][name])
+
+
+@lru_cache(maxsize=1 << 13)
+def organ_at(low: str) -> int | None:
+    """The first organ of the tables that a text in lower case names."""
+    return next((at for at, each in enumerate(_organs()) if each.words.search(low)), None)
+
+
+@lru_cache(maxsize=1 << 13)
+def worked_out(low: str, organ: int) -> Worked:
+    """What a text in lower case leaves of the categories of an organ."""
+    table = _organs()[organ]
+    return Worked(frozenset(_tumour(low, table)), frozenset(_nodes(low, table, organ)))
+
+
+def _tumour(low: str, table: _Organ) -> Iterator[str]:
+    affirmed = _word("denied").sub(" ", low)
+    reached = [value for words, value in table.extent if words.search(affirmed)]
+    sized = [
+        name
+        for kind, rows in (("", table.size), ("depth", table.depth))
+        for each in _of_tumour(low, kind)
+        if rows and (name := _row(rows, each))
+    ]
+    if reached or sized:
+        yield max([*reached, *sized], key=rank)
+
+
+def _of_tumour(low: str, kind: str) -> list[Quantity]:
+    """The sizes of a tumour that are told exactly."""
+    return [
+        each
+        for each in quantities(low)
+        if each.kind == "length"
+        and (each.subject == kind or (each.subject is None and not kind))
+        and math.isfinite(each.low + each.high)
+        and "one" not in each.tags
+    ]
+
+
+def _row(rows: Table, each: Quantity) -> str | None:
+    """The row of a table that holds a quantity, where one row holds it whole."""
+    low, high = (
+        [value for most, value in rows if end <= most][:1] for end in (each.low, each.high)
+    )
+    return low[0] if low and low == high else None
+
+
+def _nodes(low: str, table: _Organ, organ: int) -> Iterator[str]:
+    told = [count for count in counts(low) if count.noun == "node" and count.part]
+    if _word("cells").search(low):
+        yield "0"
+    elif _word("micro").search(low) and organ == 0:
+        yield "1mi"
+    elif told:
+        most = sum(count.part[1] for count in told if count.part)
+        least = sum(count.part[0] for count in told if count.part)
+        if not least and organ == 1 and _word("deposits").search(_word("denied").sub(" ", low)):
+            yield "1c"
+        elif not most:
+            yield "0"
+        elif table.nodes and math.isfinite(most):
+            rows = [value for end, value in table.nodes if least <= end]
+            yield rows[0]
+
+
+def rank(value: str) -> tuple[float, str]:
+    """Where a category stands among those of its axis."""
+    digits = re.match(r"\d", value)
+    return (float(digits.group()) if digits else 0.5 if value in ("a", "is") else -1.0), value[1:]

@@ -1,0 +1,336 @@
+"""What a phrase says a marker showed: positive or negative, how strongly, and in how many cells."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache, lru_cache
+from typing import Any, Literal, NamedTuple
+
+from histoeval.resources import load_toml
+from histoeval.terms.values.measurements import percent_agreement, read_percent
+
+Polarity = Literal["positive", "negative", "equivocal"]
+
+_LONGEST_READ = 2_000
+_GAP = re.compile(r"(?<=\w)[\s-]+")
+_DASHES = re.compile(r"[\u2010-\u2015\u2212]")
+_SCORE = re.compile(
+    r"(?<![\d.+])(?:[0-4]\s?\+?\s?(?:-|to|/)\s?)?(?P<n>[0-4])\s?(?:\+(?!\s?[\d+])|plus\b)"
+    r"|\bscore\s*(?:of|:|=)?\s*(?P<s>[0-3])(?![\d.%/+])"
+    r"|^\(?(?P<zero>0)\)?$"
+    r"|(?<![+\d])(?P<pluses>\+\s?\+(?:\s?\+){0,2})(?!\+)"
+)
+_SIGN = re.compile(
+    r"(?P<equivocal>\+\s?/\s?-|-\s?/\s?\+|±)"
+    r"|(?P<positive>(?<![+\d/])(?<!\d\s)\+(?![+\d/]|\s?[\d/]|\s?\+|ve))"
+    r"|(?P<negative>^-$|\(-\)|(?<=\w)\s?-$)"
+)
+_OF_POINTS = r"\D{0,15}?(?P<points>\d{1,3})(?:\s*/\s*\d+)?"
+_PD_L1 = re.compile(r"(\b[ct]ps\D{0,12}\d+(?:\s*-\s*\d+)?)(?![\d.]|\s*[%-])")
+_BARE_NUMBER = re.compile(r"(?<![\d.])(\d{1,2}|100)(?:\s*-\s*(\d{1,2}|100))?(?![\d.%+/])")
+_OWN_NUMBER = re.compile(r"\bki\W{0,2}67|\bmib\W?1")
+_LONG_WORD = 6
+_SAME_WORD = 0.84
+_OVERALL = 10.0
+"""Per cent from which a marker without a cut-off of its own is positive."""
+_EXTENTS = ("none", "rare", "focal", "patchy", "diffuse")
+_RANKS = {extent: rank for rank, extent in enumerate(_EXTENTS)} | {"partial": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a marker showed.
+
+    `polarity` is about what the marker looks for: protein stained, organism seen, gene altered.
+    Strength runs from 0 (none) to 3 (strong); `low` and `high` bound the per cent of cells. Markers
+    that are only more or less, such as Ki-67, have a per cent and no polarity. A marker that was
+    named without a result, because it was not done or is awaited, is not `tested`.
+    """
+
+    polarity: Polarity | None = None
+    strength: int | None = None
+    extent: str | None = None
+    low: float | None = None
+    high: float | None = None
+    tested: bool = True
+
+
+def agreement(a: Result, b: Result) -> float:
+    """How well two results of one marker agree, from 0 to 1.
+
+    0 if one is positive and the other negative; 0.5 if just one is equivocal or has no polarity;
+    0.25 if just one was tested. Where polarity is the same, 0.7 and up to 0.3 more for
+    strength and extent (or per cent), each the less the further apart; one that only one report
+    gives counts as three quarters agreed. Where neither has a polarity, they decide alone.
+    """
+    if a == b:
+        return 1.0
+    if a.tested != b.tested:
+        return 0.25
+    if a.polarity != b.polarity:
+        return 0.0 if {a.polarity, b.polarity} == {"positive", "negative"} else 0.5
+    amount = _amount_agreement(a, b)
+    return amount if a.polarity is None else 0.7 + 0.3 * amount
+
+
+def _amount_agreement(a: Result, b: Result) -> float:
+    parts: list[float] = []
+    if a.strength is not None and b.strength is not None:
+        parts.append(1 - abs(a.strength - b.strength) / 3)
+    elif a.strength != b.strength:
+        parts.append(0.75)
+    extents = _extent(a), _extent(b)
+    if (percents := _percents(a, b)) is not None:
+        parts.append(percent_agreement(*percents))
+    elif extents[0] and extents[1]:
+        parts.append(1 - abs(_RANKS[extents[0]] - _RANKS[extents[1]]) / 4)
+    elif extents[0] != extents[1]:
+        parts.append(0.75)
+    return sum(parts) / len(parts) if parts else 1.0
+
+
+def _percents(a: Result, b: Result) -> tuple[tuple[float, float], tuple[float, float]] | None:
+    if a.low is None or a.high is None or b.low is None or b.high is None:
+        return None
+    return (a.low, a.high), (b.low, b.high)
+
+
+def _extent(result: Result) -> str | None:
+    """The extent as the report has it, or as its per cent makes it."""
+    if result.extent or result.low is None or result.high is None:
+        return result.extent
+    middle = (result.low + result.high) / 2
+    bands = _data()["extent_of_percent"]
+    return next((extent for extent in _EXTENTS if middle <= bands[extent]), "diffuse")
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return load_toml("terms/data/results.toml")
+
+
+class _Finder(NamedTuple):
+    """Known words in one pattern, the longest first, and the row of the table each stands in."""
+
+    pattern: re.Pattern[str]
+    rows: dict[str, dict[str, Any]]
+
+    def find(self, text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
+        """Where each known word stands, and its row."""
+        for found in self.pattern.finditer(text):
+            yield found.start(), found.end(), self.rows[_GAP.sub("", found.group())]
+
+
+def _finder(rows: Iterable[dict[str, Any]]) -> _Finder:
+    by_word = {word.lower(): row for row in rows for word in row["words"]}
+    longest_first = sorted(by_word, key=lambda word: (-len(word), word))
+    written = (r"[\s-]*".join(map(re.escape, _GAP.split(word))) for word in longest_first)
+    pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(written)})(?![^\W_])")
+    return _Finder(pattern, {_GAP.sub("", word): row for word, row in by_word.items()})
+
+
+@cache
+def _results() -> _Finder:
+    return _finder(_data()["result"])
+
+
+@cache
+def _special(marker: str) -> _Finder | None:
+    rows = [row for row in _data()["special"] if row["marker"] == marker and "words" in row]
+    return _finder(rows) if rows else None
+
+
+@cache
+def _levels(marker: str) -> _Finder | None:
+    """The words for more and less of a marker that has no polarity; nothing for other markers."""
+    rows = [row for row in _data()["level"] if row["marker"] == marker]
+    steps = [row[step] for row in rows for step in ("low", "middle", "high") if step in row]
+    return _finder(steps or [{"words": ["low"], "percent": None}]) if rows else None
+
+
+@cache
+def _scores(marker: str | None) -> list[Polarity]:
+    """The polarity of the scores 0 to 3+."""
+    own = [r["scores"] for r in _data()["special"] if r["marker"] == marker and "scores" in r]
+    return own[0] if own else ["negative", "positive", "positive", "positive"]
+
+
+@cache
+def _cutoff(marker: str | None) -> float | None:
+    rows = [row for row in _data()["cutoff"] if marker in row["markers"]]
+    return float(rows[0]["percent"]) if rows else None
+
+
+@cache
+def _points() -> list[tuple[re.Pattern[str], int]]:
+    return [
+        (
+            re.compile(rf"\b(?:{'|'.join(map(str.lower, row['names']))})\b{_OF_POINTS}"),
+            row["positive_from"],
+        )
+        for row in _data()["points"]
+    ]
+
+
+@cache
+def _negated() -> re.Pattern[str]:
+    words = "|".join(sorted(_data()["negations"], key=len, reverse=True))
+    return re.compile(rf"\b(?:{words})(?:[\s-]+[a-z]+){{0,2}}[\s-]*$")
+
+
+class _Said(NamedTuple):
+    """One thing that a phrase says of a result."""
+
+    polarity: Polarity | None = None
+    strength: int | None = None
+    extent: str | None = None
+    weak: bool = False
+    tested: bool = True
+
+
+_OPPOSITE: dict[Polarity | None, Polarity] = {"positive": "negative", "negative": "positive"}
+
+
+@lru_cache(maxsize=1 << 13)
+def read_result(phrase: str, marker: str | None = None) -> Result | None:
+    """The result that a phrase states, or nothing if it states none.
+
+    The marker it is about, by its id, matters for those with rules of their own: HER2 is negative
+    with 0 and 1+ and equivocal with 2+, p53 has patterns, ER and PD-L1 are positive from 1 %.
+    """
+    text = _DASHES.sub("-", unicodedata.normalize("NFKC", phrase[:_LONGEST_READ])).lower()
+    text = " ".join(text.split())
+    if marker is not None and (levels := _levels(marker)) is not None:
+        return _read_level(text, levels)
+    return _read(text, marker) or _read(_respelt(text), marker)
+
+
+def _read(text: str, marker: str | None) -> Result | None:
+    points, rest = _points_in(text)
+    said = list(_said(rest))
+    score, percent = _score_in(rest), read_percent(_PD_L1.sub(r"\1%", rest))
+    special = _special_rows(rest, marker)
+    amounts = [s for s in said if s.polarity is None and s.tested]
+    if not (said or special or percent or points) and score is None:
+        return None
+    polarity = (
+        _decided(row["polarity"] for row in special if not row.get("yields"))
+        or _decided(s.polarity for s in said if not s.weak)
+        or _decided(row["polarity"] for row in special)
+        or (None if score is None else _scores(marker)[score])
+        or points
+        or _polarity_of(percent, _cutoff(marker))
+    )
+    if polarity is None and any(not s.tested for s in said):
+        return Result(tested=False)
+    if polarity is None and (amounts or any(s.weak for s in said)):
+        polarity = "positive"
+    strengths = [
+        score,
+        *(row.get("strength") for row in special),
+        *(s.strength for s in amounts),
+        *(s.strength for s in said),
+    ]
+    extents = [*(s.extent for s in amounts), *(s.extent for s in said)]
+    return Result(
+        polarity,
+        next((s for s in strengths if s is not None), None),
+        next((e for e in extents if e is not None), None),
+        *(percent or (None, None)),
+    )
+
+
+def _said(text: str) -> Iterator[_Said]:
+    """The words and signs of a result, with negation already counted in."""
+    since = 0
+    for start, end, row in _results().find(text):
+        said = _Said(**{k: row[k] for k in _Said._fields if k in row})
+        if said.polarity in _OPPOSITE and _negated().search(text[since:start]):
+            said = _turned(said)
+        if said.polarity:
+            since = end
+        yield said
+    for sign in _SIGN.finditer(_SCORE.sub(" ", text)):
+        polarities: tuple[Polarity, ...] = ("positive", "negative", "equivocal")
+        yield _Said(next(polarity for polarity in polarities if sign[polarity]))
+
+
+def _turned(said: _Said) -> _Said:
+    if said.polarity == "positive":
+        return _Said("negative", 0, "none")
+    return _Said(_OPPOSITE[said.polarity])
+
+
+def _decided(polarities: Iterable[Polarity | None]) -> Polarity | None:
+    """The first that is clear, else equivocal: "equivocal (2+), amplified" is positive."""
+    stated = [polarity for polarity in polarities if polarity]
+    return next((p for p in stated if p != "equivocal"), stated[0] if stated else None)
+
+
+def _special_rows(text: str, marker: str | None) -> list[dict[str, Any]]:
+    """What the marker's own words in a phrase mean."""
+    finder = _special(marker) if marker is not None else None
+    return [row for _, _, row in finder.find(text)] if finder else []
+
+
+def _score_in(text: str) -> int | None:
+    if not (found := _SCORE.search(text)):
+        return None
+    if found["pluses"]:
+        return min(3, found["pluses"].count("+"))
+    return min(3, int(found["n"] or found["s"] or found["zero"]))
+
+
+def _points_in(text: str) -> tuple[Polarity | None, str]:
+    """The polarity that a score of points stands for, and the text without it."""
+    for pattern, positive_from in _points():
+        if found := pattern.search(text):
+            polarity: Polarity = "positive" if int(found["points"]) >= positive_from else "negative"
+            return polarity, text[: found.start()] + text[found.end() :]
+    return None, text
+
+
+def _polarity_of(percent: tuple[float, float] | None, cutoff: float | None) -> Polarity | None:
+    """Positive if all of the range is from the cut-off on, negative if all of it is below."""
+    if percent is None:
+        return None
+    low, high = percent
+    if low >= (_OVERALL if cutoff is None else cutoff):
+        return "positive"
+    below = 1.0 if cutoff is None else cutoff
+    return "negative" if high < below or low < high <= below else None
+
+
+def _read_level(text: str, levels: _Finder) -> Result | None:
+    percent = read_percent(text)
+    if percent is None and (number := _BARE_NUMBER.search(_OWN_NUMBER.sub("", text))):
+        percent = float(number[1]), float(number[2] or number[1])
+    if percent is None:
+        stated = [row["percent"] for _, _, row in levels.find(text) if row["percent"]]
+        percent = (float(stated[0][0]), float(stated[0][1])) if stated else None
+    if percent is not None:
+        return Result(low=min(percent), high=max(percent))
+    untested = any(not said.tested for said in _said(text))
+    return Result(tested=False) if untested else _read(text, None)
+
+
+@cache
+def _long_words() -> list[str]:
+    return [word for word in _results().rows if len(word) >= _LONG_WORD]
+
+
+def _respelt(text: str) -> str:
+    """A phrase in which nothing was found, with slips put right (p0sitive, nega tive)."""
+    whole = get_close_matches(text.replace(" ", ""), _long_words(), n=1, cutoff=_SAME_WORD)
+    return whole[0] if whole else " ".join(_respelt_word(word) for word in text.split())
+
+
+@lru_cache(maxsize=1 << 12)
+def _respelt_word(word: str) -> str:
+    if len(word) < _LONG_WORD:
+        return word
+    return next(iter(get_close_matches(word, _long_words(), n=1, cutoff=_SAME_WORD)), word)

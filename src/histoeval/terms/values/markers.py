@@ -1,0 +1,223 @@
+"""Which marker a phrase names: estrogen receptor, whether written ER, ESR1 or oestrogen receptor.
+
+Names are compared piece by piece, a piece being a run of letters or of digits, so that CK7, CK-7
+and CK 7 are the same, and CD3 is not found in CD30.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from histoeval.resources import load_toml
+from histoeval.terms.plain import american, plain, singular
+
+_PIECE = re.compile(r"[^\W\d_]+|\d+")
+_GREEK = dict(
+    zip(
+        "\u03b1\u03b2\u03b3\u03b4\u03b5\u03ba\u03bb",
+        "alpha beta gamma delta epsilon kappa lambda".split(),
+        strict=True,
+    )
+)
+_SHARES_LETTERS = re.compile(r"\s*(?:/|,|&|\+|-|and|or)\s*")
+_BETWEEN = frozenset({"and", "or"})
+_NO_MARKER = re.compile(r"\s*[%+.]")
+_LOOKALIKES = str.maketrans("0li|", "o111")
+_LONG_WORD = 7
+_SAME_WORD = 0.88
+_LONGEST_READ = 2_000
+"""No more characters of a phrase are read; a marker's entity has some tens of them."""
+
+
+class _Piece(NamedTuple):
+    plain: str
+    start: int
+    end: int
+
+
+class _Name(NamedTuple):
+    markers: tuple[str, ...]
+    cased: frozenset[str] | None
+    """The only ways to write it, where it is also an ordinary word."""
+
+
+_Key = tuple[str, ...]
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return load_toml("terms/data/markers.toml")
+
+
+@cache
+def known_markers() -> frozenset[str]:
+    """The ids of all markers."""
+    return frozenset(row["name"] for row in _data()["marker"])
+
+
+def _folded(phrase: str) -> str:
+    text = unicodedata.normalize("NFKC", phrase[:_LONGEST_READ])
+    return "".join(_GREEK.get(c.lower(), c) for c in text)
+
+
+def _piece(text: str) -> str:
+    word = text.lower()
+    return american(singular(word)) if len(word) > 4 else word
+
+
+def _pieces(text: str) -> list[_Piece]:
+    return [_Piece(_piece(m.group()), m.start(), m.end()) for m in _PIECE.finditer(text)]
+
+
+def _key(name: str) -> _Key:
+    return tuple(piece.plain for piece in _pieces(_folded(name)))
+
+
+def _joined(text: str) -> str:
+    return "".join(c for c in text if c.isalnum())
+
+
+@cache
+def _names() -> dict[_Key, _Name]:
+    """Every name in pieces, with the markers it stands for."""
+    names: dict[_Key, _Name] = {}
+    for row in _data()["group"]:
+        names |= {_key(name): _Name(tuple(row["markers"]), None) for name in row["names"]}
+    for row in _data()["marker"]:
+        cased: dict[_Key, set[str]] = {}
+        for name in row.get("exact_case", ()):
+            if name != name.lower():
+                cased.setdefault(_key(name), set()).add(_joined(_folded(name)))
+        for name in (row["name"], *row["aliases"]):
+            forms = cased.get(_key(name))
+            names[_key(name)] = _Name((row["name"],), frozenset(forms) if forms else None)
+    return names
+
+
+@cache
+def _longest() -> int:
+    return max(len(key) for key in _names())
+
+
+@cache
+def _lookalikes() -> dict[str, _Name]:
+    """Names with a digit by their outline, in which 0 and O, and 1, l and I, are the same."""
+    outlines: dict[str, list[_Name]] = {}
+    for key, name in _names().items():
+        if any(piece.isdigit() for piece in key):
+            outlines.setdefault("".join(key).translate(_LOOKALIKES), []).append(name)
+    return {outline: same[0] for outline, same in outlines.items() if len(set(same)) == 1}
+
+
+@cache
+def _long_words() -> dict[str, _Name]:
+    return {k[0]: n for k, n in _names().items() if len(k) == 1 and len(k[0]) >= _LONG_WORD}
+
+
+@lru_cache(maxsize=1 << 12)
+def find_markers(phrase: str) -> tuple[str, ...]:
+    """The ids of the markers that a phrase names, each once, in the order of the phrase.
+
+    Slips of reading (SlOO, synaptophysln) are looked for only where no name stands as it should.
+    """
+    text = _folded(phrase)
+    found = list(_as_written(text)) or list(_in_any_case(text)) or list(_misread(text))
+    return tuple(dict.fromkeys(marker for name in found for marker in name.markers))
+
+
+def marker_of(phrase: str) -> str | None:
+    """The id of the first marker that a phrase names."""
+    return next(iter(find_markers(phrase)), None)
+
+
+def marker_key(phrase: str) -> str:
+    """What two reports that name the same marker have in common: its id, or its own plain form.
+
+    The plain form has a question mark before it, so that it is never taken for an id, and none
+    of the words that stand around the name of a marker (stain, immunohistochemistry for).
+    """
+    if marker := marker_of(phrase):
+        return marker
+    around = frozenset(_data()["unknown"]["around"])
+    words = plain(phrase[:_LONGEST_READ]).split()
+    return "?" + " ".join([word for word in words if word not in around] or words)
+
+
+def _as_written(text: str) -> Iterator[_Name]:
+    pieces, at = _pieces(text), 0
+    stem: _Key = ()
+    while at < len(pieces):
+        size = _size_of_name(text, pieces, at)
+        if size:
+            key = tuple(piece.plain for piece in pieces[at : at + size])
+            stem = key[:-1] if key[-1].isdigit() else ()
+            yield _names()[key]
+        elif name := _sharing(stem, text, pieces, at):
+            yield name
+        elif pieces[at].plain not in _BETWEEN:
+            stem = ()
+        at += size or 1
+
+
+def _size_of_name(text: str, pieces: list[_Piece], at: int) -> int:
+    """How many pieces the longest name has that begins here; none if no name does."""
+    if _inside_word(text, pieces[at].start):
+        return 0
+    for size in range(min(_longest(), len(pieces) - at), 0, -1):
+        end = pieces[at + size - 1].end
+        name = _names().get(tuple(piece.plain for piece in pieces[at : at + size]))
+        written = text[pieces[at].start : end]
+        if name and not _inside_word(text, end) and _is_cased(name, written):
+            return size
+    return 0
+
+
+def _inside_word(text: str, at: int) -> bool:
+    return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
+
+
+def _is_cased(name: _Name, written: str) -> bool:
+    return name.cased is None or _joined(written) in name.cased
+
+
+def _sharing(stem: _Key, text: str, pieces: list[_Piece], at: int) -> _Name | None:
+    """A number that goes on from the marker before it: the 20 of CK7/20, but not of CK7, 20%."""
+    piece = pieces[at]
+    if not stem or not piece.plain.isdigit() or _inside_word(text, piece.end):
+        return None
+    joins = _SHARES_LETTERS.fullmatch(text, _end_of_last_number(pieces, at), piece.start)
+    return _names().get((*stem, piece.plain)) if joins and _is_name_end(text, piece) else None
+
+
+def _end_of_last_number(pieces: list[_Piece], at: int) -> int:
+    return next((p.end for p in reversed(pieces[:at]) if p.plain.isdigit()), 0)
+
+
+def _is_name_end(text: str, piece: _Piece) -> bool:
+    return _NO_MARKER.match(text, piece.end) is None
+
+
+def _in_any_case(text: str) -> Iterator[_Name]:
+    """Names that are also ordinary words, in a phrase in which nothing else stands (er/pr)."""
+    names = [_names().get((piece.plain,)) for piece in _pieces(text) if piece.plain not in _BETWEEN]
+    if all(names):
+        yield from (name for name in names if name)
+
+
+def _misread(text: str) -> Iterator[_Name]:
+    for word in re.findall(r"[\w|]+(?:-[\w|]+)?", text):
+        outline = _joined_outline(word)
+        if name := _lookalikes().get(outline) if word != word.lower() else None:
+            yield name
+        elif len(word) >= _LONG_WORD and word.isalpha():
+            near = get_close_matches(word.lower(), _long_words(), n=1, cutoff=_SAME_WORD)
+            yield from (_long_words()[name] for name in near)
+
+
+def _joined_outline(word: str) -> str:
+    return "".join(c for c in word.lower() if c.isalnum() or c == "|").translate(_LOOKALIKES)

@@ -1,0 +1,61 @@
+"""Numbers that are written in words, as figures: "two thirds", "half a centimetre"."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from histoeval.terms.values.quantity_lexicon import quantity_words
+
+_PLACE = r"(?<!inner )(?<!outer )(?<!upper )(?<!lower )(?<!second )(?<!first )(?<!lateral )"
+_ONE_IN = re.compile(r"\b(?:1|one) (?:[a-z-]+ ){0,3}?in (\d+)\b")
+_OF_UNIT = (
+    r"(?:of )?an? (?P<unit>centimet(?:re|er)|millimet(?:re|er)|kilogram|kilo|lit(?:re|er)|cm|mm)\b"
+)
+_ONE = re.compile(
+    r"\bone(?= (?:per\b|(?:[a-z-]+ )?(?:of|out of) (?:the )?(?:[a-z]+ )?\d|centimet|millimet"
+    r"|kilogram|lit))"
+)
+
+
+@cache
+def _words() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    numbers, fractions = quantity_words()["numbers"], "|".join(quantity_words()["fractions"])
+    tens = "|".join(word for word, value in numbers.items() if value >= 20)
+    units = "|".join(["one", *(word for word, value in numbers.items() if 0 < value < 10)])
+    return (
+        re.compile(
+            rf"\b(?:(?P<tens>{tens})(?:[- ](?P<ones>{units}))?|(?P<all>{'|'.join(numbers)}))\b"
+        ),
+        re.compile(rf"\b(?:(?P<count>an?|one|\d) )?(?P<part>{fractions}) {_OF_UNIT}"),
+        re.compile(rf"{_PLACE}\b(?:(?P<count>an?|one|\d)[ -])?(?P<part>{fractions})\b"),
+    )
+
+
+def in_figures(low: str) -> str:
+    """A text in lower case with its numbers in figures, and fractions in per cent."""
+    number, of_unit, fraction = _words()
+    text = number.sub(_figure, low)
+    text = of_unit.sub(lambda found: f"{_share(found) / 100:g} {found['unit']}", text)
+    text = fraction.sub(_percent, text)
+    text = _ONE_IN.sub(lambda found: f"~{100 / max(1, int(found[1])):g}%", text)
+    return _ONE.sub("1", text)
+
+
+def _figure(found: re.Match[str]) -> str:
+    numbers = {"one": 1} | quantity_words()["numbers"]
+    named = (found["tens"], found["ones"], found["all"])
+    return str(sum(numbers[word] for word in named if word))
+
+
+def _share(found: re.Match[str]) -> float:
+    count = found["count"] or "1"
+    times = int(count) if count.isdigit() else 1
+    return float(times * quantity_words()["fractions"][found["part"]])
+
+
+def _percent(found: re.Match[str]) -> str:
+    """A share; "the third" and "a second" are none."""
+    if found["count"] is None and found["part"] not in ("half", "halves"):
+        return found.group()
+    return f"~{_share(found):g}%"

@@ -1,0 +1,196 @@
+"""Sizes, weights, shares and rates as ranges, with what they are told of.
+
+"Larger than 3 cm" is a range as "3.2 cm" is. Of what something is told (the tumour, a margin, a
+node; the largest, the sum; left, deep; on imaging, fresh) is told with it, since a margin of
+2 mm says nothing on a tumour, and the deep margin nothing on another.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from histoeval.terms.values.number_words import in_figures
+from histoeval.terms.values.quantity_lexicon import ending, named, quantity_words, subjects, wording
+
+_NUMBER = r"\d+(?:\.\d+)?"
+_SENTENCES = re.compile(r"[;\n]|\.(?!\d)")
+_CUT = re.compile(r",(?!\d)|\band\b|\bwith\b|\bbut\b|\bwhere\b|\(|\)")
+_DISTANCE = re.compile(rf"\bat {_NUMBER} ?cm")
+"""How far in something lies, which is no size of it."""
+_BETWEEN = re.compile(
+    rf"\b(between|from) ~?({_NUMBER})\s*(?:%|cm|mm|g)?(?: [a-z ]{{3,25}}?)? (?:and|to) "
+    rf"~?({_NUMBER})(?=\s*(?:%|cm|mm|g))"
+)
+_OF_WHOLE = re.compile(
+    rf"({_NUMBER}) ?mm (?:out of|of|into|in|where)\b[^.;]{{0,40}}?({_NUMBER}) ?mm"
+)
+_HAS_WHOLE = re.compile(r"core|myometri|wall")
+_RATE = re.compile(
+    rf"(?P<number>{_NUMBER})\s*(?:[a-z-]+ ){{0,3}}?(?:figures )?(?:per|in|/)\s*(?:every )?(?:the )?"
+    r"(?:\d+ ?)?(?:hpfs?\b|high|mm2|mm²|square|fields)|mito[a-z ]+[^.;,\d]{0,30}?(?P<bare>\d+)"
+    rf"(?![\d.]* ?(?:%|mm|cm))|(?P<mitoses>{_NUMBER}) mitos"
+)
+_ABOUT_SHARE = 0.15
+_SHORT = 0.8
+"""Just under 3 cm is not far below."""
+
+
+class Quantity(NamedTuple):
+    """A range of a kind (length in mm, weight in g, share in per cent, rate), and of what."""
+
+    kind: str
+    low: float
+    high: float
+    subject: str | None
+    """Nothing for the lesion itself (""), or where it is not told (None)."""
+    tags: frozenset[str] = frozenset()
+    """Whether it is the highest, the lowest, the sum, or one of several."""
+    parts: frozenset[str] = frozenset()
+    where: frozenset[str] = frozenset()
+    scenes: frozenset[str] = frozenset()
+
+
+class _Written(NamedTuple):
+    kind: str
+    values: tuple[float, ...]
+    spread: bool
+    """Whether the values are the ends of a range of several."""
+    start: int
+    end: int
+
+
+@cache
+def _amounts() -> re.Pattern[str]:
+    units = "|".join(f"(?P<u{at}>{words})" for at, words in enumerate(quantity_words()["units"]))
+    more = rf"(?:\s*(?:x|by|-|\u2013|to|and|,|, and|/)\s*~?{_NUMBER})*"
+    return re.compile(rf"(?<![\w.])(?P<values>{_NUMBER}{more})\s*-?(?:{units})(?![a-z2²])")
+
+
+@lru_cache(maxsize=1 << 13)
+def quantities(text: str) -> tuple[Quantity, ...]:
+    """The quantities that a text tells."""
+    if not any(map(str.isdigit, text)) and not _in_words(text.lower()):
+        return ()
+    return tuple(
+        quantity
+        for sentence in _SENTENCES.split(in_figures(text.lower()))
+        for quantity in _of_sentence(sentence)
+    )
+
+
+def _in_words(low: str) -> bool:
+    return in_figures(low) != low
+
+
+def _of_sentence(sentence: str) -> Iterator[Quantity]:
+    """Quantities, each with the words around it; one without a subject has that of the last."""
+    sentence = _BETWEEN.sub(r"\1 \2 and \3", _DISTANCE.sub(" ", sentence))
+    found = sorted((*_rates(sentence), *_written(sentence)), key=lambda each: each.start)
+    last: dict[str, str | None] = {}
+    scenes, start = named("scenes", sentence) if found else frozenset(), 0
+    yield from _of_whole(sentence)
+    for at, each in enumerate(found):
+        until = found[at + 1].start if at + 1 < len(found) else len(sentence)
+        cut = _CUT.search(sentence, each.end, until)
+        after = cut.start() if cut else until
+        before, behind = sentence[start : each.start], sentence[each.end : after]
+        start = after
+        subject = _subject(each.kind, f"{before} {behind}")
+        if "whole" in named("parts", before) and subject == "insitu":
+            subject = ""
+        subject = last.get(each.kind) if subject is None else subject
+        last[each.kind] = subject
+        yield from _told(each, subject, before, behind, scenes)
+
+
+def _of_whole(sentence: str) -> Iterator[Quantity]:
+    """The share of a core or a wall that is told by two lengths."""
+    for found in _OF_WHOLE.finditer(sentence) if _HAS_WHOLE.search(sentence) else ():
+        part, whole = float(found[1]), float(found[2])
+        if 0 < part <= whole:
+            name = "" if "core" in sentence else "myometrium"
+            yield Quantity("share", 100 * part / whole, 100 * part / whole, name)
+
+
+def _told(
+    each: _Written, subject: str | None, before: str, behind: str, scenes: frozenset[str]
+) -> Iterator[Quantity]:
+    words = f"{before} {behind}"
+    tags = named("tags", words)
+    if len(each.values) > 1 and not each.spread:
+        tags |= {"several"}
+    where = _where(words)
+    spans = (
+        [(min(each.values), max(each.values))]
+        if each.spread
+        else [_range(before, behind, value) for value in each.values]
+    )
+    parts, unnamed = named("parts", words), "" if each.kind == "share" else None
+    name = unnamed if subject is None else subject
+    if each.kind == "share" and subject == "viable":
+        name, spans = "necrosis", [(100 - high, 100 - low) for low, high in spans]
+    for low, high in spans:
+        yield Quantity(each.kind, low, high, name, tags, parts, where, scenes)
+
+
+def _where(words: str) -> frozenset[str]:
+    places = {found.group() for found in wording("where", "names").finditer(words)}
+    return frozenset(places | {found[0] for found in wording("where", "labels").finditer(words)})
+
+
+def _rates(sentence: str) -> Iterator[_Written]:
+    for found in _RATE.finditer(sentence):
+        name = next(name for name in ("number", "bare", "mitoses") if found[name])
+        yield _Written("rate", (float(found[name]),), False, found.start(name), found.end())
+
+
+def _written(sentence: str) -> Iterator[_Written]:
+    kinds = list(quantity_words()["units"].values())
+    taken = [(each.start, each.end) for each in _rates(sentence)]
+    for found in _amounts().finditer(sentence):
+        if any(start < found.end() and found.start() < end for start, end in taken):
+            continue
+        kind, factor = next(kinds[at] for at in range(len(kinds)) if found[f"u{at}"])
+        written = found["values"]
+        values = tuple(float(each) * factor for each in re.findall(_NUMBER, written))
+        if re.search(r"\bx\b|\bby\b|\dx\d", written):
+            values = (max(values),)
+        if len(values) == 2 and re.search(r"\d,\s", written) and "and" not in written:
+            values = values[1:]
+        spread = len(values) == 2 and bool(re.search(r"-|\u2013|\bto\b", written))
+        between = re.search(r"\b(?:between|from)\s*~?$", sentence[: found.start()])
+        spread = spread or (len(values) == 2 and bool(between))
+        yield _Written(kind, values, spread, found.start(), found.end())
+
+
+def _subject(kind: str, words: str) -> str | None:
+    return next((name for name, known in subjects(kind) if known.search(words)), None)
+
+
+def _range(before: str, behind: str, value: float) -> tuple[float, float]:
+    """The range that a number stands for between these words."""
+    behind = behind.strip()
+    if just := ending("just").search(before):
+        ends = sorted(
+            (value, value * (1.2 if re.search("over|above|more|larger", just.group()) else _SHORT))
+        )
+        return ends[0], ends[1]
+    about = bool(ending("about").search(before))
+    bare = ending("about").sub("", before) if about else before
+    denied = wording("bounds", "denied").search(before.rpartition(",")[2]) is not None
+    more = bool(ending("more").search(bare) or wording("bounds", "after_more").match(behind))
+    less = bool(ending("less").search(bare) or wording("bounds", "after_less").match(behind))
+    if ending("not_more").search(bare):
+        more, less = False, True
+    elif denied and (more or less):
+        more, less = less, more
+    if less:
+        return -math.inf, value
+    if more:
+        return value, math.inf
+    loose = value * _ABOUT_SHARE if about else 0.0
+    return value - loose, value + loose

@@ -1,0 +1,73 @@
+"""Our own lists as concepts with names: diagnoses, organs, markers, findings, abbreviations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from histoeval.io.ontology.obo import Named
+from histoeval.resources import load_toml
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """What one of the word lists of `histoeval.terms` holds."""
+    return load_toml(f"terms/data/{name}.toml")
+
+
+def diagnoses() -> Iterator[Named]:
+    """What can be diagnosed, with the lineage parent."""
+    for row in table("diagnoses")["concept"]:
+        parents = (row["parent"],) if row["parent"] else ()
+        yield Named("diagnoses", row["id"], row["name"], tuple(row.get("aliases", ())), parents)
+
+
+def organs() -> Iterator[Named]:
+    """Anatomical sites."""
+    for row in table("organs")["organ"]:
+        parents = (row["parent"],) if row["parent"] else ()
+        yield Named("organs", row["id"], row["name"], tuple(row.get("aliases", ())), parents)
+
+
+def markers() -> Iterator[Named]:
+    """Markers; those of one kind stand beside each other."""
+    for row in table("markers")["marker"]:
+        aliases = tuple(row.get("aliases", ()))
+        yield Named("markers", row["name"], row["name"], aliases, (row["kind"],))
+
+
+def findings() -> Iterator[Named]:
+    """What can be seen besides the diagnosis, in the wordings that affirm it."""
+    for row in table("findings")["finding"]:
+        parents = (row["parent"],) if row.get("parent") else ()
+        yield Named("findings", row["id"], row["name"], tuple(row["aliases"]), parents)
+
+
+def denials() -> dict[str, tuple[str, ...]]:
+    """The wordings that by themselves deny a finding, by its id."""
+    return {row["id"]: tuple(row.get("denied_aliases", ())) for row in table("findings")["finding"]}
+
+
+def abbreviations() -> Iterator[Named]:
+    """Abbreviations of one meaning; those of several would teach that all of them are one."""
+    for row in table("abbreviations")["abbreviation"]:
+        if expansion := row.get("expansion"):
+            yield Named("abbreviations", expansion, expansion, (row["short"], *row.get("also", ())))
+
+
+def short_forms() -> dict[str, str]:
+    """Expansions in lower case, each with the one abbreviation that stands for it."""
+    return {named.name.lower(): named.synonyms[0] for named in abbreviations()}
+
+
+def behaviours() -> dict[str, str]:
+    """How each diagnosis behaves, by its id; what is not said is inherited."""
+    rows = {row["id"]: row for row in table("diagnoses")["concept"]}
+
+    def of(key: str) -> str:
+        """Its own, or that of the nearest above it which has one."""
+        row = rows[key]
+        return str(row["behaviour"]) if "behaviour" in row else of(row["parent"])
+
+    return {key: of(key) for key in rows}

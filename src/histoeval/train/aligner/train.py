@@ -1,0 +1,234 @@
+"""`histoeval train aligner`: entity embeddings by the recipe of SapBERT, from open ontologies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from histoeval.align.opposites.vector import channel
+from histoeval.align.opposites.vector import identity as channel_identity
+from histoeval.errors import InputError
+from histoeval.report import Noun
+from histoeval.train.aligner.concepts import Pool
+from histoeval.train.aligner.embedder import (
+    Embedder,
+    Learning,
+    Shape,
+    cut_pieces,
+    learn,
+    shape_encoder,
+)
+from histoeval.train.aligner.names import Naming, Ontology, lists_sha256, make_pool
+from histoeval.train.aligner.sampling import Phrases, phrases_of
+from histoeval.train.core.encoder import Encoder, load_encoder
+from histoeval.train.core.loop import Watch, nobody_watches
+from histoeval.train.core.model_folder import ModelFolder
+from histoeval.train.core.settings import FilePath, ModelName
+from histoeval.train.core.vocabulary import cut_tokenizer, kept_pieces
+from histoeval.train.hare_bench.classifier import save
+from histoeval.train.hare_bench.config import encoder_name, identity_of, sha256_of, versions
+
+
+class AlignerSettings(Noun):
+    """The YAML file of `histoeval train aligner`."""
+
+    ontologies: Annotated[tuple[Ontology, ...], Field(min_length=1)]
+    """What names are learned from; the first is also tested on."""
+    encoder: ModelName
+    opposites: FilePath | None = None
+    """Rows of opposites to test on, which are never learned from."""
+    naming: Naming = Naming()
+    shape: Shape = Shape()
+    learning: Learning = Learning()
+    least_pieces: Annotated[int, Field(ge=1)] | None = None
+    """Word pieces that stand in fewer names are cut from the vocabulary; none when left out."""
+    longest: Annotated[int, Field(ge=1)] | None = None
+    """Names of more tokens are learned only where a concept has no other; all when left out."""
+    channel: Annotated[float, Field(ge=0)] | None = None
+    """Weight of the channel in the aligner that is written; that of learning when left out."""
+    seed: int = 1
+    name: str = "aligner"
+    """What the aligner is called in signatures."""
+    output: FilePath | None = None
+    notes: str = ""
+
+    @property
+    def written_channel(self) -> float:
+        """The weight of the channel in the aligner that is written."""
+        return self.learning.channel if self.channel is None else self.channel
+
+
+def nobody_hears(line: str) -> None:
+    """For those who want no words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """An embedder that has learned nothing yet, its tokenizer, and what it is to learn."""
+
+    embedder: Embedder
+    tokenizer: Any
+    for_transformers: Any
+    """The same tokenizer, as Transformers knows it."""
+    phrases: Phrases
+    concepts: int
+
+
+def train_aligner(
+    settings: AlignerSettings,
+    output: Path,
+    *,
+    device: str | None = None,
+    overwrite: bool = False,
+    watch: Watch = nobody_watches,
+    tell: Callable[[str], Any] = nobody_hears,
+) -> dict[str, Any]:
+    """Train an aligner and write its folder; the results, at once if it is there already."""
+    folder = ModelFolder(output)
+    request = request_of(settings)
+    if not overwrite and (found := folder.finished(request)) is not None:
+        return found
+    if overwrite:
+        folder.clear()
+    begun = begin(settings, device, tell)
+    learn(
+        begun.embedder,
+        begun.phrases,
+        settings.learning,
+        tokens=settings.shape.tokens,
+        seed=settings.seed,
+        checkpoint=folder.checkpoint,
+        identity=identity_of(request),
+        watch=watch,
+    )
+    with folder.writing() as draft:
+        tell("writing and measuring the model")
+        results = _write(begun, settings, request, draft)
+        folder.finish(results, _card(results))
+    return results
+
+
+def request_of(settings: AlignerSettings) -> dict[str, Any]:
+    """What makes two trainings the same, without a word on where files lie."""
+    left_out: Any = {"ontologies": {"__all__": {"file"}}}
+    left_out |= dict.fromkeys(("encoder", "output", "opposites"), True)
+    files = [ontology.file for ontology in settings.ontologies]
+    if settings.opposites is not None:
+        files.append(settings.opposites)
+    if len({file.name for file in files}) < len(files):
+        raise InputError("two files have the same name: in results they could not be told apart")
+    return {
+        "task": "aligner",
+        "encoder": encoder_name(settings.encoder),
+        "settings": settings.model_dump(mode="json", exclude=left_out),
+        "data": {file.name: {"name": file.name, "sha256": sha256_of(file)} for file in files},
+        "lists": lists_sha256(),
+        "channel": channel_identity() if settings.written_channel else None,
+    }
+
+
+def begin(
+    settings: AlignerSettings, device: str | None, tell: Callable[[str], Any] = nobody_hears
+) -> Beginning:
+    """Read all names, and make the embedder that will learn them."""
+    pool = make_pool(settings.ontologies, settings.naming, tell)
+    encoder = load_encoder(settings.encoder, settings.shape.tokens, device)
+    tokenizer = encoder.fast
+    if settings.least_pieces is not None:
+        kept = kept_pieces(tokenizer, _names(pool), settings.least_pieces)
+        tokenizer = cut_tokenizer(tokenizer, kept)
+        cut_pieces(encoder.model, kept)
+        tell(f"{len(kept):,} word pieces kept")
+    shape_encoder(encoder.model, settings.shape)
+    embedder = Embedder(encoder.model, settings.shape.pooling, _padding(tokenizer, encoder))
+    phrases = phrases_of(
+        pool,
+        encoded_by(tokenizer, settings.shape.tokens),
+        settings.longest,
+        channel if settings.learning.channel else None,
+    )
+    for_transformers = _for_transformers(tokenizer, encoder, settings.shape.tokens)
+    return Beginning(
+        embedder.to(encoder.device), tokenizer, for_transformers, phrases, len(pool.concepts)
+    )
+
+
+def encoded_by(tokenizer: Any, most: int) -> Callable[[Sequence[str]], list[list[int]]]:
+    """The tokens of names as `BuiltinAligner` will cut them."""
+    from histoeval.align.builtin import shortened
+
+    def encode(names: Sequence[str]) -> list[list[int]]:
+        return [shortened(found.ids, most) for found in tokenizer.encode_batch(list(names))]
+
+    return encode
+
+
+def _names(pool: Pool) -> Iterable[str]:
+    return (name for concept in pool.concepts for name in concept.names)
+
+
+def _for_transformers(tokenizer: Any, encoder: Encoder, most: int) -> Any:
+    from transformers import PreTrainedTokenizerFast
+
+    special = encoder.tokenizer.special_tokens_map
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=most, **special)
+
+
+def _padding(tokenizer: Any, encoder: Encoder) -> int:
+    """What stands where a phrase has ended, as the tokenizer that is used numbers it."""
+    piece = encoder.tokenizer.pad_token
+    return int(tokenizer.token_to_id(piece)) if piece is not None else 0
+
+
+def _write(
+    begun: Beginning, settings: AlignerSettings, request: dict[str, Any], folder: Path
+) -> dict[str, Any]:
+    """Write the aligner for Transformers and for `BuiltinAligner`, and measure the latter."""
+    from histoeval.align.builtin import BuiltinAligner
+    from histoeval.evaluate.aligner import evaluate_aligner
+    from histoeval.evaluate.opposites import read_opposites
+    from histoeval.train.aligner.export import write_aligner
+
+    save(begun.embedder.encoder, begun.for_transformers, folder)
+    made_with = versions()
+    details = {"request": request, "versions": made_with}
+    write_aligner(
+        begun.embedder,
+        begun.tokenizer,
+        folder,
+        name=settings.name,
+        tokens=settings.shape.tokens,
+        details=details,
+        channel=settings.written_channel,
+    )
+    aligner = BuiltinAligner(folder)
+    evaluation = evaluate_aligner(
+        aligner,
+        settings.ontologies[0].read(),
+        read_opposites(settings.opposites) if settings.opposites else (),
+        held_out=settings.naming.held_out,
+    )
+    return {
+        "request": request,
+        "parameters": sum(weights.numel() for weights in begun.embedder.parameters()),
+        "channel": settings.written_channel,
+        "size": {"encoder": aligner.manifest.size, "whole": aligner.size},
+        "samples": {"concepts": begun.concepts, "names": len(begun.phrases.tokens.lengths)},
+        "scores": evaluation.model_dump(mode="json"),
+        "weights": {
+            file.name: sha256_of(file)
+            for pattern in ("*.onnx", "*.safetensors")
+            for file in folder.glob(pattern)
+        },
+        "versions": made_with,
+    }
+
+
+def _card(results: dict[str, Any]) -> str:
+    from histoeval.train.aligner.card import aligner_card
+
+    return aligner_card(results)

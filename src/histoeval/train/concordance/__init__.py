@@ -1,0 +1,1 @@
+"""Fitting the weights of concordance to expert scores."""

@@ -1,0 +1,191 @@
+"""`histoeval train concordance CONFIG`: from scored sheets to weights, figures and a card."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from histoeval.concordance.rubric import CRITERIA
+from histoeval.concordance.weights import Combination, Combinations, matrix_of
+from histoeval.errors import InputError, MissingDependency
+from histoeval.io.results import write_json
+from histoeval.io.sheets import Rated, read_sheet
+from histoeval.metrics.concordance import TOP, Concordance
+from histoeval.report import Noun
+from histoeval.train.concordance.card import concordance_card
+from histoeval.train.concordance.fit import Scored, choose, cross_validated, fit, joined_groups
+from histoeval.train.core.model_folder import ModelFolder
+from histoeval.train.core.settings import FilePath
+from histoeval.train.hare_bench.config import sha256_of
+
+FLOOR = 0.6
+"""What comes to little more than half a point is a zero: experts who write whole points, or half
+ones, do not tell candidates apart down there. Set by hand, not chosen by the inner folds."""
+
+_INNER = 3
+
+
+class SheetFile(Noun):
+    """A sheet of scored pairs, and how it is read."""
+
+    file: FilePath
+    name: str = "expert"
+    """The set that its pairs belong to, where no column says so."""
+    cases: FilePath | None = None
+    score: str = "expert"
+    """The column of the score from 0 to 5."""
+    set: str | None = None
+    criteria: bool = False
+    """Whether it has the four criteria of the rubric as well."""
+
+
+class ConcordanceSettings(Noun):
+    """The YAML file of `histoeval train concordance`."""
+
+    sheets: tuple[SheetFile, ...] = Field(min_length=1)
+    seed: int = 0
+    folds: int = Field(default=10, ge=2)
+    output: FilePath | None = None
+    notes: str = ""
+
+
+def train_concordance(
+    settings: ConcordanceSettings,
+    output: Path,
+    reader: Any,
+    aligner: Any,
+    *,
+    overwrite: bool = False,
+) -> dict[str, Any]:
+    """Fit the weights to the sheets; the figures, all of them cross-validated by case.
+
+    The results at once if they are there already.
+    """
+    _require_scipy()
+    if not any(sheet.criteria for sheet in settings.sheets):
+        raise InputError("no sheet has the criteria of the rubric: set `criteria: true`")
+    folder = ModelFolder(output)
+    request = request_of(settings, reader, aligner)
+    if not overwrite and (found := folder.finished(request)) is not None:
+        return found
+    if overwrite:
+        folder.clear()
+    rated = [(sheet, each) for sheet in settings.sheets for each in _read(sheet)]
+    metric = Concordance(name="concordance", reader=reader, aligner=aligner)
+    compared = metric.compare([each.pair for _, each in rated])
+    terms = matrix_of([each.values for each in compared])
+    sets = [each.set or sheet.name for sheet, each in rated]
+    groups = joined_groups(
+        [f"{sheet.name} {each.group}" for sheet, each in rated],
+        [each.pair.reference for _, each in rated],
+    )
+    scores = [each.scores[sheet.score] for sheet, each in rated]
+    scored = Scored(terms, np.array(scores), np.array(sets), np.array(groups))
+    expert, figures = _fitted(scored, TOP, FLOOR, settings)
+    criteria, agreed = {}, {}
+    told = np.flatnonzero([sheet.criteria for sheet, _ in rated])
+    for criterion, top in CRITERIA.items():
+        given = np.array([rated[i][1].scores[criterion] for i in told])
+        some = Scored(terms[told], given, scored.sets[told], scored.groups[told])
+        criteria[criterion], agreed[criterion] = _fitted(some, float(top), 0.0, settings)
+    combinations = Combinations(expert=expert, criteria=criteria)
+    results = {
+        "request": request,
+        "settings": request["settings"],
+        "sheets": [{"name": s.file.name, "sha256": sha256_of(s.file)} for s in settings.sheets],
+        "models": request["models"],
+        "pairs": len(rated),
+        "groups": len(set(groups)),
+        "expert": figures,
+        "criteria": agreed,
+    }
+    with folder.writing() as draft:
+        write_json(draft / "combination.json", combinations.model_dump(mode="json"))
+        folder.finish(results, concordance_card(combinations, results))
+    return results
+
+
+def request_of(settings: ConcordanceSettings, reader: Any, aligner: Any) -> dict[str, Any]:
+    """What makes two trainings the same, without a word on where files lie."""
+    return {
+        "task": "concordance",
+        "settings": settings.model_dump(mode="json", exclude={"sheets", "output"}),
+        "sheets": [
+            sheet.model_dump(mode="json", exclude={"file", "cases"})
+            | {"files": [sha256_of(file) for file in (sheet.file, sheet.cases) if file is not None]}
+            for sheet in settings.sheets
+        ],
+        "models": {"reader": reader.identity, "aligner": aligner.identity},
+    }
+
+
+def _require_scipy() -> None:
+    """Say what to install when the extra is missing, before reports are read for minutes."""
+    if find_spec("scipy") is None:
+        raise MissingDependency(
+            "SciPy is not installed: trainings need the extra [train]; "
+            "run: pip install 'histoeval[train]'"
+        )
+
+
+def _read(sheet: SheetFile) -> Sequence[Rated]:
+    wanted = [sheet.score, *(CRITERIA if sheet.criteria else ())]
+    wide = sheet.cases is not None
+    found = read_sheet(
+        sheet.file, cases=sheet.cases, scores=None if wide else wanted, set=sheet.set
+    )
+    if found.problems:
+        raise InputError(f"{sheet.file}: {found.problems[0]}")
+    complete = [each for each in found.rated if all(name in each.scores for name in wanted)]
+    if not complete:
+        raise InputError(f"{sheet.file}: no pair has all of the scores {', '.join(wanted)}")
+    return complete
+
+
+def _fitted(
+    scored: Scored, top: float, floor: float, settings: ConcordanceSettings
+) -> tuple[Combination, dict[str, Any]]:
+    """The weights from all pairs, and how well such weights do on cases they have not seen."""
+    values = cross_validated(
+        scored, top, floor, folds=settings.folds, inner=_INNER, seed=settings.seed
+    )
+    strength = choose(scored, top, _INNER, settings.seed)
+    return fit(scored, strength, top, floor), {
+        "strength": strength,
+        "floor": floor,
+        "sets": {str(name): _figures(scored, values, name) for name in np.unique(scored.sets)},
+        "all": _figures(scored, values, None),
+    }
+
+
+def _figures(scored: Scored, values: Any, name: Any) -> dict[str, Any]:
+    from scipy.stats import kendalltau, pearsonr, spearmanr
+
+    inside = np.ones(len(values), dtype=bool) if name is None else scored.sets == name
+    lowest = float(scored.scores.min())
+    above = inside & (scored.scores > lowest)
+    found: dict[str, Any] = {"pairs": int(inside.sum()), "above_lowest": int(above.sum())}
+    for label, those in (("all", inside), ("above", above)):
+        said, true = values[those], scored.scores[those]
+        if len(said) > 2 and np.ptp(said) and np.ptp(true):
+            found[label] = {
+                "spearman": round(float(spearmanr(said, true)[0]), 4),
+                "kendall": round(float(kendalltau(said, true)[0]), 4),
+                "kendall_half_points": round(float(kendalltau(np.round(2 * said), true)[0]), 4),
+                "pearson": round(float(pearsonr(said, true)[0]), 4),
+            }
+    whole = np.round(values[inside])
+    found["quadratic_kappa"] = round(quadratic_kappa(whole, scored.scores[inside]), 4)
+    return found
+
+
+def quadratic_kappa(one: Any, other: Any) -> float:
+    """Cohen's kappa with squared distances as weights."""
+    one, other = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
+    expected = ((one[:, None] - other[None, :]) ** 2).mean()
+    return float(1 - ((one - other) ** 2).mean() / expected) if expected else 1.0

@@ -1,0 +1,1 @@
+"""What all trainings share: loop, checkpoints, cards, export, settings."""

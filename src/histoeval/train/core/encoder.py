@@ -1,0 +1,85 @@
+"""Encoders as the joint reader is built on them, and readers as they are kept in files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from histoeval.errors import ModelError
+from histoeval.extract.manifest import Manifest
+from histoeval.runtime.transformer import Runtime, Transformer
+from histoeval.train.reader.model import JointReader, Shape
+
+STATE = "reader.pt"
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """An encoder on its device with its tokenizer, as Transformers and as tokenizers know it."""
+
+    name: str
+    model: Any
+    tokenizer: Any
+    fast: Any
+    most_tokens: int
+    device: str
+
+    @property
+    def padding(self) -> int:
+        """What stands where a text has ended."""
+        return int(self.tokenizer.pad_token_id or 0)
+
+
+def load_encoder(name: str, tokens: int, device: str | None) -> Encoder:
+    """An encoder that reads texts of so many tokens, or as many as it can."""
+    loaded = Transformer(name, "encoder", Runtime(device, "float32"))
+    loaded.tokenizer.model_max_length = tokens
+    if loaded.most_tokens < min(tokens, _least_tokens()):
+        raise ModelError(
+            f"{name} reads {loaded.most_tokens} tokens at once; a reader needs {_least_tokens()}"
+        )
+    if hasattr(loaded.model, "pooler"):
+        loaded.model.pooler = None
+    fast = loaded.tokenizer.backend_tokenizer
+    fast.no_truncation()
+    fast.no_padding()
+    fast.encode_special_tokens = True
+    return Encoder(name, loaded.model, loaded.tokenizer, fast, loaded.most_tokens, loaded.device)
+
+
+def new_reader(encoder: Encoder, shape: Shape, seed: int) -> JointReader:
+    """A reader that has learned nothing but what its encoder knows."""
+    torch.manual_seed(seed)
+    reader = JointReader(encoder.model, shape)
+    return reader.to(encoder.device)  # type: ignore[no-any-return]
+
+
+def save_reader(reader: JointReader, folder: Path) -> None:
+    """Keep the weights as they are."""
+    torch.save(
+        {name: weights.cpu() for name, weights in reader.state_dict().items()}, folder / STATE
+    )
+
+
+def save_teacher(reader: JointReader, folder: Path) -> None:
+    """Keep the weights in half the bytes: a teacher only has an opinion."""
+    state = {
+        name: weights.half().cpu() if weights.is_floating_point() else weights.cpu()
+        for name, weights in reader.state_dict().items()
+    }
+    torch.save(state, folder / STATE)
+
+
+def load_reader(encoder: Encoder, shape: Shape, folder: Path) -> JointReader:
+    """A reader that was kept."""
+    reader = new_reader(encoder, shape, seed=0)
+    reader.load_state_dict(torch.load(folder / STATE, map_location="cpu", weights_only=True))
+    return reader.eval()  # type: ignore[no-any-return]
+
+
+def _least_tokens() -> int:
+    """A window of the reader, and the tokens that open and close it."""
+    return int(Manifest.model_fields["window"].default) + 2

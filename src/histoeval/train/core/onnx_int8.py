@@ -1,0 +1,119 @@
+"""Models as ONNX with int8 weights.
+
+Weights are rounded to int8 in small blocks, each with a scale of its own. What they are multiplied
+with is rounded token by token, so that a token's result never depends on what it is run with.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
+from torch import Tensor
+
+OPSET = 18
+BLOCK = 128
+"""Weights that share a scale."""
+
+_LEAST_ROUNDED = 4096
+"""Smaller arrays stay as they are: there is nothing to be gained."""
+
+
+def exported(
+    module: Any, example: Mapping[str, Tensor], shapes: Mapping[str, Any], outputs: list[str]
+) -> Any:
+    """A module as an ONNX graph, its inputs and outputs by name."""
+    with _silence():
+        program = torch.onnx.export(
+            module.eval(),
+            tuple(example.values()),
+            input_names=list(example),
+            output_names=outputs,
+            dynamic_shapes=dict(shapes),
+            opset_version=OPSET,
+            dynamo=True,
+            verbose=False,
+        )
+    return program.model_proto
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """What the exporter has to say is for its own authors."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+def write_graph(graph: Any, path: Path, rounded: bool) -> None:
+    """Write a graph; not rounded, it is four times as large."""
+    _forget_origins(graph)
+    if rounded:
+        graph = _round_matrices(graph)
+        _round_rows(graph.graph)
+    onnx.save(graph, path)
+
+
+def _round_matrices(graph: Any) -> Any:
+    """Matrices in blocks of int8; what they are multiplied with is rounded row by row."""
+    from onnxruntime.quantization import matmul_nbits_quantizer as rounding
+
+    settings = rounding.DefaultWeightOnlyQuantConfig(
+        block_size=BLOCK, is_symmetric=True, accuracy_level=4, bits=8
+    )
+    with _silence():
+        work = rounding.MatMulNBitsQuantizer(graph, algo_config=settings)
+        work.process()
+    return work.model.model
+
+
+def _forget_origins(graph: Any) -> None:
+    """Remove where in whose source code each node comes from."""
+    del graph.metadata_props[:]
+    del graph.graph.metadata_props[:]
+    graph.doc_string = graph.graph.doc_string = ""
+    values = (*graph.graph.value_info, *graph.graph.input, *graph.graph.output)
+    for item in (*graph.graph.node, *graph.graph.initializer, *values):
+        del item.metadata_props[:]
+        item.doc_string = ""
+
+
+def _round_rows(graph: Any) -> None:
+    """What is left of large arrays as int8, each row with a scale, made whole when it is loaded."""
+    kept, nodes = [], []
+    for weight in graph.initializer:
+        values = numpy_helper.to_array(weight)
+        if values.dtype != np.float32 or values.ndim != 2 or values.size < _LEAST_ROUNDED:
+            kept.append(weight)
+            continue
+        scale = np.abs(values).max(axis=1, keepdims=True).clip(1e-12) / 127
+        stored = {
+            "int8": np.rint(values / scale).astype(np.int8),
+            "scale": scale.astype(np.float32),
+        }
+        kept += [numpy_helper.from_array(v, f"{weight.name}.{k}") for k, v in stored.items()]
+        nodes += [
+            onnx.helper.make_node(
+                "Cast", [f"{weight.name}.int8"], [f"{weight.name}.float"], to=onnx.TensorProto.FLOAT
+            ),
+            onnx.helper.make_node(
+                "Mul", [f"{weight.name}.float", f"{weight.name}.scale"], [weight.name]
+            ),
+        ]
+    nodes += graph.node
+    del graph.initializer[:], graph.node[:]
+    graph.initializer.extend(kept)
+    graph.node.extend(nodes)

@@ -1,0 +1,1 @@
+"""Training of the grounding encoder (image and text towers)."""

@@ -1,0 +1,110 @@
+"""The card of a grounding model: what it has seen, how it was made, how well it tells, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from string import Template
+from typing import Any
+
+from histoeval.resources import resource_text
+from histoeval.train.core.card import flat_settings, markdown_table
+
+_NOT_RECIPE = ("notes", "name")
+COLUMNS = ("figure", "value", "by organ or group")
+
+
+def grounding_card(results: Mapping[str, Any]) -> str:
+    """The card, from what is in `results.json`."""
+    request, settings = results["request"], results["request"]["settings"]
+    template = Template(resource_text("train/grounding/card.md"))
+    samples, notes = results["samples"], settings["notes"].strip()
+    return template.substitute(
+        name=settings["name"],
+        parameters=f"{results['parameters'] / 1e6:.1f} M",
+        version=results["versions"]["histoeval"],
+        tiles=f"{samples['tiles']:,}",
+        slides=f"{samples['slides']:,}",
+        cases=f"{samples['cases']:,}",
+        organs=_counts(samples["organ"]),
+        concepts=_counts(samples["concept"]),
+        stains=_counts(samples["stain"]),
+        encoder=request["encoder"]["name"],
+        teacher=request["teacher"],
+        data=markdown_table(
+            ["file", "sha256"],
+            [
+                *([file["name"], f"`{file['sha256']}`"] for file in request["data"].values()),
+                ["our own lists", f"`{request['lists']}`"],
+            ],
+        ),
+        notes=f"\n{notes}\n" if notes else "",
+        recipe=markdown_table(
+            ["setting", "value"],
+            [[n, v] for n, v in flat_settings(settings) if n not in _NOT_RECIPE],
+        ),
+        figures="\n\n".join(_section(n, f) for n, f in sets_of(results["scores"])),
+        weights=markdown_table(
+            ["file", "sha256"], [[f, f"`{d}`"] for f, d in results["weights"].items()]
+        ),
+        versions=", ".join(f"{name} {number}" for name, number in results["versions"].items()),
+    )
+
+
+def sets_of(scores: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The cross-validation as `held out`, and the parts of each split that was measured."""
+    for name, found in scores.items():
+        if name == "held out":
+            yield "Cross-validation: cases that the model of the fold had not learned", found
+            continue
+        if name == "phrases":
+            yield "Phrases of our own writing that are not in the bank", {"scope, phrases": found}
+            continue
+        yield f"{name}: scope", {"scope, images": found["scope"]}
+        yield from ((f"{name}: {part}", f) for part, f in found.items() if part != "scope")
+
+
+def _section(name: str, found: Mapping[str, Any]) -> str:
+    return f"### {name}\n\n{markdown_table(COLUMNS, figure_rows(found))}"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return "; ".join(f"{name} ({count})" for name, count in counts.items())
+
+
+def figure_rows(found: Mapping[str, Any]) -> list[list[str]]:
+    """A row for each figure, of figures as JSON has them."""
+    return [row for name, figures in found.items() for row in _rows(name, figures)]
+
+
+def _rows(name: str, found: Mapping[str, Any]) -> Iterator[list[str]]:
+    kind = name.split(",", maxsplit=1)[0]
+    if kind == "organ" and found.get("count"):
+        value = f"{found['top1']:.3f} (chance {found['chance']:.3f})"
+        yield [f"{name}: top 1 of {found['organs']}, n = {found['count']}", value, _each(found)]
+        yield [f"{name}: mean of organs", f"{found['mean_of_organs']:.3f}", ""]
+    elif kind == "behaviour" and found.get("by_organ"):
+        yield [f"{name}: AUROC within organs", f"{found['within_organ']:.3f}", _each(found)]
+        yield [f"{name}: mean of organs", f"{found['mean_of_organs']:.3f}", ""]
+        yield [f"{name}: all organs together", f"{found['all_together']:.3f}", ""]
+    elif kind == "replaced" and "all" in found:
+        each = "; ".join(f"{g} {v['drop']:.0%} (AUROC {v['auroc']:.2f})" for g, v in found.items())
+        whole = found["all"]
+        value = f"{whole['drop']:.0%} ({whole['true']:.2f} to {whole['foreign']:.2f})"
+        yield [f"{name}: drop when claims are foreign", value, each]
+    elif kind == "scope":
+        yield from _scope_rows(name, found)
+
+
+def _scope_rows(name: str, found: Mapping[str, Any]) -> Iterator[list[str]]:
+    for part, value in found.items():
+        if isinstance(value, Mapping):
+            label = f"{name}: {part} called unknown, n = {value['count']}"
+            yield [label, f"{value['unknown']:.3f}", ""]
+        elif isinstance(value, list):
+            yield [f"{name}: {part}", str(len(value)), "; ".join(value)]
+        elif isinstance(value, float):
+            yield [f"{name}: {part}", f"{value:.3f}", ""]
+
+
+def _each(found: Mapping[str, Any]) -> str:
+    return "; ".join(f"{name} {value:.2f}" for name, value in found["by_organ"].items())

@@ -1,0 +1,122 @@
+"""Grouped cross-validation of a grounding model: what it says of cases that it has not learned.
+
+Cases are dealt out to folds organ by organ and behaviour by behaviour. What the models of the folds
+say of the tiles they were not shown is what figures, the calibration and the limits come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from histoeval.evaluate.grounding_scores import Array, Scored
+from histoeval.evaluate.tile_labels import HE, TRUE, Tile
+from histoeval.train.core.checkpoint import Checkpoint
+from histoeval.train.core.stages import Stages
+from histoeval.train.grounding.loop import Course, Lesson, embedded, learn, said, steps_of
+from histoeval.train.grounding.model import Matcher
+from histoeval.train.grounding.scope import fit_images
+from histoeval.trust.grounding.builtin import stain_scores
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What models said of tiles they had not learned."""
+
+    cosines: Array
+    """Tiles by entries."""
+    distances: Array
+    """How far each tile lies from those that its model had learned in H&E."""
+    seen: npt.NDArray[np.bool_]
+    """Whether the organ of a tile was among those that its model had learned."""
+    taught: npt.NDArray[np.bool_]
+    """For each tile which entries its model had learned of."""
+
+    def stains(self, lesson: Lesson) -> Array:
+        """How much likelier another stain is than H&E, for each tile."""
+        groups = [entry.group for entry in lesson.entries]
+        return stain_scores(self.cosines, groups, [entry.name for entry in lesson.entries])
+
+    def scored(self, lesson: Lesson) -> Scored:
+        """The tiles in H&E of organs that had been seen."""
+        kept = [
+            place
+            for place, tile in enumerate(lesson.tiles)
+            if self.seen[place] and tile.stain_kind == HE
+        ]
+        tiles = [lesson.tiles[i] for i in kept]
+        return Scored(tiles, lesson.entries, self.cosines[kept], self.taught[kept])
+
+
+def folds_of(tiles: Sequence[Tile], count: int, seed: int = 0) -> npt.NDArray[np.int64]:
+    """The fold of each tile; all tiles of a case are in one."""
+    kinds: dict[str, tuple[str, str]] = {}
+    for tile in tiles:
+        kinds.setdefault(tile.case, (str(tile.organ), str(tile.behaviour)))
+    draws = np.random.default_rng(seed)
+    cases = sorted(kinds, key=lambda case: (kinds[case], draws.random()))
+    dealt = {case: place % count for place, case in enumerate(cases)}
+    return np.array([dealt[tile.case] for tile in tiles], np.int64)
+
+
+def taught_rows(tiles: Sequence[Tile], count: int) -> list[tuple[list[int], list[int]]]:
+    """For each fold that can be tested: the tiles that are learned, and those that are not."""
+    folds = folds_of(tiles, count)
+    parts = [
+        (np.flatnonzero(folds != fold).tolist(), np.flatnonzero(folds == fold).tolist())
+        for fold in range(count)
+    ]
+    return [(rows, held) for rows, held in parts if rows and held]
+
+
+def cross_validate(
+    lesson: Lesson,
+    course: Course,
+    begin: Callable[[], Matcher],
+    count: int,
+    tell: Callable[[str], object],
+    stages: Stages | None = None,
+) -> Trial:
+    """Train a model for each fold on all other folds, and hear what it says of this one.
+
+    With stages, what a fold has said is kept, and not asked again when the training goes on.
+    """
+    stages = stages or Stages(Checkpoint(None))
+    cosines = np.zeros((len(lesson.tiles), len(lesson.entries)))
+    distances = np.zeros(len(lesson.tiles))
+    seen = np.zeros(len(lesson.tiles), bool)
+    taught = np.zeros(cosines.shape, bool)
+    true = (lesson.targets == TRUE).cpu().numpy()
+    parts = taught_rows(lesson.tiles, count)
+    for number, (rows, held) in enumerate(parts, 1):
+        stage = stages.begin(f"fold {number} of {len(parts)}", steps_of(course, len(rows)))
+        tell(stage.name)
+        heard = stage.outcome
+        if heard is None:
+            heard = _heard(learn(begin(), lesson, rows, course, stage=stage), lesson, rows, held)
+            stage.finish(heard)
+        cosines[held] = heard["cosines"].numpy()
+        distances[held] = heard["distances"].numpy()
+        organs = {lesson.tiles[i].organ for i in rows}
+        seen[held] = [lesson.tiles[i].organ in organs for i in held]
+        taught[held] = true[rows].any(axis=0)
+    return Trial(cosines, distances, seen, taught)
+
+
+def _heard(
+    model: Matcher, lesson: Lesson, rows: Sequence[int], held: Sequence[int]
+) -> dict[str, Any]:
+    """What a model that has learned some tiles says of others."""
+    usual = [i for i in rows if lesson.tiles[i].stain_kind == HE]
+    vectors, learned = (
+        embedded(model, lesson.pixels[torch.tensor(some).to(lesson.pixels.device)])
+        for some in (held, usual)
+    )
+    cosines = vectors @ said(model, lesson.phrases).T
+    distances = fit_images(learned).distances(vectors)
+    return {"cosines": torch.from_numpy(cosines), "distances": torch.from_numpy(distances)}

@@ -1,0 +1,286 @@
+"""How a grounding model learns: tiles against the bank of entries, a new view in every step."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from histoeval.evaluate.tile_labels import Entry, Tile, exclusive
+from histoeval.train.core.stages import TOLD_EVERY, Stage, alone
+from histoeval.train.grounding.augmentation import Views, normalised, view
+from histoeval.train.grounding.model import ImageTower, Matcher, bank_loss, frozen, group_loss
+from histoeval.train.grounding.text_tower import share
+from histoeval.train.grounding.tile_sampling import weights_of
+
+WEIGHTS = {"organ": 1.0, "concept": 0.5, "behaviour": 2.0, "site": 1.0, "stain": 0.2, "bank": 1.0}
+"""What each part of the loss counts; families are learned in the bank only."""
+
+_AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The settings of a training that do not depend on data."""
+
+    epochs: int = 8
+    batch: int = 256
+    rate: float = 1e-3
+    """Of the projection and the head of phrases."""
+    trunk_rate: float = 3e-5
+    """Of the last block; at 0 the trunk stays as it is."""
+    still: int = 0
+    """Blocks of the trunk that do not learn, from the first on, nor what is below them."""
+    layer_decay: float = 0.75
+    """Each block learns so much slower than the one after it."""
+    weight_decay: float = 0.05
+    warm_up: float = 0.1
+    together: int = 1
+    """Tiles of a slide in a step, whose mean must also be right: a label is of the slide."""
+    average: float = 0.0
+    """How much of the running average of weights is kept in a step; at 0 there is none."""
+    seed: int = 1
+    views: Views = field(default_factory=Views)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What is learned from: tiles as bytes, what they show, and phrases as vectors."""
+
+    pixels: Tensor
+    tiles: Sequence[Tile]
+    targets: Tensor
+    entries: Sequence[Entry]
+    phrases: Sequence[Tensor]
+    """For each entry one row for each of its wordings."""
+
+    def rivals(self) -> Tensor:
+        """The targets within groups of which one entry is true."""
+        found = exclusive(self.tiles, self.entries, self.targets.cpu().numpy())
+        return torch.from_numpy(found).to(self.targets.device)
+
+    def wordings(self) -> Tensor:
+        """All wordings as one table, entries by wordings; short rows are filled with their own."""
+        most = max(map(len, self.phrases))
+        rows = [rows[torch.arange(most) % len(rows)] for rows in self.phrases]
+        return torch.stack(rows)
+
+
+def parameter_groups(model: Matcher, course: Course) -> list[dict[str, Any]]:
+    """Weights with the rate at which each learns."""
+    heads = [p for n, p in model.named_parameters() if not n.startswith("image.trunk")]
+    groups: list[dict[str, Any]] = [{"params": heads, "lr": course.rate}]
+    trunk = model.image.trunk
+    if not course.trunk_rate:
+        frozen(trunk)
+        return groups
+    depth = len(trunk.blocks)
+    for layer, block in enumerate(trunk.blocks):
+        if layer < course.still:
+            frozen(block)
+            continue
+        rate = course.trunk_rate * course.layer_decay ** (depth - 1 - layer)
+        groups.append({"params": list(block.parameters()), "lr": rate})
+    groups.append({"params": list(trunk.norm.parameters()), "lr": course.trunk_rate})
+    below = ("patches", "summary", "positions")
+    rest = [p for n, p in trunk.named_parameters() if n.startswith(below)]
+    if course.still:
+        for weights in rest:
+            weights.requires_grad_(False)
+        return groups
+    groups.append({"params": rest, "lr": course.trunk_rate * course.layer_decay**depth})
+    return groups
+
+
+class Bank:
+    """What a step is held against: each entry is said in one of its wordings."""
+
+    def __init__(self, lesson: Lesson, seed: int) -> None:
+        self._table = lesson.wordings()
+        self._targets = lesson.targets
+        self._rivals = lesson.rivals()
+        self.draws = torch.Generator().manual_seed(seed)
+        self._columns = {
+            group: torch.tensor([i for i, e in enumerate(lesson.entries) if e.group == group])
+            for group in WEIGHTS
+            if any(entry.group == group for entry in lesson.entries)
+        }
+
+    def loss(self, model: Matcher, vectors: Tensor, rows: Tensor) -> Tensor:
+        """The loss of the tiles at these rows, which have these vectors."""
+        count, most = self._table.shape[:2]
+        chosen = torch.randint(most, (count,), generator=self.draws)
+        said = self._table[torch.arange(count), chosen]
+        logits = (vectors @ model.phrase(said).T) * model.steepness
+        targets, rivals = self._targets[rows], self._rivals[rows]
+        total = WEIGHTS["bank"] * bank_loss(logits + model.offset, targets)
+        for group, columns in self._columns.items():
+            places = columns.to(logits.device)
+            part = group_loss(logits[:, places], rivals[:, places])
+            total = total + WEIGHTS[group] * part
+        return total
+
+
+def _steps(lesson: Lesson, rows: Sequence[int], course: Course) -> Iterator[Tensor]:
+    """The tiles of each step of all epochs; tiles of a slide that stand together follow on."""
+    chances = weights_of([lesson.tiles[i] for i in rows])
+    draws = np.random.default_rng(course.seed)
+    order = np.array(rows)
+    slides: dict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        slides[lesson.tiles[row].slide].append(row)
+    for _ in range(steps_of(course, len(rows))):
+        first = draws.choice(order, max(1, course.batch // course.together), p=chances)
+        others = [
+            draws.choice(slides[lesson.tiles[row].slide], course.together - 1) for row in first
+        ]
+        chosen = np.concatenate([first[:, None], np.stack(others)], axis=1)
+        yield torch.from_numpy(chosen.reshape(-1).astype(np.int64))
+
+
+def steps_of(course: Course, count: int) -> int:
+    """All steps of a training with so many tiles."""
+    return course.epochs * max(1, count // course.batch)
+
+
+def step_loss(bank: Bank, model: Matcher, vectors: Tensor, rows: Tensor, together: int) -> Tensor:
+    """The loss of tiles, and where some stand together, half of it that of their mean."""
+    loss = bank.loss(model, vectors, rows)
+    if together == 1:
+        return loss
+    means = vectors.view(-1, together, vectors.shape[-1]).mean(dim=1)
+    slides = torch.nn.functional.normalize(means, dim=-1)
+    return (loss + bank.loss(model, slides, rows[::together])) / 2
+
+
+class Pupil:
+    """A model while it learns, with all that it needs to go on as if it had never stopped."""
+
+    def __init__(self, model: Matcher, lesson: Lesson, course: Course) -> None:
+        self.device = lesson.pixels.device
+        self.model, self.lesson, self.course = model, lesson, course
+        groups = parameter_groups(model, course)
+        self.rates = [group["lr"] for group in groups]
+        self.optimiser = torch.optim.AdamW(
+            groups, weight_decay=course.weight_decay, fused=self.device.type == "cuda"
+        )
+        self.draws = torch.Generator(device=self.device).manual_seed(course.seed)
+        self.bank = Bank(lesson, course.seed)
+        self.learning = [weights for weights in model.parameters() if weights.requires_grad]
+        averaged = self.learning if course.average else []
+        self.averages = [weights.detach().clone() for weights in averaged]
+        self.steps = 0
+        """Those that it has taken."""
+
+    def step(self, chosen: Tensor, rate: float) -> Tensor:
+        """Learn from some tiles at this share of the rate; the loss."""
+        for group, usual in zip(self.optimiser.param_groups, self.rates, strict=True):
+            group["lr"] = usual * rate
+        some = chosen.to(self.device)
+        pixels = view(self.lesson.pixels[some], self.course.views, self.draws)
+        on_gpu = self.device.type == "cuda"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=on_gpu):
+            vectors = self.model.image(pixels)
+        loss = step_loss(self.bank, self.model, vectors, some, self.course.together)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.learning, 1.0)
+        self.optimiser.step()
+        if self.averages:
+            now = [weights.detach() for weights in self.learning]
+            torch._foreach_lerp_(self.averages, now, 1 - self.course.average)
+        self.steps += 1
+        return loss.detach()
+
+    def taught(self) -> Matcher:
+        """The model that was learned: the average of its weights where one was kept."""
+        for weights, average in zip(self.learning, self.averages, strict=False):
+            weights.data.copy_(average)
+        self.model.eval()
+        return self.model
+
+    def state(self) -> dict[str, Any]:
+        """All that the next steps depend on."""
+        return {
+            "steps": self.steps,
+            "model": self.model.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "averages": self.averages,
+            "views": self.draws.get_state(),
+            "wordings": self.bank.draws.get_state(),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go back to where a state was taken."""
+        self.model.load_state_dict(state["model"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        for average, before in zip(self.averages, state["averages"], strict=True):
+            average.copy_(before)
+        self.draws.set_state(state["views"])
+        self.bank.draws.set_state(state["wordings"])
+        self.steps = state["steps"]
+
+
+def learn(
+    model: Matcher,
+    lesson: Lesson,
+    rows: Sequence[int],
+    course: Course,
+    *,
+    until: float = math.inf,
+    watch: Callable[[int, float], None] | None = None,
+    stage: Stage | None = None,
+) -> Matcher:
+    """Teach a model these rows, until the end or until a time; the model that was learned.
+
+    With a stage every finished epoch is kept, and what was kept before is gone on from.
+    """
+    stage = stage or alone()
+    pupil = Pupil(model, lesson, course)
+    stage.resume(pupil.load)
+    total = steps_of(course, len(rows))
+    model.train()
+    for chosen in islice(_steps(lesson, rows, course), pupil.steps, None):
+        if time.time() > until:
+            break
+        loss = pupil.step(chosen, share(pupil.steps / total, course.warm_up))
+        if pupil.steps % TOLD_EVERY == 0 or pupil.steps == total:
+            stage.tell(pupil.steps, float(loss))
+        if watch is not None:
+            watch(pupil.steps - 1, float(loss))
+        if pupil.steps % (total // course.epochs) == 0:
+            stage.keep(pupil.state())
+    return pupil.taught()
+
+
+def embedded(model: Matcher, pixels: Tensor) -> npt.NDArray[np.float32]:
+    """The vectors of tiles as they are."""
+    vectors: npt.NDArray[np.float32] = embedded_by(model.image, pixels)
+    return vectors
+
+
+@torch.no_grad()  # type: ignore[untyped-decorator]
+def embedded_by(tower: ImageTower, pixels: Tensor) -> npt.NDArray[np.float32]:
+    """The same by an image tower alone."""
+    found = []
+    for first in range(0, len(pixels), _AT_ONCE):
+        some = normalised(pixels[first : first + _AT_ONCE].float() / 255)
+        with torch.autocast(some.device.type, torch.bfloat16, enabled=some.is_cuda):
+            found.append(tower(some).float().cpu())
+    return np.asarray(torch.cat(found).numpy(), np.float32)
+
+
+@torch.no_grad()  # type: ignore[untyped-decorator]
+def said(model: Matcher, phrases: Sequence[Tensor]) -> npt.NDArray[np.float32]:
+    """One vector for each entry: the mean of its wordings."""
+    means = [model.phrase(rows).mean(dim=0) for rows in phrases]
+    return np.asarray(torch.nn.functional.normalize(torch.stack(means), dim=-1).cpu().numpy())

@@ -1,0 +1,296 @@
+"""`histoeval train grounding`: an image tower and a text tower in one space, from tiles."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+from pydantic import Field
+
+from histoeval.align.builtin import BuiltinAligner
+from histoeval.evaluate.tile_labels import Tile, all_entries, entries_of, read_tiles, targets_of
+from histoeval.evaluate.tiles import INDEX, read_pixels
+from histoeval.report import Noun
+from histoeval.resources import resource_bytes
+from histoeval.train.aligner.embedder import Embedder, Shape, cut_pieces, shape_encoder
+from histoeval.train.aligner.names import Ontology
+from histoeval.train.aligner.train import encoded_by
+from histoeval.train.core.checkpoint import Checkpoint
+from histoeval.train.core.encoder import load_encoder
+from histoeval.train.core.loop import Watch, nobody_watches
+from histoeval.train.core.model_folder import ModelFolder
+from histoeval.train.core.settings import FilePath, ModelName
+from histoeval.train.core.stages import Stage, Stages, alone
+from histoeval.train.core.vocabulary import cut_tokenizer, kept_pieces
+from histoeval.train.grounding.cross_validation import Trial, cross_validate, taught_rows
+from histoeval.train.grounding.loop import Course, Lesson, learn, steps_of
+from histoeval.train.grounding.model import ImageTower, Matcher
+from histoeval.train.grounding.text_tower import Distillation, PhraseTower, distil
+from histoeval.train.grounding.vit import trunk_from_onnx
+from histoeval.train.hare_bench.config import encoder_name, identity_of, sha256_of, versions
+
+_LEARNED = ("train", "val")
+_LISTS = ("tile_concepts.tsv", "tile_kinds.tsv", "tile_organs.tsv")
+
+
+class GroundingSettings(Noun):
+    """The YAML file of `histoeval train grounding`."""
+
+    tiles: FilePath
+    """A folder with `index.jsonl` and tar files of tiles; the splits train and val are learned."""
+    trunk: FilePath
+    """The ONNX file of a DINOv2-S trunk."""
+    encoder: ModelName
+    """What the text tower begins as."""
+    teacher: FilePath | None = None
+    """The folder of the aligner that the text tower learns from; the shipped one if left out."""
+    ontologies: tuple[Ontology, ...] = ()
+    """Names to learn from beside the wordings of the bank."""
+    layers: Annotated[int, Field(ge=1)] = 3
+    least_pieces: Annotated[int, Field(ge=1)] | None = 3
+    """Word pieces that stand in fewer names are cut from the vocabulary."""
+    tokens: Annotated[int, Field(ge=4)] = 32
+    depth: Annotated[int, Field(ge=1)] = 12
+    """Blocks of the trunk that are kept, from the first on."""
+    dimension: Annotated[int, Field(ge=2)] = 256
+    folds: Annotated[int, Field(ge=2)] = 4
+    distillation: Distillation = Distillation()
+    learning: Course = Course()
+    seed: int = 1
+    name: str = "grounding"
+    """What the model is called in signatures."""
+    output: FilePath | None = None
+    notes: str = ""
+
+
+def nobody_hears(line: str) -> None:
+    """For those who want no words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """A text tower without its head, and how it reads."""
+
+    meaning: Embedder
+    tokenizer: Any
+    tokens_of: Callable[[Sequence[str]], list[list[int]]]
+    likeness: float
+    """The mean cosine with the teacher at the end."""
+
+
+def train_grounding(
+    settings: GroundingSettings,
+    output: Path,
+    *,
+    device: str | None = None,
+    overwrite: bool = False,
+    watch: Watch = nobody_watches,
+    tell: Callable[[str], Any] = nobody_hears,
+) -> dict[str, Any]:
+    """Train a grounding model and write its folder; the results, at once if it is there already.
+
+    A training that was stopped goes on from the last epoch that it finished.
+    """
+    folder = ModelFolder(output)
+    request = request_of(settings)
+    if not overwrite and (found := folder.finished(request)) is not None:
+        return found
+    if overwrite:
+        folder.clear()
+    kept = Checkpoint(folder.checkpoint, identity_of(request))
+    stages = Stages(kept, steps_in_all(settings), watch)
+    tell("teaching the text tower names")
+    phrases = learn_phrases(settings, device, stages.begin("names", settings.distillation.steps))
+    tell("reading tiles")
+    lesson = lesson_of(settings, phrases)
+    begin = beginning(settings, lesson)
+    trial = cross_validate(lesson, settings.learning, begin, settings.folds, tell, stages)
+    tell("learning from all cases")
+    matcher = learn_all(settings, lesson, begin, stages)
+    with folder.writing() as draft:
+        tell("writing and measuring the model")
+        results = write(settings, request, matcher, phrases, lesson, trial, draft)
+        folder.finish(results, _card(results))
+    return results
+
+
+def request_of(settings: GroundingSettings) -> dict[str, Any]:
+    """What makes two trainings the same, without a word on where files lie."""
+    left_out: Any = {"ontologies": {"__all__": {"file"}}}
+    left_out |= dict.fromkeys(("tiles", "trunk", "encoder", "teacher", "output"), True)
+    found = [settings.tiles / INDEX, settings.trunk, *(o.file for o in settings.ontologies)]
+    return {
+        "task": "grounding",
+        "encoder": encoder_name(settings.encoder),
+        "teacher": BuiltinAligner(settings.teacher).identity,
+        "settings": settings.model_dump(mode="json", exclude=left_out),
+        "data": {file.name: {"name": file.name, "sha256": sha256_of(file)} for file in found},
+        "lists": lists_sha256(),
+    }
+
+
+def lists_sha256() -> str:
+    """The hash of our own lists: organs, concepts and their families, and how they are said."""
+    content = b"".join(resource_bytes(f"evaluate/data/{name}") for name in _LISTS)
+    return hashlib.sha256(content).hexdigest()
+
+
+def steps_in_all(settings: GroundingSettings) -> int:
+    """The steps of all stages: names, each fold, and all cases."""
+    tiles = learned_tiles(settings)
+    counts = [len(rows) for rows, _ in taught_rows(tiles, settings.folds)]
+    learned = sum(steps_of(settings.learning, count) for count in (*counts, len(tiles)))
+    return settings.distillation.steps + learned
+
+
+def learned_tiles(settings: GroundingSettings) -> list[Tile]:
+    """The tiles of the splits that are learned."""
+    return [t for t in read_tiles(settings.tiles / INDEX) if t.split in _LEARNED]
+
+
+def learn_all(
+    settings: GroundingSettings, lesson: Lesson, begin: Callable[[], Matcher], stages: Stages
+) -> Matcher:
+    """The model that is written: it has learned from the tiles of all folds."""
+    count = len(lesson.tiles)
+    stage = stages.begin("all cases", steps_of(settings.learning, count))
+    matcher = begin()
+    if (outcome := stage.outcome) is not None:
+        stage.loaded(matcher.load_state_dict, outcome["model"])
+        return matcher.eval()  # type: ignore[no-any-return]
+    matcher = learn(matcher, lesson, range(count), settings.learning, stage=stage)
+    stage.finish({"model": matcher.state_dict()})
+    return matcher
+
+
+def learn_phrases(
+    settings: GroundingSettings, device: str | None, stage: Stage | None = None
+) -> Phrases:
+    """The text tower without its head, taught where the aligner puts names."""
+    wordings = [phrase for entry in all_entries() for phrase in entry.phrases]
+    others = [n for o in settings.ontologies for named in o.read() for n in named.names]
+    names = list(dict.fromkeys([*wordings, *others]))
+    encoder = load_encoder(settings.encoder, settings.tokens, device)
+    tokenizer = encoder.fast
+    if settings.least_pieces is not None:
+        kept = kept_pieces(tokenizer, names, settings.least_pieces)
+        tokenizer = cut_tokenizer(tokenizer, kept)
+        cut_pieces(encoder.model, kept)
+    shape_encoder(encoder.model, Shape(layers=settings.layers, dropout=0.0))
+    student = Embedder(encoder.model, "mean").to(encoder.device)
+    teacher = BuiltinAligner(settings.teacher)
+    rows = encoded_by(tokenizer, settings.tokens)(names)
+
+    def places(chosen: Sequence[int]) -> Any:
+        """What the encoder of the teacher gives; what rules read in a phrase stands after it."""
+        vectors = teacher.embed([names[i] for i in chosen])[:, : teacher.manifest.size]
+        return torch.nn.functional.normalize(torch.from_numpy(vectors), dim=-1)
+
+    stage = stage or alone()
+    if (outcome := stage.outcome) is not None:
+        stage.loaded(student.load_state_dict, outcome["model"])
+        student.eval()
+        likeness = float(outcome["likeness"])
+    else:
+        likeness = distil(student, rows, places, settings.distillation, stage=stage)
+        stage.finish({"model": student.state_dict(), "likeness": likeness})
+    return Phrases(student, tokenizer, encoded_by(tokenizer, settings.tokens), likeness)
+
+
+def lesson_of(settings: GroundingSettings, phrases: Phrases) -> Lesson:
+    """The tiles to learn from, what they show, and the wordings as the text tower reads them."""
+    tiles = learned_tiles(settings)
+    device = next(phrases.meaning.parameters()).device
+    pixels = torch.from_numpy(read_pixels(settings.tiles, tiles)).permute(0, 3, 1, 2)
+    entries = entries_of(tiles)
+    with torch.no_grad():
+        said = [
+            torch.cat(
+                [
+                    phrases.meaning(torch.tensor([row], device=device))
+                    for row in phrases.tokens_of(entry.phrases)
+                ]
+            )
+            for entry in entries
+        ]
+    targets = torch.from_numpy(targets_of(tiles, entries)).to(device)
+    return Lesson(pixels.contiguous().to(device), tiles, targets, entries, said)
+
+
+def beginning(settings: GroundingSettings, lesson: Lesson) -> Callable[[], Matcher]:
+    """Makes the same untaught model each time it is called."""
+
+    def begin() -> Matcher:
+        """Weights depend on the seed alone, not on what was drawn before."""
+        torch.manual_seed(settings.seed)
+        trunk = trunk_from_onnx(settings.trunk)
+        trunk.blocks = trunk.blocks[: settings.depth]
+        width = lesson.phrases[0].shape[-1]
+        matcher = Matcher(ImageTower(trunk, settings.dimension), width)
+        return matcher.to(lesson.pixels.device)  # type: ignore[no-any-return]
+
+    return begin
+
+
+def write(
+    settings: GroundingSettings,
+    request: Mapping[str, Any],
+    matcher: Matcher,
+    phrases: Phrases,
+    lesson: Lesson,
+    trial: Trial,
+    folder: Path,
+) -> dict[str, Any]:
+    """Write what `BuiltinEncoder` loads, and measure it by what was held out."""
+    from histoeval.train.grounding.export import Described
+    from histoeval.train.grounding.folder import Made, write_limits, write_model
+
+    tower = PhraseTower(phrases.meaning, matcher.phrase)
+    made = Made(matcher.image, tower, phrases.tokenizer, phrases.tokens_of)
+    described = Described(
+        name=settings.name,
+        dimension=settings.dimension,
+        temperature=1 / float(matcher.steepness.detach()),
+        tokens=settings.tokens,
+        details={"request": dict(request), "versions": versions()},
+    )
+    meanings = write_model(folder, made, lesson, settings.tokens)
+    figures = write_limits(folder, lesson, trial, meanings, described)
+    return {
+        "request": dict(request),
+        "parameters": sum(w.numel() for part in (made.image, tower) for w in part.parameters()),
+        "samples": counted(lesson.tiles),
+        "teacher_likeness": phrases.likeness,
+        "scores": {"held out": figures},
+        "weights": {file.name: sha256_of(file) for file in sorted(folder.glob("*.onnx"))},
+        "versions": versions(),
+    }
+
+
+def counted(tiles: Sequence[Tile]) -> dict[str, Any]:
+    """What the tiles show, counted, for the card."""
+    kinds: dict[str, dict[str, int]] = {"organ": {}, "concept": {}, "stain": {}}
+    for tile in tiles:
+        for kind, value in (
+            ("organ", tile.organ),
+            ("concept", tile.concept),
+            ("stain", tile.stain),
+        ):
+            if value is not None:
+                kinds[kind][value] = kinds[kind].get(value, 0) + 1
+    return {
+        "tiles": len(tiles),
+        "cases": len({tile.case for tile in tiles}),
+        "slides": len({tile.slide for tile in tiles}),
+        **{kind: dict(sorted(counts.items())) for kind, counts in kinds.items()},
+    }
+
+
+def _card(results: Mapping[str, Any]) -> str:
+    from histoeval.train.grounding.card import grounding_card
+
+    return grounding_card(results)

@@ -1,0 +1,112 @@
+"""`histoeval train relations`: the paper's relation model, a classifier of marked pairs.
+
+It learns from all pairs that are related and from some of those that are not, and is told of
+entities; only pairs whose types can be related are ever looked at, as the reader does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from histoeval.errors import InputError
+from histoeval.evaluate.matches import Matches
+from histoeval.extract.labels import relation_label
+from histoeval.extract.tagset import softmax
+from histoeval.io.corpus import Passage
+from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES
+from histoeval.runtime.transformer import Runtime, Transformer
+from histoeval.train.core.loop import Watch, nobody_watches
+from histoeval.train.hare_bench.classifier import Beginning, Example
+from histoeval.train.hare_bench.config import RelationSettings, scores_of
+from histoeval.train.hare_bench.entity_pairs import MARKERS, EntityPair, pairs_of, sample
+from histoeval.train.hare_bench.train import Judgement, teach
+
+LABELS = ("no_relation", "relation")
+"""As positions: 0 for a pair that is not related, 1 for one that is."""
+
+_KINDS = {"all": RELATION_TYPES, "hare": HARE_RELATION_TYPES}
+
+
+class RelationLesson:
+    """What a relation model is taught, and how it is judged."""
+
+    name = "relations"
+
+    def __init__(self, settings: RelationSettings) -> None:
+        self.settings = settings
+        self.kinds = _KINDS[settings.types]
+        self.beginning = Beginning(
+            settings.encoder,
+            "sequence-classification",
+            LABELS,
+            settings.tokens,
+            settings.seed,
+            MARKERS,
+            sorted("-".join(kind) for kind in self.kinds),
+        )
+
+    def examples(self, passages: Sequence[Passage], model: Transformer) -> list[Example]:
+        """Related pairs and sampled others, as far as a window shows them."""
+        pairs = [pair for pair in pairs_of(passages, model, self.kinds) if pair.tokens]
+        if not any(pair.related for pair in pairs):
+            raise InputError(f"{self.settings.train} has no relations of the types to be learned")
+        chosen = sample(pairs, self.settings.negatives, f"{self.settings.seed}/train")
+        return [Example(pairs[place].tokens, int(pairs[place].related)) for place in chosen]
+
+    def judge(self, folder: Path, passages: Sequence[Passage], device: str | None) -> Judgement:
+        """The scores of the model in the folder, on all pairs and on a sample of them."""
+        model = Transformer(folder, "sequence-classification", Runtime(device, "float32"))
+        pairs = pairs_of(passages, model, self.kinds)
+        tested = sample(pairs, self.settings.test_negatives, f"{self.settings.seed}/dev")
+        return Judgement(len(tested), evaluate(model, pairs, tested))
+
+
+def train_relations(
+    settings: RelationSettings,
+    output: Path,
+    *,
+    device: str | None = None,
+    overwrite: bool = False,
+    watch: Watch = nobody_watches,
+) -> dict[str, Any]:
+    """Train a relation model and write its folder; the results, at once if it is finished."""
+    lesson = RelationLesson(settings)
+    return teach(lesson, settings, output, device=device, overwrite=overwrite, watch=watch)
+
+
+def evaluate(
+    model: Transformer, pairs: Sequence[EntityPair], tested: Sequence[int]
+) -> dict[str, Any]:
+    """Precision, recall and F1 of a model on all pairs, by type, and on those that are tested.
+
+    `sampled_micro` is the paper's number: over both labels, which is the share that is right.
+    """
+    answers = list(zip(pairs, _answers(model, pairs), strict=True))
+    some = [answers[place] for place in tested]
+    kinds = sorted({pair.kind for pair in pairs})
+    return {
+        "sampled": scores_of(_counted(some)),
+        "sampled_micro": sum(pair.related == said for pair, said in some) / max(1, len(some)),
+        "all": scores_of(_counted(answers)),
+        "types": {
+            "-".join(kind): scores_of(_counted(a for a in answers if a[0].kind == kind))
+            for kind in kinds
+        },
+    }
+
+
+def _answers(model: Transformer, pairs: Sequence[EntityPair]) -> list[bool]:
+    """What the model says of each pair; one that no window shows is not related, to the reader."""
+    related = relation_label([model.model.config.id2label[n] for n in range(len(LABELS))])
+    shown = [pair.tokens for pair in pairs if pair.tokens]
+    logits = iter(model.forward(shown, lambda output: output.logits))
+    return [bool(pair.tokens and softmax(next(logits))[related] > 0.5) for pair in pairs]
+
+
+def _counted(answers: Iterable[tuple[EntityPair, bool]]) -> Matches:
+    listed = list(answers)
+    both = sum(pair.related and said for pair, said in listed)
+    one, other = sum(pair.related for pair, _ in listed), sum(said for _, said in listed)
+    return Matches(one, other, both, both)

@@ -1,0 +1,1 @@
+"""Synthetic NLI pairs, generated from word lists."""

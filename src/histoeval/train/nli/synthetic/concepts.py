@@ -1,0 +1,120 @@
+"""Diagnoses as pairs are made of them: their names, what is above, below and beside them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tree
+from histoeval.terms.sites import organ_of, site_closeness, sites
+from histoeval.train.nli.synthetic.wordings import Part, is_held_out, said, table
+
+NEOPLASTIC = frozenset(
+    {Behaviour.MALIGNANT, Behaviour.IN_SITU, Behaviour.BORDERLINE, Behaviour.BENIGN}
+)
+_MOST_WORDS = 6
+_NAMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What one pair is drawn with."""
+
+    chance: random.Random
+    part: Part
+
+    def of(self, key: str, **words: str) -> str:
+        """A statement on a diagnosis."""
+        return said(table("frames")["diagnosis"][key], self.part, self.chance, **words)
+
+    def behaves(self, key: str) -> str:
+        """A statement on behaviour."""
+        return said(table("frames")["behaviour"][key], self.part, self.chance)
+
+    def concept(self, *behaviours: Behaviour) -> Concept:
+        """A diagnosis that behaves in one of these ways; in any way when none is named."""
+        return self.chance.choice(_of_part(self.part, behaviours))
+
+    def name(self, concept: Concept) -> str:
+        """One of its names."""
+        return self.chance.choice(_names(concept))
+
+    def say(self, concept: Concept) -> str:
+        """A diagnosis, half the time with the organ it is in."""
+        organ = self.organ(concept)
+        if organ is None or self.chance.random() < 0.6:
+            return self.of("said", d=self.name(concept))
+        return self.of("placed", d=self.name(concept), o=sites()[organ].name)
+
+    def organ(self, concept: Concept) -> str | None:
+        """An organ where it arises; none where it arises anywhere."""
+        return self.chance.choice(sorted(concept.organs)) if concept.organs else None
+
+
+@cache
+def _of_part(part: Part, behaviours: tuple[Behaviour, ...]) -> list[Concept]:
+    return [
+        concept
+        for concept in concepts().values()
+        if (part == "all" or is_held_out(concept.id) == (part == "dev"))
+        and (not behaviours or concept.behaviour in behaviours)
+        and concept.behaviour is not Behaviour.UNSPECIFIED
+        and not concept.generic
+    ]
+
+
+@cache
+def _names(concept: Concept) -> tuple[str, ...]:
+    short = [name for name in concept.names if len(name.split()) <= _MOST_WORDS]
+    return tuple(short[:_NAMES]) or (concept.name,)
+
+
+def kinds_above(concept: Concept) -> list[Concept]:
+    """What a diagnosis is a kind of, and behaves as it does."""
+    found = (concepts()[id_] for id_ in diagnosis_tree().ancestors(concept.id) if id_ != concept.id)
+    alike = (concept.behaviour, Behaviour.UNSPECIFIED)
+    return [above for above in found if above.behaviour in alike]
+
+
+def kinds_below(concept: Concept) -> list[Concept]:
+    """All that is a kind of a diagnosis."""
+    return [concepts()[id_] for id_ in diagnosis_tree().descendants(concept.id)]
+
+
+def _apart(a: Concept, b: Concept) -> bool:
+    """Whether two diagnoses exclude each other as the diagnosis of one tumour."""
+    tree = diagnosis_tree()
+    kin = tree.is_a(a.id, b.id) or tree.is_a(b.id, a.id)
+    both = a.behaviour in NEOPLASTIC and b.behaviour in NEOPLASTIC
+    named = {n.lower() for n in a.names} & {n.lower() for n in b.names}
+    return both and not kin and not named and not a.generic and not b.generic
+
+
+@cache
+def _alike(a: Concept, part: Part) -> list[Concept]:
+    """Tumours whose names begin alike, as leiomyoma and leiomyosarcoma do."""
+    return [b for b in _of_part(part, ()) if b.name[:6] == a.name[:6] or b.name[-9:] == a.name[-9:]]
+
+
+def rival(case: Case, a: Concept) -> Concept | None:
+    """Another tumour, mostly of the same organ or kind."""
+    tree = diagnosis_tree()
+    beside = [concepts()[i] for up in tree.lineage(a.id)[1:3] for i in tree.children(up)]
+    same = [b for b in _of_part(case.part, ()) if a.organs & b.organs]
+    any_one = _of_part(case.part, (Behaviour.MALIGNANT,))
+    pool = case.chance.choice([beside, same, any_one, _alike(a, case.part)])
+    fit = [b for b in pool if _apart(a, b)]
+    return case.chance.choice(fit) if fit else None
+
+
+def elsewhere(case: Case, organs: Sequence[str]) -> str:
+    """A site that is not near any of these."""
+    pool = [s for s in sites() if organ_of(s) == s and sites()[s].parent]
+    far = [s for s in pool if all(site_closeness(s, organ) < 0.2 for organ in organs)]
+    return case.chance.choice(far)
+
+
+Making = Callable[[Case], tuple[str, str] | None]
+"""Makes a premise and a hypothesis, or nothing where this time none can be made."""

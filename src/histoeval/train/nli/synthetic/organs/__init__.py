@@ -1,0 +1,1 @@
+"""Synthetic NLI pairs about single organs."""

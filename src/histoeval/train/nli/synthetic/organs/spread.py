@@ -1,0 +1,119 @@
+"""Pairs from cards on where a lesion arose, where it went, and which of several it is."""
+
+from __future__ import annotations
+
+from histoeval.train.nli.synthetic.organs.cards import Drawn, Words, organ_frames, pair
+from histoeval.train.nli.synthetic.wordings import Label
+
+_PLURAL_FROM = 3
+
+
+def draw_origin(words: Words, label: Label) -> Drawn | None:
+    """Where a tumour arises, told by its name, its organ or the part of it."""
+    frames, pick, chance = organ_frames()["origin"], words.chance.choice, words.chance
+    if chance.random() < 0.6:
+        return _within(words, label)
+    name, elsewhere = words.organ["names"][0], pick(words.elsewhere["names"])
+    if label == "neutral":
+        return pair(
+            words,
+            pick(["a tumour of the {OO}", *frames["bare"]]),
+            pick(frames["finer"]),
+            label,
+            "origin",
+        )
+    if words.organ["names"][0] not in words.entity["names"][0] and not _is_told_by_name(words):
+        return None
+    place = name if label == "entailment" else elsewhere
+    asked = pick(frames["arises"]).replace("{X}", place)
+    return pair(words, pick(frames["bare"]), asked, label, "origin")
+
+
+def _is_told_by_name(words: Words) -> bool:
+    """Whether the name of a diagnosis says its organ."""
+    roots = ("renal", "hepat", "prosta", "seminoma", "endometri", "thyroid", "ovar", "urothelial")
+    more = ("Barrett", "colorectal", "pancrea", "cervic", "glio", "meningioma", "adreno")
+    return any(root in name for name in words.entity["names"] for root in roots + more)
+
+
+def _within(words: Words, label: Label) -> Drawn | None:
+    """A part of an organ, the organ, and another part or organ."""
+    frames, pick, chance = organ_frames()["origin"], words.chance.choice, words.chance
+    one, other = chance.sample(frames["within"], 2)
+    part, second = chance.sample(one["parts"], 2)
+    name = pick(
+        ["a tumour", "carcinoma", "a lesion", "biopsy", "ulcer", "nodule", "malignant tumour"]
+    )
+    told = pick(["{0} of the {1}", "{1}: {0}", "{0}, {1}", "{0} in the {1}"])
+    asked = pick([*frames["arises"], *frames["taken"]])
+    if label == "entailment":
+        return told.format(name, part), asked.replace("{X}", one["whole"]), label, "origin"
+    if label == "contradiction":
+        place = pick([second, other["whole"], pick(other["parts"])])
+        return told.format(name, part), asked.replace("{X}", place), label, "origin"
+    if chance.random() < 0.6:
+        return told.format(name, one["whole"]), asked.replace("{X}", part), label, "origin"
+    text = pick(["the {0} was also biopsied", "the {0} is normal", "another lesion in the {0}"])
+    return told.format(name, part), text.format(pick([second, other["whole"]])), label, "origin"
+
+
+def draw_spread(words: Words, label: Label) -> Drawn | None:
+    """Primary or secondary."""
+    if words.entity["behaviour"] != "malignant":
+        return None
+    frames, pick = organ_frames()["origin"], words.chance.choice
+    targets = ["liver", "lung", "femur", "brain", "vertebra", "omentum", "adrenal gland", "pleura"]
+    place, other = words.chance.sample(targets, 2)
+    if place in words.organ["names"] or "metasta" in words.entity["names"][0]:
+        return None
+    kind = {"entailment": "spread_yes", "contradiction": "spread_no", "neutral": "spread_open"}
+    texts = [pick(frames["spread"]), pick(frames[kind[label]])]
+    told, asked = (text.replace("{X}", place).replace("{Y}", other) for text in texts)
+    return pair(words, told, asked, label, "spread")
+
+
+def draw_numbered(words: Words, label: Label) -> Drawn | None:
+    """Several numbered things, of which one is asked about by number or order."""
+    frames, pick, chance = organ_frames()["numbered"], words.chance.choice, words.chance
+    thing = pick(frames["things"])
+    states = [pick(words.entity["names"]), pick(words.other["names"])]
+    if chance.random() < 0.4:
+        states = chance.sample(["benign", pick(["carcinoma", "malignant", "adenocarcinoma"])], 2)
+    ranged = chance.random() < 0.4
+    if ranged:
+        last = chance.randint(_PLURAL_FROM, 8)
+        fill = {"A": 1, "B": last, "C": last + 1}
+        told = pick(frames["range"]).format(T=thing, X=states[0], Y=states[1], **fill)
+        numbers = [chance.randint(1, last), last + 1]
+    else:
+        told = pick(frames["list"]).format(T=thing, X=states[0], Y=states[1])
+        numbers = [1, 2]
+    which = chance.randrange(2)
+    number = numbers[which] if label != "neutral" else numbers[1] + chance.randint(1, 3)
+    state = states[which] if label != "contradiction" else states[1 - which]
+    wordings = [text for text in frames["asked"] if number <= 4 or "{O}" not in text]
+    order = frames["ordinals"][number - 1] if number <= 4 else ""
+    asked = pick(wordings).format(T=thing, A=number, O=order, X=state)
+    return told, asked, label, "parts"
+
+
+def draw_sure(words: Words, label: Label) -> Drawn | None:
+    """What is certain, what is not, and between which two it lies."""
+    frames, pick = organ_frames()["doubtless"], words.chance.choice
+    diagnosis, open_ = organ_frames()["diagnosis"], organ_frames()["doubt"]
+    if label == "contradiction":
+        if words.chance.random() < 0.5:
+            return pair(words, pick(frames["sure"]), pick(frames["unsure"]), label, "doubt")
+        asked = ["{N} and {B} are both excluded", "a definite diagnosis of normal tissue"]
+        return pair(words, pick(frames["versus"]), pick(asked), label, "doubt")
+    if label == "entailment":
+        asked = [
+            "{N} is favoured",
+            "{N} is the preferred diagnosis",
+            "{B} is considered less likely",
+        ]
+        return pair(words, pick(frames["less"]), pick(asked), label, "doubt")
+    told = pick([*frames["versus"], *frames["less"]])
+    other = [text for text in diagnosis["other"] if "only" not in text]
+    texts = [*diagnosis["same"], *other] if told in frames["versus"] else other
+    return pair(words, told, pick([*texts, *open_["neutral"][:2]]), label, "doubt")

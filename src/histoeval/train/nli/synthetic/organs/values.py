@@ -1,0 +1,155 @@
+"""Pairs from cards on what is graded, staged, stained, found and named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from histoeval.train.nli.synthetic.organs.cards import (
+    HEDGED,
+    Drawn,
+    Words,
+    organ_frames,
+    said_of,
+    several,
+)
+from histoeval.train.nli.synthetic.wordings import Label
+
+
+def draw_grade(words: Words, label: Label) -> Drawn | None:
+    """Grades of one scale in several vocabularies."""
+    frames, pick = organ_frames(), words.chance.choice
+    if "grade" not in words.entity:
+        return None
+    levels = frames["scales"][words.entity["grade"]]["levels"]
+    lesion = frames["scales"][words.entity["grade"]]["lesion"]
+    at = words.chance.randrange(len(levels))
+    other = pick([level for level in range(len(levels)) if level != at])
+    said = words.fill(pick(frames["grade"]["said"]), G=pick(levels[at]), L=lesion)
+    if label == "neutral":
+        by_chance = words.chance.random()
+        if by_chance < 0.35:
+            return said, pick(frames["grade"]["away"]), label, "grade"
+        if by_chance < 0.7:
+            text = words.fill(pick(frames["grade"]["neutral"]), G=pick(levels[other]))
+            return said, text, label, "grade"
+        text = words.fill(pick(frames["grade"]["asked"]), G=pick(levels[other]), L=lesion)
+        return words.fill(said_of(words)), text, label, "grade"
+    level = levels[at if label == "entailment" else other]
+    asked = words.fill(pick(frames["grade"]["asked"]), G=pick(level), L=lesion)
+    return said, asked, label, "grade"
+
+
+def draw_stage(words: Words, label: Label) -> Drawn | None:
+    """How far it goes, in words and in the letters of stages."""
+    pick = words.chance.choice
+    tables = [row for row in organ_frames()["stage"] if words.organ["names"][0] in row["organs"]]
+    if not tables or words.entity["behaviour"] != "malignant":
+        return None
+    levels = tables[0]["levels"]
+    at = words.chance.randrange(len(levels))
+    other = pick([level for level in range(len(levels)) if level != at])
+    said = f"{words.fill(said_of(words))}{pick(['. ', '; ', ', '])}{pick(levels[at])}"
+    if label == "neutral":
+        asked = pick(
+            [
+                *organ_frames()["grade"]["away"][3:6],
+                "lymph nodes are involved",
+                "the tumour is G2",
+            ]
+        )
+        if words.chance.random() < 0.4:
+            said, asked = words.fill(said_of(words)), pick(levels[at])
+        return said, asked, label, "stage"
+    return said, pick(levels[at if label == "entailment" else other]), label, "stage"
+
+
+def draw_markers(words: Words, label: Label) -> Drawn | None:
+    """Results of several stains, of which one is asked."""
+    pick, chance = words.chance.choice, words.chance
+    chosen: dict[str, dict[str, Any]] = {}
+    for _ in range(chance.choice([1, 2, 3, 4, 5])):
+        row = (
+            pick(organ_frames()["marker"]) if chance.random() < 0.4 else organ_frames()["marker"][3]
+        )
+        chosen.setdefault(pick(row["names"]), row)
+    states = [(name, pick(["positive", "negative"])) for name in chosen]
+    asked, state = pick(states)
+    row = chosen[asked]
+    opposite = "negative" if state == "positive" else "positive"
+    if label == "neutral":
+        if chance.random() < 0.4:
+            states = [(name, "doubt" if name == asked else kept) for name, kept in states]
+            text = pick(row[pick(["positive", "negative"])]).format(M=asked)
+        else:
+            free = [name for one in organ_frames()["marker"][3:] for name in one["names"]]
+            name = pick([name for name in free if name not in chosen])
+            text = pick(organ_frames()["marker"][3][pick(["positive", "negative"])]).format(M=name)
+    else:
+        text = pick(row[state if label == "entailment" else opposite]).format(M=asked)
+        if label == "entailment" and text.split()[0] in HEDGED:
+            return None
+    said = several(words, states, lambda name, kept: pick(chosen[name][kept]).format(M=name))
+    if chance.random() < 0.4:
+        said = f"{words.fill(said_of(words))}. {said}"
+    return said, text, label, "marker"
+
+
+def draw_findings(words: Words, label: Label) -> Drawn | None:
+    """Findings said and denied in one line, of which one is asked."""
+    frames, pick, chance = organ_frames()["finding"], words.chance.choice, words.chance
+    names = chance.sample(frames["names"], chance.choice([2, 3, 3, 4]))
+    *told, untold = names
+    states = [(name, pick(["yes", "no"])) for name in told]
+    asked, state = pick(states)
+    if label == "neutral":
+        by_chance = chance.random()
+        if by_chance < 0.35:
+            states = [(name, "doubt" if name == asked else kept) for name, kept in states]
+        elif by_chance < 0.5:
+            said = several(words, states, lambda name, kept: pick(frames[kept]).format(F=name))
+            return said, pick(frames["doubt"]).format(F=untold), label, "finding"
+        else:
+            asked = untold
+        text = pick(frames[pick(["yes", "no"])]).format(F=asked)
+    else:
+        opposite = "no" if state == "yes" else "yes"
+        text = pick(frames[state if label == "entailment" else opposite]).format(F=asked)
+        if label == "entailment" and text.split()[0] in HEDGED:
+            return None
+    said = several(words, states, lambda name, kept: pick(frames[kept]).format(F=name))
+    return said, text, label, "finding"
+
+
+def draw_named(words: Words, label: Label) -> Drawn | None:
+    """Margins, nodes and parts by their names: what is said of one says nothing of another."""
+    pick, chance = words.chance.choice, words.chance
+    row = pick(organ_frames()["named"])
+    names = chance.sample(row["names"], chance.choice([2, 2, 3, 3, 4]))
+    *told, untold = names
+    states = [(name, pick(["yes", "no"])) for name in told]
+    said = several(words, states, lambda name, state: pick(row[state]).format(X=name))
+    asked, state = pick(states)
+    opposite = "no" if state == "yes" else "yes"
+    if label == "neutral":
+        if chance.random() < 0.15:
+            text = pick([*row["none"], *row["some"], pick(row[state]).format(X=asked)])
+            return pick(row["open"]), text, label, row["topic"]
+        return said, pick(row[pick(["yes", "no"])]).format(X=untold), label, row["topic"]
+    if chance.random() < 0.3:
+        return _all_or_none(words, row, asked, state, label)
+    text = pick(row[state if label == "entailment" else opposite]).format(X=asked)
+    return said, text, label, row["topic"]
+
+
+def _all_or_none(
+    words: Words, row: dict[str, Any], name: str, state: str, label: Label
+) -> Drawn | None:
+    """One of all: none is involved and one is, or not."""
+    pick = words.chance.choice
+    one = pick(row[state]).format(X=name)
+    if label == "contradiction":
+        pair = (pick(row["none" if state == "yes" else "all"]), one)
+        return (*(pair if words.chance.random() < 0.6 else pair[::-1]), label, row["topic"])
+    if state == "yes" and words.chance.random() < 0.6:
+        return one, pick(row["some"]), label, row["topic"]
+    return pick(row["none" if state == "no" else "all"]), one, label, row["topic"]

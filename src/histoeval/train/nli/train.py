@@ -1,0 +1,238 @@
+"""`histoeval train nli`: a cross-encoder that tells entailment, neutral and contradiction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from histoeval.errors import InputError
+from histoeval.nli.manifest import TOKENS, limits_of
+from histoeval.report import Noun
+from histoeval.train.aligner.embedder import cut_pieces
+from histoeval.train.core.encoder import Encoder, load_encoder
+from histoeval.train.core.loop import Schedule, Watch, fit, nobody_watches
+from histoeval.train.core.model_folder import ModelFolder
+from histoeval.train.core.settings import FilePath, ModelName
+from histoeval.train.core.vocabulary import cut_tokenizer, kept_pieces
+from histoeval.train.hare_bench.config import encoder_name, identity_of, sha256_of, versions
+from histoeval.train.nli.data import (
+    Encoded,
+    General,
+    encode_pairs,
+    negation_pairs,
+    read_pairs,
+    split_general,
+)
+from histoeval.train.nli.llm_written import pairs_by_hand
+from histoeval.train.nli.model import CrossEncoder
+from histoeval.train.nli.synthetic.pairs import (
+    LabelledPair,
+    PairSettings,
+    pairs_of_organs,
+    pairs_sha256,
+    pathology_pairs,
+)
+
+_DEV_SEED = 1
+_REST_SEED = 7
+
+
+class NliLearning(Schedule):
+    """How an NLI model learns."""
+
+    epochs: Annotated[int, Field(ge=1)] = 3
+    batch: Annotated[int, Field(ge=1)] = 128
+    rate: Annotated[float, Field(gt=0)] = 2e-4
+    warm_up: Annotated[float, Field(ge=0, lt=1)] = 0.05
+
+
+class NliSettings(Noun):
+    """The YAML file of `histoeval train nli`."""
+
+    general: FilePath
+    """JSON lines of premise, hypothesis, label and source; the source snli_test is tested on."""
+    negation: FilePath | None = None
+    """Clinical sentences with conditions that they affirm or deny, as NegEx published them."""
+    test: FilePath | None = None
+    """JSON lines of pathology pairs with label and category, which are only tested on."""
+    encoder: ModelName
+    pairs: PairSettings = PairSettings()
+    tokens: Annotated[int, Field(ge=16)] = TOKENS
+    """Longer pairs are cut."""
+    least_pieces: Annotated[int, Field(ge=1)] | None = None
+    """Word pieces that stand in fewer texts are cut from the vocabulary; none when left out."""
+    second_opinion: bool = False
+    """Whether what terms say of a pair is heard beside the network."""
+    learning: NliLearning = NliLearning()
+    seed: int = 1
+    name: str = "nli"
+    """What the model is called in signatures."""
+    output: FilePath | None = None
+    notes: str = ""
+
+
+def nobody_hears(line: str) -> None:
+    """For those who want no words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """All pairs: those to learn from, and three sets to test on."""
+
+    train: Sequence[LabelledPair]
+    tests: dict[str, Sequence[LabelledPair]]
+
+
+def train_nli(
+    settings: NliSettings,
+    output: Path,
+    *,
+    device: str | None = None,
+    overwrite: bool = False,
+    watch: Watch = nobody_watches,
+    tell: Callable[[str], Any] = nobody_hears,
+) -> dict[str, Any]:
+    """Train an NLI model and write its folder; the results, at once if it is there already."""
+    folder = ModelFolder(output)
+    request = request_of(settings)
+    if not overwrite and (found := folder.finished(request)) is not None:
+        return found
+    if overwrite:
+        folder.clear()
+    tell("making pairs")
+    material = gather(settings)
+    encoder = load_encoder(settings.encoder, settings.tokens, device)
+    tokenizer = smaller(encoder, material.train, settings.least_pieces)
+    torch.manual_seed(settings.seed)
+    model = CrossEncoder(encoder.model).to(encoder.device)
+    limits = limits_of(settings.name, settings.tokens)
+    encoded = encode_pairs(material.train, tokenizer, limits)
+    fit(
+        model,
+        len(encoded),
+        _loss(model, encoded, encoder),
+        settings.learning,
+        seed=settings.seed,
+        checkpoint=folder.checkpoint,
+        identity=identity_of(request),
+        watch=watch,
+    )
+    with folder.writing() as draft:
+        tell("writing and measuring the model")
+        results = write(model, tokenizer, settings, request, material, draft)
+        folder.finish(results, _card(results))
+    return results
+
+
+def request_of(settings: NliSettings) -> dict[str, Any]:
+    """What makes two trainings the same, without a word on where files lie."""
+    left_out: Any = dict.fromkeys(("encoder", "output", "general", "negation", "test"), True)
+    files = [file for file in (settings.general, settings.negation, settings.test) if file]
+    if len({file.name for file in files}) < len(files):
+        raise InputError("two files have the same name: in results they could not be told apart")
+    return {
+        "task": "nli",
+        "encoder": encoder_name(settings.encoder),
+        "settings": settings.model_dump(mode="json", exclude=left_out),
+        "data": {file.name: {"name": file.name, "sha256": sha256_of(file)} for file in files},
+        "lists": pairs_sha256(),
+    }
+
+
+def gather(settings: NliSettings) -> Material:
+    """Read and make all pairs."""
+    general: General = split_general(read_pairs(settings.general, "source"))
+    made = settings.pairs
+    train = [*general.train, *pathology_pairs(made.count, "train", settings.seed)]
+    if made.rest:
+        train += pathology_pairs(made.rest, "dev", _REST_SEED)
+    train += pairs_of_organs(made.organs, "train", settings.seed)
+    train += pairs_by_hand(made.by_hand, settings.seed)
+    if settings.negation is not None:
+        train += negation_pairs(settings.negation)
+    tests: dict[str, Sequence[LabelledPair]] = {
+        "SNLI test": general.test,
+        "made pairs": list(pathology_pairs(made.dev, "dev", _DEV_SEED)),
+    }
+    if made.organs:
+        tests["pairs of other organs"] = list(pairs_of_organs(made.dev, "dev", _DEV_SEED))
+    if settings.test is not None:
+        tests["written pairs"] = read_pairs(settings.test)
+    return Material(train, {name: pairs for name, pairs in tests.items() if pairs})
+
+
+def smaller(encoder: Encoder, pairs: Sequence[LabelledPair], least: int | None) -> Any:
+    """The tokenizer; where asked for, without the pieces that hardly any text has."""
+    if least is None:
+        return encoder.fast
+    texts = dict.fromkeys(text for pair in pairs for text in (pair.premise, pair.hypothesis))
+    kept = kept_pieces(encoder.fast, texts, least)
+    cut_pieces(encoder.model, kept)
+    tokenizer = cut_tokenizer(encoder.fast, kept)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def _loss(
+    model: CrossEncoder, encoded: Encoded, encoder: Encoder
+) -> Callable[[Sequence[int]], Tensor]:
+    device: Literal["cuda", "cpu"] = "cuda" if encoder.device.startswith("cuda") else "cpu"
+
+    def loss(positions: Sequence[int]) -> Tensor:
+        rows = [torch.from_numpy(part).to(encoder.device) for part in encoded.padded(positions, 0)]
+        labels = torch.from_numpy(encoded.labels[list(positions)]).to(encoder.device)
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            logits = model(*rows)
+        return nn.functional.cross_entropy(logits, labels)
+
+    return loss
+
+
+def write(
+    model: CrossEncoder,
+    tokenizer: Any,
+    settings: NliSettings,
+    request: dict[str, Any],
+    material: Material,
+    folder: Path,
+) -> dict[str, Any]:
+    """Write the model for `Entailer`, and measure it as it is written."""
+    from histoeval.evaluate.nli import evaluate_nli
+    from histoeval.nli.entailer import Entailer
+    from histoeval.train.nli.export import add_opinion, write_entailer
+
+    made_with = versions()
+    write_entailer(
+        model,
+        tokenizer,
+        folder,
+        name=settings.name,
+        tokens=settings.tokens,
+        details={"request": request, "versions": made_with},
+    )
+    if settings.second_opinion:
+        add_opinion(folder)
+    entailer = Entailer(folder)
+    scores = {name: evaluate_nli(entailer, pairs) for name, pairs in material.tests.items()}
+    return {
+        "request": request,
+        "parameters": sum(weights.numel() for weights in model.parameters()),
+        "samples": {"pairs": len(material.train)},
+        "scores": {name: each.model_dump(mode="json") for name, each in scores.items()},
+        "weights": {file.name: sha256_of(file) for file in folder.glob("*.onnx")},
+        "versions": made_with,
+    }
+
+
+def _card(results: dict[str, Any]) -> str:
+    from histoeval.train.nli.card import nli_card
+
+    return nli_card(results)

@@ -1,0 +1,105 @@
+"""Confidence that means what it says: a curve from how sure a reader is to how often it is right.
+
+The curve is a line between log odds (Platt), fitted on passages that the reader has not been
+trained on. Its worth is measured on passages that it was not fitted on either: each fifth of the
+reports is judged by a curve that was fitted on the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from histoeval.evaluate.calibration import Judged, calibration
+from histoeval.evaluate.reader import Measure, Reading, judged_of, read_passages
+from histoeval.extract.builtin import BuiltinReader
+from histoeval.extract.manifest import Curve, read_manifest, write_manifest
+from histoeval.io.corpus import Passage
+from histoeval.report import Noun
+
+FOLDS = 5
+_MEASURES = {"entity_curve": Measure.EXACT, "relation_curve": Measure.RELATIONS_ON_GOLD}
+_LEAST = 20
+"""With fewer answers to judge by there is no curve."""
+
+
+class Worth(Noun):
+    """Calibration errors without the curve, and with a curve from other reports."""
+
+    before: float
+    after: float
+    answers: int
+
+
+def calibrate(folder: Path, passages: Sequence[Passage]) -> dict[str, Worth]:
+    """Fit the curves of a reader's folder on held-out passages and write them to its manifest."""
+    manifest = read_manifest(folder).model_copy(
+        update={"entity_curve": Curve(), "relation_curve": Curve()}
+    )
+    write_manifest(folder, manifest)
+    readings = read_passages(BuiltinReader(folder), passages)
+    worth, curves = {}, {}
+    for name, measure in _MEASURES.items():
+        if len(judged := judged_of(readings)[measure]) >= _LEAST:
+            curves[name] = fit_curve(judged)
+            if (found := _worth(readings, measure)) is not None:
+                worth[measure.value] = found
+    told = manifest.details | {"calibration": {k: v.model_dump() for k, v in worth.items()}}
+    write_manifest(folder, manifest.model_copy(update={**curves, "details": told}))
+    return worth
+
+
+def fit_curve(judged: Sequence[Judged], steps: int = 50) -> Curve:
+    """The most likely line between log odds, by Newton's method.
+
+    As Platt advises, right and wrong count as a little less than sure, so that a reader that is
+    never wrong still has a curve.
+    """
+    scores, right = np.array(judged, dtype=np.float64).T
+    scores = scores.clip(1e-6, 1 - 1e-6)
+    odds = np.stack([np.log(scores / (1 - scores)), np.ones_like(scores)], axis=1)
+    yes = right.sum()
+    aim = np.where(right > 0, (yes + 1) / (yes + 2), 1 / (len(right) - yes + 2))
+    line = np.array([1.0, 0.0])
+    for _ in range(steps):
+        said = 1 / (1 + np.exp(-odds @ line))
+        slope = odds.T @ (said - aim)
+        bend = (odds * (said * (1 - said))[:, None]).T @ odds + 1e-6 * np.eye(2)
+        step = np.linalg.solve(bend, slope)
+        while _surprise(odds @ (line - step), aim) > _surprise(odds @ line, aim) + 1e-12:
+            step /= 2
+        line = line - step
+        if np.abs(step).max() < 1e-9:
+            break
+    return Curve(slope=float(line[0]), offset=float(line[1]))
+
+
+def _surprise(odds: NDArray[np.float64], aim: NDArray[np.float64]) -> float:
+    """How unlikely the aims are if these are the log odds."""
+    return float((np.logaddexp(0, odds) - aim * odds).sum())
+
+
+def _worth(readings: Sequence[Reading], measure: Measure) -> Worth | None:
+    """What a curve is worth, unless some fold holds nearly all that there is to judge by."""
+    folds = [_fold(reading.passage.report_id) for reading in readings]
+    after: list[Judged] = []
+    for fold in range(FOLDS):
+        others = [r for r, place in zip(readings, folds, strict=True) if place != fold]
+        these = [r for r, place in zip(readings, folds, strict=True) if place == fold]
+        if len(known := judged_of(others)[measure]) < _LEAST // 2:
+            return None
+        curve = fit_curve(known)
+        after += [(curve(score), right) for score, right in judged_of(these)[measure]]
+    before = judged_of(readings)[measure]
+    return Worth(
+        before=calibration(before).error, after=calibration(after).error, answers=len(before)
+    )
+
+
+def _fold(report: str) -> int:
+    """Which fifth a report belongs to, whatever else there is."""
+    return int(hashlib.sha256(report.encode()).hexdigest(), 16) % FOLDS

@@ -1,0 +1,233 @@
+"""What is done in each step of a reader's training. Their outcomes lie in the folders of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import torch
+
+from histoeval.errors import InputError, ModelError
+from histoeval.extract.windows import Window, windows
+from histoeval.io.corpus import Passage
+from histoeval.report import Relation, Report
+from histoeval.train.core.encoder import (
+    Encoder,
+    load_encoder,
+    load_reader,
+    new_reader,
+    save_reader,
+    save_teacher,
+)
+from histoeval.train.core.loop import Loss, Prepare, Schedule, Watch, fit, nobody_watches
+from histoeval.train.core.resume import Step
+from histoeval.train.hare_bench.classifier import save
+from histoeval.train.reader.examples import Batch, Example, annotated, collate
+from histoeval.train.reader.language_adaptation import Adaptation, GapFiller, gap_loss, stretches
+from histoeval.train.reader.model import JointReader, loss_of
+from histoeval.train.reader.plan import Course, Who
+from histoeval.train.reader.soft_label_files import load_examples
+
+OVERLAP = 64
+"""Tokens that the windows of a long annotated passage share."""
+
+_SEED = 0
+"""Of language adaptation, which is done once for all students and teachers."""
+
+
+def adapt(course: Course, who: Who, watch: Watch = nobody_watches) -> dict[str, Any]:
+    """Have an encoder read the unlabelled texts; how many there were."""
+    recipe = course.settings.adapt if who == "student" else course.settings.adapt_teacher
+    name = course.settings.encoder if who == "student" else course.settings.teacher
+    assert recipe is not None, "only what is adapted has this step"
+
+    def act(step: Step) -> dict[str, Any]:
+        """Fill gaps in unlabelled text, and keep the encoder."""
+        encoder = load_encoder(str(name), recipe.length, course.device)
+        pieces = _pieces(encoder, course.pool.to_adapt(), recipe)
+        special = torch.tensor(encoder.tokenizer.all_special_ids, device=encoder.device)
+        torch.manual_seed(_SEED)
+        model = GapFiller(encoder.model).to(encoder.device)
+        mask = encoder.tokenizer.mask_token_id
+
+        def loss(places: Sequence[int]) -> torch.Tensor:
+            """How badly hidden pieces are guessed."""
+            some = pieces[torch.tensor(places, device=encoder.device)]
+            return gap_loss(model, some, recipe.hidden, mask, special)
+
+        _fit(model, len(pieces), loss, recipe, _SEED, step, watch)
+        save(model.encoder, encoder.tokenizer, step.folder / "encoder")
+        return course.pool.facts | {f"{who}_stretches": len(pieces)}
+
+    return course.adapted(who).run(act)
+
+
+def teach(course: Course, seed: int, watch: Watch = nobody_watches) -> None:
+    """Train one teacher."""
+    settings = course.settings
+    assert settings.teach is not None, "there are teachers only where they are taught"
+
+    def act(step: Step) -> dict[str, Any]:
+        """Learn the annotated passages from the seed of this teacher."""
+        encoder = load_encoder(course.encoder("teacher"), settings.windows.tokens, course.device)
+        model = new_reader(encoder, settings.shape, seed)
+        examples = gold_examples(course.train, encoder)
+        _learn(model, examples, encoder, course, settings.teach, seed, step, watch)
+        save_teacher(model, step.folder)
+        return {"examples": len(examples)}
+
+    course.teacher(seed).run(act)
+
+
+def distil(course: Course, watch: Watch = nobody_watches) -> None:
+    """Train the student on what the teachers see in the windows."""
+    settings = course.settings
+
+    def act(step: Step) -> dict[str, Any]:
+        """Learn what the parts of the labelled windows say."""
+        files = sorted(course.labelled.folder.glob("part-*.npz"))
+        examples = [example for file in files for example in load_examples(file)]
+        encoder = load_encoder(course.encoder("student"), settings.windows.tokens, course.device)
+        model = new_reader(encoder, settings.shape, settings.seed)
+        _learn(model, examples, encoder, course, settings.distil, settings.seed, step, watch)
+        save_reader(model, step.folder)
+        return {"examples": len(examples)}
+
+    course.distilled.run(act)
+
+
+def fit_gold(course: Course, watch: Watch = nobody_watches) -> None:
+    """Train the student, as it is so far, on the annotated passages."""
+    settings = course.settings
+
+    def act(step: Step) -> dict[str, Any]:
+        """Go on from the distilled student, or begin one where nothing was distilled."""
+        encoder = load_encoder(course.encoder("student"), settings.windows.tokens, course.device)
+        if settings.distil is None:
+            model = new_reader(encoder, settings.shape, settings.seed)
+        else:
+            model = load_reader(encoder, settings.shape, course.distilled.folder)
+        examples = gold_examples(course.train, encoder)
+        _learn(model, examples, encoder, course, settings.fit, settings.seed, step, watch)
+        save_reader(model, step.folder)
+        return {"examples": len(examples)}
+
+    course.fitted.run(act)
+
+
+def gold_examples(passages: Sequence[Passage], encoder: Encoder) -> list[Example]:
+    """What there is to learn in annotated passages; long ones come in windows."""
+    limit = encoder.most_tokens - encoder.fast.num_special_tokens_to_add(False)
+    examples = []
+    for passage in passages:
+
+        @cache
+        def measure(fragment: str) -> int:
+            """Tokens of a fragment, without those at its ends."""
+            return len(encoder.fast.encode(fragment, add_special_tokens=False).ids)
+
+        for window in windows(passage.text, measure, limit, min(OVERLAP, limit // 4)):
+            part = part_of(passage.content, window)
+            examples.append(annotated(part, encoder.fast.encode(part.text)))
+    if not examples:
+        raise InputError("the annotated passages have no text to learn from")
+    return examples
+
+
+def part_of(report: Report, window: Window) -> Report:
+    """What a window shows of a report: whole entities, and relations between them."""
+    inside = [
+        place
+        for place, entity in enumerate(report.entities)
+        if window.start <= entity.start and entity.end <= window.end
+    ]
+    new = {old: place for place, old in enumerate(inside)}
+    moved = [
+        report.entities[place].model_copy(
+            update={
+                "start": report.entities[place].start - window.start,
+                "end": report.entities[place].end - window.start,
+            }
+        )
+        for place in inside
+    ]
+    return Report(
+        text=window.of(report.text),
+        entities=tuple(moved),
+        relations=tuple(
+            Relation(head=new[relation.head], tail=new[relation.tail])
+            for relation in report.relations
+            if relation.head in new and relation.tail in new
+        ),
+    )
+
+
+def _pieces(encoder: Encoder, texts: Sequence[str], recipe: Adaptation) -> torch.Tensor:
+    """All texts in stretches of equal length, on the device."""
+    tokenizer = encoder.tokenizer
+    if None in (tokenizer.mask_token_id, tokenizer.cls_token_id, tokenizer.sep_token_id):
+        raise ModelError(
+            f"{encoder.name} cannot be adapted: its tokenizer has no token for hidden words, or "
+            "none that opens and closes a text"
+        )
+    encodings = encoder.fast.encode_batch(list(texts), add_special_tokens=False)
+    pieces = stretches(
+        [encoding.ids for encoding in encodings],
+        recipe.length,
+        tokenizer.cls_token_id,
+        tokenizer.sep_token_id,
+    )
+    if not len(pieces):
+        raise InputError(
+            f"the unlabelled texts do not fill one stretch of {recipe.length} tokens to adapt on"
+        )
+    return torch.from_numpy(pieces).to(encoder.device)
+
+
+def _learn(
+    model: JointReader,
+    examples: Sequence[Example],
+    encoder: Encoder,
+    course: Course,
+    schedule: Schedule | None,
+    seed: int,
+    step: Step,
+    watch: Watch,
+) -> None:
+    assert schedule is not None, "a step that is taken has a schedule"
+    weights, padding, device = course.settings.weights, encoder.padding, encoder.device
+
+    def prepare(places: Sequence[int]) -> Batch:
+        """A batch on the device, made while another is learned."""
+        return collate([examples[i] for i in places], padding, device)
+
+    def loss(batch: Batch) -> torch.Tensor:
+        """Tags, assertion and relations, each with its weight."""
+        return loss_of(model, batch, weights)
+
+    _fit(model, len(examples), loss, schedule, seed, step, watch, prepare)
+
+
+def _fit(
+    model: Any,
+    size: int,
+    loss: Loss,
+    schedule: Schedule,
+    seed: int,
+    step: Step,
+    watch: Watch,
+    prepare: Prepare = list,
+) -> None:
+    fit(
+        model,
+        size,
+        loss,
+        schedule,
+        seed=seed,
+        prepare=prepare,
+        encoder="encoder.",
+        checkpoint=step.checkpoint,
+        identity=step.identity,
+        watch=watch,
+    )

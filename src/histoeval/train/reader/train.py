@@ -1,0 +1,218 @@
+"""`histoeval train reader`: our joint reader, in steps, from unlabelled and annotated reports.
+
+Each step is kept in the work folder (`work.Step`), so that a run that was stopped goes on, and
+one with other settings does again only what depends on them. The readers on the way are all
+scored on the dev passages: the table says what each step was worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from histoeval.evaluate.reader import Evaluation, evaluate_reader
+from histoeval.train.core.encoder import load_encoder, load_reader
+from histoeval.train.core.loop import Watch
+from histoeval.train.core.model_folder import ModelFolder
+from histoeval.train.core.resume import Step
+from histoeval.train.hare_bench.config import sha256_of, shared_reports
+from histoeval.train.hare_bench.select import nobody_watches_any
+from histoeval.train.reader.card import reader_card
+from histoeval.train.reader.config import ReaderSettings
+from histoeval.train.reader.model import JointReader
+from histoeval.train.reader.plan import Course
+from histoeval.train.reader.step_table import Scores, scores_of_evaluation, scores_of_reader
+from histoeval.train.reader.steps import adapt, distil, fit_gold, teach
+from histoeval.train.reader.tagger_export import write_tagger
+from histoeval.train.reader.teachers import label_windows, teachers_of, together
+from histoeval.train.reader.torch_reader import TorchReader
+
+SHIPPED = "as written, int8"
+"""The last row of the table: the folder that others load."""
+
+
+def nobody_hears(line: str) -> None:
+    """For those who want no words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where a training runs, whether it replaces an earlier model, and who watches."""
+
+    device: str | None = None
+    overwrite: bool = False
+    watching: Callable[[str], AbstractContextManager[Watch]] = nobody_watches_any
+    tell: Callable[[str], None] = nobody_hears
+
+
+ALONE = Surroundings()
+
+
+def train_reader(
+    settings: ReaderSettings, output: Path, surroundings: Surroundings = ALONE
+) -> dict[str, Any]:
+    """Train a reader and write its folder; the results, at once if it is there already.
+
+    Steps that are done are never run again: to begin anew, delete the work folder.
+    """
+    folder = ModelFolder(output)
+    course = Course(settings, work_folder(settings, output), surroundings.device)
+    if not surroundings.overwrite and (found := folder.finished(course.request)) is not None:
+        return found
+    shared = shared_reports(course.train, course.dev)
+    if surroundings.overwrite:
+        folder.clear()
+    steps, facts = take_steps(course, surroundings)
+    with folder.writing() as draft:
+        surroundings.tell("writing the model")
+        parameters = _write(course, draft)
+        evaluation, calibrated = _calibrate(course, draft)
+        results = {
+            "request": course.request,
+            "parameters": parameters,
+            "samples": {"train": len(course.train), "dev": len(course.dev)},
+            "unlabelled": facts,
+            "shared_reports": shared,
+            "steps": steps | {SHIPPED: scores_of_evaluation(evaluation)},
+            "scores": evaluation.model_dump(mode="json", exclude={"calibration"}),
+            "calibration": calibrated,
+            "weights": _weights(draft),
+            "versions": course.made_with,
+        }
+        folder.finish(results, reader_card(results))
+    return results
+
+
+def work_folder(settings: ReaderSettings, output: Path) -> Path:
+    """Where the outcome of each step is kept."""
+    path = output.absolute()
+    return settings.work or path.with_name(f"{path.name}.work")
+
+
+def take_steps(course: Course, around: Surroundings) -> tuple[dict[str, Scores], dict[str, Any]]:
+    """Take all steps; the scores of each reader on the way, and facts on unlabelled texts."""
+    settings = course.settings
+    scores: dict[str, Scores] = {}
+    facts: dict[str, Any] = {}
+    if settings.adapt is not None:
+        with around.watching("adapting the student") as watch:
+            facts |= adapt(course, "student", watch)
+    if settings.teach is not None:
+        scores |= _teachers(course, around)
+        with around.watching("labelling windows") as watch:
+            facts |= label_windows(course, watch)
+        around.tell(f"{facts['windows']:,} windows labelled")
+    if settings.distil is not None:
+        with around.watching("distilling") as watch:
+            distil(course, watch)
+        scores["student"] = _student_scores(course, "student", course.distilled, around)
+    if settings.fit is not None:
+        name = "student" if settings.distil is None else "student, fitted"
+        with around.watching("fitting") as watch:
+            fit_gold(course, watch)
+        scores[name] = _student_scores(course, "fitted", course.fitted, around)
+    return scores, facts
+
+
+def _teachers(course: Course, around: Surroundings) -> dict[str, Scores]:
+    """Train all teachers; the scores of each, and of all of them as one."""
+    recipe = course.settings.teach
+    assert recipe is not None, "teachers are taught"
+    if course.settings.adapt_teacher is not None:
+        with around.watching("adapting the teacher") as watch:
+            adapt(course, "teacher", watch)
+    missing = [seed for seed in recipe.seeds if not course.teacher(seed).done]
+    if recipe.at_once > 1 and len(missing) > 1:
+        around.tell(f"training {len(missing)} teachers, {recipe.at_once} at once")
+        together(teach, [(course, seed) for seed in missing], recipe.at_once)
+    scores: dict[str, Scores] = {}
+    for seed in recipe.seeds:
+        with around.watching(f"teaching {seed}") as watch:
+            teach(course, seed, watch)
+        name = f"teacher {seed}"
+        scores[name] = _teacher_scores(course, name, [course.teacher(seed)], around)
+    if len(recipe.seeds) > 1:
+        scores["all teachers"] = _teacher_scores(course, "all teachers", course.teachers, around)
+    return scores
+
+
+def _teacher_scores(
+    course: Course, name: str, steps: Sequence[Step], around: Surroundings
+) -> Scores:
+    def readers() -> tuple[list[JointReader], Any, str]:
+        """All teachers, loaded only when their scores are not known yet."""
+        encoder, models = teachers_of(course, steps)
+        return models, encoder.fast, encoder.device
+
+    return _scores(course, name, steps, readers, around)
+
+
+def _student_scores(course: Course, name: str, step: Step, around: Surroundings) -> Scores:
+    def readers() -> tuple[list[JointReader], Any, str]:
+        """The student, loaded only when its scores are not known yet."""
+        model, encoder = _student(course, step)
+        return [model], encoder.fast, encoder.device
+
+    return _scores(course, name, [step], readers, around)
+
+
+def _scores(
+    course: Course,
+    name: str,
+    steps: Sequence[Step],
+    readers: Callable[[], tuple[list[JointReader], Any, str]],
+    around: Surroundings,
+) -> Scores:
+    """The dev scores of what some steps have made, found out once."""
+
+    def act(_: Step) -> Scores:
+        """Read the dev passages and compare."""
+        return scores_of_reader(TorchReader(*readers()), course.dev)
+
+    found = course.scored(name.replace(" ", "-"), *steps).run(act)
+    said = ", ".join(
+        f"{heading} {estimate['value']:.3f}" for heading, estimate in found.items() if estimate
+    )
+    around.tell(f"{name}: {said}")
+    return found
+
+
+def _student(course: Course, step: Step) -> tuple[JointReader, Any]:
+    encoder = load_encoder(course.encoder("student"), course.settings.windows.tokens, course.device)
+    return load_reader(encoder, course.settings.shape, step.folder), encoder
+
+
+def _write(course: Course, folder: Path) -> int:
+    """Write the reader for Transformers and for `BuiltinReader`; how many parameters it has.
+
+    Both have a `tokenizer.json`, which are the same but for their layout; the manifest knows ours.
+    """
+    from histoeval.train.reader.export import write_reader
+
+    model, encoder = _student(course, course.student)
+    reader = TorchReader([model], encoder.fast, encoder.device)
+    texts = [passage.text for passage in course.train]
+    tokens = course.settings.windows.tokens
+    write_tagger(model, reader, texts, encoder.name, tokens, folder, course.device)
+    details = {"request": course.request, "versions": course.made_with}
+    write_reader(model, encoder.fast, folder, name=course.settings.name, details=details)
+    return sum(weights.numel() for weights in model.parameters())
+
+
+def _calibrate(course: Course, folder: Path) -> tuple[Evaluation, dict[str, Any]]:
+    """Fit the confidence on the dev passages; all figures, and what the fit was worth."""
+    from histoeval.extract.builtin import BuiltinReader
+    from histoeval.train.reader.confidence import calibrate
+
+    worth = calibrate(folder, course.dev)
+    evaluation = evaluate_reader(BuiltinReader(folder), course.dev)
+    return evaluation, {measure: found.model_dump() for measure, found in worth.items()}
+
+
+def _weights(folder: Path) -> dict[str, str]:
+    """The hash of each file of weights."""
+    files = sorted([*folder.glob("*.onnx"), *folder.glob("*.safetensors")])
+    return {file.name: sha256_of(file) for file in files}

@@ -1,0 +1,1 @@
+"""Grounding: is what the report claims visible in the image?"""

@@ -1,0 +1,156 @@
+"""Claims that are foreign to an image, to hold a report's own claims against.
+
+A cosine means nothing by itself: one encoder gives 0.2 to what is plainly there, another 0.8 to
+what is not. So the same image is asked about phrases of other organs and diseases, and a claim's
+cosine is told by where it stands among theirs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from functools import cache, cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from histoeval.report import EntityType
+from histoeval.resources import load_toml
+from histoeval.terms.concepts import closeness, concepts, diagnosis_tree, main_concept
+from histoeval.terms.findings import find_findings, is_kind_of
+from histoeval.terms.plain import words_of
+from histoeval.terms.sites import find_sites, site_closeness
+from histoeval.trust.grounding.claims import CLAIMED
+from histoeval.trust.grounding.encoder import Calibration
+from histoeval.trust.results import Claim
+
+FEWEST = 12
+"""Foreign claims below which a claim's standing among them cannot be told."""
+
+UNMEASURED = Calibration(slope=1.5, midpoint=0.75)
+"""For encoders that nobody has measured: as if true claims lay 1.5 standard deviations above
+foreign ones, both spread alike. Then the odds of a claim at z are exp(1.5 (z - 0.75))."""
+
+_SAME_PLACE = 0.5
+_ALIKE = 0.5
+
+
+class Meaning(NamedTuple):
+    """What the words of a phrase name, by the catalogues."""
+
+    diagnosis: str | None
+    findings: frozenset[str]
+    sites: frozenset[str]
+    words: frozenset[str]
+
+
+class ForeignPhrase(NamedTuple):
+    """A phrase of our list: its kind and the family it stands in."""
+
+    phrase: str
+    type: EntityType
+    family: str
+
+
+class Foreign:
+    """Phrases over many organs and kinds, of which each report is given those foreign to it."""
+
+    def __init__(self, phrases: Iterable[ForeignPhrase]) -> None:
+        self.phrases = tuple(phrases)
+
+    @cached_property
+    def identity(self) -> str:
+        """Changes with any phrase."""
+        content = "\n".join(f"{each.type} {each.phrase}" for each in self.phrases)
+        return f"foreign@{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+
+    def to(self, claims: Sequence[Claim], kind: EntityType | None = None) -> tuple[str, ...]:
+        """Phrases of a kind, or of all, that share nothing with any claim of whatever assertion."""
+        return tuple(
+            each.phrase
+            for each in self.phrases
+            if kind in (None, each.type) and not any(kin(each, claim.phrase) for claim in claims)
+        )
+
+
+@cache
+def our_foreign() -> Foreign:
+    """The list of this package."""
+    content = load_toml("trust/grounding/data/decoys.toml")
+    return Foreign(
+        ForeignPhrase(phrase, kind, row["name"])
+        for row in content["family"]
+        for kind in CLAIMED
+        for phrase in row.get(kind.value, ())
+    )
+
+
+@lru_cache(maxsize=1 << 13)
+def meaning_of(phrase: str) -> Meaning:
+    """What a phrase names."""
+    named = frozenset(match.id for match in find_sites(phrase))
+    concept = main_concept(phrase)
+    return Meaning(
+        None if concept is None else concept.id,
+        frozenset(found.id for found in find_findings(phrase)),
+        named,
+        frozenset(word.plain for word in words_of(phrase)),
+    )
+
+
+def kin(foreign: ForeignPhrase, claim: str) -> bool:
+    """Whether a phrase of the list shares a disease, finding or place with a claim.
+
+    A kind of something is kin to it. Two diseases of one organ are not: one can be claimed for the
+    other. A place is kin to all that arises in it.
+    """
+    return _kin(foreign.type, meaning_of(foreign.phrase), meaning_of(claim))
+
+
+@lru_cache(maxsize=1 << 16)
+def _kin(kind: EntityType, one: Meaning, other: Meaning) -> bool:
+    if one.words == other.words:
+        return True
+    if kind == EntityType.SITE:
+        return _near(_home(one), _home(other))
+    if one.diagnosis and other.diagnosis and _same_disease(one.diagnosis, other.diagnosis):
+        return True
+    if any(is_kind_of(a, b) or is_kind_of(b, a) for a in one.findings for b in other.findings):
+        return True
+    return kind == EntityType.FINDING and _near(one.sites, other.sites)
+
+
+def _near(one: frozenset[str], other: frozenset[str]) -> bool:
+    return any(site_closeness(a, b) >= _SAME_PLACE for a in one for b in other)
+
+
+def _same_disease(one: str, other: str) -> bool:
+    tree, known = diagnosis_tree(), concepts()
+    related = tree.is_a(one, other) or tree.is_a(other, one)
+    return related or closeness(known[one], known[other]) >= _ALIKE
+
+
+def _home(meaning: Meaning) -> frozenset[str]:
+    """Where it is, or where the disease arises."""
+    if meaning.sites or meaning.diagnosis is None:
+        return meaning.sites
+    return concepts()[meaning.diagnosis].organs
+
+
+def standing(cosine: float, foreign: NDArray[np.floating]) -> float | None:
+    """Standard deviations by which a cosine lies above those of foreign claims.
+
+    None where these are all the same: the encoder then does not tell claims apart.
+    """
+    spread = float(np.std(foreign.astype(np.float64)))
+    if not spread > 1e-6:
+        return None
+    return (cosine - float(np.mean(foreign.astype(np.float64)))) / spread
+
+
+def calibrated(standing: float, calibration: Calibration = UNMEASURED) -> float:
+    """How likely a claim is true and not foreign, were both as frequent; 0.5 tells nothing."""
+    odds = calibration.slope * (standing - calibration.midpoint)
+    return 1 / (1 + math.exp(-max(-60.0, min(60.0, odds))))

@@ -1,0 +1,1 @@
+"""Logic: does the report contradict itself?"""

@@ -1,0 +1,1 @@
+"""The rules of logic, one kind of contradiction a module."""

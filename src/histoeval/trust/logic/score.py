@@ -1,0 +1,221 @@
+"""Does a report agree with itself? Contradictions by rule and by model, and equation (2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from math import ceil
+from typing import Annotated, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from histoeval.errors import Problem
+from histoeval.nli.entailer import Entails, Pair
+from histoeval.report import Noun, Report
+from histoeval.trust.logic.rules.registry import broken_rules, rules_identity
+from histoeval.trust.logic.sentence_pairs import sentence_pairs
+from histoeval.trust.logic.sentences import Passages
+from histoeval.trust.logic.specimen import specimens_of
+from histoeval.trust.logic.statements import MOST_PAIRS, Held, pairs_of, statements_of
+from histoeval.trust.results import Contradiction, Logic, Share, Span
+
+_TRAINED = 1 / 3
+"""The share of contradictions among the pairs that NLI models learn from."""
+_AMONG_OTHERS = 0.02
+"""Their share among pairs of one report that say nothing different of the same thing."""
+_AMONG_SENTENCES = 0.035
+"""Their share among sentences that speak of one lesion, as they stand."""
+_AMONG_OPPOSED = 0.25
+"""Their share among sentences that give two sides, sizes, grades or organs."""
+_PRIORS = f"{_AMONG_OTHERS:g},{_AMONG_SENTENCES:g},{_AMONG_OPPOSED:g}"
+_SLACK = 1e-9
+"""Three tenths of ten are three, whatever the last digit of a float says."""
+_LIKELY = 0.5
+"""Contradictions that are more likely than not are shown."""
+
+
+class Top(Noun):
+    """K of equation (2): a share of the pairs, at least one of them, or a number; or no more than.
+
+    Where both are given the fewer count: three tenths of the pairs, and no more than three.
+    """
+
+    share: Annotated[Share, Field(gt=0)] | None = None
+    number: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _is_given(self) -> Self:
+        if self.share is None and self.number is None:
+            raise ValueError("needs a share or a number")
+        return self
+
+    def of(self, pairs: int) -> int:
+        """How many of so many pairs."""
+        most = pairs if self.number is None else self.number
+        share = pairs if self.share is None else max(1, ceil(self.share * pairs - _SLACK))
+        return min(pairs, most, share)
+
+    def __str__(self) -> str:
+        share = [] if self.share is None else [f"{self.share:g} of pairs"]
+        number = [] if self.number is None else [f"{self.number}"]
+        return " or ".join([*share, *number])
+
+
+DEFAULT_TOP = Top(share=0.3, number=3)
+"""The share of the published code, but no more than three: else one contradiction of a long report
+is lost among pairs that have nothing to do with it."""
+
+
+class _Judged(NamedTuple):
+    """A pair of sentences with the probability that they contradict each other."""
+
+    first: Span
+    second: Span
+    places: tuple[int, int]
+    probability: float
+    source: str
+    why: str
+
+
+def equation_2(probabilities: Sequence[float], k: int) -> float:
+    """One less the mean of the k highest contradiction probabilities."""
+    if not 1 <= k <= len(probabilities):
+        raise ValueError(f"k is {k}, of {len(probabilities)} pairs")
+    return 1 - sum(sorted(probabilities, reverse=True)[:k]) / k
+
+
+def logic_of(report: Report, entailer: Entails, *, top: Top = DEFAULT_TOP) -> Logic | Problem:
+    """How far a report agrees with itself, with the contradictions that count.
+
+    A contradiction by rule has the probability one, in the place of what the model says of the
+    same two sentences; the model is asked both ways round, and the lower answer counts.
+    """
+    specimens, passages = specimens_of(report)
+    stated = [statements_of(specimen) for specimen in specimens]
+    held = [pair for statements in stated for pair in pairs_of(statements)]
+    broken = broken_rules(specimens)
+    whole = [pair for specimen in specimens for pair in sentence_pairs(specimen)]
+    if not held and not broken and not whole:
+        return _too_few(sum(map(len, stated)))
+    ruled = [_by_rule(each, passages) for each in broken]
+    ruled += _at_odds(whole, {each.places for each in ruled}, entailer)
+    settled = {each.places for each in ruled}
+    left = [pair for pair in held[:MOST_PAIRS] or whole if pair.places not in settled]
+    k = top.of(len(ruled) + len(left))
+    judged = [*ruled, *_by_model(left, entailer, k - len(ruled))]
+    worst = sorted(judged, key=lambda e: (-e.probability, e.first.start, e.second.start))[:k]
+    return Logic(
+        value=min(1.0, max(0.0, equation_2([each.probability for each in judged], k))),
+        pairs=len(judged),
+        top=k,
+        contradictions=tuple(_shown(worst)),
+        notes=tuple(_notes(passages, len(held))),
+        signature=signature_of(entailer, top),
+    )
+
+
+def signature_of(entailer: Entails, top: Top) -> str:
+    """What a value of logic depends on, besides the report and who has read it."""
+    model = f"nli:{entailer.identity}|both ways:min,mean|prior:{_PRIORS}"
+    return f"logic|{model}|rules:{rules_identity()}|K:{top}"
+
+
+def _too_few(statements: int) -> Problem:
+    found = "no statement" if statements == 0 else "one statement" if statements == 1 else "none"
+    message = f"needs two statements on one specimen that can be held together, found {found}"
+    return Problem("too_few_statements", message)
+
+
+def _by_rule(found: Contradiction, passages: Passages) -> _Judged:
+    places = _places(found.first, found.second, passages)
+    return _Judged(found.first, found.second, places, found.probability, found.source, found.why)
+
+
+def _at_odds(
+    pairs: Sequence[Held], settled: AbstractSet[tuple[int, int]], entailer: Entails
+) -> list[_Judged]:
+    """The sentences that a model finds to contradict each other as they stand, like a rule."""
+    open_ = [pair for pair in pairs if pair.places not in settled]
+    forth = entailer.judge([Pair(p.first.text, p.second.text) for p in open_])
+    found = []
+    for pair, answer in zip(open_, forth, strict=True):
+        if _of_sentences((answer.contradiction + 1) / 2, pair) <= _LIKELY:
+            continue
+        (back,) = entailer.judge([Pair(pair.second.text, pair.first.text)])
+        p = _of_sentences((answer.contradiction + back.contradiction) / 2, pair)
+        if p > _LIKELY:
+            found.append(_Judged(pair.first.span, pair.second.span, pair.places, p, "nli", ""))
+    return found
+
+
+def _by_model(pairs: Sequence[Held], entailer: Entails, k: int) -> Iterator[_Judged]:
+    for pair, probability in zip(pairs, _probabilities(pairs, entailer, k), strict=True):
+        first, second = sorted((pair.first, pair.second), key=lambda each: each.span.start)
+        yield _Judged(first.span, second.span, pair.places, probability, "nli", "")
+
+
+def _probabilities(pairs: Sequence[Held], entailer: Entails, k: int) -> list[float]:
+    """The lower answer of both ways round, for all pairs that may be among the k highest.
+
+    The answer one way is never below that. So the worst are asked the other way round, one after
+    the other, until k of them are at least as high as all that is left can be.
+    """
+    forth = entailer.judge([Pair(p.first.passage.text, p.second.text) for p in pairs])
+    highest = [_in_a_report(a.contradiction, p) for a, p in zip(forth, pairs, strict=True)]
+    found = list(highest)
+    settled: list[float] = []
+    for i in sorted(range(len(pairs)), key=lambda i: -highest[i]):
+        if sum(known >= highest[i] for known in settled) >= k:
+            break
+        (back,) = entailer.judge([Pair(pairs[i].second.passage.text, pairs[i].first.text)])
+        found[i] = min(highest[i], _in_a_report(back.contradiction, pairs[i]))
+        settled.append(found[i])
+    return found
+
+
+def _in_a_report(probability: float, pair: Held) -> float:
+    """What a model says of a pair, with how rare contradictions are where nothing is opposed.
+
+    A model has learned from pairs a third of which are contradictions. Two sentences of a report
+    seldom are: by Bayes' rule its odds count for less, unless both speak of one thing and say
+    different things of it.
+    """
+    return probability if pair.opposed else _corrected(probability, _AMONG_OTHERS)
+
+
+def _of_sentences(probability: float, pair: Held) -> float:
+    return _corrected(probability, _AMONG_OPPOSED if pair.opposed else _AMONG_SENTENCES)
+
+
+def _corrected(probability: float, share: float) -> float:
+    """A model's probability where so few of the pairs are contradictions, by Bayes' rule."""
+    rarer = (share / (1 - share)) / (_TRAINED / (1 - _TRAINED))
+    return probability * rarer / (probability * rarer + 1 - probability)
+
+
+def _places(one: Span, other: Span, passages: Passages) -> tuple[int, int]:
+    """The sentences that two spans stand in, by where they begin."""
+    starts = sorted(
+        passage.start if (passage := passages.at(span.start)) else span.start
+        for span in (one, other)
+    )
+    return starts[0], starts[1]
+
+
+def _shown(worst: Sequence[_Judged]) -> Iterator[Contradiction]:
+    for each in worst:
+        if each.probability > _LIKELY:
+            yield Contradiction(
+                first=each.first,
+                second=each.second,
+                probability=each.probability,
+                source=each.source,
+                why=each.why,
+            )
+
+
+def _notes(passages: Passages, held: int) -> Iterator[str]:
+    if passages.cut:
+        yield f"only the first {len(passages.all)} sentences were looked at"
+    if held > MOST_PAIRS:
+        yield f"{held} pairs of statements could be held together; the first {MOST_PAIRS} were"

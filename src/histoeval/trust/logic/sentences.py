@@ -1,0 +1,182 @@
+"""The sentences of a report that say what is so now, each with the specimen that it is about.
+
+What stands under clinical history, gross description, frozen section or advice, and sentences that
+speak of the past or of what should be thought of, assert nothing of the slide: they are left out.
+The parts of a report ("A.", "Specimen 2") are different specimens. So are the left and the right
+side where a report speaks of each more than once.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from histoeval.extract.sections import Section, sections
+from histoeval.extract.sentences import sentences
+from histoeval.facts.scope import has_wording
+from histoeval.terms.values.laterality import Side, side_of
+from histoeval.trust.logic.lexicon import pattern, table
+
+MOST_PASSAGES = 400
+"""No more sentences of a report are looked at: some 40 kB of text."""
+
+_LONGEST_READ = 60_000
+_PART = "specimen_part"
+_ORDINAL = re.compile(r"(?:part|specimen)?[\s#(]*(?:(\d{1,2})|([A-Z])(?![A-Z]))", re.IGNORECASE)
+_LETTER = re.compile(r"([A-Z]|\d{1,2})[.):]\s")
+_CLAUSE = re.compile(r"[,;()]|\b(?:with|but|while|although|however|which)\b", re.IGNORECASE)
+_SHORT = 1_000
+"""A report of so many characters has no sections that go on for several sentences."""
+_NAMING = ("specimen", "procedure")
+_GOES_ON = re.compile(r"[a-z)]\.\s+[A-Z][a-z]+ [a-z]")
+_NOW = re.compile(r"\b(?:is|are) diagnosed in\b", re.IGNORECASE)
+"""What is diagnosed somewhere is of now; what was diagnosed in some year is not."""
+_PAST = re.compile(r"\bin (?:19|20)\d\d\b|\b(?:years?|months?) ago\b", re.IGNORECASE)
+_SIDED_OFTEN = 2
+"""From so many sentences on each side a report is about a specimen of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A sentence: ``text == report.text[start:end]``."""
+
+    start: int
+    end: int
+    text: str
+    part: str
+    """The number of the specimen as the report counts them; empty where it has but one."""
+    kind: str
+    """The kind of section that it stands in, as `extract.sections` has it."""
+
+    @property
+    def concludes(self) -> bool:
+        """Whether this says what the diagnosis is."""
+        return self.kind == "diagnosis" or bool(pattern("concluding").search(self.text))
+
+    def clause(self, start: int, end: int) -> str:
+        """What stands around a stretch of the text, up to the next comma or `with` on each side."""
+        before = _CLAUSE.split(self.text[: start - self.start])[-1]
+        after = _CLAUSE.split(self.text[end - self.start :])[0]
+        return before + self.text[start - self.start : end - self.start] + after
+
+
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """The sentences of a report that assert something now, in their order."""
+
+    all: tuple[Passage, ...]
+    cut: bool
+    """Whether the report goes on after the last of them."""
+
+    def at(self, place: int) -> Passage | None:
+        """The sentence that holds a place of the text."""
+        i = bisect_right(self.all, place, key=lambda passage: passage.start) - 1
+        return self.all[i] if i >= 0 and place < self.all[i].end else None
+
+
+def passages_of(text: str) -> Passages:
+    """The sentences of a text that assert something now."""
+    read = text[:_LONGEST_READ]
+    found = list(_sentences(read))
+    kept = [passage for passage in _lettered(found) if _asserts(passage)][:MOST_PASSAGES]
+    cut = len(text) > len(read) or len(kept) == MOST_PASSAGES
+    return Passages(tuple(_by_side(_numbered(kept))), cut)
+
+
+def _sentences(text: str) -> Iterator[Passage]:
+    """Sentences, cut where a section begins inside of one, without headings.
+
+    The head of a part stays: "A. Left kidney, nephrectomy:" says where what follows is.
+    """
+    layout = list(_labelled(sections(text)))
+    starts = [section.start for section, _ in layout]
+    for sentence in sentences(text):
+        first = max(0, bisect_right(starts, sentence.start) - 1)
+        last = max(first, bisect_right(starts, sentence.end - 1) - 1)
+        for section, label in layout[first : last + 1]:
+            start, end = max(sentence.start, section.start), min(sentence.end, section.end)
+            if section.kind != _PART:
+                start = max(start, min(section.body_start, end))
+            said = text[start:end]
+            start += len(said) - len(said.lstrip())
+            if whole := said.strip():
+                yield Passage(start, start + len(whole), whole, label, _kind(section, text))
+
+
+def _labelled(layout: Sequence[Section]) -> Iterator[tuple[Section, str]]:
+    """Each section with the number of the specimen that it is about."""
+    label = ""
+    for section in layout:
+        if section.kind == _PART:
+            label = _number(section.title)
+        elif not section.within:
+            label = ""
+        yield section, label
+
+
+def _number(title: str) -> str:
+    """The number of a part, or of its letter; the title itself where it has neither."""
+    found = _ORDINAL.match(title)
+    if not found:
+        return title.strip().casefold()
+    return str(int(found[1])) if found[1] else str(ord(found[2].upper()) - ord("A") + 1)
+
+
+def _lettered(passages: Sequence[Passage]) -> Iterator[Passage]:
+    """Sentences that begin with the letter or number of a part are of it, and so those after."""
+    known = {passage.part for passage in passages} - {""}
+    label = kind = ""
+    for passage in passages:
+        if passage.part or passage.kind != kind:
+            label, kind = "", passage.kind
+        begins = _LETTER.match(passage.text)
+        if begins and not passage.part and (number := _number(begins[1])) in known:
+            label = number
+        yield replace(passage, part=passage.part or label)
+
+
+def _kind(section: Section, text: str) -> str:
+    """The kind of a section; of none, where one names the specimen and goes on in prose."""
+    kind = section.within or ("" if section.kind == _PART else section.kind)
+    line = text[section.body_start : section.end].strip().split("\n")[0]
+    prose = len(text) <= _SHORT and kind in _NAMING and _GOES_ON.search(line)
+    return "other" if prose else kind
+
+
+def _asserts(passage: Passage) -> bool:
+    """Whether a sentence says something of now."""
+    if passage.kind in _silent():
+        return False
+    said = _NOW.sub("", passage.text)
+    aside = any(has_wording(kind, said) for kind in ("history", "advice")) or _PAST.search(said)
+    return not aside and not pattern("not_now").search(passage.text)
+
+
+@cache
+def _silent() -> frozenset[str]:
+    return frozenset(table()["sections"]["silent"])
+
+
+def _numbered(passages: Sequence[Passage]) -> list[Passage]:
+    """A report of one numbered specimen has but one, whatever stands outside of the number."""
+    if len({passage.part for passage in passages if passage.part}) > 1:
+        return list(passages)
+    return [replace(passage, part="") for passage in passages]
+
+
+def _by_side(passages: Sequence[Passage]) -> list[Passage]:
+    """In a report that speaks of both sides again and again, each side is a specimen."""
+    sides = [side_of(passage.text) for passage in passages]
+    count = Counter(side for side in sides if side)
+    both = min(count[Side.LEFT], count[Side.RIGHT]) >= _SIDED_OFTEN
+    if any(passage.part for passage in passages) or not (both or count[Side.BILATERAL]):
+        return list(passages)
+    labelled, last = [], ""
+    for passage, side in zip(passages, sides, strict=True):
+        last = side or last
+        labelled.append(replace(passage, part=last))
+    return labelled

@@ -1,0 +1,210 @@
+"""What a report says of each of its specimens, in terms that can be held against each other.
+
+Only what is plainly said: a finding is affirmed or denied where the reader and the words around it
+agree on that, and what is uncertain is not here at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from histoeval.facts.diagnoses import Diagnosis
+from histoeval.facts.facts import Facts, Observed, facts_of
+from histoeval.facts.lexical import Sited
+from histoeval.facts.markers import markers_of
+from histoeval.facts.scope import Scope, scope_of, stance_at
+from histoeval.report import Assertion, Entity, EntityType, Relation, Report
+from histoeval.terms.values.grades import Grade
+from histoeval.terms.values.laterality import Side
+from histoeval.terms.values.marker_results import Result
+from histoeval.terms.values.measurements import Measurement
+from histoeval.terms.values.stages import Stage
+from histoeval.trust.logic.lexicon import listed, pattern
+from histoeval.trust.logic.sentences import Passage, Passages, passages_of
+from histoeval.trust.results import Span
+
+Value = TypeVar("Value")
+
+_SHORT = 4
+_LACKS = re.compile(r"\b(?:lacks?|lacking|loss of|lost)(?: expression of)?\s*$", re.IGNORECASE)
+_NEGATIVE = Result(polarity="negative")
+_MOST_ENTITIES = 2_000
+"""No more of what a report names is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said(Generic[Value]):
+    """Something that a report says at one place."""
+
+    value: Value
+    span: Span
+    passage: Passage
+    denied: bool = False
+
+    @property
+    def clause(self) -> str:
+        """The clause that it stands in."""
+        return self.passage.clause(self.span.start, self.span.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Specimen:
+    """All that is plainly said of one specimen, in the order of the text."""
+
+    text: str
+    passages: tuple[Passage, ...]
+    diagnoses: tuple[Said[Diagnosis], ...]
+    findings: tuple[Said[Observed], ...]
+    markers: tuple[Said[tuple[str, Result]], ...]
+    grades: tuple[Said[Grade], ...]
+    sides: tuple[Said[Side], ...]
+    stages: tuple[Said[Stage], ...]
+    measurements: tuple[Said[Measurement], ...]
+    entities: tuple[Said[Entity], ...]
+    relations: tuple[tuple[Entity, Entity], ...]
+
+    @property
+    def made(self) -> tuple[Said[Diagnosis], ...]:
+        """The diagnoses that are affirmed."""
+        return tuple(each for each in self.diagnoses if not each.denied)
+
+
+def span_of(text: str, start: int, end: int) -> Span:
+    """A stretch of a text."""
+    return Span(text=text[start:end], start=start, end=end)
+
+
+def said_in(found: re.Match[str], passage: Passage, specimen: Specimen) -> Said[str]:
+    """What a pattern has found in a sentence."""
+    start, end = passage.start + found.start(), passage.start + found.end()
+    return Said(found.group(), span_of(specimen.text, start, end), passage)
+
+
+def specimens_of(report: Report) -> tuple[tuple[Specimen, ...], Passages]:
+    """The specimens of a report, and the sentences that they were read from."""
+    passages = passages_of(report.text)
+    short = _up_to(report, passages)
+    facts = facts_of(short)
+    parts = dict.fromkeys(passage.part for passage in passages.all)
+    everything = _Everything(short, passages, facts, scope_of(short.text))
+    found = [everything.of(part) for part in parts]
+    return tuple(found), passages
+
+
+def _up_to(report: Report, passages: Passages) -> Report:
+    """The report as far as it is looked at."""
+    end = passages.all[-1].end if passages.all else 0
+    if not passages.cut and len(report.entities) <= _MOST_ENTITIES:
+        return report
+    kept = [e for e in report.entities if e.end <= end][:_MOST_ENTITIES]
+    places = {id(entity): place for place, entity in enumerate(kept)}
+    relations = [
+        Relation(head=places[id(head)], tail=places[id(tail)])
+        for head, tail in _linked(report)
+        if id(head) in places and id(tail) in places
+    ]
+    return Report(text=report.text[:end], entities=tuple(kept), relations=tuple(relations))
+
+
+def _linked(report: Report) -> Iterator[tuple[Entity, Entity]]:
+    for relation in report.relations:
+        yield report.entities[relation.head], report.entities[relation.tail]
+
+
+@dataclass(frozen=True, slots=True)
+class _Everything:
+    report: Report
+    passages: Passages
+    facts: Facts
+    scope: Scope
+
+    def of(self, part: str) -> Specimen:
+        """What is said of one specimen."""
+        facts, here = self.facts, [p for p in self.passages.all if p.part == part]
+        return Specimen(
+            text=self.report.text,
+            passages=tuple(here),
+            diagnoses=tuple(self._diagnoses(part)),
+            findings=tuple(self._findings(facts.findings, part)),
+            markers=tuple(self._markers(here)),
+            grades=tuple(self._sited(facts.grades, part)),
+            sides=tuple(self._sited(facts.sides, part)),
+            stages=tuple(self._sited(facts.stages, part)),
+            measurements=tuple(self._sited(facts.measurements, part)),
+            entities=tuple(self._sited([Sited(e, e) for e in self.report.entities], part)),
+            relations=tuple(_linked(self.report)),
+        )
+
+    def _passage(self, entity: Entity, part: str) -> Passage | None:
+        passage = self.passages.at(entity.start)
+        return passage if passage and passage.part == part and entity.end <= passage.end else None
+
+    def _sited(self, values: Iterable[Sited[Value]], part: str) -> Iterator[Said[Value]]:
+        for each in sorted(values, key=lambda sited: sited.entity.start):
+            if (passage := self._passage(each.entity, part)) is not None:
+                yield Said(each.value, _span(each.entity), passage)
+
+    def _diagnoses(self, part: str) -> Iterator[Said[Diagnosis]]:
+        named = {(d.entity.start, d.entity.end): d for d in (*self.facts.made, *self.facts.denied)}
+        for _, each in sorted(named.items()):
+            denied = each.entity.assertion == Assertion.ABSENT
+            passage = self._passage(each.entity, part)
+            if not passage or _is_shouted(each.entity, passage):
+                continue
+            if each.concept and self._is_plain(each.entity, denied):
+                yield Said(each, _span(each.entity), passage, denied)
+
+    def _findings(self, seen: Sequence[Observed], part: str) -> Iterator[Said[Observed]]:
+        for each in sorted(seen, key=lambda observed: observed.entity.start):
+            passage = self._passage(each.entity, part)
+            if passage and each.id and self._is_plain(each.entity, each.denied):
+                yield Said(each, _span(each.entity), passage, each.denied)
+
+    def _is_plain(self, entity: Entity, denied: bool) -> bool:
+        """Whether nothing around an entity speaks against what it is taken to say."""
+        if entity.assertion == Assertion.UNCERTAIN:
+            return False
+        of_markers = pattern("triple_negative").match(self.report.text[entity.end :].lstrip(" ,"))
+        return bool(of_markers) or (
+            stance_at(self.report.text, entity.start, entity.end) is not denied
+        )
+
+    def _markers(self, here: Sequence[Passage]) -> Iterator[Said[tuple[str, Result]]]:
+        """Markers with their results, sentence by sentence."""
+        tails: dict[int, list[Entity]] = {}
+        for head, tail in _linked(self.report):
+            tails.setdefault(head.start, []).append(tail)
+        stained = [e for e in self.report.entities if e.type == EntityType.MARKER]
+        for passage in here:
+            yield from self._triple_negative(passage)
+            kept = tuple(e for e in stained if passage.start <= e.start < passage.end)
+            if not kept:
+                continue
+            alone = self.report.model_copy(update={"entities": kept, "relations": ()})
+            linked = {place: tails.get(entity.start, []) for place, entity in enumerate(kept)}
+            for key, sited in markers_of(alone, linked, self.scope).items():
+                before = self.report.text[passage.start : sited.entity.start]
+                result = _NEGATIVE if _LACKS.search(before) else sited.value
+                if result is not None and result.tested:
+                    yield Said((key, result), _span(sited.entity), passage)
+
+    def _triple_negative(self, passage: Passage) -> Iterator[Said[tuple[str, Result]]]:
+        for found in pattern("triple_negative").finditer(passage.text):
+            start = passage.start + found.start()
+            span = span_of(self.report.text, start, start + len(found.group()))
+            for key in sorted(listed("triple")):
+                yield Said((key, _NEGATIVE), span, passage)
+
+
+def _is_shouted(entity: Entity, passage: Passage) -> bool:
+    """Whether a short word only looks like an abbreviation: the ALL of a text in capitals."""
+    capitals = sum(letter.isupper() for letter in passage.text)
+    small = sum(letter.islower() for letter in passage.text)
+    return len(entity.text) <= _SHORT and capitals > 2 * small
+
+
+def _span(entity: Entity) -> Span:
+    return Span(text=entity.text, start=entity.start, end=entity.end)

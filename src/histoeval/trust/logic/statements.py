@@ -1,0 +1,161 @@
+"""What a report states, in sentences that can be held against each other.
+
+Two kinds: the sentences of the report as they stand, and short ones that are written from its
+graph of entities and relations ("The diagnosis is adenocarcinoma of the sigmoid colon.", "CD20 is
+positive.", "There is no lymphovascular invasion."), each with the stretch of text it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, product
+
+from histoeval.facts.facts import Observed
+from histoeval.terms.findings import findings
+from histoeval.terms.sites import find_sites, organ_of
+from histoeval.terms.values.laterality import side_of
+from histoeval.trust.logic.impression import leaning_of
+from histoeval.trust.logic.lexicon import listed, pattern
+from histoeval.trust.logic.rules.presence import is_prose
+from histoeval.trust.logic.specimen import Said, Specimen, span_of
+from histoeval.trust.logic.verbalise import LEANING, Statement, tidy, written
+
+__all__ = ["MOST_PAIRS", "Held", "Statement", "pairs_of", "statements_of"]
+
+MOST_PAIRS = 60
+"""No more pairs of a report are judged by a model: the rest of a long report is left out."""
+
+_MALIGNANT, _HARMLESS = "malignant", "harmless"
+_SUGGESTED = {"malignant": _MALIGNANT, "benign": _HARMLESS, "normal": _HARMLESS}
+_MOST_STATEMENTS = 120
+"""Of one specimen no more statements of each kind are paired."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Two statements that are held against each other."""
+
+    first: Statement
+    second: Statement
+
+    @property
+    def places(self) -> tuple[int, int]:
+        """Where the two sentences begin, the earlier one first."""
+        starts = self.first.passage.start, self.second.passage.start
+        return min(starts), max(starts)
+
+    @property
+    def opposed(self) -> bool:
+        """Whether they say different things on something that both speak of."""
+        one, other = self.first.topics, self.second.topics
+        return not self.are_beside and any(
+            one[topic] != other[topic] for topic in one.keys() & other.keys()
+        )
+
+    @property
+    def are_beside(self) -> bool:
+        """Whether they are diagnoses of which one lies beside the other, or comes from it."""
+        both = self.first, self.second
+        named = all(each.role == "diagnosis" for each in both)
+        return named and any(pattern("beside").search(each.passage.text) for each in both)
+
+    @property
+    def of_two_places(self) -> bool:
+        """Whether they are said of two sides, or of two organs."""
+        one, other = self.first.passage.text, self.second.passage.text
+        sides = {side for side in (side_of(one), side_of(other)) if side}
+        organs = _organs(one), _organs(other)
+        return len(sides) > 1 or (all(organs) and not organs[0] & organs[1])
+
+
+@lru_cache(maxsize=1024)
+def _organs(text: str) -> frozenset[str]:
+    """The organs that a sentence names."""
+    return frozenset(organ_of(match.id) for match in find_sites(text)) - listed("tissues")
+
+
+def statements_of(specimen: Specimen) -> tuple[Statement, ...]:
+    """All that a specimen's text states, in the order of the text."""
+    found = [
+        *written(specimen),
+        *_morphology(specimen),
+    ]
+    distinct = {(each.text.casefold(), each.span.start, each.role): each for each in found}
+    ordered = sorted(distinct.values(), key=lambda each: (each.span.start, each.text))
+    return tuple(ordered)
+
+
+def pairs_of(statements: Sequence[Statement]) -> list[Held]:
+    """The pairs of one specimen that are worth judging, the most telling first.
+
+    Statements on one thing from two sentences; then what is described against what is concluded;
+    and where there is neither, the diagnosis against whatever else is stated.
+    """
+    kept = statements[:_MOST_STATEMENTS]
+    pairs = [*_on_one_thing(kept), *_described_and_concluded(kept)]
+    return _distinct(pairs) or _distinct(_whatever(kept))
+
+
+def _distinct(pairs: Iterable[Held]) -> list[Held]:
+    """Each pair of texts once, none of a statement with itself or on another place."""
+    kept = {
+        frozenset({pair.first.text.casefold(), pair.second.text.casefold()}): pair
+        for pair in reversed(list(pairs))
+        if pair.first.text.casefold() != pair.second.text.casefold() and not pair.of_two_places
+    }
+    return list(kept.values())[::-1]
+
+
+def _on_one_thing(statements: Sequence[Statement]) -> Iterator[Held]:
+    written = [each for each in statements if each.topics]
+    for one, other in combinations(written, 2):
+        shared = one.topics.keys() & other.topics.keys() - {LEANING}
+        if one.passage != other.passage and shared:
+            yield Held(one, other)
+
+
+def _described_and_concluded(statements: Sequence[Statement]) -> Iterator[Held]:
+    concluded = [each for each in statements if each.role == "diagnosis" and each.passage.concludes]
+    concluded = concluded or [each for each in statements if each.role == "diagnosis"]
+    described = [each for each in statements if each.role == "morphology"]
+    for diagnosis, seen in product(concluded, described):
+        if diagnosis.passage != seen.passage:
+            yield Held(seen, diagnosis)
+
+
+def _whatever(statements: Sequence[Statement]) -> Iterator[Held]:
+    diagnoses = [each for each in statements if each.role == "diagnosis"][:1] or statements[:1]
+    for diagnosis, other in product(diagnoses, statements):
+        twice = diagnosis.passage == other.passage and "morphology" in (diagnosis.role, other.role)
+        if diagnosis is not other and not twice:
+            yield Held(diagnosis, other)
+
+
+# --- sentences as they stand ---------------------------------------------------------------------
+
+
+def _morphology(specimen: Specimen) -> Iterator[Statement]:
+    """Sentences that say what is seen, and make no diagnosis."""
+    diagnosed = {each.passage for each in specimen.diagnoses}
+    plain = is_prose(specimen)
+    for passage in specimen.passages:
+        seen = [each for each in specimen.findings if each.passage == passage]
+        leaning = leaning_of(passage) if plain else None
+        if (seen or leaning) and passage not in diagnosed and not passage.concludes:
+            span = span_of(specimen.text, passage.start, passage.end)
+            topics = _leaning(seen) or ({LEANING: leaning} if leaning else {})
+            yield Statement(tidy(passage.text), span, passage, "morphology", topics)
+
+
+def _leaning(seen: Sequence[Said[Observed]]) -> dict[str, str]:
+    """What the findings of a sentence speak for, where all of them speak for the same."""
+    speaks = {_spoken_for(each) for each in seen} - {""}
+    return {LEANING: speaks.pop()} if len(speaks) == 1 else {}
+
+
+def _spoken_for(seen: Said[Observed]) -> str:
+    if seen.denied:
+        return _HARMLESS if seen.value.id in listed("denied_is_harmless") else ""
+    return _SUGGESTED.get(findings()[str(seen.value.id)].suggests, "")

@@ -1,0 +1,1 @@
+"""The policy: weights and thresholds that route a report, and tuning them."""

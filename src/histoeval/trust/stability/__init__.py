@@ -1,0 +1,1 @@
+"""Stability: do the reports change when image or prompt are attacked?"""

@@ -1,0 +1,238 @@
+"""Getting reports from a subject: on an image as it is, stained anew, and under each attack.
+
+A picture is described once for each; the tiles of a slide one by one, and what is said of them is
+merged, by the model itself or by plain joining. Every answer is kept as it comes, so that a run
+that was stopped asks nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from pydantic import Field, ValidationError
+
+from histoeval.errors import Problem, SettingError
+from histoeval.report import Noun
+from histoeval.trust.results import Stability
+from histoeval.trust.stability.attacks import (
+    MERGE,
+    NEUTRAL,
+    Instruction,
+    attack_of,
+    load_attacks,
+    load_instruction,
+    task_of,
+)
+from histoeval.trust.stability.distance import Distance
+from histoeval.trust.stability.image_views import Form, Look, Views, encoded, restained, views_of
+from histoeval.trust.stability.score import Named, stability_of
+from histoeval.trust.stability.tile_reports import Draft, Written, write_all
+from histoeval.vlm.model import Ask, Subject
+
+JOIN = "join"
+"""In place of a merge prompt: the reports on tiles one after the other."""
+
+STAIN = "stain"
+"""The visual attack; where there are several, the others are `stain_2` and so on."""
+
+
+class Examination(Noun):
+    """What a model is shown and asked; all of it counts for what it answers."""
+
+    neutral: Instruction
+    attacks: Annotated[tuple[Instruction, ...], Field(min_length=1)]
+    merge: Instruction | None
+    """None where the reports on tiles are plainly joined."""
+    tiles: Annotated[int, Field(ge=1)] = 15
+    seed: int = 0
+    stains: Annotated[int, Field(ge=1)] = 1
+    """How many times the stain is perturbed."""
+    mpp: float | None = None
+    """Microns per pixel, where the file does not say them."""
+    look: Look = "tiles"
+    form: Form = "jpeg"
+
+    def pins(self) -> dict[str, str]:
+        """What signatures say of it."""
+        return {
+            "neutral": self.neutral.identity,
+            "prompts": "+".join(attack.identity for attack in self.attacks),
+            "stains": str(self.stains),
+            **self.views_pins(),
+        }
+
+    def views_pins(self) -> dict[str, str]:
+        """What signatures say of what is shown, and of how tiles become a slide."""
+        return {
+            "merge": JOIN if self.merge is None else self.merge.identity,
+            "look": f"{self.look},tiles={self.tiles},form={self.form},mpp={self.mpp or 'file'}",
+            "seed": str(self.seed),
+        }
+
+
+def make_examination(
+    neutral: str = NEUTRAL, attacks: Sequence[str] = (), merge: str = MERGE, **rest: object
+) -> Examination:
+    """An examination by the names of its prompts, or by their files; no attacks means all known."""
+    told: dict[str, object] = {
+        "neutral": load_instruction(neutral, "neutral"),
+        "attacks": load_attacks(attacks),
+        "merge": None if merge == JOIN else load_instruction(merge, "merge"),
+    }
+    try:
+        return Examination.model_validate(told | rest)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise SettingError(f"{where}: {fault['msg']}") from error
+
+
+class Reports(NamedTuple):
+    """What a model writes on one image: as it is, stained anew, and under attacks."""
+
+    neutral: str | Problem
+    augmented: tuple[Named, ...]
+    attacked: tuple[Named, ...]
+    notes: tuple[str, ...]
+
+
+def stability_for(
+    image: Path | str,
+    original: str | None,
+    subject: Subject,
+    examination: Examination,
+    distance: Distance,
+    *,
+    specimen: str = "",
+) -> Stability | Problem:
+    """The stability of a report on an image, asked of the model that wrote it.
+
+    Where no original is given, the model is asked for it with the neutral prompt. Where one is, the
+    model is asked all the same, and a note says how far that lies from the report that was given:
+    far, where the report was not written with this prompt.
+    """
+    found = reports_for(image, subject, examination, original=original, specimen=specimen)
+    if isinstance(found, Problem):
+        return found
+    notes = found.notes
+    if original is not None:
+        notes = (_asked_anew(original, found.neutral, distance), *notes)
+    elif isinstance(found.neutral, Problem):
+        return found.neutral
+    else:
+        original = found.neutral
+    pins = {"subject": subject.identity, **examination.pins()}
+    return stability_of(original, found.augmented, found.attacked, distance, pins=pins, notes=notes)
+
+
+def reports_for(
+    image: Path | str,
+    subject: Subject,
+    examination: Examination,
+    *,
+    original: str | None = None,
+    specimen: str = "",
+) -> Reports | Problem:
+    """All reports of a model on an image, or why one under attack is missing."""
+    views = _shown(image, examination)
+    if isinstance(views, Problem):
+        return views
+    task = task_of(examination.neutral, specimen)
+    plain = [draft(name, task, each, examination) for name, each in views.items()]
+    unattacked = dict(zip(views, write_all(plain, subject, examination.merge), strict=True))
+    neutral = unattacked.pop(NEUTRAL)
+    said = original or (neutral.text if isinstance(neutral, Written) else "")
+    known, key = f"{said}\n{specimen}", Path(image).name
+    drafts = [
+        draft(
+            attack.name,
+            attack_of(attack, task, known, examination.seed, key),
+            views[NEUTRAL],
+            examination,
+            attack,
+        )
+        for attack in examination.attacks
+    ]
+    attacked = write_all(drafts, subject, examination.merge)
+    under = {each.name: report for each, report in zip(drafts, attacked, strict=True)}
+    looked = [note for each in views.values() for note in each.notes]
+    return _gathered(neutral, unattacked, under, looked)
+
+
+def views_in(image: Path | str, examination: Examination) -> Views | Problem:
+    """What of an image is shown in an examination."""
+    return views_of(
+        image,
+        tiles=examination.tiles,
+        seed=examination.seed,
+        look=examination.look,
+        mpp=examination.mpp,
+    )
+
+
+def draft(
+    name: str,
+    text: str,
+    views: Views,
+    examination: Examination,
+    instruction: Instruction | None = None,
+) -> Draft:
+    """A report to be written on views, each shown with the same words."""
+    told = instruction or examination.neutral
+    return Draft(
+        name,
+        tuple(Ask(told, text, (encoded(view.pixels, examination.form),)) for view in views.shown),
+    )
+
+
+def _shown(image: Path | str, examination: Examination) -> dict[str, Views] | Problem:
+    """The image as it is and under each perturbation of the stain, by name."""
+    views = views_in(image, examination)
+    if isinstance(views, Problem):
+        return views
+    found = {NEUTRAL: views}
+    for number in range(examination.stains):
+        each = restained(views, examination.seed + number, Path(image).name)
+        if isinstance(each, Problem):
+            return each
+        found[STAIN if not number else f"{STAIN}_{number + 1}"] = each
+    return found
+
+
+def _gathered(
+    neutral: Written | Problem,
+    augmented: dict[str, Written | Problem],
+    attacked: dict[str, Written | Problem],
+    looked: Sequence[str],
+) -> Reports | Problem:
+    """Everything together, or the first thing that is missing."""
+    notes = [*looked, *(neutral.notes if isinstance(neutral, Written) else ())]
+    texts: dict[str, str] = {}
+    for name, written in (augmented | attacked).items():
+        if isinstance(written, Problem):
+            return Problem(written.code, f"under the attack '{name}': {written.message}")
+        texts[name] = written.text
+        notes += written.notes
+    return Reports(
+        neutral if isinstance(neutral, Problem) else neutral.text,
+        tuple((name, texts[name]) for name in augmented),
+        tuple((name, texts[name]) for name in attacked),
+        tuple(dict.fromkeys(notes)),
+    )
+
+
+def _asked_anew(original: str, neutral: str | Problem, distance: Distance) -> str:
+    """How far what the model says now lies from the report that was given, in words."""
+    if isinstance(neutral, Problem):
+        return f"asked anew without an attack, the model gave no report: {neutral.message}"
+    far = distance.between(original, neutral)
+    if isinstance(far, Problem):
+        return (
+            f"asked anew without an attack, the model wrote what cannot be compared: {far.message}"
+        )
+    return (
+        f"asked anew without an attack, the model's report lies {far:.2f} from the given one; "
+        "where that is far, the given one was written with another prompt: name that prompt"
+    )

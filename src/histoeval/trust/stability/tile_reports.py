@@ -1,0 +1,83 @@
+"""Reports being written: each picture described by the subject, and what was said made one report.
+
+Many drafts are written together, so that an endpoint is asked as much at a time as it is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from histoeval.errors import Problem
+from histoeval.trust.stability.attacks import Instruction, merge_of
+from histoeval.vlm.model import Ask, Said, Subject
+
+
+class Draft(NamedTuple):
+    """A report to be written: a question for each picture that it is about."""
+
+    name: str
+    asks: tuple[Ask, ...]
+
+
+class Written(NamedTuple):
+    """A report that was written, and what people should know of that."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+def write_all(
+    drafts: Sequence[Draft], subject: Subject, merge: Instruction | None
+) -> list[Written | Problem]:
+    """The report of each draft, or why there is none; without `merge` texts are plainly joined.
+
+    Where one picture of several has no answer because asking failed, there is no report: it would
+    be about less than it says. Where the model had nothing to say of one, a note tells it.
+    """
+    said = iter(subject.describe_all([ask for draft in drafts for ask in draft.asks]))
+    gathered = [_gathered(draft, [next(said) for _ in draft.asks]) for draft in drafts]
+    waiting = [
+        Ask(merge, merge_of(merge, each.texts))
+        for each in gathered
+        if merge is not None and isinstance(each, _Parts) and len(each.texts) > 1
+    ]
+    merged = iter(subject.describe_all(waiting))
+    return [
+        each
+        if isinstance(each, Problem)
+        else _whole(each, next(merged) if merge is not None and len(each.texts) > 1 else None)
+        for each in gathered
+    ]
+
+
+class _Parts(NamedTuple):
+    """What was said of the pictures of one draft."""
+
+    name: str
+    texts: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def _gathered(draft: Draft, said: Sequence[Said | Problem]) -> _Parts | Problem:
+    silent = sum(isinstance(each, Problem) and each.code == "empty_report" for each in said)
+    failed = [e for e in said if isinstance(e, Problem) and e.code != "empty_report"]
+    if failed:
+        return failed[0]
+    if silent == len(said):
+        return Problem("empty_report", "the model answered with nothing")
+    spoken = [each for each in said if isinstance(each, Said)]
+    notes = [f"{draft.name}: nothing was said of {silent} of {len(said)} tiles"] if silent else []
+    if cut := sum(each.cut for each in spoken):
+        notes.append(f"{draft.name}: {cut} of {len(said)} answers were cut off at the most tokens")
+    return _Parts(draft.name, tuple(each.text for each in spoken), tuple(notes))
+
+
+def _whole(parts: _Parts, merged: Said | Problem | None) -> Written | Problem:
+    """One report of the parts."""
+    if merged is None:
+        return Written("\n\n".join(parts.texts), parts.notes)
+    if isinstance(merged, Problem):
+        return Problem(merged.code, f"when reports on tiles were merged: {merged.message}")
+    cut = (f"{parts.name}: the merged report was cut off at the most tokens",) if merged.cut else ()
+    return Written(merged.text, (*parts.notes, *cut))

@@ -1,0 +1,1 @@
+"""Figures and pictures; needs the extra [figures]."""

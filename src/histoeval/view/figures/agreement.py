@@ -1,0 +1,231 @@
+"""Figures of a study: metrics against experts, each from stored scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from histoeval.agreement.metric_vs_experts import Following, scored
+from histoeval.agreement.panel import Panel
+from histoeval.agreement.study import Plan, Study
+from histoeval.agreement.systems import mean_of
+from histoeval.statistics.correlation import Coefficient, is_constant, weighted
+from histoeval.statistics.resampling import Numbers, Positions, estimate, resample
+from histoeval.view.figures.canvas import (
+    BLUE,
+    FAINT,
+    GREEN,
+    INK,
+    NORMAL,
+    OPPOSED_TO_ALIKE,
+    ORANGE,
+    PAPER,
+    SMALL,
+    Picture,
+    blank,
+    drawing,
+    finished,
+    fitted,
+    mix,
+    width_of,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ABREAST = 2
+CELL, TALL = 230.0, 190.0
+"""Width and height of one of several frames with the room around it; two make a printed page."""
+
+MOST_LEVELS = 11
+BINS = 8
+LONGEST_NAME = 160.0
+"""Points that the name of a metric may take beside a figure."""
+
+
+def figures(panel: Panel, study: Study, plan: Plan) -> Iterator[tuple[str, Picture]]:
+    """Every figure with the name of its file; those that cannot be drawn are left out."""
+    if plan.positive_only:
+        panel = panel.above(0.0)
+    able = [each for each in study.metrics if each.pearson.value is not None]
+    if not able:
+        return
+    yield "scatter", _several("Score against experts", able, panel, plan, _scatter)
+    yield "distribution", _several("Scores for each expert score", able, panel, plan, _boxes)
+    yield "calibration", _several("Predicted and actual expert score", able, panel, plan, _bins)
+    yield "forest", forest(able)
+    yield "heatmap", heatmap(panel, [each.metric for each in able], plan.coefficient)
+
+
+class _Frame:
+    """What one of several frames shows: a metric on the rows that it has scored."""
+
+    def __init__(self, each: Following, panel: Panel, plan: Plan) -> None:
+        rows = scored(panel.metrics[each.metric])
+        self.found = each
+        self.metric: Numbers = panel.metrics[each.metric].values[rows]
+        self.expert: Numbers = panel.expert[rows]
+        self.groups = [g for g, there in zip(panel.groups, rows, strict=True) if there]
+        self.experts = (plan.expert_range[0] - 0.3, plan.expert_range[1] + 0.3)
+        self.plan = plan
+        self.name = fitted(each.metric, NORMAL, CELL - 50)
+
+    @property
+    def line(self) -> tuple[float, float]:
+        """Slope and height of the line from the metric to experts."""
+        slope, height = np.polyfit(self.metric, self.expert, 1)
+        return float(slope), float(height)
+
+
+Draw = Callable[["Axes", _Frame], None]
+
+
+@drawing
+def _several(
+    title: str, able: Sequence[Following], panel: Panel, plan: Plan, draw: Draw
+) -> Picture:
+    """A frame for each metric, row by row."""
+    across = min(ABREAST, len(able))
+    down = -(-len(able) // across)
+    figure = blank(across * CELL, 40 + down * TALL, title)
+    places = figure.subplots(down, across, squeeze=False).ravel()
+    for axes in places[len(able) :]:
+        axes.remove()
+    for axes, each in zip(places, able, strict=False):
+        draw(axes, _Frame(each, panel, plan))
+    return finished(figure, title, f"{title}: {', '.join(each.metric for each in able)}")
+
+
+def _scatter(axes: Axes, frame: _Frame) -> None:
+    """Every pair, and the fitted line; dots of one expert score are spread a little."""
+    shift = np.random.default_rng(0).uniform(-0.12, 0.12, len(frame.metric))
+    axes.scatter(frame.metric, frame.expert + shift, s=10, color=BLUE, alpha=0.45, linewidths=0)
+    slope, height = frame.line
+    ends = np.array([frame.metric.min(), frame.metric.max()])
+    axes.plot(ends, height + slope * ends, color=ORANGE, linewidth=1.6)
+    r = frame.found.pearson.value
+    axes.set(xlabel="score", ylabel="experts", ylim=frame.experts)
+    axes.locator_params(nbins=6)
+    axes.set_title(f"{frame.name}\nr = {r:.2f}")
+
+
+def _boxes(axes: Axes, frame: _Frame) -> None:
+    """For each expert score the middle half of the metric's, its median, and 5 % to 95 %."""
+    stats = []
+    for value, rows in _levels(frame.expert):
+        low, first, middle, third, high = np.quantile(
+            frame.metric[rows], [0.05, 0.25, 0.5, 0.75, 0.95]
+        )
+        ends = {"whislo": low, "q1": first, "med": middle, "q3": third, "whishi": high}
+        stats.append({"label": f"{value:g}\n({len(rows)})", **ends})
+    axes.bxp(
+        stats,
+        showfliers=False,
+        showcaps=False,
+        patch_artist=True,
+        widths=0.6,
+        boxprops={"facecolor": mix(BLUE, PAPER, 0.5), "linewidth": 0},
+        medianprops={"color": ORANGE, "linewidth": 1.8},
+        whiskerprops={"color": INK, "linewidth": 0.8},
+    )
+    axes.set(title=frame.name, xlabel="expert score (pairs)", ylabel="score")
+    axes.locator_params(axis="y", nbins=6)
+
+
+def _levels(expert: Numbers) -> list[tuple[float, Positions]]:
+    """The expert scores there are, and their rows; halves are put together if there are many."""
+    levels = np.unique(expert)
+    rounded = expert if len(levels) <= MOST_LEVELS else np.round(expert)
+    return [(float(value), np.flatnonzero(rounded == value)) for value in np.unique(rounded)]
+
+
+def _bins(axes: Axes, frame: _Frame) -> None:
+    """Pairs in bins by predicted score: the mean of experts there, with its interval."""
+    slope, height = frame.line
+    predicted = height + slope * frame.metric
+    span = frame.plan.expert_range
+    axes.plot(span, span, color=FAINT, linewidth=0.8, linestyle="--")
+    means = []
+    for rows in _quantiles(predicted):
+        drawn = resample([frame.groups[row] for row in rows], 1000, frame.plan.seed)
+        found = estimate(mean_of(frame.expert[rows], drawn), drawn)
+        at = float(predicted[rows].mean())
+        if found.value is not None:
+            means.append((at, found.value))
+        if found.low is not None and found.high is not None:
+            axes.plot([at, at], [found.low, found.high], color=BLUE, linewidth=1.0)
+    axes.plot(*zip(*means, strict=True), color=BLUE, linewidth=0.8, marker="o", markersize=4)
+    axes.set(title=frame.name, xlabel="predicted by the fitted line", ylabel="mean of experts")
+    axes.set(xlim=frame.experts, ylim=frame.experts)
+    axes.locator_params(nbins=6)
+
+
+def _quantiles(values: Numbers) -> list[Positions]:
+    """Rows in a few bins of about the same size; equal values are never parted."""
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
+    bins = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, max(len(edges) - 2, 0))
+    return [np.flatnonzero(bins == each) for each in np.unique(bins)]
+
+
+@drawing
+def forest(able: Sequence[Following]) -> Picture:
+    """The correlations of all metrics with their intervals, the best on top."""
+    title = "Correlation with experts, 95 % intervals"
+    ordered = sorted(able, key=lambda each: -(each.pearson.value or 0.0))
+    names = [fitted(each.metric, SMALL, LONGEST_NAME) for each in ordered]
+    figure = blank(450, 100 + 34 * len(ordered), title)
+    axes = figure.add_subplot()
+    axes.axvline(0, color=FAINT, linewidth=0.8, linestyle="--")
+    looks = (("Pearson", BLUE, -0.25), ("Spearman", ORANGE, 0.0), ("Kendall", GREEN, 0.25))
+    for place, (name, colour, shift) in enumerate(looks):
+        for row, each in enumerate(ordered):
+            found = each.correlations[place]
+            if found.low is not None and found.high is not None:
+                axes.plot([found.low, found.high], [row + shift] * 2, color=colour, linewidth=1.2)
+            if found.value is not None:
+                axes.plot(found.value, row + shift, "o", color=colour, markersize=4)
+        axes.plot([], [], "o-", color=colour, markersize=4, label=name)
+    axes.set_yticks(range(len(names)), names)
+    axes.set(ylim=(len(names) - 0.5, -0.5), xlabel="correlation")
+    figure.legend(loc="outside lower center", ncols=len(looks))
+    told = "; ".join(f"{each.metric} {each.pearson.value:.3f}" for each in ordered)
+    return finished(figure, title, told)
+
+
+@drawing
+def heatmap(panel: Panel, names: Sequence[str], coefficient: Coefficient) -> Picture:
+    """How alike metrics are to each other and to experts: blue for alike, orange for opposed."""
+    title = f"{coefficient.value.title()} correlation of metrics"
+    columns = {"experts": panel.expert} | {name: panel.metrics[name].rising for name in names}
+    found = np.array(
+        [[_alike(a, b, coefficient) for b in columns.values()] for a in columns.values()]
+    )
+    shown = [fitted(name, SMALL, LONGEST_NAME) for name in columns]
+    room = max(width_of(name, SMALL) for name in shown) + 20
+    side = max(200.0, 36.0 * len(columns)) + room
+    figure = blank(side, side + 20, title)
+    axes = figure.add_subplot(aspect="equal")
+    axes.grid(visible=False)
+    axes.pcolormesh(found, cmap=OPPOSED_TO_ALIKE, vmin=-1, vmax=1)
+    middles = np.arange(len(shown)) + 0.5
+    axes.set_xticks(middles, shown, rotation=90)
+    axes.set_yticks(middles, shown)
+    axes.tick_params(length=0, bottom=False, labelbottom=False, top=True, labeltop=True)
+    axes.invert_yaxis()
+    for (row, column), value in np.ndenumerate(found):
+        text = "none" if np.isnan(value) else f"{value:.2f}"
+        ink = PAPER if abs(value) > 0.6 else INK
+        axes.text(column + 0.5, row + 0.5, text, size=SMALL, ha="center", va="center", color=ink)
+    return finished(figure, title, f"Correlations of {', '.join(columns)}")
+
+
+def _alike(one: Numbers, other: Numbers, coefficient: Coefficient) -> float:
+    """The correlation of two columns where both have values; NaN where there is none."""
+    both = ~np.isnan(one) & ~np.isnan(other)
+    x, y = one[both], other[both]
+    if len(x) < 2 or is_constant(x) or is_constant(y):
+        return float("nan")
+    alone = np.zeros(len(x), dtype=np.intp)
+    return float(weighted(coefficient, x, y, alone, 1)(np.ones((1, 1)))[0])

@@ -1,0 +1,92 @@
+"""Figures 3a and 3b of the paper, and the means of every measure along the error hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from histoeval.experiments.benchmark import Varying
+from histoeval.experiments.hierarchy import Ablation, Follows
+from histoeval.view.figures.canvas import (
+    BLUE,
+    INK,
+    ORANGE,
+    PALETTE,
+    SMALL,
+    Picture,
+    blank,
+    drawing,
+    finished,
+    fitted,
+)
+
+LONGEST_NAME = 130.0
+
+
+@drawing
+def ablation_figure(found: Ablation) -> Picture:
+    """Figure 3b: what of the rank correlation is lost without each dimension."""
+    title = "Rank correlation with the error hierarchy, without each dimension"
+    names = ["all", *(f"without {each.dimension}" for each in found.without)]
+    estimates = [found.spearman, *(each.spearman for each in found.without)]
+    figure = blank(430, 260, title)
+    axes = figure.add_subplot()
+    for place, each in enumerate(estimates):
+        if each.value is None:
+            continue
+        axes.bar(place, each.value, width=0.6, color=BLUE if place == 0 else ORANGE)
+        if each.low is not None and each.high is not None:
+            axes.plot([place, place], [each.low, each.high], color=INK, linewidth=1.0)
+        axes.text(place, 0.02, f"{each.value:.2f}", ha="center", size=SMALL, color="white")
+    axes.set_xticks(range(len(names)), names)
+    axes.set(ylabel="Spearman (95 % interval)")
+    pairs = zip(names, estimates, strict=True)
+    told = "; ".join(f"{name} {each.value:.3f}" for name, each in pairs if each.value is not None)
+    return finished(figure, title, told)
+
+
+@drawing
+def variance_figure(found: Sequence[Varying]) -> Picture:
+    """Figure 3a: how far each judge differs from itself."""
+    title = "Standard deviation between repeats"
+    figure = blank(430, 90 + 34 * len(found), title)
+    axes = figure.add_subplot()
+    for place, each in enumerate(found):
+        value = each.spread.value
+        if value is None:
+            continue
+        axes.barh(place, value, height=0.6, color=BLUE if each.name == "PathGLS" else ORANGE)
+        if each.spread.low is not None and each.spread.high is not None:
+            axes.plot([each.spread.low, each.spread.high], [place] * 2, color=INK, linewidth=1.0)
+        end = value if each.spread.high is None else each.spread.high
+        axes.text(end, place, f" {value:.3f}", va="center", size=SMALL)
+    axes.set_yticks(range(len(found)), [fitted(v.name, SMALL, LONGEST_NAME) for v in found])
+    axes.invert_yaxis()
+    axes.set(xlabel="mean over reports (95 % interval); scores run from 0 to 1")
+    told = "; ".join(f"{v.name} {v.spread.value:.4f}" for v in found if v.spread.value is not None)
+    return finished(figure, title, told)
+
+
+@drawing
+def hierarchy_figure(found: Sequence[Follows]) -> Picture:
+    """The mean of every measure at each level, as a share of its mean on true reports."""
+    title = "Measures along the error hierarchy"
+    figure = blank(450, 300, title)
+    axes = figure.add_subplot()
+    for place, each in enumerate(found):
+        if not each.levels or each.levels[0].mean <= 0:
+            continue
+        steps = [step.level for step in each.levels]
+        means = np.array([step.mean for step in each.levels]) / each.levels[0].mean
+        rho = "" if each.spearman.value is None else f" ({each.spearman.value:.2f})"
+        colour = PALETTE[place % len(PALETTE)]
+        axes.plot(steps, means, "o-", color=colour, markersize=3.5, label=f"{each.measure}{rho}")
+    axes.set(xlabel="error level", ylabel="mean, of that on true reports", ylim=(0, None))
+    figure.legend(loc="outside lower center", ncols=3)
+    told = "; ".join(
+        f"{each.measure} {each.spearman.value:.3f}"
+        for each in found
+        if each.spearman.value is not None
+    )
+    return finished(figure, title, f"Spearman with the error level: {told}")

@@ -1,0 +1,77 @@
+"""Tables on which of several systems writes better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from histoeval.agreement.systems import Contest, Duel
+from histoeval.table import Told, footnotes
+from histoeval.view.terminal.agreement import NONE, interval, p_text
+
+MOST_TOLD = 3
+"""So many pieces of evidence are told of one side of a pair."""
+
+
+def comparison_tables(
+    metric: str, contest: Contest, apart: Sequence[Mapping[str, Any]]
+) -> Iterator[Told]:
+    """The ranking, every two systems, and the pairs on which they differ most."""
+    yield Told(
+        f"Mean {metric} on {contest.pairs:,} pairs of {contest.cases:,} cases; systems of one "
+        "rank cannot be told from its first",
+        ["system", "rank", "mean"],
+        [[each.system, str(each.rank), interval(each.mean)] for each in contest.systems],
+    )
+    yield Told(
+        "System against system",
+        ["first less second", "difference", "p", "Holm", "p bootstrap", "d", "win/tie/loss"],
+        [_duel(duel) for duel in contest.duels],
+    )
+    if apart:
+        yield Told(
+            "Where systems differ most",
+            ["pair", "system", metric, "evidence"],
+            [
+                [str(pair["id"]), name, f"{told['value']:.3f}", evidence_text(told["evidence"])]
+                for pair in apart
+                for name, told in pair["systems"].items()
+            ],
+        )
+
+
+def remarks(contest: Contest, left_out: Mapping[str, int]) -> list[str]:
+    """What was left out, and which figures are missing."""
+    told = [
+        f"{name}: {count:,} rows are left out, as not every system has a score there"
+        for name, count in left_out.items()
+        if count
+    ]
+    reasons = [(each.system, each.mean.reason) for each in contest.systems]
+    reasons += [(f"{duel.one} - {duel.other}", duel.difference.reason) for duel in contest.duels]
+    return told + footnotes(reasons)
+
+
+def evidence_text(evidence: Mapping[str, Any]) -> str:
+    """The evidence of a score in a few words: its errors, or what else it lists."""
+    errors = evidence.get("errors")
+    if errors is not None:
+        told = [str(error["message"]) for error in errors[:MOST_TOLD]]
+        more = len(errors) - len(told)
+        return "; ".join([*told, *([f"and {more} more"] if more > 0 else [])]) or "no errors"
+    sizes = [
+        f"{len(part)} {name}" for name, part in evidence.items() if isinstance(part, list | tuple)
+    ]
+    return ", ".join(sizes) or NONE
+
+
+def _duel(duel: Duel) -> list[str]:
+    return [
+        f"{duel.one} - {duel.other}",
+        interval(duel.difference),
+        p_text(duel.p),
+        p_text(duel.holm),
+        p_text(duel.difference.p),
+        NONE if duel.effect is None else f"{duel.effect:.2f}",
+        f"{duel.wins}/{duel.ties}/{duel.losses}",
+    ]

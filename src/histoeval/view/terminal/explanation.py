@@ -1,0 +1,257 @@
+"""One score explained: its parts, both texts with what matches and what is wrong, and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from rich.console import Console, Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from histoeval.concordance.evidence import Severity
+from histoeval.errors import HistoEvalError
+from histoeval.metric import Score
+from histoeval.report import Entity, Pair
+from histoeval.view.highlight import MATCH, SEVERITIES, Span, coloured, in_brackets, one_line
+from histoeval.view.terminal.entities import AFTER, BEFORE, MARKS
+from histoeval.view.terminal.scores import range_text
+
+PLAIN_WIDTH = 100
+"""How wide a page is that no terminal shows."""
+
+ABREAST_FROM = 110
+"""From this width on there is room for both texts beside each other."""
+
+EXPERT_SCALE = "expert_scale"
+"""The part that is no part: the value again, from 0 to 5 as experts give it."""
+
+_ENOUGH_COLOURS = {"256", "truecolor"}
+"""With sixteen colours some severities would look alike."""
+
+Side = Literal["reference", "candidate"]
+
+
+class _Told(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Match(_Told):
+    """Two entities that say the same, or nearly so."""
+
+    part: str
+    reference: Entity
+    candidate: Entity
+    similarity: float
+
+
+class Mistake(_Told):
+    """An error, and where it stands in the two texts."""
+
+    kind: str
+    part: str
+    severity: Severity
+    reference: Entity | None
+    candidate: Entity | None
+    message: str
+
+    @property
+    def marks(self) -> str:
+        """How bad it is, for those who see no colours."""
+        return "!" * self.severity
+
+
+class Findings(_Told):
+    """The matches and errors of a score; None of either where its metric looks for none."""
+
+    matches: tuple[Match, ...] | None = None
+    reasoning: str = ""
+    errors: tuple[Mistake, ...] | None = None
+
+
+def page() -> Console:
+    """The terminal as wide as it is; where there is none, a page of plain text."""
+    console = Console()
+    return console if console.is_terminal else Console(width=PLAIN_WIDTH)
+
+
+def show_explanation(
+    console: Console, pair: Pair, score: Score, scale: tuple[float, float]
+) -> None:
+    """Print all there is to say of a score that runs over this scale."""
+    found = findings_of(score)
+    in_colour = console.color_system in _ENOUGH_COLOURS and not console.no_color
+    console.print(_header(pair, score, scale))
+    parts = {name: value for name, value in score.parts.items() if name != EXPERT_SCALE}
+    if parts:
+        console.print(_part_table(parts))
+    draw = coloured if in_colour else in_brackets
+    texts = {
+        "Reference": draw(pair.reference, spans_of(found, "reference", pair.reference)),
+        "Candidate": draw(pair.candidate, spans_of(found, "candidate", pair.candidate)),
+    }
+    console.print()
+    console.print(_abreast(texts) if console.width >= ABREAST_FROM else _stacked(texts))
+    for block in _lists(found, score.signature.metric):
+        console.print()
+        console.print(block)
+
+
+def findings_of(score: Score) -> Findings:
+    """The matches and errors that the evidence of a score holds, the worst errors first."""
+    try:
+        found = Findings.model_validate(score.evidence)
+    except ValidationError as error:
+        raise HistoEvalError(
+            f"the evidence of {score.signature.metric} has a form of its own that cannot be "
+            "shown; --json prints it as it is"
+        ) from error
+    if found.errors is None:
+        return found
+    worst_first = sorted(found.errors, key=lambda error: -error.severity)
+    return found.model_copy(update={"errors": tuple(worst_first)})
+
+
+def spans_of(found: Findings, side: Side, text: str) -> list[Span]:
+    """What is to be marked in one of the texts: each stretch once, in the style of its worst.
+
+    An entity that is not what stands at its place in the text is listed and not marked.
+    """
+    labelled: list[tuple[str, Style, Match | Mistake]] = [
+        (f"={n}", MATCH, match) for n, match in enumerate(found.matches or (), start=1)
+    ]
+    labelled += [
+        (f"{error.marks}{n}", SEVERITIES[error.severity], error)
+        for n, error in enumerate(found.errors or (), start=1)
+    ]
+    places: dict[tuple[int, int], list[tuple[str, Style]]] = {}
+    for label, style, said in labelled:
+        entity = said.reference if side == "reference" else said.candidate
+        if entity is not None and text[entity.start : entity.end] == entity.text:
+            places.setdefault((entity.start, entity.end), []).append((label, style))
+    rank = [MATCH, *SEVERITIES.values()]
+    return [
+        Span(
+            *place,
+            " ".join(label for label, _ in told),
+            max((style for _, style in told), key=rank.index),
+        )
+        for place, told in places.items()
+    ]
+
+
+def _header(pair: Pair, score: Score, scale: tuple[float, float]) -> Text:
+    system = "" if pair.system == "candidate" else f" ({one_line(pair.system)})"
+    header = Text(f"{one_line(pair.id)}{system}: ")
+    header.append(f"{score.signature.metric} {score.value:.3f}", "bold")
+    header.append(f" ({range_text(*scale)})")
+    if (expert := score.parts.get(EXPERT_SCALE)) is not None:
+        header.append(", ").append(f"{expert:.1f}", "bold").append(" on the expert scale (0 to 5)")
+    return header
+
+
+def _part_table(parts: dict[str, float]) -> Table:
+    """A bar for each part; numbers that are no share of one have none."""
+    table = _table("part", "", "")
+    for name, value in parts.items():
+        bar = ProgressBar(
+            total=1.0, completed=value, width=20, complete_style="cyan", finished_style="cyan"
+        )
+        table.add_row(
+            one_line(name.replace("_", " ")), f"{value:.2f}", bar if 0 <= value <= 1 else ""
+        )
+    return table
+
+
+def _abreast(texts: dict[str, Text]) -> RenderableType:
+    table = Table(box=None, expand=True, padding=(0, 2, 0, 0), pad_edge=False)
+    for name in texts:
+        table.add_column(name, ratio=1, overflow="fold")
+    table.add_row(*texts.values())
+    return table
+
+
+def _stacked(texts: dict[str, Text]) -> RenderableType:
+    blocks = [Group(Text(name, "bold"), text) for name, text in texts.items()]
+    return Group(blocks[0], Text(), blocks[1])
+
+
+def _lists(found: Findings, metric: str) -> Iterable[RenderableType]:
+    """What the marks mean, the errors and the matches; or that the metric looks for none."""
+    if found.errors is None and found.matches is None:
+        yield Text(
+            f"{metric} gives no matches or errors that could be marked here; --json prints all "
+            "that it says."
+        )
+        return
+    if found.reasoning:
+        yield Text(found.reasoning)
+    if found.errors or found.matches:
+        yield _legend()
+    if found.errors is None:
+        yield Text(f"{metric} does not look for errors.")
+    else:
+        yield _error_table(found.errors) if found.errors else Text("No errors.")
+    if found.matches is None:
+        yield Text(f"{metric} does not tell what matches.")
+    else:
+        yield _match_table(found.matches) if found.matches else Text("Nothing matches.")
+
+
+def _legend() -> Text:
+    items = [Text.assemble(("(=1)", MATCH), " match 1")]
+    for severity, style in SEVERITIES.items():
+        mark = f"({'!' * severity}1)"
+        items.append(Text.assemble((mark, style), f" {severity.name.lower()} error 1"))
+    return Text(", ").join(items)
+
+
+def _error_table(errors: Sequence[Mistake]) -> Table:
+    table = _table("", "severity", "kind", "what and where")
+    table.title = Text("Errors, the worst first", "bold")
+    for number, error in enumerate(errors, start=1):
+        kind = one_line(error.kind.replace("_", " "))
+        table.add_row(
+            str(number),
+            Text(f"{error.marks} {error.severity.name.lower()}", SEVERITIES[error.severity]),
+            Text(kind),
+            Text(f"{one_line(error.message).removeprefix(f'{kind}: ')}\n{_places(error)}"),
+        )
+    return table
+
+
+def _match_table(matches: Sequence[Match]) -> Table:
+    table = _table("", "part", "reference", "candidate", "similarity")
+    table.title = Text(f"Matches ({MARKS})", "bold")
+    for number, match in enumerate(matches, start=1):
+        table.add_row(
+            str(number),
+            Text(one_line(match.part.replace("_", " "))),
+            Text(_named(match.reference)),
+            Text(_named(match.candidate)),
+            f"{match.similarity:.2f}",
+        )
+    return table
+
+
+def _table(*columns: str) -> Table:
+    """A list without frames."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column == "severity")
+    return table
+
+
+def _places(error: Mistake) -> str:
+    """From where to where it stands in each text, in characters."""
+    sides = {"reference": error.reference, "candidate": error.candidate}
+    return ", ".join(f"{side} {e.start}:{e.end}" for side, e in sides.items() if e is not None)
+
+
+def _named(entity: Entity) -> str:
+    """An entity on one line, with the mark of its assertion."""
+    mark = BEFORE.get(entity.assertion, ""), AFTER.get(entity.assertion, "")
+    return f"{mark[0]}{one_line(entity.text)}{mark[1]}"

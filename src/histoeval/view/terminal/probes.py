@@ -1,0 +1,116 @@
+"""Tables on what metrics take for edits, for a terminal and for a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from histoeval.evaluate.estimates import Estimate
+from histoeval.evaluate.probe_scores import Cost, ProbeFigures, Share
+from histoeval.train.core.card import markdown_table
+
+Rows = list[list[str]]
+
+_NONE = "none"
+
+
+def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[Table]:
+    """Whether harm costs more, what each kind of edit and each severity costs, and what fails."""
+    for title, columns, rows in _contents(figures):
+        table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, show_edge=False)
+        for place, column in enumerate(columns):
+            table.add_column(Text(column), justify="right" if place else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*map(Text, row))
+        yield table
+
+
+def probe_markdown(figures: Sequence[ProbeFigures]) -> str:
+    """The same tables in markdown."""
+    return "\n\n".join(
+        f"**{title}**\n\n{markdown_table(columns, rows)}"
+        for title, columns, rows in _contents(figures)
+    )
+
+
+def remarks(figures: Sequence[ProbeFigures], unavailable: Mapping[str, str]) -> Iterator[str]:
+    """What has no score, and why."""
+    for name, reason in unavailable.items():
+        yield f"{name} {reason}"
+    for each in figures:
+        if each.missing:
+            yield (
+                f"{each.metric}: {each.missing:,} of {each.edits:,} edits have no score and are "
+                f"in no figure. The first: {each.problem}"
+            )
+
+
+def _contents(figures: Sequence[ProbeFigures]) -> Iterator[tuple[str, list[str], Rows]]:
+    names = [each.metric for each in figures]
+    first = figures[0]
+    yield (
+        f"{first.edits:,} edits of {first.references:,} references (95 % interval)",
+        ["metric", "harmful below harmless", "AUROC", "in order of severity", "scored"],
+        [_headline(each) for each in figures],
+    )
+    yield (
+        "Mean cost by kind of edit (0: none, 1: all)",
+        ["edit", "severity", "edits", *names],
+        [
+            [
+                _plain(kind),
+                f"{cost.severity:.1f}",
+                *_costs(each.kinds[kind] for each in figures),
+            ]
+            for kind, cost in first.kinds.items()
+        ],
+    )
+    yield (
+        "Harmful below harmless, of the pairs with such an edit",
+        ["edit", "pairs", *names],
+        [
+            [
+                _plain(kind),
+                f"{share.pairs:,}",
+                *[_number(each.below_by_kind[kind].share) for each in figures],
+            ]
+            for kind, share in first.below_by_kind.items()
+        ],
+    )
+    yield (
+        "Mean cost by severity",
+        ["severity", "edits", *names],
+        [
+            [f"{severity}", *_costs(each.severities[severity] for each in figures)]
+            for severity in first.severities
+        ],
+    )
+
+
+def _plain(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+def _headline(each: ProbeFigures) -> list[str]:
+    shares = [_share(share) for share in (each.below, each.auroc, each.in_order)]
+    return [each.metric, *shares, f"{each.edits - each.missing:,} of {each.edits:,}"]
+
+
+def _costs(costs: Iterator[Cost]) -> list[str]:
+    """How many edits there are, and what each metric takes for them."""
+    all_costs = list(costs)
+    return [f"{all_costs[0].edits:,}", *[_number(each.cost) for each in all_costs]]
+
+
+def _share(share: Share) -> str:
+    found = share.share
+    if found is None or found.low is None or found.high is None:
+        return _number(found)
+    return f"{_number(found)} ({found.low:.3f}-{found.high:.3f})"
+
+
+def _number(estimate: Estimate | None) -> str:
+    return _NONE if estimate is None else f"{estimate.value:.3f}"

@@ -1,0 +1,177 @@
+"""Tables on how well a reader reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from histoeval.evaluate.calibration import Calibration
+from histoeval.evaluate.matches import PAIRS
+from histoeval.evaluate.reader import ALL, CONFIDENT, Estimate, Evaluation, Figure, Measure
+from histoeval.report import Assertion, EntityType
+
+HEADLINES: Mapping[str, tuple[Measure, str]] = {
+    "entities, exact": (Measure.EXACT, ALL),
+    "entities, HARE's five": (Measure.HARE, ALL),
+    "entities, overlapping": (Measure.OVERLAP, ALL),
+    f"entities, score ≥ {CONFIDENT:g}": (Measure.CONFIDENT, ALL),
+    "relations, end to end": (Measure.RELATIONS, ALL),
+    "relations, both found": (Measure.RELATIONS_ON_FOUND, ALL),
+    "relations, on gold": (Measure.RELATIONS_ON_GOLD, ALL),
+    "assertion, found": (Measure.ASSERTION_ON_FOUND, ALL),
+    "assertion, on gold": (Measure.ASSERTION_ON_GOLD, ALL),
+    "absent, on gold": (Measure.ASSERTION_ON_GOLD, Assertion.ABSENT),
+}
+"""What is told first, in the words of a table."""
+
+IN_SHORT = {
+    Measure.EXACT: "exact",
+    Measure.OVERLAP: "overlap",
+    Measure.RELATIONS: "end to end",
+    Measure.RELATIONS_ON_GOLD: "on gold",
+    Measure.ASSERTION_ON_GOLD: "on gold",
+    Measure.ASSERTION_ON_FOUND: "found",
+}
+CALIBRATED = {
+    Measure.EXACT: "entities",
+    Measure.RELATIONS: "relations, end to end",
+    Measure.RELATIONS_ON_GOLD: "relations, on gold",
+}
+RATES = ("F1", "95 %", "P", "R")
+_NONE = "none"
+
+
+def evaluation_tables(evaluation: Evaluation) -> Iterator[RenderableType]:
+    """All figures: the headlines, then types, relations, assertions and confidence."""
+    yield Group(_headlines(evaluation), *map(Text, _remarks(evaluation)))
+    parts = {
+        "Entities": ([*EntityType, ALL], [Measure.EXACT, Measure.OVERLAP]),
+        "Relations": ([*PAIRS, ALL], [Measure.RELATIONS, Measure.RELATIONS_ON_GOLD]),
+        "Assertion": (
+            [*Assertion, ALL],
+            [Measure.ASSERTION_ON_GOLD, Measure.ASSERTION_ON_FOUND],
+        ),
+    }
+    for title, (kinds, measures) in parts.items():
+        there = [measure for measure in measures if measure in evaluation.figures]
+        if there:
+            yield _kinds(evaluation, title, kinds, there)
+    if evaluation.calibration:
+        yield _calibration_errors(evaluation.calibration)
+    for measure, calibration in evaluation.calibration.items():
+        yield _reliability(calibration, CALIBRATED[measure])
+
+
+def source_table(sources: Mapping[str, Evaluation]) -> RenderableType:
+    """Each source in one line: exact entities, relations end to end, assertion of what is found."""
+    rows = []
+    for source, evaluation in sources.items():
+        exact = _figure(evaluation, Measure.EXACT, ALL)
+        others = [
+            _f1(_figure(evaluation, measure, ALL))
+            for measure in (Measure.RELATIONS, Measure.ASSERTION_ON_FOUND)
+        ]
+        rows.append([source, f"{evaluation.passages:,}", *_cells(exact)[:2], *others])
+    columns = ["passages", "exact F1", "95 %", "relations", "assertion"]
+    return _table("Sources", columns, rows)
+
+
+def _headlines(evaluation: Evaluation) -> RenderableType:
+    title = f"{evaluation.passages:,} passages of {evaluation.reports:,} reports"
+    rows = [[name, *_cells(_figure(evaluation, *place))] for name, place in HEADLINES.items()]
+    return _table(title, [*RATES, "gold", "found"], rows)
+
+
+def _remarks(evaluation: Evaluation) -> Iterator[str]:
+    """Why something has no figure, and what the columns are."""
+    for label, (measure, kind) in HEADLINES.items():
+        if kind == ALL and measure in evaluation.missing:
+            yield f"{label}: {_NONE}, since {evaluation.missing[measure]}"
+    yield "P: precision, R: recall. F1 of all assertions together is their accuracy."
+    if evaluation.resamples and evaluation.reports > 1:
+        yield f"95 %: over {evaluation.resamples:,} resamples of reports, seed {evaluation.seed}."
+
+
+def _cells(figure: Figure | None) -> list[str]:
+    """F1, its interval, precision, recall, and how many there are on either side."""
+    if figure is None:
+        return [_NONE] + [""] * 5
+    rates = [f"{rate.value:.3f}" for rate in (figure.precision, figure.recall)]
+    return [_f1(figure), _interval(figure.f1), *rates, f"{figure.gold:,}", f"{figure.found:,}"]
+
+
+def _kinds(
+    evaluation: Evaluation, title: str, kinds: Sequence[str], measures: Sequence[Measure]
+) -> RenderableType:
+    """The first measure in full, and F1 by the others."""
+    first, *others = measures
+    rows = [
+        [
+            kind,
+            *_cells(_figure(evaluation, first, kind))[:-1],
+            *[_f1(_figure(evaluation, other, kind)) for other in others],
+        ]
+        for kind in kinds
+        if any(_figure(evaluation, measure, kind) for measure in measures)
+    ]
+    columns = [*RATES, "gold", *[IN_SHORT[other] for other in others]]
+    return _table(f"{title}, {IN_SHORT[first]}", columns, rows)
+
+
+def _calibration_errors(found: Mapping[Measure, Calibration]) -> RenderableType:
+    rows = [
+        [
+            CALIBRATED[measure],
+            f"{each.count:,}",
+            *_decimals(each.confidence, each.accuracy, each.error, each.adaptive_error),
+        ]
+        for measure, each in found.items()
+    ]
+    columns = ["count", "confidence", "accuracy", "ECE", "adaptive ECE"]
+    return _table("Calibration", columns, rows)
+
+
+def _reliability(calibration: Calibration, what: str) -> RenderableType:
+    rows = [
+        [
+            f"{each.low:.2f}-{each.high:.2f}",
+            f"{each.count:,}",
+            *_decimals(each.confidence, each.accuracy),
+            f"{each.accuracy - each.confidence:+.3f}",
+        ]
+        for each in calibration.bins
+    ]
+    columns = ["count", "confidence", "accuracy", "difference"]
+    return _table(f"Reliability: {what}", columns, rows)
+
+
+def _figure(evaluation: Evaluation, measure: Measure, kind: str) -> Figure | None:
+    return evaluation.figures.get(measure, {}).get(kind)
+
+
+def _f1(figure: Figure | None) -> str:
+    return _NONE if figure is None else f"{figure.f1.value:.3f}"
+
+
+def _interval(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"{estimate.low:.3f}-{estimate.high:.3f}"
+
+
+def _decimals(*numbers: float) -> list[str]:
+    return [f"{number:.3f}" for number in numbers]
+
+
+def _table(title: str, columns: Iterable[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table of names and numbers; part of a number is another number, so none is cut."""
+    table = Table(title=Text(title), title_justify="left", padding=(0, 1, 0, 0))
+    table.add_column("", overflow="fold")
+    for column in columns:
+        table.add_column(Text(column), justify="right", overflow="fold")
+    for row in rows:
+        table.add_row(*[Text(cell) for cell in row])
+    return table

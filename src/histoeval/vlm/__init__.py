@@ -1,0 +1,1 @@
+"""The vision-language model under test: an endpoint or a local model that describes images."""

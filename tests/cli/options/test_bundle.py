@@ -1,0 +1,95 @@
+"""A bundle of options is many options on the command line, and one object for the verb."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from inspect import signature
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from histoeval.cli.options.bundle import ModelNames, PairColumns, spread
+
+
+@dataclass(frozen=True)
+class Fruit:
+    apples: Annotated[int, typer.Option(min=0, help="How many apples.")] = 1
+    pear_kinds: list[str] | None = None
+
+
+def shop() -> tuple[typer.Typer, list[tuple[str, Fruit, bool]]]:
+    bought: list[tuple[str, Fruit, bool]] = []
+    app = typer.Typer()
+
+    @app.command()
+    @spread
+    def buy(place: str, fruit: Fruit = Fruit(), paid: bool = False) -> None:
+        """Buy fruit."""
+        bought.append((place, fruit, paid))
+
+    return app, bought
+
+
+def test_the_fields_of_a_bundle_are_options() -> None:
+    app, bought = shop()
+    words = ["market", "--apples", "3", "--pear-kinds", "a", "--pear-kinds", "b", "--paid"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert bought == [("market", Fruit(3, ["a", "b"]), True)]
+
+
+def test_what_is_left_out_has_the_defaults_of_the_fields() -> None:
+    app, bought = shop()
+    assert CliRunner().invoke(app, ["market"]).exit_code == 0
+    assert bought == [("market", Fruit(), False)]
+
+
+def test_limits_and_help_of_a_field_hold() -> None:
+    app, bought = shop()
+    assert CliRunner().invoke(app, ["market", "--apples", "-1"]).exit_code == 2
+    shown = CliRunner().invoke(app, ["--help"]).output
+    assert "How many apples." in shown
+    assert "Buy fruit." in shown
+    assert bought == []
+
+
+def test_a_bundle_may_hold_bundles_and_what_must_be_given() -> None:
+    @dataclass(frozen=True)
+    class Basket:
+        owner: str
+        fruit: Fruit = Fruit()
+
+    carried: list[Basket] = []
+    app = typer.Typer()
+
+    def carry(basket: Basket) -> None:
+        carried.append(basket)
+
+    carry.__annotations__["basket"] = Basket
+    app.command()(spread(carry))
+    assert CliRunner().invoke(app, ["--apples", "3"]).exit_code == 2
+    assert CliRunner().invoke(app, ["ann", "--apples", "3"]).exit_code == 0
+    assert carried == [Basket("ann", Fruit(3))]
+
+
+def test_a_verb_is_looked_through_only_when_somebody_asks_for_it() -> None:
+    def vague(what: Nowhere) -> None:  # type: ignore[name-defined]  # noqa: F821
+        """Nobody can say what this takes."""
+
+    verb = spread(vague)
+    assert (verb.__name__, verb.__doc__) == ("vague", "Nobody can say what this takes.")
+    with pytest.raises(NameError):
+        signature(verb)
+
+
+def test_columns_are_those_that_were_named() -> None:
+    columns = PairColumns(reference="truth", candidate=["a", "b"], id_column="case").columns()
+    assert (columns.reference, columns.candidates, columns.id) == ("truth", ("a", "b"), "case")
+
+
+def test_models_are_those_that_were_named() -> None:
+    models = ModelNames(reader="hare", dtype="float32", token_budget=64).models()
+    assert (models.reader, models.dtype, models.token_budget) == ("hare", "float32", 64)
+    assert models.aligner is None
+    assert models.judge is None

@@ -1,0 +1,122 @@
+"""`histoeval slide`: what is told, what is written, and the exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+pytest.importorskip("openslide")
+
+from PIL import Image
+
+from histoeval.cli.main import app
+from histoeval.errors import InputError, OutputError, SettingError
+from tests.support.painted_slides import draw_ink, glass, put, spoil, stained, write_pyramid
+
+
+@pytest.fixture(scope="module")
+def slide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    page = glass(1024, 1536)
+    put(page, stained(1024, 1024), 0, 0)
+    page = draw_ink(page, (35, 60, 180), [1100, 500, 1500, 500], 160)
+    return write_pyramid(tmp_path_factory.mktemp("slide") / "case.tif", page, 0.5, levels=4)
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["slide", *map(str, arguments)])
+
+
+def test_info_tells_size_resolution_and_tissue(slide: Path) -> None:
+    told = run("info", slide).output
+    for fact in ("1,536 x 1,024 px", "0.5, by the file", "generic-tiff", "tissue", "pen ink"):
+        assert fact in told
+    facts = json.loads(run("info", slide, "--json").output)
+    assert facts["mpp"] == pytest.approx([0.5, 0.5])
+    assert facts["mpp_source"] == "file"
+    assert facts["tissue"] == pytest.approx(2 / 3, abs=0.03)
+    assert facts["tissue_mm2"] == pytest.approx(1024 * 1024 * 0.25 / 1e6, rel=0.05)
+    assert [level["mpp"] for level in facts["levels"]] == pytest.approx([0.5, 1, 2, 4])
+    assert facts["ink"] > 0.02
+
+
+def test_info_says_when_microns_are_missing(tmp_path: Path) -> None:
+    Image.fromarray(stained(300, 300)).save(tmp_path / "patch.png")
+    told = run("info", tmp_path / "patch.png").output
+    assert "missing" in told
+    assert "--mpp" in told
+    assert "0.25, as given" in run("info", tmp_path / "patch.png", "--mpp", 0.25).output
+
+
+def test_a_thumbnail_is_written_with_and_without_the_outline(slide: Path, tmp_path: Path) -> None:
+    assert run("thumbnail", slide, "--output", tmp_path / "a.png", "--side", 300).exit_code == 0
+    run("thumbnail", slide, "--output", tmp_path / "b.png", "--side", 300, "--tissue")
+    plain, drawn = (Image.open(tmp_path / name) for name in ("a.png", "b.png"))
+    assert plain.size == drawn.size == (300, 200)
+    green = (0, 160, 60)
+    assert green not in plain.get_flattened_data()
+    assert green in drawn.get_flattened_data()
+    assert isinstance(
+        run("thumbnail", slide, "--output", tmp_path / "a.gif").exception, OutputError
+    )
+    nowhere = tmp_path / "none" / "a.png"
+    assert isinstance(run("thumbnail", slide, "--output", nowhere).exception, OutputError)
+
+
+def test_tiles_are_written_and_counted(slide: Path, tmp_path: Path) -> None:
+    result = run("tiles", slide, "--output", tmp_path / "out")
+    assert result.exit_code == 0
+    assert "4 tiles written, 0.5 microns per pixel" in result.output
+    assert len(list((tmp_path / "out" / "tiles").glob("*.png"))) == 4
+    assert json.loads((tmp_path / "out" / "slide.json").read_text())["finished"] is True
+
+
+def test_a_sample_and_other_microns_can_be_asked_for(slide: Path, tmp_path: Path) -> None:
+    options = ("--at", 1, "--size", 128, "--sample", 5, "--seed", 3)
+    assert run("tiles", slide, "--output", tmp_path / "out", *options).exit_code == 0
+    lines = (tmp_path / "out" / "tiles.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert len(rows) == 5
+    assert {row["width"] for row in rows} == {256}
+    assert {row["mpp"] for row in rows} == {1}
+
+
+def test_damaged_tiles_give_exit_code_1(tmp_path: Path) -> None:
+    path = write_pyramid(tmp_path / "case.tif", stained(1024, 1024), levels=4)
+    spoil(path, 0, 0)
+    result = run("tiles", path, "--output", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "1 tiles have no picture: damaged_tile" in result.output
+
+
+def test_pixels_as_stored_need_no_microns(tmp_path: Path) -> None:
+    Image.fromarray(stained(600, 600)).save(tmp_path / "patch.png")
+    refused = run("tiles", tmp_path / "patch.png", "--output", tmp_path / "out")
+    assert isinstance(refused.exception, InputError)
+    assert not (tmp_path / "out").exists()
+    stored = run("tiles", tmp_path / "patch.png", "--output", tmp_path / "out", "--at", "stored")
+    assert stored.exit_code == 0
+    assert "as stored" in stored.output
+
+
+@pytest.mark.parametrize("at", ["20x", "0", "-1", "nan"])
+def test_microns_that_make_no_sense_are_refused(slide: Path, tmp_path: Path, at: str) -> None:
+    result = run("tiles", slide, "--output", tmp_path / "out", "--at", at)
+    assert isinstance(result.exception, SettingError)
+
+
+def test_people_get_one_sentence_and_exit_code_2(tmp_path: Path) -> None:
+    (tmp_path / "case.svs").write_text("not a slide")
+    command = [sys.executable, "-m", "histoeval.cli.main", "slide", "info"]
+    done = subprocess.run(
+        [*command, str(tmp_path / "case.svs")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("histoeval: ")
+    assert "is not an image, although its name says so" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

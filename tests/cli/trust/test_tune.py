@@ -1,0 +1,146 @@
+"""`histoeval trust tune`, as people run it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from histoeval.cli.main import app
+from histoeval.errors import HistoEvalError, InputError, OutputError, SettingError
+from histoeval.trust.policy.policy import read_policy
+
+QUICK = ("--folds", "2", "--repeats", "1", "--step", "0.1")
+
+
+def run(*arguments: object) -> Result:
+    told = ["trust", "tune", *map(str, arguments)]
+    return CliRunner().invoke(app, told, env={"COLUMNS": "200", "TERM": "dumb"})
+
+
+def rows(count: int = 80) -> list[dict[str, object]]:
+    """Reports that are right where logic is high, and nothing else counts."""
+    random = np.random.default_rng(5)
+    made: list[dict[str, object]] = []
+    for number, (g, lo, s) in enumerate(random.random((count, 3)).round(3)):
+        made.append(
+            {
+                "id": f"r{number}",
+                "grounding": float(g),
+                "logic": float(lo),
+                "stability": float(s),
+                "case": f"case {number // 2}",
+                "label": "correct" if lo > 0.4 else "wrong",
+                "level": int(5 * (1 - lo)),
+            }
+        )
+    return made
+
+
+def write(path: Path, made: list[dict[str, object]], *leave_out: str) -> Path:
+    kept = [{k: v for k, v in row.items() if k not in leave_out} for row in made]
+    path.write_text("".join(json.dumps(row) + "\n" for row in kept), "utf-8")
+    return path
+
+
+def test_weights_thresholds_and_their_worth_are_written_and_told(tmp_path: Path) -> None:
+    output = tmp_path / "policy.yaml"
+    done = run(write(tmp_path / "l.jsonl", rows()), "--output", output, *QUICK)
+    assert done.exit_code == 0, done.output
+    policy = read_policy(output)
+    assert policy.weights.logic >= 0.7
+    assert policy.deploy_from is not None
+    text = output.read_text("utf-8")
+    for said in ("80 of 80 reports of 40 cases (column case)", "held", "had no say", "deploy "):
+        assert said in text + done.output
+    assert "paper" in done.output
+
+
+def test_it_writes_the_same_twice(tmp_path: Path) -> None:
+    file = write(tmp_path / "l.jsonl", rows())
+    for name in ("one.yaml", "two.yaml"):
+        run(file, "--output", tmp_path / name, *QUICK)
+    assert (tmp_path / "one.yaml").read_bytes() == (tmp_path / "two.yaml").read_bytes()
+
+
+def test_labels_may_stand_in_a_table_of_their_own(tmp_path: Path) -> None:
+    trust = write(tmp_path / "trust.jsonl", rows(), "label", "level", "case")
+    labels = tmp_path / "labels.csv"
+    lines = [f"{row['id']},{row['label']},{row['case']}" for row in reversed(rows())]
+    labels.write_text("id,label,case\n" + "\n".join(lines[:-1]) + "\n", "utf-8")
+    output = tmp_path / "policy.yaml"
+    done = run(trust, "--labels", labels, "--output", output, *QUICK)
+    assert done.exit_code == 0, done.output
+    assert "79 of 80 reports" in done.output
+    assert "left out: 1 with no label" in done.output
+    assert read_policy(output).weights.logic >= 0.7
+
+
+def test_levels_of_error_are_followed_and_thresholds_need_to_know_what_is_wrong(
+    tmp_path: Path,
+) -> None:
+    file, output = write(tmp_path / "l.jsonl", rows(), "label"), tmp_path / "policy.yaml"
+    done = run(file, "--output", output, *QUICK)
+    assert done.exit_code == 0, done.output
+    assert "Spearman" in done.output
+    assert "not tuned" in done.output
+    assert read_policy(output).deploy_from == read_policy().deploy_from
+    told = run(file, "--output", output, *QUICK, "--wrong-from", "3")
+    assert "wrong from 3" in told.output
+    assert read_policy(output).deploy_from != read_policy().deploy_from
+
+
+def test_a_dimension_that_is_missing_is_left_out_only_when_asked_for(tmp_path: Path) -> None:
+    file, output = write(tmp_path / "l.jsonl", rows(), "stability"), tmp_path / "policy.yaml"
+    refused = run(file, "--output", output, *QUICK)
+    assert isinstance(refused.exception, InputError)
+    assert "80 times no stability" in str(refused.exception)
+    assert run(file, "--output", output, *QUICK, "--without", "stability").exit_code == 0
+    policy = read_policy(output)
+    assert policy.weights.stability == 0
+    assert not policy.asks("stability")
+
+
+def test_costs_in_place_of_shares(tmp_path: Path) -> None:
+    file, output = write(tmp_path / "l.jsonl", rows()), tmp_path / "policy.yaml"
+    assert run(file, "--output", output, *QUICK, "--costs", "20,1,5").exit_code == 0
+    assert "least cost, with 20" in output.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (("--costs", "1,2"), SettingError),
+        (("--step", "0.3"), SettingError),
+        (("--without", "colour"), SettingError),
+        (("--without", "logic", "--without", "grounding", "--without", "stability"), SettingError),
+        (("--label", "colour"), InputError),
+        (("--case", "colour"), InputError),
+        (("--label", "logic"), SettingError),
+        (("--label", "level", "--right-from", "2"), SettingError),
+        (("--label", "level", "--more-is", "better", "--wrong-from", "2"), SettingError),
+        (("--output", "{folder}"), OutputError),
+        (("--output", "{folder}/none/policy.yaml"), OutputError),
+        (("--folds", "30"), InputError),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    tmp_path: Path, wrong: tuple[str, ...], error: type[HistoEvalError]
+) -> None:
+    file = write(tmp_path / "l.jsonl", rows())
+    told = [word.replace("{folder}", str(tmp_path)) for word in wrong]
+    done = run(file, "--output", tmp_path / "policy.yaml", *told)
+    assert isinstance(done.exception, error), done.output
+    assert not (tmp_path / "policy.yaml").exists()
+
+
+def test_rows_that_hold_no_numbers_are_counted_and_left_out(tmp_path: Path) -> None:
+    made = rows()
+    made[0]["grounding"], made[1]["logic"], made[2]["label"] = None, "high", "maybe"
+    done = run(write(tmp_path / "l.jsonl", made), "--output", tmp_path / "policy.yaml", *QUICK)
+    assert "77 of 80 reports" in done.output
+    for reason in ("no grounding", "no logic", "no label"):
+        assert f"left out: 1 with {reason}" in done.output

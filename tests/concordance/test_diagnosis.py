@@ -1,0 +1,132 @@
+"""Diagnoses: the same, near, far, over- and undercalled, denied and hedged."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from histoeval.concordance.diagnosis import behaviour_agreement
+from histoeval.concordance.evidence import Kind, Severity
+from histoeval.terms.concepts import Behaviour
+from tests.support.report_builder import kinds_of, mistakes_of, parts_of, value_of
+
+IDC = "Breast: {diagnosis:invasive ductal carcinoma}."
+
+
+def severities(reference: str, candidate: str, kind: Kind) -> set[Severity]:
+    return {each.severity for each in mistakes_of(reference, candidate) if each.kind == kind}
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate", "kind"),
+    [
+        (IDC, "Breast: {diagnosis:fibroadenoma}.", Kind.UNDERCALL),
+        ("Breast: {diagnosis:fibroadenoma}.", IDC, Kind.OVERCALL),
+        ("Skin: {diagnosis:melanoma}.", "Skin: {diagnosis:intradermal naevus}.", Kind.UNDERCALL),
+        (
+            "Colon: {diagnosis:tubular adenoma}.",
+            "Colon: {diagnosis:adenocarcinoma}.",
+            Kind.OVERCALL,
+        ),
+    ],
+)
+def test_benign_for_malignant_is_a_critical_call(
+    reference: str, candidate: str, kind: Kind
+) -> None:
+    assert severities(reference, candidate, kind) == {Severity.CRITICAL}
+    assert value_of("behaviour", reference, candidate) == 0
+    assert value_of("diagnosis", reference, candidate) < 0.6
+
+
+def test_in_situ_for_invasive_is_a_call_of_its_own() -> None:
+    in_situ = "Breast: {diagnosis:ductal carcinoma in situ}."
+    assert Kind.UNDERCALL in kinds_of(IDC, in_situ)
+    assert Kind.OVERCALL in kinds_of(in_situ, IDC)
+    assert 0 < value_of("behaviour", IDC, in_situ) < 1
+
+
+def test_a_sibling_is_nearer_than_a_stranger_and_a_synonym_is_the_same() -> None:
+    ladder = [
+        value_of("diagnosis", IDC, f"Breast: {{diagnosis:{said}}}.")
+        for said in (
+            "infiltrating duct carcinoma",
+            "invasive lobular carcinoma",
+            "fibroadenoma",
+        )
+    ]
+    assert ladder == sorted(set(ladder), reverse=True)
+    assert ladder[0] == 1.0
+
+
+def test_a_vague_word_says_less_than_the_exact_one_and_is_no_contradiction() -> None:
+    vague = "Breast: {diagnosis:carcinoma}."
+    assert 0.3 < value_of("diagnosis", IDC, vague) < value_of("diagnosis", IDC, IDC)
+    assert value_of("behaviour", IDC, vague) == 1.0
+    assert not kinds_of(IDC, vague) & {Kind.UNDERCALL, Kind.OVERCALL, Kind.CONTRADICTION}
+
+
+def test_a_denied_diagnosis_is_no_match() -> None:
+    denied = "Breast: no {diagnosis:-invasive ductal carcinoma}."
+    assert value_of("diagnosis", IDC, denied) == 0
+    assert value_of("completeness", IDC, denied) == 0
+    assert severities(IDC, denied, Kind.CONTRADICTION) == {Severity.CRITICAL}
+
+
+def test_to_affirm_what_the_reference_denies_is_a_contradiction() -> None:
+    reference = "Benign breast tissue. No {diagnosis:-invasive ductal carcinoma}."
+    assert severities(reference, IDC, Kind.CONTRADICTION) == {Severity.CRITICAL}
+
+
+def test_a_hedged_diagnosis_is_a_part_of_a_match_and_two_hedged_ones_are_a_whole() -> None:
+    hedged = "Breast: suspicious for {diagnosis:?invasive ductal carcinoma}."
+    assert 0.4 <= value_of("diagnosis", IDC, hedged) <= 0.8
+    assert value_of("diagnosis", hedged, IDC) == value_of("diagnosis", IDC, hedged)
+    assert value_of("diagnosis", hedged, hedged) == 1.0
+
+
+def test_a_phrase_that_no_catalogue_knows_is_compared_by_its_words() -> None:
+    strange = "{diagnosis:Zebra-striped plumoma}."
+    assert value_of("diagnosis", strange, "{diagnosis:zebra striped plumoma}.") > 0.8
+    assert value_of("diagnosis", strange, "{diagnosis:quartz goblin}.") < 0.2
+
+
+def test_a_second_diagnosis_left_out_or_added_is_told() -> None:
+    both = IDC + " {diagnosis:Chronic gastritis} in the stomach."
+    missed = [each for each in mistakes_of(both, IDC) if each.kind == Kind.OMISSION]
+    assert "Chronic gastritis" in {each.reference.text for each in missed if each.reference}
+    added = [each for each in mistakes_of(IDC, both) if each.kind == Kind.INVENTION]
+    assert "Chronic gastritis" in {each.candidate.text for each in added if each.candidate}
+    assert value_of("completeness", both, IDC) < value_of("completeness", IDC, both) == 1.0
+    assert value_of("soundness", IDC, both) < 1.0
+
+
+def test_primary_and_metastatic_are_told_apart() -> None:
+    primary = "Liver: {diagnosis:adenocarcinoma}."
+    spread = "Liver: {diagnosis:metastatic adenocarcinoma}."
+    assert value_of("spread", primary, spread) < 1
+    assert value_of("spread", spread, primary) < 1
+    assert value_of("spread", spread, spread) == 1
+    assert parts_of(primary, primary)["spread"].value is None
+    assert Kind.CONTRADICTION in kinds_of(primary, spread)
+
+
+def test_nothing_found_agrees_with_nothing_found_and_not_with_a_cancer() -> None:
+    nothing = "Breast: no evidence of malignancy."
+    assert value_of("diagnosis", nothing, "Breast: unremarkable.") == 1.0
+    assert value_of("behaviour", nothing, IDC) == 0.0
+    assert value_of("behaviour", IDC, nothing) == 0.0
+
+
+def test_an_empty_candidate_leaves_out_the_diagnosis() -> None:
+    assert value_of("diagnosis", IDC, "") == 0
+    (missed,) = {each for each in mistakes_of(IDC, "") if each.part == "diagnosis"}
+    assert (missed.kind, missed.severity) == (Kind.OMISSION, Severity.CRITICAL)
+
+
+@given(st.sampled_from(Behaviour), st.sampled_from(Behaviour))
+def test_behaviours_agree_the_same_way_round_and_fully_only_with_themselves(
+    one: Behaviour, other: Behaviour
+) -> None:
+    assert 0 <= behaviour_agreement(one, other) == behaviour_agreement(other, one) <= 1
+    assert (behaviour_agreement(one, other) == 1) == (one == other)

@@ -1,0 +1,126 @@
+"""Grades, stages, measurements and markers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from histoeval.concordance.evidence import Kind, Severity
+from tests.support.report_builder import kinds_of, mistakes_of, parts_of, value_of
+
+
+@pytest.mark.parametrize(
+    ("part", "reference", "same", "near", "far", "kind"),
+    [
+        (
+            "grade",
+            "{grade:grade 1}",
+            "{grade:well differentiated}",
+            "{grade:grade 2}",
+            "{grade:grade 3}",
+            Kind.WRONG_GRADE,
+        ),
+        (
+            "stage",
+            "{stage:pT1 N0}",
+            "{stage:T1N0}",
+            "{stage:pT2 N0}",
+            "{stage:pT4 N2}",
+            Kind.WRONG_STAGE,
+        ),
+        (
+            "measurements",
+            "{measurement:2.0 cm}",
+            "{measurement:20 mm}",
+            "{measurement:2.8 cm}",
+            "{measurement:9 cm}",
+            Kind.MEASUREMENT_MISMATCH,
+        ),
+        (
+            "markers",
+            "{marker:ER} {result:95%}",
+            "{marker:Estrogen receptor} {result:95 %}",
+            "{marker:ER} {result:60%}",
+            "{marker:ER} {result:negative}",
+            Kind.MARKER_FLIP,
+        ),
+    ],
+)  # fmt: skip
+def test_the_further_off_the_less_is_right(
+    part: str, reference: str, same: str, near: str, far: str, kind: Kind
+) -> None:
+    ladder = [value_of(part, reference, said) for said in (reference, same, near, far)]
+    assert ladder[0] == 1
+    assert ladder[1] > 0.9
+    assert ladder[1] > ladder[2] > ladder[3]
+    assert kind in kinds_of(reference, far)
+    assert kinds_of(reference, same) == set()
+
+
+def test_a_grade_that_is_quite_wrong_is_a_major_error() -> None:
+    (wrong,) = mistakes_of("{grade:low grade}", "{grade:high grade}")
+    assert (wrong.kind, wrong.severity) == (Kind.WRONG_GRADE, Severity.MAJOR)
+
+
+def test_the_grade_of_one_aspect_is_not_compared_with_that_of_another() -> None:
+    reference = "{grade:mitotic score 1}"
+    assert Kind.WRONG_GRADE not in kinds_of(reference, "{grade:tubule formation 3}")
+
+
+def test_a_flipped_marker_is_worse_than_one_left_out_or_added() -> None:
+    reference = "{marker:HER2}: {result:positive}"
+    flipped = value_of("markers", reference, "{marker:HER2}: {result:negative}")
+    left_out = value_of("markers", reference, "")
+    added = value_of("markers", "", reference)
+    silent = value_of("markers", reference, "{marker:HER2}")
+    assert flipped < left_out < 1
+    assert flipped < added < 1
+    assert left_out < silent < 1
+
+
+@pytest.mark.parametrize(("true", "said"), [("positive", "negative"), ("negative", "positive")])
+def test_a_marker_flip_is_major_and_cites_the_marker_on_both_sides(true: str, said: str) -> None:
+    (flip,) = mistakes_of(f"{{marker:ER}}: {{result:{true}}}", f"{{marker:ER}}: {{result:{said}}}")
+    assert (flip.kind, flip.severity) == (Kind.MARKER_FLIP, Severity.MAJOR)
+    assert flip.reference is not None
+    assert flip.candidate is not None
+    assert flip.reference.text in ("ER", f"ER: {true}")
+    assert flip.candidate.text in ("ER", f"ER: {said}")
+
+
+@pytest.mark.parametrize("part", ["grade", "stage", "measurements", "markers"])
+def test_omission_and_invention_are_told_as_such(part: str) -> None:
+    said = {
+        "grade": "{grade:grade 2}",
+        "stage": "{stage:pT2}",
+        "measurements": "{measurement:2 cm}",
+        "markers": "{marker:ER}: {result:positive}",
+    }[part]
+    assert kinds_of(said, "") == {Kind.OMISSION}
+    assert kinds_of("", said) == {Kind.INVENTION}
+    assert value_of(part, said, "") <= value_of(part, "", said) < 1
+
+
+@given(st.integers(1, 40))
+def test_a_wrong_value_counts_as_much_in_a_long_report(other_values: int) -> None:
+    rest = " ".join(f"{{marker:CD{n}}}: {{result:positive}}." for n in range(1, other_values))
+    reference = f"{rest} {{marker:HER2}}: {{result:positive}}"
+    candidate = f"{rest} {{marker:HER2}}: {{result:negative}}"
+    alone = value_of(
+        "markers", "{marker:HER2}: {result:positive}", "{marker:HER2}: {result:negative}"
+    )
+    assert value_of("markers", reference, candidate) == pytest.approx(alone)
+
+
+def test_left_out_values_cost_only_so_much_however_many() -> None:
+    many = " ".join(f"{{measurement:{n} cm}}." for n in range(1, 60))
+    assert value_of("measurements", many, "") > 0.5
+    assert parts_of("", "")["measurements"].value is None
+
+
+def test_a_marker_without_its_result_is_told_and_is_no_match() -> None:
+    reference = "{marker:HER2}: {result:positive}"
+    (silent,) = mistakes_of(reference, "{marker:HER2}")
+    assert (silent.kind, silent.severity) == (Kind.OMISSION, Severity.MINOR)
+    assert parts_of(reference, "{marker:HER2}")["markers"].matched == ()

@@ -1,0 +1,140 @@
+"""What tiles show, as entries of the bank, and the figures that come of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from histoeval.errors import InputError
+from histoeval.evaluate.grounding_scores import Scored, auroc, behaviour_figures, organ_figures
+from histoeval.evaluate.tile_labels import (
+    FALSE,
+    TRUE,
+    UNKNOWN,
+    Tile,
+    all_entries,
+    entries_of,
+    exclusive,
+    families,
+    read_tiles,
+    stain_kind,
+    targets_of,
+)
+from histoeval.train.grounding.calibration import Claims, curve, fit_curve
+from histoeval.train.grounding.scope import fit_images
+
+
+def tile(organ: str | None, behaviour: str | None = None, **others: str | None) -> Tile:
+    told = {"concept": None, "stain": "H&E", "slide": "s", "case": "c", "split": "train"} | others
+    return Tile(key="k", organ=organ, behaviour=behaviour, **told)  # type: ignore[arg-type]
+
+
+def target(of: Tile, group: str, name: str) -> int:
+    entries = [entry for entry in all_entries() if (entry.group, entry.name) == (group, name)]
+    return int(targets_of([of], entries)[0, 0])
+
+
+def test_an_organ_is_true_and_so_is_what_holds_it_but_its_parts_stay_open() -> None:
+    assert target(tile("duodenum"), "organ", "duodenum") == TRUE
+    assert target(tile("duodenum"), "organ", "intestine") == TRUE
+    assert target(tile("intestine"), "organ", "duodenum") == UNKNOWN
+    assert target(tile("duodenum"), "organ", "colon") == FALSE
+    assert target(tile(None), "organ", "colon") == UNKNOWN
+
+
+def test_what_the_index_does_not_say_is_not_a_no() -> None:
+    assert target(tile("colon"), "behaviour", "malignant") == UNKNOWN
+    assert target(tile("colon"), "family", "inflammation") == UNKNOWN
+    assert target(tile("colon"), "site", "malignant colon") == UNKNOWN
+    assert target(tile("colon"), "site", "malignant liver") == FALSE
+    assert target(tile("colon", "malignant"), "site", "malignant colon") == TRUE
+    assert target(tile("colon", "benign"), "site", "malignant colon") == FALSE
+
+
+def test_of_another_stain_only_the_stain_is_learned() -> None:
+    stained = tile("colon", "benign", stain="IHC CD20")
+    assert target(stained, "organ", "colon") == UNKNOWN
+    assert target(stained, "stain", "immunohistochemistry") == TRUE
+    assert target(stained, "stain", "H&E") == FALSE
+
+
+@pytest.mark.parametrize(
+    ("stain", "kind"),
+    [
+        ("H&E", "H&E"),
+        ("IHC GFAP", "immunohistochemistry"),
+        ("Papanicolaou (cytology)", "cytology"),
+        ("Congo red", "special stain"),
+    ],
+)
+def test_stains_are_of_four_kinds(stain: str, kind: str) -> None:
+    assert stain_kind(stain) == kind
+
+
+def test_organs_that_hold_the_right_one_are_no_rivals_of_it() -> None:
+    some = [tile("colon", "benign")]
+    entries = entries_of([*some, tile("intestine", "benign"), tile("liver", "benign")])
+    rivals = exclusive(some, entries, targets_of(some, entries))[0]
+    told = {(e.group, e.name): value for e, value in zip(entries, rivals.tolist(), strict=True)}
+    assert told["organ", "colon"] == told["site", "benign colon"] == TRUE
+    assert told["organ", "intestine"] == told["site", "benign intestine"] == UNKNOWN
+    assert told["organ", "liver"] == FALSE
+
+
+def test_every_entry_has_a_name_and_wordings_of_its_own() -> None:
+    keys = [(entry.group, entry.name) for entry in all_entries()]
+    assert len(keys) == len(set(keys))
+    assert all(phrase.strip() for entry in all_entries() for phrase in entry.phrases)
+    assert all(len(set(entry.phrases)) == len(entry.phrases) for entry in all_entries())
+    assert all(listed for listed in families().values())
+
+
+def test_a_broken_index_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "index.jsonl"
+    path.write_text('{"key": "a"}\n', "utf-8")
+    with pytest.raises(InputError, match="line 1"):
+        read_tiles(path)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=12))
+def test_auroc_is_the_share_of_pairs_in_the_right_order(rows: list[tuple[int, bool]]) -> None:
+    pairs = [
+        1.0 if a > b else 0.5 if a == b else 0.0 for a, x in rows if x for b, y in rows if not y
+    ]
+    found = auroc([float(value) for value, _ in rows], [truth for _, truth in rows])
+    assert found == (pytest.approx(sum(pairs) / len(pairs)) if pairs else None)
+
+
+def test_figures_of_a_model_that_knows_everything_are_one() -> None:
+    tiles = [
+        tile(organ, behaviour, slide=f"{organ} {behaviour}")
+        for organ in ("colon", "liver")
+        for behaviour in ("benign", "malignant")
+    ]
+    entries = entries_of(tiles)
+    found = Scored(tiles, entries, (targets_of(tiles, entries) == TRUE).astype(np.float64))
+    assert organ_figures(found, ["colon", "liver"])["top1"] == 1
+    assert behaviour_figures(found, ["colon", "liver"])["within_organ"] == 1
+    assert len(found.slides().tiles) == 4
+
+
+def test_the_curve_gives_half_in_the_middle_of_two_heaps_that_are_alike() -> None:
+    draws = np.random.default_rng(0)
+    values = np.concatenate([draws.normal(2, 1, 4000), draws.normal(0, 1, 8000)])
+    true = np.arange(12000) < 4000
+    found = fit_curve(Claims(values, true, np.array(["organ"] * 12000)))
+    assert found.slope == pytest.approx(2, abs=0.15)
+    assert found.midpoint == pytest.approx(1, abs=0.05)
+    assert curve(np.array([found.midpoint]), found)[0] == 0.5
+
+
+def test_usual_vectors_lie_at_a_distance_of_one_and_others_further_off() -> None:
+    draws = np.random.default_rng(0)
+    usual = draws.normal(0, [1.0, 1.0, 0.5], (500, 3)).astype(np.float32)
+    scope = fit_images(usual)
+    assert np.sqrt((scope.distances(usual) ** 2).mean()) == pytest.approx(1, abs=0.1)
+    assert scope.distances(np.array([[0, 0, 9]], np.float32))[0] > 3

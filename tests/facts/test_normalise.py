@@ -1,0 +1,83 @@
+"""Texts as they are read, and the way back to what stands in the report."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from histoeval.concordance.evidence import Kind, Matched, Mistake, Part, Severity
+from histoeval.facts.normalise import restored, spelt_out
+from histoeval.report import Entity, EntityType
+
+
+def entity(text: str, words: str, kind: EntityType = EntityType.FINDING) -> Entity:
+    start = text.index(words)
+    return Entity(text=words, start=start, end=start + len(words), type=kind)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("LVI is present.", "lymphovascular invasion is present."),
+        ("TVA with HGD", "tubulovillous adenoma with high-grade dysplasia"),
+        ("Two pelvic LNs", "Two pelvic lymph nodes"),
+        ("Bladder: invasive UC.", "Bladder: invasive urothelial carcinoma."),
+        ("Colon, crypt abscesses: UC.", "Colon, crypt abscesses: ulcerative colitis."),
+        ("squamous carcinonma", "squamous carcinoma"),
+        ("Lympho-vascular invasion", "Lymphovascular invasion"),
+        ("Langerhans histocytes", "Langerhans histiocytes"),
+    ],
+)
+def test_abbreviations_are_written_out_and_slips_put_right(written: str, read: str) -> None:
+    assert spelt_out(written).text == read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Radical nephrectomy, 11 MM.",
+        "HP is seen.",
+        "CIN 3 of the cervix",
+        "Non-necrotising granulomas",
+        "Macrovascular invasion",
+        "IDC-like growth",
+    ],
+)
+def test_what_is_right_or_could_mean_several_things_stays(text: str) -> None:
+    assert spelt_out(text).text == text
+
+
+def test_evidence_is_shown_in_the_words_of_the_report() -> None:
+    spelt = spelt_out("No LVI. Adenocarcinma, LVI of veins.")
+    invasion = entity(spelt.text, "lymphovascular invasion")
+    tumour = entity(spelt.text, "Adenocarcinoma", EntityType.DIAGNOSIS)
+    veins = entity(spelt.text, "veins", EntityType.SITE)
+    assert [spelt.restored(each).text for each in (invasion, tumour, veins)] == [
+        "LVI",
+        "Adenocarcinma",
+        "veins",
+    ]
+    matched = Part(1.0, (Matched("findings", invasion, invasion, 1.0),))
+    left_out = Mistake(Kind.OMISSION, "findings", Severity.MINOR, invasion, None)
+    shown = restored(Part(0.5, matched.matched, (left_out,)), spelt, spelt)
+    assert shown.value == 0.5
+    assert shown.matched[0].candidate.text == "LVI"
+    assert shown.mistakes[0].reference is not None
+    assert shown.mistakes[0].reference.start == 3
+    assert shown.mistakes[0].candidate is None
+
+
+@given(
+    st.lists(st.sampled_from(["LVI", "PNI", "carcinonma", "tumour", "No", ".", "DCIS,", "4 mm"]))
+)
+def test_every_stretch_of_what_is_read_stands_somewhere_in_the_report(words: list[str]) -> None:
+    text = " ".join(words)
+    spelt = spelt_out(text)
+    assert spelt_out(spelt.text).text == spelt.text
+    for start, end, old_start, old_end in spelt.changes:
+        changed = Entity(text=spelt.text[start:end], start=start, end=end, type=EntityType.FINDING)
+        back = spelt.restored(changed)
+        assert (back.start, back.end) == (old_start, old_end)
+        assert text[back.start : back.end] == back.text

@@ -1,0 +1,219 @@
+"""JSON lines and JSON documents."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from histoeval.errors import InputError
+from histoeval.io.tables.formats import Record, Table
+from histoeval.io.tables.json_documents import open_json
+from histoeval.io.tables.jsonlines import open_json_lines
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=10),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+OBJECTS = st.lists(st.dictionaries(st.text(max_size=5), JSON, max_size=4), min_size=1, max_size=6)
+ROW = {"reference": "a", "candidate": "b"}
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Callable[[str | bytes], Table]:
+    def opened(content: str | bytes) -> Table:
+        path = tmp_path / "pairs.json"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return open_json(path, "utf-8")
+
+    return opened
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Callable[[str | bytes], Table]:
+    def opened(content: str | bytes) -> Table:
+        path = tmp_path / "pairs.jsonl"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return open_json_lines(path, "utf-8")
+
+    return opened
+
+
+Opener = Callable[[str | bytes], Table]
+anywhere = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def values(table: Table) -> list[Any]:
+    return [record.values for record in table.read(())]
+
+
+def codes(table: Table) -> list[str]:
+    return [record.problem.code if record.problem else "good" for record in table.read(())]
+
+
+@anywhere
+@given(OBJECTS, st.booleans())
+def test_objects_written_as_lines_come_back(
+    lines: Opener, objects: list[dict[str, Any]], ascii_only: bool
+) -> None:
+    written = "\n".join(json.dumps(each, ensure_ascii=ascii_only) for each in objects)
+    assert values(lines(written)) == objects
+
+
+@anywhere
+@given(OBJECTS, st.sampled_from([None, 0, 2]), st.integers(1, 40))
+def test_objects_written_as_one_list_come_back_however_they_are_cut(
+    document: Opener, objects: list[dict[str, Any]], indent: int | None, window: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("histoeval.io.tables.json_documents.CHUNK", window)
+        assert values(document(json.dumps(objects, indent=indent))) == objects
+
+
+def test_blank_lines_are_no_rows(lines: Opener) -> None:
+    found = list(lines(f"\n{json.dumps(ROW)}\n  \n\r\n{json.dumps(ROW)}").read(()))
+    assert [(record.number, record.line) for record in found] == [(1, 2), (2, 5)]
+
+
+def test_columns_are_all_that_the_first_rows_have(lines: Opener) -> None:
+    assert lines('broken\n{"reference": "a"}\n{"candidate": "b"}').columns == (
+        "reference",
+        "candidate",
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b'{"reference": "a", "candidate": ', "broken_json"),
+        (b"reference,candidate", "broken_json"),
+        (b'{"n": ' + b"1" * 5000 + b"}", "broken_json"),
+        (b"[" * 100_000, "broken_json"),
+        (b'["reference"]', "not_an_object"),
+        (b"17", "not_an_object"),
+        (b"null", "not_an_object"),
+        (b'{"reference": "caf\xe9"}', "not_utf8"),
+        (b'{"reference": "a", "candidate": NaN, "candidate": "b"}', "good"),
+    ],
+)
+def test_a_broken_line_is_said_and_costs_no_other(lines: Opener, line: bytes, code: str) -> None:
+    good = json.dumps(ROW).encode()
+    assert codes(lines(b"\n".join([good, line, good]))) == ["good", code, "good"]
+
+
+def test_the_place_of_a_broken_line_is_said(lines: Opener) -> None:
+    table = lines(json.dumps(ROW) + '\n{"reference" "a"}')
+    trouble = list(table.read(()))[1].problem
+    assert trouble is not None
+    assert "row 2, line 2" in trouble.message
+    assert "at character 14" in trouble.message
+
+
+def test_a_line_that_never_ends_is_refused_without_holding_it(
+    lines: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("histoeval.io.tables.lines.RECORD_LIMIT", 1000)
+    monkeypatch.setattr("histoeval.io.tables.jsonlines.RECORD_LIMIT", 1000)
+    good = json.dumps(ROW)
+    table = lines("\n".join([good, json.dumps({"reference": "x" * 5_000_000}), good]))
+    assert codes(table) == ["good", "record_too_long", "good"]
+
+
+@pytest.mark.parametrize("content", ["no\nno\n", "[1]\n[2]\n"])
+def test_a_file_with_no_row_that_can_be_read_is_refused_with_the_first_reason(
+    lines: Opener, content: str
+) -> None:
+    with pytest.raises(InputError, match="row 1, line 1"):
+        lines(content)
+
+
+def test_a_list_inside_an_object_is_found(document: Opener) -> None:
+    content = {"version": 2, "tags": ["x"], "meta": {"a": 1}, "data": [ROW, ROW], "n": 2}
+    assert values(document(json.dumps(content))) == [ROW, ROW]
+
+
+def test_objects_by_their_ids_bring_their_ids(document: Opener) -> None:
+    table = document(json.dumps({"case 1": ROW, "case 2": ROW, "case 3": "text"}))
+    assert table.keyed
+    assert [record.key for record in table.read(())] == ["case 1", "case 2", "case 3"]
+    assert codes(table) == ["good", "good", "not_an_object"]
+
+
+def test_json_lines_in_a_file_called_json_are_read(document: Opener) -> None:
+    assert values(document("\n".join([json.dumps(ROW)] * 3))) == [ROW] * 3
+
+
+@pytest.mark.parametrize(
+    ("content", "good"),
+    [
+        (f"[{json.dumps(ROW)}, {json.dumps(ROW)}, {{", 2),
+        (f'[{json.dumps(ROW)}, {{"reference" 1}}, {json.dumps(ROW)}]', 1),
+        (f"[{json.dumps(ROW)}] and more", 1),
+        (f"[{json.dumps(ROW)} {json.dumps(ROW)}]", 1),
+        (f'{{"data": [{json.dumps(ROW)}, {json.dumps(ROW)}], "n": ', 2),
+        (f'{{"a": {json.dumps(ROW)}, "b": {{"reference": "left op', 1),
+    ],
+)
+def test_rows_before_a_break_are_delivered(document: Opener, content: str, good: int) -> None:
+    assert codes(document(content)) == ["good"] * good + ["broken_json"]
+
+
+def test_a_break_is_found_at_once_and_its_place_is_said(document: Opener) -> None:
+    rows = ", ".join([json.dumps(ROW)] * 100_000)
+    trouble = list(document(f'[{json.dumps(ROW)}, {{"reference" 1}}, {rows}]').read(()))[1].problem
+    assert trouble is not None
+    assert f"at character {len(json.dumps(ROW)) + 17}" in trouble.message
+
+
+def test_a_row_of_a_document_that_never_ends_is_refused(
+    document: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("histoeval.io.tables.json_documents.RECORD_LIMIT", 1000)
+    monkeypatch.setattr("histoeval.io.tables.json_documents.CHUNK", 100)
+    table = document(json.dumps([ROW, {"reference": "x" * 100_000}]))
+    assert codes(table) == ["good", "broken_json"]
+
+
+def test_half_a_character_in_a_document_stays_half(document: Opener) -> None:
+    assert values(document('[{"reference": "cut \\ud83d here"}]')) == [
+        {"reference": "cut \ud83d here"}
+    ]
+
+
+def test_a_bad_byte_in_a_document_spoils_its_own_row_only(document: Opener) -> None:
+    assert codes(document(b'[{"a": 1}, {"a": "\xff"}, {"a": 2}]')) == ["good", "not_utf8", "good"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('"text"', "neither a list"),
+        ("   ", "neither a list"),
+        ('{"a": 1}', "no list of objects"),
+        (json.dumps({"train": [ROW], "test": [ROW]}), "several lists of objects: train, test"),
+        ('{"a" 1}', "is not JSON"),
+        ("[not json]", "no row of"),
+    ],
+)
+def test_a_document_without_rows_is_refused(document: Opener, content: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        document(content)
+
+
+def test_packed_lines_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps(ROW).encode()))
+    assert next(open_json_lines(path, "utf-8").read(())) == Record(
+        1, ROW, None, 1, path.stat().st_size
+    )

@@ -1,0 +1,354 @@
+"""From any source to pairs: the faults, the ids, the systems, and what a source says of itself."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from histoeval.errors import InputError
+from histoeval.io.pairs import Columns, Row, Source, open_source, source_of_records
+from histoeval.report import Pair
+from tests.support.paths import SHARED
+
+EXPERT_SHEET = SHARED / "data/expert/hare_expert_dev.tsv"
+RUSSIAN = "Инвазивная протоковая карцинома молочной железы"
+
+
+def opened(path: Path, content: str | bytes, **named: Any) -> Source:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return open_source([path], Columns(**named))
+
+
+def outcome(row: Row) -> tuple[str, str | None, tuple[str, ...]]:
+    return row.id, row.system, tuple(problem.code for problem in row.problems)
+
+
+def memory(*records: Any, **named: Any) -> list[Row]:
+    return list(source_of_records(records, Columns(**named)).rows())
+
+
+def csv_line(*cells: str) -> bytes:
+    out = io.StringIO(newline="")
+    csv.writer(out).writerow(cells)
+    return out.getvalue().encode("utf-8", "surrogateescape")
+
+
+CSV_FAULTS = {
+    "missing_id": csv_line(" ", "a", "b"),
+    "duplicate_id": csv_line("g0", "a", "b"),
+    "empty_text": csv_line("x", "a", " \n\t"),
+    "not_utf8": csv_line("x1", "a \udcff b", "naïve"),
+    "binary_text": csv_line("x2", "a\x00b", "b"),
+    "not_english": csv_line("x3", "a", RUSSIAN),
+    "wrong_column_count": b"x4,a,b,c\n",
+    "broken_quotes": b'x5,"a,b\n',
+}
+JSON_FAULTS: dict[str, bytes] = {
+    "missing_id": b'{"id": null, "reference": "a", "candidate": "b"}',
+    "duplicate_id": b'{"id": "g0", "reference": "a", "candidate": "b"}',
+    "missing_value": b'{"id": 1, "reference": "a"}',
+    "missing_value ": b'{"id": 2, "reference": null, "candidate": "b"}',
+    "empty_text": b'{"id": 3, "reference": "a", "candidate": ""}',
+    "not_text": b'{"id": 4, "reference": ["a"], "candidate": "b"}',
+    "not_text ": b'{"id": {"n": 4}, "reference": "a", "candidate": "b"}',
+    "not_text  ": b'{"id": 5, "reference": "a", "candidate": true}',
+    "not_utf8": b'{"id": 6, "reference": "caf\xe9", "candidate": "na\xc3\xafve"}',
+    "binary_text": b'{"id": 7, "reference": "\\u0001\\u0002\\u0003", "candidate": "b"}',
+    "lone_surrogate": b'{"id": 8, "reference": "a", "candidate": "cut \\udce9"}',
+    "not_english": json.dumps({"id": 9, "reference": RUSSIAN, "candidate": "b"}).encode(),
+    "broken_json": b'{"id": 10, "reference": "a", "candidate": "b"',
+    "not_an_object": b'["id", "reference"]',
+}
+
+
+def mixed(good: list[bytes], faults: dict[str, bytes]) -> tuple[list[bytes], list[str]]:
+    """Each fault after a good row, and a good row at the end."""
+    lines, codes = [], []
+    for line, (code, fault) in zip(good, faults.items(), strict=False):
+        lines += [line, fault]
+        codes += ["", code.strip()]
+    return [*lines, good[-1]], [*codes, ""]
+
+
+def test_every_fault_of_a_csv_is_named_and_every_good_row_is_delivered(tmp_path: Path) -> None:
+    good = [csv_line(f"g{n}", f"ref, {n}", f'cand "{n}"') for n in range(30)]
+    lines, codes = mixed(good, CSV_FAULTS)
+    rows = list(opened(tmp_path / "a.csv", b"id,reference,candidate\n" + b"".join(lines)).rows())
+    assert ["".join(outcome(row)[2]) for row in rows] == codes
+    for row in rows:
+        assert (row.pair is None) == bool(row.problems)
+        assert all(f"row {row.number}" in problem.message for problem in row.problems)
+    assert rows[0].pair == Pair(
+        id="g0", reference="ref, 0", candidate='cand "0"', system="candidate"
+    )
+
+
+def test_every_fault_of_json_lines_is_named_and_every_good_row_is_delivered(
+    tmp_path: Path,
+) -> None:
+    good = [
+        json.dumps({"id": f"g{n}", "reference": "a 😀", "candidate": "b"}).encode()
+        for n in range(30)
+    ]
+    lines, codes = mixed(good, JSON_FAULTS)
+    rows = list(opened(tmp_path / "a.jsonl", b"\n".join(lines)).rows())
+    assert ["".join(outcome(row)[2]) for row in rows] == codes
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_faults_side_by_side_are_told_apart(tmp_path: Path, step: int) -> None:
+    for name, faults, end in (("a.csv", CSV_FAULTS, b""), ("a.jsonl", JSON_FAULTS, b"\n")):
+        is_csv = name == "a.csv"
+        first = csv_line("g0", "a", "b") if is_csv else JSON_FAULTS["duplicate_id"]
+        last = csv_line("g1", "a, b", "b") if is_csv else first.replace(b"g0", b"g1")
+        header = [b"id,reference,candidate\n"] if is_csv else []
+        order = list(faults)[::step]
+        content = end.join([*header, first, *(faults[code] for code in order), last])
+        rows = list(opened(tmp_path / name, content).rows())
+        found = ["".join(outcome(row)[2]) for row in rows]
+        assert found == ["", *(code.strip() for code in order), ""]
+
+
+def test_a_problem_says_what_where_and_what_to_do(tmp_path: Path) -> None:
+    content = "id,reference,candidate\n1,a,b\n2,a,\n"
+    row = list(opened(tmp_path / "a.csv", content).rows())[1]
+    assert row.problems[0].column == "candidate"
+    assert row.problems[0].message == (
+        "candidate is empty (row 2, line 3): nothing was written there, or the file lost it"
+    )
+
+
+def test_a_byte_that_cannot_be_read_is_named_with_a_way_out(tmp_path: Path) -> None:
+    row = next(
+        opened(
+            tmp_path / "a.csv",
+            "reference,candidate\nna\udcefve ö,b\n".encode("utf-8", "surrogateescape"),
+        ).rows()
+    )
+    assert "byte 0xef at character 3" in row.problems[0].message
+    assert "--encoding latin-1" in row.problems[0].message
+
+
+def test_a_pair_with_both_sides_broken_says_both() -> None:
+    (row,) = memory({"id": 1, "reference": "", "candidate": 3})
+    assert outcome(row) == ("1", "candidate", ("empty_text", "not_text"))
+    assert [problem.column for problem in row.problems] == ["reference", "candidate"]
+
+
+def test_a_bad_reference_or_id_costs_every_system_and_a_bad_candidate_its_own() -> None:
+    texts = {"candidate_a": "a", "candidate_b": "b"}
+    rows = memory(
+        {"id": 1, "reference": "", **texts},
+        {"id": None, "reference": "r", **texts},
+        {"id": 3, "reference": "r", **texts, "candidate_b": ""},
+        ["no record"],
+    )
+    assert [outcome(row) for row in rows] == [
+        ("1", "candidate_a", ("empty_text",)),
+        ("1", "candidate_b", ("empty_text",)),
+        ("row 2", "candidate_a", ("missing_id",)),
+        ("row 2", "candidate_b", ("missing_id",)),
+        ("3", "candidate_a", ()),
+        ("3", "candidate_b", ("empty_text",)),
+        ("row 4", None, ("not_an_object",)),
+    ]
+
+
+def test_without_ids_a_row_is_called_by_its_place_from_0(tmp_path: Path) -> None:
+    rows = list(opened(tmp_path / "a.csv", "reference,candidate\na,b\nbroken\na,b\n").rows())
+    assert [(row.number, row.id) for row in rows] == [(1, "0"), (2, "1"), (3, "2")]
+
+
+def test_numbers_are_ids_and_the_same_id_twice_is_refused() -> None:
+    rows = memory(*({"id": n, "gt": "a", "pred": "b"} for n in (1, 2, "1", 1.5, float("nan"))))
+    assert [outcome(row)[::2] for row in rows] == [
+        ("1", ()),
+        ("2", ()),
+        ("1", ("duplicate_id",)),
+        ("1.5", ()),
+        ("row 5", ("missing_id",)),
+    ]
+
+
+def test_a_system_column_names_the_system_of_each_row() -> None:
+    base = {"id": 1, "reference": "a", "candidate": "b"}
+    systems = ["x", "y", "x", "", 7]
+    records = [{**base, "system": system} for system in systems]
+    source = source_of_records(records)
+    assert source.systems == ()
+    assert [outcome(row)[1:] for row in source.rows()] == [
+        ("x", ()),
+        ("y", ()),
+        ("x", ("duplicate_id",)),
+        (None, ("missing_value",)),
+        ("7", ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Emoji are fine 😀😀😀",
+        "β-catenin µm ≥ 5",
+        "page one\x0cpage two",
+        "a stray \x01 control \x02 character",
+        "Ünïcödé Łódź letters are Latin too",
+        "腺癌",
+        "5 \u00d7 3 cm",
+        "١٢٣",
+    ],
+)
+def test_unusual_texts_are_texts(text: str) -> None:
+    (row,) = memory({"reference": text, "candidate": text})
+    assert row.pair is not None
+    assert row.pair.reference == row.pair.candidate == text
+
+
+@pytest.mark.parametrize("text", [RUSSIAN, "浸润性导管癌" * 5, "سرطان الأقنية الغازية في الثدي"])
+def test_texts_in_other_scripts_are_not_english(text: str) -> None:
+    (row,) = memory({"reference": text + " HER2", "candidate": "b"})
+    assert outcome(row)[2] == ("not_english",)
+
+
+def test_a_huge_cell_is_a_text() -> None:
+    (row,) = memory({"reference": "tumour é " * 120_000, "candidate": "b"})
+    assert row.pair is not None
+
+
+@pytest.mark.parametrize("spelling", ["utf-8", "utf-8-sig", "latin-1", "utf-16"])
+def test_the_same_pair_is_read_in_every_encoding(tmp_path: Path, spelling: str) -> None:
+    tables = {
+        "a.csv": "reference,candidate\nnaïve,37 °C\n",
+        "a.tsv": "reference\tcandidate\nnaïve\t37 °C\n",
+        "a.jsonl": '{"reference": "naïve", "candidate": "37 °C"}\n',
+        "a.json": '[{"reference": "naïve", "candidate": "37 °C"}]',
+    }
+    for name, content in tables.items():
+        source = opened(tmp_path / name, content.encode(spelling))
+        assert [row.pair for row in source.rows()] == [
+            Pair(id="0", reference="naïve", candidate="37 °C")
+        ]
+        assert source.encoding == spelling
+
+
+def test_utf16_that_breaks_off_costs_its_cell_only(tmp_path: Path) -> None:
+    content = "reference,candidate\na,b\nc,d\ud800 e\nf,g".encode("utf-16", "surrogatepass")
+    rows = list(opened(tmp_path / "a.csv", content + b"x").rows())
+    assert [outcome(row)[2] for row in rows] == [(), ("not_utf8",), ("not_utf8",)]
+
+
+def test_keys_of_an_object_are_ids_unless_a_column_is_named(tmp_path: Path) -> None:
+    content = json.dumps({"k": {"id": "i", "reference": "a", "candidate": "b"}})
+    assert next(opened(tmp_path / "a.json", content).rows()).id == "k"
+    assert next(opened(tmp_path / "a.json", content, id="id").rows()).id == "i"
+
+
+def test_a_key_used_twice_is_refused_whatever_the_columns_are_called(tmp_path: Path) -> None:
+    content = '{"k": {"reference": "a", "id": "b"}, "k": {"reference": "a", "id": "b"}}'
+    rows = list(opened(tmp_path / "a.json", content, candidates=("id",)).rows())
+    assert [outcome(row) for row in rows] == [("k", "id", ()), ("k", "id", ("duplicate_id",))]
+
+
+def test_a_source_says_what_it_is_and_reads_from_the_start_each_time(tmp_path: Path) -> None:
+    content = "id,reference,candidate_x,candidate_y\n1,a,b,c\n"
+    source = opened(tmp_path / "a.csv", content)
+    assert (source.name, source.format, source.encoding) == ("a.csv", "csv", "utf-8")
+    assert source.systems == ("candidate_x", "candidate_y")
+    assert source.sha256 == hashlib.sha256(content.encode()).hexdigest()
+    assert source.size == len(content)
+    first = list(source.rows())
+    assert first == list(source.rows())
+    assert first[-1].position == source.size
+
+
+def test_records_in_memory_are_hashed_by_what_they_say() -> None:
+    records = [{"reference": "a", "candidate": object()}]
+    again: Iterator[dict[str, object]] = iter([{"reference": "a", "candidate": object()}])
+    other = [{"reference": "b", "candidate": "c"}]
+    hashes = [source_of_records(each).sha256 for each in (records, again, other)]
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_parquet_is_read_slice_by_slice_with_its_ids(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("histoeval.io.tables.parquet.SLICE_ROWS", 7)
+    path = tmp_path / "a[1].parquet"
+    references = [None if n == 20 else f"text {n}" for n in range(50)]
+    frame = {"pair_id": range(50), "ref": references, "hyp": ["b"] * 50, "n": range(50)}
+    pl.DataFrame(frame).write_parquet(path)
+    source = open_source([path])
+    rows = list(source.rows())
+    assert [row.id for row in rows] == [str(n) for n in range(50)]
+    assert [row.pair.reference if row.pair else None for row in rows] == references
+    assert outcome(rows[20]) == ("20", "hyp", ("missing_value",))
+    assert (source.format, source.encoding) == ("parquet", "")
+    assert source.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert rows[-1].position == source.size
+    with pytest.raises(InputError, match="no column 'm'"):
+        open_source([path], Columns(id="m"))
+
+
+def test_what_only_calls_itself_parquet_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not a Parquet file"):
+        opened(tmp_path / "a.parquet", "reference,candidate\na,b\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.xlsx", "x", r"\.csv, \.tsv"),
+        ("a.parquet.gz", "x", "not known"),
+        ("a.csv", "", "is empty"),
+        ("a.csv", "reference,candidate\n", "no rows"),
+        ("a.json", "[]", "no rows"),
+        ("a.csv", "text,candidate\na,b\n", "--reference NAME"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused(
+    tmp_path: Path, name: str, content: str, said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        opened(tmp_path / name, content)
+
+
+def test_no_records_are_refused() -> None:
+    with pytest.raises(InputError, match="no rows"):
+        source_of_records([])
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".json"])
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, ending: str) -> None:
+    text = "invasive carcinoma of the breast, grade 2. " * 20
+    peaks = []
+    for count in (2_000, 8_000):
+        frame = pl.DataFrame({"id": range(count), "gt": [text] * count, "pred": [text] * count})
+        path = tmp_path / f"{count}{ending}"
+        if ending == ".csv":
+            frame.write_csv(path)
+        else:
+            frame.write_ndjson(path) if ending == ".jsonl" else frame.write_json(path)
+        tracemalloc.start()
+        assert sum(row.pair is not None for row in open_source([path]).rows()) == count
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 500_000
+
+
+@pytest.mark.skipif(not EXPERT_SHEET.exists(), reason="the expert sheet is not here")
+def test_the_expert_sheet_is_read_as_it_is() -> None:
+    source = open_source([EXPERT_SHEET])
+    rows = list(source.rows())
+    assert source.systems == ("0", "1", "2", "3")
+    assert len(rows) == 74 * 4
+    assert all(row.pair is not None for row in rows)
+    assert any("\n" in row.pair.candidate for row in rows if row.pair)

@@ -1,0 +1,3 @@
+"""A fake language-model server, and an environment without keys and proxies."""
+
+from tests.support.judge_fixtures import _alone, here, loopback

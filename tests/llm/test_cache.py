@@ -1,0 +1,215 @@
+"""Replies are kept as they came, found by what was asked, and survive the process."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from histoeval.errors import OutputError
+from histoeval.judge.prompt import Order, load_prompt
+from histoeval.judge.question import Question
+from histoeval.llm.cache import Cache, default_cache
+from histoeval.llm.chat import Reply
+from tests.support.fake_server import Loopback
+from tests.support.judge_pairs import bench_at, make_pair
+
+PROMPT = load_prompt("rubric4")
+
+
+def key_of(name: object) -> str:
+    return hashlib.sha256(str(name).encode()).hexdigest()
+
+
+def filled(path: Path) -> Cache:
+    cache = Cache(path)
+    for number in range(6):
+        judge = "big@there" if number % 2 else "small@here"
+        reply = Reply(text=f"said {number}", tokens_in=100, tokens_out=number, seconds=0.5)
+        cache.store(key_of(number), judge, "rubric4-1-abc", 400, reply)
+    cache.write()
+    return cache
+
+
+def test_a_reply_is_found_again_by_another_process(tmp_path: Path) -> None:
+    cache = filled(tmp_path / "deep" / "judge.sqlite")
+    with Cache(cache.path) as other:
+        said = Reply(text="said 3", tokens_in=100, tokens_out=3, seconds=0.5)
+        assert other.find(key_of(3)) == said
+        assert other.find(key_of(9)) is None
+        assert other.known([key_of(n) for n in range(2000)]) == {key_of(n) for n in range(6)}
+
+
+def test_what_waits_to_be_written_is_found_too(tmp_path: Path) -> None:
+    with Cache(tmp_path / "c.sqlite") as cache:
+        assert cache.store(key_of("k"), "j", "p", 1, Reply(text="new"))
+        assert not cache.store(key_of("l"), "j", "p", 1, Reply(text="newer"))
+        assert cache.find(key_of("k")) == Reply(text="new")
+        assert cache.holds(key_of("l"))
+
+
+def test_what_was_written_survives_a_kill(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys; from pathlib import Path\n"
+        "from histoeval.llm.cache import Cache; from histoeval.llm.chat import Reply\n"
+        "cache = Cache(Path(sys.argv[1]))\n"
+        "cache.store(sys.argv[2], 'j', 'p', 1, Reply(text='kept')); cache.write()\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    path = tmp_path / "c.sqlite"
+    subprocess.run([sys.executable, "-c", program, str(path), key_of("k")], check=False)
+    with Cache(path) as cache:
+        assert cache.find(key_of("k")) == Reply(text="kept")
+
+
+def test_thousands_are_found_while_they_are_written_and_later(tmp_path: Path) -> None:
+    keys = [key_of(number) for number in range(9000)]
+    with Cache(tmp_path / "c.sqlite") as cache:
+        for number, key in enumerate(keys):
+            cache.store(key, "j", "p", 1, Reply(text=str(number)))
+            if number % 37 == 0:
+                cache.write()
+        assert [cache.find(key) for key in keys] == [Reply(text=str(n)) for n in range(9000)]
+    with Cache(tmp_path / "c.sqlite") as cache:
+        assert cache.known(keys) == set(keys)
+        assert [cache.find(key) for key in keys[::100]] == [
+            Reply(text=str(n)) for n in range(0, 9000, 100)
+        ]
+
+
+def test_a_question_that_two_runs_asked_at_once_counts_once(tmp_path: Path) -> None:
+    with Cache(tmp_path / "c.sqlite") as one, Cache(tmp_path / "c.sqlite") as other:
+        for number, cache in enumerate([one, other]):
+            cache.store(key_of("k"), "j", "p", 1, Reply(text=f"said by {number}"))
+            cache.write()
+        (kept,) = one.kept()
+        assert kept.replies == 1
+        assert [json.loads(line)["text"] for line in other.export()] == ["said by 1"]
+        assert one.find(key_of("k")) == other.find(key_of("k")) == Reply(text="said by 1")
+        assert other.clear() == 1
+
+
+def test_what_another_run_has_cleared_is_not_taken_for_what_came_after(tmp_path: Path) -> None:
+    with Cache(tmp_path / "c.sqlite") as one, Cache(tmp_path / "c.sqlite") as other:
+        one.store(key_of("first"), "j", "p", 1, Reply(text="first"))
+        one.write()
+        assert other.clear() == 1
+        other.store(key_of("second"), "j", "p", 1, Reply(text="second"))
+        other.write()
+        assert one.find(key_of("first")) is None
+        one.store(key_of("third"), "j", "p", 1, Reply(text="third"))
+    with Cache(tmp_path / "c.sqlite") as later:
+        assert later.known([key_of(n) for n in ("first", "second", "third")]) == {
+            key_of("second"),
+            key_of("third"),
+        }
+
+
+def test_replies_are_counted_cleared_and_exported_by_judge_and_prompt(tmp_path: Path) -> None:
+    with filled(tmp_path / "c.sqlite") as cache:
+        big, small = cache.kept()
+        assert (big.judge, big.replies, big.tokens_in, big.tokens_out) == ("big@there", 3, 300, 9)
+        assert (small.characters, small.seconds) == (1200, 1.5)
+        lines = [json.loads(line) for line in cache.export()]
+        assert [line["key"] for line in lines] == sorted(key_of(n) for n in range(6))
+        assert {line["key"]: line["text"] for line in lines}[key_of(2)] == "said 2"
+        assert cache.clear(judge="big") == 3
+        assert cache.clear(prompt="expert5") == 0
+        assert [kept.judge for kept in cache.kept()] == ["small@here"]
+        assert cache.clear() == 3
+
+
+def test_a_file_that_is_no_cache_is_refused_for_people(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("these are my notes, and not a database\n" * 100, "utf-8")
+    with pytest.raises(OutputError, match="cannot be used to keep replies"):
+        Cache(path)
+    assert path.read_text("utf-8").startswith("these are my notes")
+
+
+@pytest.mark.parametrize("table", ["fresh", "somebody_elses"])
+def test_a_file_with_other_tables_is_refused_and_left_alone(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "c.sqlite"
+    with sqlite3.connect(path) as file:
+        file.execute(f"CREATE TABLE {table} (key TEXT)")
+    file.close()
+    before = path.read_bytes()
+    with pytest.raises(OutputError, match="another version of HistoEval"):
+        Cache(path)
+    assert path.read_bytes() == before
+
+
+def test_a_full_disk_stops_the_asking_and_is_said(tmp_path: Path, loopback: Loopback) -> None:
+    bench = bench_at(loopback.url, concurrency=4, cache=tmp_path / "c.sqlite")
+    bench.cache._file.execute("PRAGMA max_page_count = 40")
+    pairs = [make_pair(number) for number in range(2000)]
+    with pytest.raises(OutputError, match="full"):
+        bench.ask(PROMPT, pairs)
+    assert 10 < len(loopback.calls) < 1900
+
+
+def test_it_lies_where_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HISTOEVAL_CACHE", str(tmp_path / "elsewhere"))
+    assert default_cache() == tmp_path / "elsewhere" / "judge.sqlite"
+
+
+def test_it_is_in_write_ahead_mode(tmp_path: Path) -> None:
+    filled(tmp_path / "c.sqlite")
+    mode = sqlite3.connect(tmp_path / "c.sqlite").execute("PRAGMA journal_mode").fetchone()
+    assert mode == ("wal",)
+
+
+TEXT = st.text(max_size=8)
+QUESTIONS = st.builds(
+    Question,
+    judge=TEXT,
+    prompt=st.just(PROMPT),
+    reference=TEXT,
+    candidate=TEXT,
+    parameters=TEXT,
+    form=TEXT,
+    repeat=st.integers(0, 3),
+    order=st.sampled_from(["usual", "swapped"]),
+)
+
+
+@given(QUESTIONS, QUESTIONS)
+def test_two_questions_share_a_key_only_if_they_are_the_same(
+    one: Question, other: Question
+) -> None:
+    assert (one.key == other.key) == (one == other)
+
+
+def test_everything_that_counts_is_in_the_key() -> None:
+    def key(
+        judge: str = "m@u",
+        texts: tuple[str, str] = ("ab", "c"),
+        parameters: str = "{}",
+        repeat: int = 0,
+        order: Order = "usual",
+        prompt: str = "rubric4",
+        form: str = "auto",
+    ) -> str:
+        return Question(judge, load_prompt(prompt), *texts, parameters, form, repeat, order).key
+
+    keys = {
+        key(),
+        key(judge="n@u"),
+        key(texts=("a", "bc")),
+        key(texts=("c", "ab")),
+        key(parameters='{"seed": 1}'),
+        key(repeat=1),
+        key(order="swapped"),
+        key(prompt="expert5"),
+        key(form="plain"),
+    }
+    assert len(keys) == 9

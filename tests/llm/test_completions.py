@@ -1,0 +1,91 @@
+"""Whatever a server sends, it is a reply or no completion; nothing else can happen."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from histoeval.llm.chat import Reply
+from histoeval.llm.completions import BadCompletion, complaint_in, read_reply
+from histoeval.llm.http1 import Response
+from tests.support.fake_server import completion, stream
+
+EVENTS = {"content-type": "text/event-stream"}
+KEYS = st.sampled_from(
+    ["choices", "message", "content", "usage", "prompt_tokens", "finish_reason", "delta", "error"]
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def completed(message: Any, **rest: Any) -> bytes:
+    return json.dumps({"choices": [{"message": message, **rest}]}).encode()
+
+
+def read(body: bytes, headers: dict[str, str] | None = None) -> Reply:
+    return read_reply(Response(200, headers or {}, body), "plain")
+
+
+@given(JSON)
+def test_any_json_is_a_reply_or_no_completion(content: Any) -> None:
+    body = json.dumps(content).encode()
+    events = b"".join(b"data: " + body + b"\n\n" for _ in range(2)) + b"data: [DONE]\n"
+    for response in (Response(200, {}, body), Response(200, EVENTS, events)):
+        with suppress(BadCompletion):
+            assert isinstance(read_reply(response, "plain"), Reply)
+        assert isinstance(complaint_in(response), str)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_no_completion(body: bytes) -> None:
+    with pytest.raises(BadCompletion):
+        read(body)
+
+
+def test_bodies_that_nest_without_end_are_no_completion() -> None:
+    with pytest.raises(BadCompletion):
+        read(b"[" * 200_000)
+    assert complaint_in(Response(500, {}, b"[" * 200_000)) == ""
+
+
+@given(st.text())
+def test_a_message_comes_through_whole_or_in_pieces(text: str) -> None:
+    assert read(completion(text)).text == text
+    assert read(stream(text), EVENTS).text == text
+
+
+def test_separators_that_are_no_line_ends_stay_in_a_stream() -> None:
+    event = json.dumps({"choices": [{"delta": {"content": "a\u2028b\x85c"}}]}, ensure_ascii=False)
+    assert read(f"data: {event}\r\n\r\ndata: [DONE]\r\n".encode(), EVENTS).text == "a\u2028b\x85c"
+
+
+def test_what_is_odd_beside_the_message_is_not_believed() -> None:
+    odd = {"prompt_tokens": -3, "completion_tokens": True}
+    body = json.dumps({"choices": [{"message": {"content": "x"}}], "usage": odd}).encode()
+    assert (read(body).tokens_in, read(body).tokens_out) == (None, None)
+    assert read(completed({"content": "x"}, finish_reason=7)).finish is None
+    assert read(completed({"content": None})).text == ""
+    assert read(completed({"content": "half \ud800"})).text == "half \\ud800"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('{"error": {"message": "too long", "type": "x"}}', "too long"),
+        ('{"error": "too long"}', "too long"),
+        ('{"detail": "too long"}', "too long"),
+        ('{"detail": [{"loc": 1}]}', '[{"loc": 1}]'),
+        ('{"choices": []}', ""),
+        ("<html>", ""),
+    ],
+)
+def test_a_complaint_is_found_where_servers_put_it(body: str, said: str) -> None:
+    assert complaint_in(Response(400, {}, body.encode())) == said

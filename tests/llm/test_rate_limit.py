@@ -1,0 +1,80 @@
+"""Requests go no faster than they may, and waits grow, vary and follow the server."""
+
+from __future__ import annotations
+
+import email.utils
+import random
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from histoeval.llm import rate_limit as pace
+from histoeval.llm.rate_limit import Pace, retry_after, wait_before
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@given(
+    st.integers(1, 600), st.lists(st.floats(0, 3), min_size=1, max_size=60), st.integers(1, 3000)
+)
+def test_no_minute_has_more_requests_or_tokens_than_allowed(
+    a_minute: int, pauses: list[float], tokens: int
+) -> None:
+    clock, allowed = Clock(), 6000
+    limits = Pace(a_minute, allowed, clock)
+    starts: list[float] = []
+    for pause in pauses:
+        clock.now += pause
+        starts.append(clock.now + limits.reserve(tokens))
+    for start in starts:
+        within = [other for other in starts if start <= other < start + 60 - 1e-6]
+        assert len(within) <= a_minute
+        assert (len(within) - 1) * tokens <= allowed
+
+
+def test_without_limits_nobody_waits() -> None:
+    limits = Pace(clock=Clock())
+    assert [limits.reserve(10**9) for _ in range(1000)] == [0.0] * 1000
+
+
+def test_what_a_request_cost_more_than_was_thought_is_waited_for() -> None:
+    limits = Pace(None, 600, Clock())
+    assert limits.reserve(10) == 0
+    limits.correct(50)
+    assert limits.reserve(10) == pytest.approx(6.0)
+
+
+def test_waits_grow_from_half_a_second_to_a_minute_and_are_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pace, "FIRST_WAIT_S", 0.5)
+    chance = random.Random(0)
+    drawn = [[wait_before(retry, {}, chance) for _ in range(50)] for retry in range(12)]
+    for retry, waits in enumerate(drawn):
+        most = min(60.0, 0.5 * 2**retry)
+        assert most / 2 <= min(waits) < max(waits) <= most
+        assert len(set(waits)) > 40
+
+
+@pytest.mark.parametrize("asked", ["7", "0", "12.5"])
+def test_a_server_that_says_how_long_is_waited_for_that_long(asked: str) -> None:
+    wait = wait_before(0, {"retry-after": asked}, random.Random(1))
+    assert float(asked) <= wait <= 1.1 * float(asked)
+
+
+def test_a_date_is_understood_too_and_what_is_neither_is_not() -> None:
+    then = datetime.now(UTC) + timedelta(seconds=30)
+    found = retry_after({"retry-after": email.utils.format_datetime(then, usegmt=True)})
+    assert found == pytest.approx(30, abs=2)
+    assert retry_after({"retry-after": "soon"}) is None
+    assert retry_after({}) is None
+    past = datetime.now(UTC) - timedelta(hours=1)
+    assert retry_after({"retry-after": email.utils.format_datetime(past, usegmt=True)}) == 0

@@ -1,0 +1,147 @@
+"""Adapters of other people's metrics, with tiny packages that stand for the real ones.
+
+What the real ones are called with, and what they answer, is as their documentation says.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from histoeval.errors import Problem, SettingError
+from histoeval.metric import METRICS, Metric, Score, create
+from histoeval.report import Pair
+
+PEERS = ("bert_score", "radgraph_xl", "ratescore", "green", "radeval")
+PAIRS = [
+    Pair(id="1", reference="no tumour seen", candidate="no tumour seen"),
+    Pair(id="2", reference="no tumour seen", candidate="tumour"),
+]
+
+
+def shared(candidate: str, reference: str) -> float:
+    """The share of the reference's words that the candidate has; it tells the two apart."""
+    words = reference.split()
+    return sum(word in candidate.split() for word in words) / len(words)
+
+
+def each(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
+    return [shared(c, r) for c, r in zip(candidates, references, strict=True)]
+
+
+class BERTScorer:
+    def __init__(self, model_type: str, lang: str, rescale_with_baseline: bool) -> None:
+        assert (model_type, lang, rescale_with_baseline) == ("roberta-large", "en", False)
+
+    def score(self, cands: list[str], refs: list[str]) -> tuple[list[float], ...]:
+        return [9.0], [9.0], each(cands, refs)
+
+
+class F1RadGraph:
+    def __init__(self, reward_level: str, model_type: str) -> None:
+        assert (reward_level, model_type) == ("partial", "radgraph-xl")
+
+    def __call__(self, hyps: list[str], refs: list[str]) -> tuple[Any, ...]:
+        return 0.5, each(hyps, refs), [], []
+
+
+class RaTEScore:
+    def compute_score(self, candidates: list[str], references: list[str]) -> list[float]:
+        return each(candidates, references)
+
+
+class GREEN:
+    def __init__(self, model_name: str, output_dir: str) -> None:
+        assert model_name == "StanfordAIMI/GREEN-radllama2-7b"
+
+    def __call__(self, refs: list[str], hyps: list[str]) -> tuple[Any, ...]:
+        return 0.5, 0.1, each(hyps, refs), "summary", None
+
+
+class RadEval:
+    def __init__(self, **wanted: bool) -> None:
+        assert wanted in ({"do_radgraph": True}, {"do_bleu": True}, {"do_rouge": True})
+        self._name = next(iter(wanted)).removeprefix("do_")
+
+    def __call__(self, refs: list[str], hyps: list[str]) -> dict[str, Any]:
+        value = each(hyps, refs)[0]
+        if self._name == "bleu":
+            return {"bleu": value}
+        kinds = ("simple", "partial", "complete") if self._name == "radgraph" else ("1", "2")
+        return {f"{self._name}_{kind}": value if kind == "partial" else 9.0 for kind in kinds}
+
+
+MODULES: dict[str, type] = {
+    "bert_score": BERTScorer,
+    "radgraph": F1RadGraph,
+    "RaTEScore": RaTEScore,
+    "green_score": GREEN,
+    "RadEval": RadEval,
+}
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, member in MODULES.items():
+        module = ModuleType(name)
+        module.__spec__ = importlib.machinery.ModuleSpec(name, None)
+        setattr(module, member.__name__, member)
+        monkeypatch.setitem(sys.modules, name, module)
+
+
+def values(metric: Metric) -> list[float]:
+    return [said.value for said in metric.score(PAIRS) if isinstance(said, Score)]
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("name", PEERS)
+def test_candidates_and_references_reach_the_package_in_their_places(name: str) -> None:
+    metric = create(name)
+    assert metric.obstacle() is None
+    assert values(metric) == pytest.approx([1.0, 1 / 3])
+    assert str(metric.signature).startswith(f"{name}|")
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_without_the_package_it_is_said_what_to_install(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("histoeval.metrics.external.find_spec", lambda module: None)
+    metric = create(name)
+    reason = metric.obstacle()
+    assert reason is not None
+    assert "pip install 'histoeval[peers]'" in reason
+    assert "downloads" in reason
+    with pytest.raises(SettingError, match="needs the package"):
+        metric.score(PAIRS)
+    assert METRICS[name].needs.startswith("[peers]")
+
+
+def test_making_a_peer_imports_nothing_of_it() -> None:
+    for name in PEERS:
+        create(name)
+    assert not {"bert_score", "radgraph", "green_score"} & set(sys.modules)
+
+
+@pytest.mark.usefixtures("installed")
+def test_one_of_several_numbers_must_be_named() -> None:
+    assert values(create("radeval:metric=bleu")) == pytest.approx([1.0, 1 / 3])
+    with pytest.raises(SettingError, match="radeval:metric=rouge:key=NAME, of rouge_1, rouge_2"):
+        create("radeval:metric=rouge").score(PAIRS)
+    assert values(create("radeval:metric=rouge:key=rouge_2")) == [9.0, 9.0]
+
+
+@pytest.mark.usefixtures("installed")
+def test_what_is_no_number_is_a_problem_and_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RaTEScore, "compute_score", lambda *_: [float("nan"), 0.5])
+    first, second = create("ratescore").score(PAIRS)
+    assert isinstance(first, Problem)
+    assert isinstance(second, Score)
+    monkeypatch.setattr(RaTEScore, "compute_score", lambda *_: [0.5])
+    with pytest.raises(SettingError, match="1 scores for 2 pairs"):
+        create("ratescore").score(PAIRS)

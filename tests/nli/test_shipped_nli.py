@@ -1,0 +1,76 @@
+"""The NLI model that is shipped: its size, and what no model of its kind may get wrong."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from histoeval.evaluate.nli import evaluate_nli
+from histoeval.nli.entailer import Entailer, Pair
+from histoeval.train.nli.data import read_pairs
+from tests.support.paths import DATA
+
+HOME = Path(str(files("histoeval") / "models" / "nli"))
+MOST_BYTES = 25_000_000
+
+PLAIN = [
+    ("No lymphovascular invasion is identified.", "There is lymphovascular invasion."),
+    ("The surgical margins are free of tumour.", "Tumour is present at the surgical margins."),
+    ("The tumour is in the left breast.", "The tumour is in the right breast."),
+    ("ER is positive.", "The tumour cells are negative for ER."),
+    ("Invasive ductal carcinoma of the breast.", "The biopsy is benign."),
+]
+
+
+@pytest.fixture(scope="module")
+def entailer() -> Entailer:
+    return Entailer(threads=1)
+
+
+def test_it_is_small_enough_to_be_shipped() -> None:
+    assert sum(file.stat().st_size for file in HOME.iterdir()) < MOST_BYTES
+
+
+@pytest.mark.parametrize(("premise", "hypothesis"), PLAIN)
+def test_plain_contradictions_are_found_either_way(
+    entailer: Entailer, premise: str, hypothesis: str
+) -> None:
+    for found in entailer.judge([Pair(premise, hypothesis), Pair(hypothesis, premise)]):
+        assert found.label == "contradiction"
+
+
+@pytest.mark.parametrize("pair", PLAIN)
+def test_a_sentence_entails_itself(entailer: Entailer, pair: tuple[str, str]) -> None:
+    for sentence in pair:
+        (found,) = entailer.judge([Pair(sentence, sentence)])
+        assert found.label == "entailment"
+
+
+def test_what_a_report_does_not_say_is_left_open(entailer: Entailer) -> None:
+    (found,) = entailer.judge([Pair("The margins are free of tumour.", "The patient is a smoker.")])
+    assert found.label == "neutral"
+
+
+@pytest.mark.parametrize(
+    ("file", "f1", "accuracy"),
+    [
+        ("nli_dev.jsonl", 0.95, 0.95),
+        ("nli_fresh.jsonl", 0.9, 0.92),
+        ("pathology_nli.jsonl", 0.9, 0.88),
+        ("pathology_nli_second.jsonl", 0.85, 0.83),
+    ],
+)
+def test_it_finds_most_contradictions_of_written_pairs_that_it_has_not_learned(
+    entailer: Entailer, file: str, f1: float, accuracy: float
+) -> None:
+    pairs = read_pairs(DATA / file)
+    found = evaluate_nli(entailer, pairs).whole
+    assert found.f1 is not None
+    assert found.f1 > f1
+    assert found.accuracy > accuracy
+
+
+def test_its_signature_says_that_terms_are_heard(entailer: Entailer) -> None:
+    assert entailer.identity.startswith("nli+terms@")

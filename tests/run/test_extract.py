@@ -1,0 +1,384 @@
+"""Reading a file of reports: every text has its row, and a stopped run goes on."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+from histoeval import OutputError, Report
+from histoeval.io.jsonl_rows import ExtractedFile
+from histoeval.io.reports import open_reports
+from histoeval.run import extract as extracting
+from histoeval.run.extract import Extraction, extract, first_rows, output_file
+from tests.support.word_reader import WordReader
+
+TEXTS = [
+    "Invasive carcinoma of the breast.",
+    'HER2 negative, "no invasion".',
+    "😀 possible sarcoma\nin two lines, naïve",
+    "Nothing to see.",
+]
+RECORDS = [{"id": f"case {n}", "text": text} for n, text in enumerate(TEXTS)]
+
+
+def write_csv(path: Path, delimiter: str = ",") -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = [list(record.values()) for record in RECORDS]
+        csv.writer(file, delimiter=delimiter).writerows([["id", "text"], *rows])
+
+
+def write_lines(path: Path, records: Sequence[object] = RECORDS) -> Path:
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), "utf-8")
+    return path
+
+
+def run(file: Path, output: Path, reader: WordReader | None = None, **options: Any) -> Extraction:
+    source = open_reports(file)
+    return extract(source, reader or WordReader(), file=ExtractedFile(output), **options)
+
+
+def rows_of(output: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in output.read_text("utf-8").split("\n") if line]
+
+
+def names(row: dict[str, Any]) -> list[str]:
+    return [entity["text"] for entity in row["entities"]]
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "reports.csv": write_csv,
+    "reports.tsv": lambda path: write_csv(path, "\t"),
+    "reports.jsonl": write_lines,
+    "reports.jsonl.gz": lambda path: path.write_bytes(
+        gzip.compress("\n".join(map(json.dumps, RECORDS)).encode())
+    ),
+    "reports.json": lambda path: path.write_text(json.dumps(RECORDS), "utf-8"),
+    "reports.parquet": lambda path: polars.DataFrame(RECORDS).write_parquet(path),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_kind_of_table_gives_the_same_rows(name: str, tmp_path: Path) -> None:
+    WRITERS[name](tmp_path / name)
+    output = tmp_path / "out.jsonl"
+    run(tmp_path / name, output)
+    rows = rows_of(output)
+    assert [(row["id"], row["text"]) for row in rows] == [(r["id"], r["text"]) for r in RECORDS]
+    assert list(map(names, rows)) == [
+        ["carcinoma", "breast"],
+        ["HER2", "negative", "invasion"],
+        ["sarcoma"],
+        [],
+    ]
+
+
+def test_a_row_has_these_fields_and_no_others(tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    run(write_lines(tmp_path / "in.jsonl", [RECORDS[0]]), output)
+    assert rows_of(output) == [
+        {
+            "id": "case 0",
+            "text": "Invasive carcinoma of the breast.",
+            "entities": [
+                {
+                    "text": "carcinoma",
+                    "start": 9,
+                    "end": 18,
+                    "type": "diagnosis",
+                    "assertion": "present",
+                    "score": 0.9,
+                },
+                {
+                    "text": "breast",
+                    "start": 26,
+                    "end": 32,
+                    "type": "site",
+                    "assertion": "present",
+                    "score": 0.9,
+                },
+            ],
+            "relations": [{"head": 0, "tail": 1, "score": 0.97}],
+        }
+    ]
+
+
+def test_offsets_count_characters_after_an_emoji(tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    run(write_lines(tmp_path / "in.jsonl", [{"text": "😀👩‍⚕️ carcinoma"}]), output)
+    (row,) = rows_of(output)
+    (entity,) = row["entities"]
+    assert row["text"][entity["start"] : entity["end"]] == "carcinoma"
+    assert "😀" in output.read_text("utf-8")
+
+
+def test_a_text_file_has_a_report_per_line(tmp_path: Path) -> None:
+    file, output = tmp_path / "reports.txt", tmp_path / "out.jsonl"
+    file.write_text("carcinoma\n\nHER2 negative\n", "utf-8")
+    run(file, output)
+    assert [(row["id"], names(row)) for row in rows_of(output)] == [
+        ("0", ["carcinoma"]),
+        ("2", ["HER2", "negative"]),
+    ]
+
+
+def test_a_folder_has_a_report_per_file_and_they_give_the_ids(tmp_path: Path) -> None:
+    folder, output = tmp_path / "reports", tmp_path / "out.jsonl"
+    (folder / "b").mkdir(parents=True)
+    (folder / "b" / "2.txt").write_text("sarcoma\n\nin two lines\n", "utf-8")
+    (folder / "a.txt").write_text("carcinoma", "utf-8")
+    (folder / "c.txt").write_text("", "utf-8")
+    run(folder, output)
+    rows = rows_of(output)
+    assert [row["id"] for row in rows] == ["a", "b/2", "c"]
+    assert rows[1]["text"] == "sarcoma\n\nin two lines"
+    assert rows[2]["errors"][0]["code"] == "empty_text"
+    assert rows[2]["errors"][0]["column"] == "text"
+
+
+def test_bad_rows_keep_their_place_and_the_others_are_read(tmp_path: Path) -> None:
+    file, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    good = {"id": "a", "text": "carcinoma"}
+    bad = [{"id": "b"}, {"id": "c", "text": " "}, {"id": "d", "text": 7}, good, {"text": "x"}, [1]]
+    write_lines(file, [good, *bad])
+    file.write_bytes(file.read_bytes() + b'{"id": "h", "te\n{"id": "i", "text": "sarcoma"}\n')
+    summary = run(file, output, batch_size=2).summary
+    rows = rows_of(output)
+    assert [row.get("row") for row in rows] == [None, 2, 3, 4, 5, 6, 7, 8, None]
+    assert [row["errors"][0]["code"] for row in rows if "errors" in row] == [
+        "missing_value",
+        "empty_text",
+        "not_text",
+        "duplicate_id",
+        "missing_id",
+        "not_an_object",
+        "broken_json",
+    ]
+    assert set(rows[1]) == {"id", "row", "errors"}
+    assert set(rows[1]["errors"][0]) == {"code", "message", "column"}
+    assert (summary["rows"], summary["rows_with_errors"]) == (9, 7)
+    assert summary["errors"]["empty_text"]["count"] == 1
+    assert names(rows[0]) == ["carcinoma"]
+    assert names(rows[8]) == ["sarcoma"]
+
+
+def test_a_text_that_the_reader_stumbles_over_costs_no_other(tmp_path: Path) -> None:
+    output, reader = tmp_path / "out.jsonl", WordReader(stumbles_over="two lines")
+    summary = run(write_lines(tmp_path / "in.jsonl"), output, reader).summary
+    rows = rows_of(output)
+    assert [row["id"] for row in rows if "entities" in row] == ["case 0", "case 1", "case 3"]
+    assert rows[2] == {
+        "id": "case 2",
+        "row": 3,
+        "errors": [
+            {
+                "code": "reader_failed",
+                "message": "ZeroDivisionError: stumbled over 'two lines'",
+                "column": None,
+            }
+        ],
+    }
+    assert summary["rows_with_errors"] == 1
+
+
+@pytest.mark.parametrize("answer", [[], [Report(text="another")], ["text"]])
+def test_a_reader_that_breaks_its_promise_is_not_believed(
+    answer: list[Any], tmp_path: Path
+) -> None:
+    class Liar(WordReader):
+        def read(self, texts: Sequence[str]) -> list[Report]:
+            return answer
+
+    source = open_reports(write_lines(tmp_path / "in.jsonl"))
+    rows = first_rows(source, Liar(), 2)
+    assert [row.errors[0].code for row in rows] == ["reader_failed"] * 2
+
+
+def test_the_summary_counts_what_was_found(tmp_path: Path) -> None:
+    extraction = run(write_lines(tmp_path / "in.jsonl"), tmp_path / "out.jsonl")
+    assert extraction.summary["entities"] == {
+        "diagnosis": 2,
+        "site": 1,
+        "finding": 1,
+        "marker": 1,
+        "result": 1,
+    }
+    assert extraction.summary["relations"] == {"diagnosis-site": 1, "marker-result": 1}
+    meta = json.loads((tmp_path / "out.jsonl.meta.json").read_bytes())
+    assert meta["finished"] is True
+    assert meta["summary"] == extraction.summary
+    assert meta["run"]["reader"] == "words@1"
+    assert meta["run"]["columns"] == {"text": "text", "id": "id"}
+
+
+def test_a_run_that_was_cut_anywhere_in_its_last_two_lines_goes_on_to_the_same_bytes(
+    tmp_path: Path,
+) -> None:
+    file, output = write_lines(tmp_path / "in.jsonl", [*RECORDS, {"id": "x"}]), tmp_path / "o.jsonl"
+    run(file, output)
+    whole, meta = output.read_bytes(), ExtractedFile(output).meta
+    said = meta.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    for cut in range(len(whole) - len(lines[-1]) - len(lines[-2]), len(whole) + 1):
+        output.write_bytes(whole[:cut])
+        reader = WordReader()
+        extraction = run(file, output, reader)
+        assert output.read_bytes() == whole
+        assert meta.read_bytes() == said
+        kept = whole[:cut].count(b"\n")
+        assert extraction.rows_read == len(lines) - kept
+        assert list(chain(*reader.asked)) == TEXTS[kept:]
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 1000])
+def test_an_interrupted_run_keeps_what_it_had(batch_size: int, tmp_path: Path) -> None:
+    class Interrupted(WordReader):
+        def read(self, texts: Sequence[str]) -> list[Report]:
+            if any("report 7" in text for text in texts):
+                raise KeyboardInterrupt
+            return super().read(texts)
+
+    texts = [{"text": f"report {n}: carcinoma"} for n in range(10)]
+    file, output = write_lines(tmp_path / "in.jsonl", texts), tmp_path / "out.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        run(file, output, Interrupted(), batch_size=batch_size)
+    left = rows_of(output)
+    assert len(left) == 7 // batch_size * batch_size
+    assert json.loads(ExtractedFile(output).meta.read_bytes())["finished"] is False
+    reader = WordReader()
+    run(file, output, reader, batch_size=batch_size)
+    assert len(list(chain(*reader.asked))) == 10 - len(left)
+    run(file, tmp_path / "fresh.jsonl")
+    assert output.read_bytes() == (tmp_path / "fresh.jsonl").read_bytes()
+
+
+def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
+    file, output, reader = write_lines(tmp_path / "i.jsonl"), tmp_path / "out.jsonl", WordReader()
+    first = run(file, output)
+    again = run(file, output, reader)
+    assert (again.summary, again.rows_read, reader.asked) == (first.summary, 0, [])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"reader": WordReader("words@2")}, r"another run \(different: reader\)"),
+        ({"records": RECORDS[:3]}, r"another run \(different: sha256\)"),
+        ({"name": "other.jsonl"}, r"another run \(different: input\)"),
+    ],
+)
+def test_the_output_of_another_run_is_refused_until_it_may_be_replaced(
+    change: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    output = tmp_path / "out.jsonl"
+    run(write_lines(tmp_path / "in.jsonl"), output)
+    before = output.read_bytes()
+    file = tmp_path / change.get("name", "in.jsonl")
+    write_lines(file, change.get("records", RECORDS))
+    reader = change.get("reader", WordReader())
+    with pytest.raises(OutputError, match=f"{said}.*--overwrite"):
+        run(file, output, reader)
+    assert output.read_bytes() == before
+    run(file, output, reader, overwrite=True)
+    run(file, tmp_path / "fresh.jsonl", reader)
+    assert output.read_bytes() == (tmp_path / "fresh.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("meta", [None, "", "[]", '{"run": 3}'])
+def test_a_file_that_does_not_say_what_made_it_is_refused(meta: str | None, tmp_path: Path) -> None:
+    file, output = write_lines(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
+    output.write_text("precious\n", "utf-8")
+    if meta is not None:
+        ExtractedFile(output).meta.write_text(meta, "utf-8")
+    with pytest.raises(OutputError, match="do not say what made them"):
+        run(file, output)
+    assert output.read_text("utf-8") == "precious\n"
+
+
+def test_where_the_rows_are_gone_what_is_said_of_them_is_replaced(tmp_path: Path) -> None:
+    file, output = write_lines(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
+    run(file, output, WordReader("words@2"))
+    output.unlink()
+    run(file, output)
+    assert json.loads(ExtractedFile(output).meta.read_bytes())["run"]["reader"] == "words@1"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"no json\n", "line 2 of .* is not a row"),
+        (b'{"id": "case 1"}\n', "line 2 of .* is not a row"),
+        (b"[]\n", "line 2 of .* is not a row"),
+        (b'{"id": "case 9", "text": "x"}\n', "case 9 of .* is not what the input has there"),
+        (b'{"id": "case 1", "text": "x"}\n', "case 1 of .* is not what the input has there"),
+    ],
+)
+def test_rows_that_are_not_those_of_the_input_are_refused(
+    line: bytes, said: str, tmp_path: Path
+) -> None:
+    file, output = write_lines(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
+    run(file, output)
+    first, _, *others = output.read_bytes().splitlines(keepends=True)
+    output.write_bytes(b"".join([first, line, *others]))
+    with pytest.raises(OutputError, match=said):
+        run(file, output)
+
+
+def test_more_rows_than_the_input_has_are_refused(tmp_path: Path) -> None:
+    file, output = write_lines(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
+    run(file, output)
+    output.write_bytes(output.read_bytes() + b'{"id": "x", "text": "x"}\n')
+    with pytest.raises(OutputError, match="is not what the input has there"):
+        run(file, output)
+
+
+def test_the_input_is_never_written_over(tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "in.jsonl")
+    (tmp_path / "link.jsonl").symlink_to(file)
+    for output in (file, tmp_path / "link.jsonl"):
+        with pytest.raises(OutputError, match="is the input itself"):
+            output_file(output, file)
+    output_file(tmp_path / "other.jsonl", file)
+
+
+def test_an_output_must_be_a_file_of_json_lines(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"must end in \.jsonl"):
+        ExtractedFile(tmp_path / "out.csv")
+    (tmp_path / "out.jsonl").mkdir()
+    with pytest.raises(OutputError, match="is a folder"):
+        run(write_lines(tmp_path / "in.jsonl"), tmp_path / "out.jsonl")
+
+
+def test_folders_above_the_output_are_made(tmp_path: Path) -> None:
+    output = tmp_path / "a" / "b" / "out.jsonl"
+    run(write_lines(tmp_path / "in.jsonl"), output)
+    assert len(rows_of(output)) == 4
+
+
+def test_a_report_of_a_megabyte_is_read(tmp_path: Path) -> None:
+    text = "HER2 negative, " + "and so on " * 105_000 + "sarcoma"
+    output = tmp_path / "out.jsonl"
+    run(write_lines(tmp_path / "in.jsonl", [{"text": text}, {"text": "sarcoma"}]), output)
+    long, short = rows_of(output)
+    assert len(long["text"]) > 1_000_000
+    assert long["text"] == text
+    assert names(long) == ["HER2", "negative", "sarcoma"]
+    assert names(short) == ["sarcoma"]
+
+
+def test_long_reports_are_handled_fewer_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extracting, "CHUNK_CHARACTERS", 100)
+    lengths = [150, 60, 60, 1]
+    file = write_lines(tmp_path / "in.jsonl", [{"text": "x" * n} for n in lengths])
+    reader = WordReader()
+    run(file, tmp_path / "out.jsonl", reader)
+    assert [[len(text) for text in asked] for asked in reader.asked] == [[150], [60, 60], [1]]

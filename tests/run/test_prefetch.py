@@ -1,0 +1,95 @@
+"""Metrics that wait for others see pairs in advance; nobody else notices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from histoeval.io.pairs import Row
+from histoeval.report import Pair
+from histoeval.run import prefetch as foresight
+from histoeval.run.prefetch import Foresight
+
+
+@dataclass
+class Waiting:
+    """A metric that notes what it was shown."""
+
+    ahead: int
+    seen: list[str] = field(default_factory=list)
+    stopped: bool = False
+
+    def expect(self, pairs: Sequence[Pair]) -> None:
+        self.seen += [pair.id for pair in pairs]
+
+    def expect_no_more(self) -> None:
+        self.stopped = True
+
+
+def row(number: int, text: str = "a") -> Row:
+    pair = Pair(id=str(number), reference=text, candidate=text)
+    return Row(number=number, id=str(number), system="s", pair=pair, problems=(), position=number)
+
+
+def sizes(total: int, each: int) -> Iterator[list[Row]]:
+    for first in range(0, total, each):
+        yield [row(number) for number in range(first, min(total, first + each))]
+
+
+def made(*metrics: Waiting) -> Foresight:
+    return Foresight(cast(Any, metrics))
+
+
+@given(st.integers(0, 60), st.integers(1, 7), st.integers(1, 30))
+def test_chunks_stay_as_they_are_and_are_shown_before_they_come(
+    total: int, each: int, ahead: int
+) -> None:
+    metric = Waiting(ahead)
+    come = 0
+    for chunk in made(metric).of(sizes(total, each)):
+        assert [one.number for one in chunk] == list(range(come, come + len(chunk)))
+        come += len(chunk)
+        assert come <= len(metric.seen) <= come + ahead + each
+    assert come == len(metric.seen) == total
+
+
+def test_at_first_little_is_read_so_that_work_begins_at_once() -> None:
+    metric = Waiting(1000)
+    coming = made(metric).of(sizes(10_000, 10))
+    next(coming)
+    assert len(metric.seen) == 90
+    for _ in range(200):
+        next(coming)
+    assert len(metric.seen) > 2_500, "and then more and more"
+
+
+def test_where_nobody_waits_nothing_is_held_back() -> None:
+    read: list[int] = []
+
+    def chunks() -> Iterator[list[Row]]:
+        for number in range(5):
+            read.append(number)
+            yield [row(number)]
+
+    coming = made().of(chunks())
+    next(coming)
+    assert read == [0]
+
+
+def test_long_texts_are_not_held_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foresight, "MOST_CHARACTERS", 1000)
+    metric = Waiting(500)
+    for come, _ in enumerate(made(metric).of([row(n, "x" * 300)] for n in range(50))):
+        assert len(metric.seen) <= come + 3
+
+
+def test_whatever_happens_in_the_end_nothing_more_is_expected() -> None:
+    metric = Waiting(10)
+    with pytest.raises(KeyboardInterrupt), made(metric):
+        raise KeyboardInterrupt
+    assert metric.stopped

@@ -1,0 +1,126 @@
+"""Trust in one line of Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("openslide")
+
+import histoeval
+from histoeval.errors import InputError, ModelError, SettingError
+from histoeval.nli.entailer import Entailment, Pair
+from histoeval.run.trust import case as verdicts
+from histoeval.run.trust.setup import Wanted, tiles_of, top_of
+from tests.support.trust_runs import (
+    ROWS,
+    painted_folder,  # noqa: F401
+    quick_instruments,  # noqa: F401
+)
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+def test_records_are_judged_in_memory(folder: Path) -> None:
+    found = histoeval.trust_reports(ROWS, images=folder)
+    assert len(found) == 2
+    assert [row.id for row in found] == ["steady", "torn <b>"]
+    assert all(row.trust is not None for row in found)
+    assert not (folder / "evidence").exists()
+    assert "2 reports" in repr(found)
+
+
+def test_a_frame_is_judged_as_the_table_is(folder: Path) -> None:
+    polars = pytest.importorskip("polars")
+    by_file = histoeval.trust_reports(folder / "reports.csv", output=folder / "out", pictures=False)
+    by_frame = histoeval.trust_reports(polars.DataFrame(ROWS), images=folder)
+    assert list(by_frame) == list(by_file)
+
+
+def test_instruments_can_be_given_as_objects(folder: Path) -> None:
+    class Alarmed:
+        identity = "alarmed"
+
+        def judge(self, pairs: list[Pair]) -> list[Entailment]:
+            return [Entailment(0.0, 0.1, 0.9) for _ in pairs]
+
+    (calm, _) = histoeval.trust_reports(ROWS, images=folder)
+    (row, _) = histoeval.trust_reports(ROWS, images=folder, wanted=Wanted(nli=Alarmed()))
+    assert row.logic is not None
+    assert calm.logic is not None
+    assert row.logic < calm.logic
+    assert "alarmed" in row.evidence["logic"]["signature"]
+
+
+def test_an_image_that_two_reports_are_about_is_looked_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    from histoeval.trust.grounding.embedded_image import bag_of_image as look
+
+    def counted(path: Path, *rest: Any, **named: Any) -> Any:
+        looked.append(path.name)
+        return look(path, *rest, **named)
+
+    monkeypatch.setattr(verdicts, "bag_of_image", counted)
+    again = [*ROWS, {**ROWS[1], "id": "again", "image": "one.png"}]
+    found = histoeval.trust_reports(again, images=folder)
+    assert looked == ["one.png", "two.png"]
+    assert [row.grounding is None for row in found] == [False, False, False]
+
+
+def test_a_dimension_that_breaks_takes_nothing_from_the_others(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(verdicts, "logic_of", broken)
+    (row, _) = histoeval.trust_reports(ROWS, images=folder)
+    assert row.logic is None
+    assert row.errors[0].message == "RuntimeError: out of luck"
+    assert row.grounding is not None
+    assert row.stability is not None
+    assert row.route != "deploy"
+
+
+def test_data_of_another_kind_is_refused() -> None:
+    with pytest.raises(InputError):
+        histoeval.trust_reports([{"colour": "blue"}])
+
+
+def test_an_encoder_that_was_named_and_is_not_there_stops_the_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(*_: object) -> None:
+        raise ModelError("no such model")
+
+    monkeypatch.setattr("histoeval.run.trust.setup.open_encoder", absent)
+    with pytest.raises(ModelError):
+        histoeval.trust_reports(ROWS, images=folder, wanted=Wanted(encoder="nowhere"))
+
+
+def test_without_a_shipped_encoder_grounding_is_missing_with_the_reason(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(*_: object) -> None:
+        raise histoeval.MissingDependency("no encoder of its own")
+
+    monkeypatch.setattr("histoeval.run.trust.setup.open_encoder", absent)
+    (row, _) = histoeval.trust_reports(ROWS, images=folder)
+    assert [(error.dimension, error.code) for error in row.errors] == [("grounding", "no_encoder")]
+    with pytest.raises(histoeval.MissingDependency):
+        histoeval.trust_reports(ROWS, images=folder, wanted=Wanted(encoder="plip"))
+
+
+def test_k_and_tiles_are_read_as_people_write_them() -> None:
+    assert top_of("3").of(100) == 3
+    assert top_of("0.3").of(100) == top_of("30%").of(100) == 30
+    assert [top_of("0.3,3").of(pairs) for pairs in (2, 7, 100)] == [1, 3, 3]
+    for wrong in ("3,4", "0.3,0.4", ",", "1.5", "-1", "nan"):
+        with pytest.raises(SettingError):
+            top_of(wrong)
+    assert tiles_of("all") is None
+    assert tiles_of("64") == 64

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from histoeval.runtime.batching import batches, steady_batches, steady_shape
+from histoeval.runtime.memo import Memory
+
+
+@given(st.lists(st.integers(0, 600), max_size=60), st.integers(1, 2000))
+def test_every_position_is_in_one_batch_and_no_batch_is_over_budget(
+    lengths: list[int], budget: int
+) -> None:
+    groups = batches(lengths, budget)
+    assert sorted(i for group in groups for i in group) == list(range(len(lengths)))
+    for group in groups:
+        assert len(group) == 1 or len(group) * max(lengths[i] for i in group) <= budget
+    order = [lengths[i] for group in groups for i in group]
+    assert order == sorted(lengths, reverse=True)
+
+
+def test_the_same_text_is_answered_once() -> None:
+    asked: list[str] = []
+
+    def answer(texts: Sequence[str]) -> list[str]:
+        asked.extend(texts)
+        return [text.upper() for text in texts]
+
+    memory = Memory(answer)
+    assert memory(["a", "b", "a"]) == ["A", "B", "A"]
+    assert memory(["b", "c"]) == ["B", "C"]
+    assert asked == ["a", "b", "c"]
+
+
+def test_memory_is_bounded_and_a_call_larger_than_it_is_still_answered() -> None:
+    asked: list[str] = []
+
+    def answer(texts: Sequence[str]) -> list[str]:
+        asked.extend(texts)
+        return list(texts)
+
+    memory = Memory(answer, most=2)
+    assert memory(["a", "b", "c"]) == ["a", "b", "c"]
+    assert memory(["c"]) == ["c"]
+    assert memory(["a"]) == ["a"]
+    assert asked == ["a", "b", "c", "a"]
+
+
+@given(st.lists(st.integers(1, 600), max_size=60), st.integers(1, 20_000))
+def test_steady_batches_have_a_shape_that_follows_from_each_length_alone(
+    lengths: list[int], budget: int
+) -> None:
+    groups = steady_batches(lengths, budget)
+    assert sorted(i for group in groups for i in group) == list(range(len(lengths)))
+    for group in groups:
+        shapes = {steady_shape(lengths[i], budget) for i in group}
+        assert len(shapes) == 1
+        ((width, height),) = shapes
+        assert len(group) <= height
+        assert max(lengths[i] for i in group) <= width
+
+
+def test_memory_can_be_bounded_by_the_size_of_the_texts() -> None:
+    asked: list[str] = []
+
+    def answer(texts: Sequence[str]) -> list[str]:
+        asked.extend(texts)
+        return list(texts)
+
+    memory = Memory(answer, most=10, size=len)
+    memory(["aaaa", "bbbb"])
+    memory(["aaaa"])
+    memory(["cccc"])
+    assert asked == ["aaaa", "bbbb", "cccc"]
+    memory(["aaaa"])
+    assert asked == ["aaaa", "bbbb", "cccc"]
+    memory(["bbbb"])
+    assert asked == ["aaaa", "bbbb", "cccc", "bbbb"]
+    assert memory(["a text that is larger than the memory"]) != []

@@ -1,0 +1,51 @@
+"""Work that is shared out: in order, and with the same results on any number of processors."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from histoeval.agreement.study import Plan, study
+from histoeval.runtime import blas_threads as threads
+from histoeval.runtime.blas_threads import processors, side_by_side
+from tests.support.panels import made
+
+
+def test_answers_come_in_the_order_of_the_items() -> None:
+    def slow_for_the_first(item: int) -> int:
+        time.sleep(0.05 if item == 0 else 0)
+        return item * item
+
+    assert side_by_side(slow_for_the_first, range(5)) == [0, 1, 4, 9, 16]
+    assert side_by_side(str, []) == []
+
+
+def test_linear_algebra_starts_no_threads_of_its_own_meanwhile() -> None:
+    """That of numpy, which is what is used; other libraries may have brought theirs."""
+
+    def of_blas(_: int) -> list[int]:
+        np.ones((3, 3)) @ np.ones((3, 3))
+        return [
+            each["num_threads"]
+            for each in threadpool_info()
+            if each["user_api"] == "blas" and "numpy" in Path(each["filepath"]).as_posix()
+        ]
+
+    assert set(side_by_side(of_blas, [0])[0]) <= {1}
+
+
+def test_what_goes_wrong_in_a_thread_is_heard_of() -> None:
+    with pytest.raises(ZeroDivisionError):
+        side_by_side(lambda item: 1 / item, [1, 0])
+
+
+def test_one_processor_finds_what_several_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Plan(resamples=60, permutations=10, by=("organ",))
+    several = study(made(), plan)
+    monkeypatch.setattr(threads, "processors", lambda: 1)
+    assert study(made(), plan) == several
+    assert processors() >= 1

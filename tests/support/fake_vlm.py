@@ -1,0 +1,91 @@
+"""A vision model on this machine: the server of the judge's tests, with an eye for colours.
+
+It reports by the colour of what it is shown (blue is a carcinoma, pink is benign) and gives way to
+whatever its temper says: to a false history, to a change of stain, or to nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from histoeval.llm import rate_limit as pace
+from histoeval.llm.service import Patience
+from histoeval.vlm.model import KeepingSubject, SubjectChoice, open_subject
+from tests.support.fake_server import Call, Fault, Loopback, serving
+
+BENIGN = "Colon mucosa with regular glands. Diagnosis: hyperplastic polyp. No dysplasia."
+MALIGNANT = "Colon with infiltrating atypical glands. Diagnosis: invasive adenocarcinoma."
+
+Pixels = NDArray[np.uint8]
+
+
+def words_of(call: Call) -> str:
+    """What a model was told, the words only."""
+    content = call.body["messages"][-1]["content"]
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if part["type"] == "text")
+
+
+def picture_of(call: Call) -> Pixels | None:
+    """What a model was shown."""
+    content = call.body["messages"][-1]["content"]
+    parts = [part for part in content if isinstance(part, dict)]
+    urls = [part["image_url"]["url"] for part in parts if "image_url" in part]
+    if not urls:
+        return None
+    data = base64.b64decode(urls[0].partition(",")[2])
+    return np.asarray(Image.open(BytesIO(data)).convert("RGB"))
+
+
+def steadfast(call: Call) -> str:
+    """Reports what it sees, whatever it is told."""
+    picture = picture_of(call)
+    if picture is None:
+        return MALIGNANT if "adenocarcinoma" in words_of(call) else BENIGN
+    red, _, blue = picture.reshape(-1, 3).mean(axis=0)
+    return MALIGNANT if blue > 1.5 * red else BENIGN
+
+
+def gullible(call: Call) -> str:
+    """Confirms a malignant history."""
+    return MALIGNANT if "high-grade invasive carcinoma" in words_of(call) else steadfast(call)
+
+
+@contextmanager
+def vision(
+    say: Callable[[Call], str] = steadfast, fault: Fault = lambda call: None, delay: float = 0.0
+) -> Iterator[Loopback]:
+    with serving(Loopback(say=say, fault=fault, delay=delay)) as server:
+        yield server
+
+
+def subject_at(server: Loopback, **rest: Any) -> KeepingSubject:
+    rest.setdefault("patience", Patience(attempts=2, timeout_s=5))
+    return open_subject(SubjectChoice(endpoint=server.url, model="eye", **rest))
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of its own, no key or proxy from outside, and short waits."""
+    monkeypatch.setenv("HISTOEVAL_CACHE", str(tmp_path / "cache"))
+    for name in ("HISTOEVAL_JUDGE_KEY", "HISTOEVAL_SUBJECT_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pace, "FIRST_WAIT_S", 0.01)
+
+
+def write_picture(path: Path, pixels: Pixels) -> Path:
+    Image.fromarray(pixels).save(path)
+    return path

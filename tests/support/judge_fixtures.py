@@ -1,0 +1,40 @@
+"""Every test with a cache of its own, no key from outside, and short waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from histoeval.llm import rate_limit as pace
+from tests.support.fake_server import Loopback, serving
+from tests.support.judge_command import Here
+from tests.support.judge_pairs import make_pair, write_pairs
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HISTOEVAL_CACHE", str(tmp_path / "cache"))
+    for name in ("KEY", "ENDPOINT", "MODEL"):
+        monkeypatch.delenv(f"HISTOEVAL_JUDGE_{name}", raising=False)
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pace, "FIRST_WAIT_S", 0.01)
+
+
+@pytest.fixture
+def loopback() -> Iterator[Loopback]:
+    with serving(Loopback()) as server:
+        yield server
+
+
+@pytest.fixture
+def here(
+    loopback: Loopback,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Here:
+    write_pairs(tmp_path / "pairs.csv", [make_pair(number) for number in range(30)])
+    return Here(loopback, tmp_path, monkeypatch, capsys)

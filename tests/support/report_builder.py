@@ -1,0 +1,94 @@
+"""Reports with their entities marked by hand: `{diagnosis:carcinoma} of the {site:left breast}`.
+
+A `-` before the words says that it is denied, a `?` that the report is not sure. A result belongs
+to the last marker before it, a grade or descriptor to the last diagnosis before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from histoeval.align.lexical import LexicalAligner
+from histoeval.concordance.compare import compare
+from histoeval.concordance.evidence import Kind, Mistake, Part
+from histoeval.facts.facts import Facts, facts_of
+from histoeval.metrics.concordance import Phrases
+from histoeval.report import Assertion, Entity, EntityType, Relation, Report
+
+_MARKED = re.compile(r"\{(\w+):([-?]?)([^{}]+)\}")
+_ASSERTIONS = {"": Assertion.PRESENT, "-": Assertion.ABSENT, "?": Assertion.UNCERTAIN}
+_HEADS = {
+    EntityType.RESULT: EntityType.MARKER,
+    EntityType.GRADE: EntityType.DIAGNOSIS,
+    EntityType.DESCRIPTOR: EntityType.DIAGNOSIS,
+}
+
+alike = Phrases(LexicalAligner()).likeness
+"""How alike phrases are by their letters."""
+
+
+def report(marked: str) -> Report:
+    """The report that a marked text stands for."""
+    pieces: list[str] = []
+    entities: list[Entity] = []
+    relations: list[Relation] = []
+    last: dict[EntityType, int] = {}
+    at = length = 0
+    for found in _MARKED.finditer(marked):
+        pieces += [marked[at : found.start()], found[3]]
+        length += len(pieces[-2])
+        kind = EntityType(found[1])
+        end = length + len(found[3])
+        entity = Entity(
+            text=found[3], start=length, end=end, type=kind, assertion=_ASSERTIONS[found[2]]
+        )
+        head = last.get(_HEADS[kind]) if kind in _HEADS else None
+        if head is not None:
+            relations.append(Relation(head=head, tail=len(entities)))
+        last[kind] = len(entities)
+        entities.append(entity)
+        at, length = found.end(), end
+    text = "".join([*pieces, marked[at:]])
+    return Report(text=text, entities=tuple(entities), relations=tuple(relations))
+
+
+def facts(marked: str) -> Facts:
+    """What a marked text says."""
+    return facts_of(report(marked))
+
+
+def parts_of(reference: str, candidate: str) -> dict[str, Part]:
+    """The comparison of two marked texts."""
+    return dict(compare(facts(reference), facts(candidate), alike))
+
+
+def value_of(part: str, reference: str, candidate: str) -> float:
+    """One part of it, which must be there."""
+    value = parts_of(reference, candidate)[part].value
+    assert value is not None, f"neither speaks of {part}"
+    return value
+
+
+def mistakes_of(reference: str, candidate: str) -> list[Mistake]:
+    """All errors, of whatever part."""
+    return [each for part in parts_of(reference, candidate).values() for each in part.mistakes]
+
+
+def kinds_of(reference: str, candidate: str) -> set[Kind]:
+    """The kinds of errors."""
+    return {mistake.kind for mistake in mistakes_of(reference, candidate)}
+
+
+class MarkedReader:
+    """Reads marked texts, remembering how each was marked."""
+
+    identity = "marked by hand"
+    reads_relations = True
+
+    def __init__(self, marked: Sequence[str]) -> None:
+        self._known = {each.text: each for each in map(report, marked)}
+
+    def read(self, texts: Sequence[str]) -> list[Report]:
+        """The reports as they were marked; a text that was not has nothing in it."""
+        return [self._known.get(text) or Report(text=text) for text in texts]

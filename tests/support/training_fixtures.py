@@ -1,0 +1,48 @@
+"""What several tests of the bench need: passages, an encoder, and a model that learned them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.tiny_corpus import Learned, write_passages
+
+if TYPE_CHECKING:
+    from benchmarks.random_models import ModelFolders
+
+
+@pytest.fixture(scope="session")
+def tiny_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The passages, as a file."""
+    return write_passages(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="session")
+def plain_encoder(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An encoder without dropout, which learns by heart in a second."""
+    folder = tmp_path_factory.mktemp("plain") / "encoder"
+    shutil.copytree(tiny_models.aligner, folder)
+    file = folder / "config.json"
+    calm = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | calm), "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tagger(
+    plain_encoder: Path, tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Learned:
+    """An entity model that has learned the passages by heart."""
+    from histoeval.train.hare_bench.config import NerSettings
+    from histoeval.train.hare_bench.ner import train_ner
+
+    output = tmp_path_factory.mktemp("learned") / "ner"
+    data = {"encoder": str(plain_encoder), "train": tiny_corpus, "dev": tiny_corpus}
+    recipe = {"epochs": 40, "rate": 5e-3, "warm_up": 0.1, "notes": "Written | by hand."}
+    told = data | recipe
+    train_ner(NerSettings.model_validate(told), output, device="cpu")
+    return Learned(output, told)

@@ -1,0 +1,339 @@
+"""One score explained in the terminal: with colours, and readable without."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from io import StringIO
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from rich.style import Style
+
+from histoeval import Assertion, Entity, EntityType, HistoEvalError, Pair, Score, Signature
+from histoeval.concordance.evidence import Kind, Matched, Mistake, Part, Severity, evidence_of
+from histoeval.view.highlight import MATCH, SEVERITIES, Span, coloured, in_brackets
+from histoeval.view.terminal.explanation import page, show_explanation
+
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+
+REFERENCE = "Right breast: invasive ductal carcinoma, grade 2.\nNo vascular invasion. 14 mm."
+CANDIDATE = "Left breast: infiltrating ductal carcinoma, grade 3. Vascular invasion. Necrosis."
+
+
+def entity(
+    text: str, phrase: str, kind: EntityType, assertion: Assertion = Assertion.PRESENT
+) -> Entity:
+    start = text.index(phrase)
+    return Entity(text=phrase, start=start, end=start + len(phrase), type=kind, assertion=assertion)
+
+
+def of_reference(phrase: str, kind: EntityType, said: Assertion = Assertion.PRESENT) -> Entity:
+    return entity(REFERENCE, phrase, kind, said)
+
+
+def of_candidate(phrase: str, kind: EntityType, said: Assertion = Assertion.PRESENT) -> Entity:
+    return entity(CANDIDATE, phrase, kind, said)
+
+
+DIAGNOSIS = Matched(
+    "diagnosis",
+    of_reference("invasive ductal carcinoma", EntityType.DIAGNOSIS),
+    of_candidate("infiltrating ductal carcinoma", EntityType.DIAGNOSIS),
+    0.973,
+)
+BREAST = Matched(
+    "site",
+    of_reference("breast", EntityType.SITE),
+    of_candidate("breast", EntityType.SITE),
+    1.0,
+)
+ERRORS = (
+    Mistake(
+        Kind.OMISSION,
+        "measurements",
+        Severity.MINOR,
+        of_reference("14 mm", EntityType.MEASUREMENT),
+        None,
+    ),
+    Mistake(
+        Kind.INVENTION,
+        "findings",
+        Severity.MODERATE,
+        None,
+        of_candidate("Necrosis", EntityType.FINDING),
+    ),
+    Mistake(
+        Kind.CONTRADICTION,
+        "findings",
+        Severity.MAJOR,
+        of_reference("vascular invasion", EntityType.FINDING, Assertion.ABSENT),
+        of_candidate("Vascular invasion", EntityType.FINDING),
+    ),
+    Mistake(
+        Kind.WRONG_LATERALITY,
+        "laterality",
+        Severity.CRITICAL,
+        of_reference("Right breast", EntityType.SITE),
+        of_candidate("Left breast", EntityType.SITE),
+    ),
+)
+EVIDENCE = evidence_of([Part(0.5, (DIAGNOSIS, BREAST), ERRORS)])
+PARTS = {"expert_scale": 3.104, "diagnosis": 1.0, "no_inventions": 0.5, "laterality": 0.0}
+
+
+def score_of(evidence: dict[str, Any], parts: dict[str, float] | None = None) -> Score:
+    return Score(
+        value=0.6208,
+        parts=PARTS if parts is None else parts,
+        evidence=evidence,
+        signature=Signature(metric="concordance"),
+    )
+
+
+def shown(
+    score: Score,
+    *,
+    width: int = 100,
+    colours: str | None = None,
+    reference: str = REFERENCE,
+    candidate: str = CANDIDATE,
+    id_: str = "case 1",
+    system: str = "candidate",
+) -> str:
+    out = StringIO()
+    console = Console(
+        file=out,
+        force_terminal=colours is not None,
+        color_system=colours,  # type: ignore[arg-type]
+        width=width,
+        legacy_windows=False,
+    )
+    pair = Pair(id=id_, reference=reference, candidate=candidate, system=system)
+    show_explanation(console, pair, score, (0.0, 1.0))
+    return out.getvalue()
+
+
+def flat(text: str) -> str:
+    """The words on one line, since a table may have folded them."""
+    return " ".join(text.split())
+
+
+def test_the_first_line_has_the_value_and_the_expert_scale() -> None:
+    first = shown(score_of(EVIDENCE), system="model b").splitlines()[0]
+    assert first == (
+        "case 1 (model b): concordance 0.621 (0 to 1), 3.1 on the expert scale (0 to 5)"
+    )
+    assert shown(score_of({}, {})).splitlines()[0] == "case 1: concordance 0.621 (0 to 1)"
+
+
+def test_each_part_has_a_number_and_a_bar_as_long_as_it() -> None:
+    lines = shown(score_of(EVIDENCE)).splitlines()
+    bars = {
+        name: line.count("━")
+        for line in lines
+        for name in ("diagnosis", "no inventions", "laterality")
+        if re.match(rf"{name}\s+\d\.\d\d", line)
+    }
+    assert bars["laterality"] == 0
+    assert bars["diagnosis"] == 2 * bars["no inventions"] > 0
+    assert not any(line.startswith("expert") for line in lines[1:])
+
+
+def test_a_part_that_is_no_share_has_a_number_and_no_bar() -> None:
+    seen = shown(score_of({}, {"precision_1": 42.86, "shift": -0.5}))
+    assert "42.86" in seen
+    assert "-0.50" in seen
+    assert "━" not in seen
+
+
+def test_without_colours_matches_and_errors_are_numbered_in_brackets() -> None:
+    seen = shown(score_of(EVIDENCE))
+    assert "[Right [breast](=2)](!!!!1): [invasive ductal carcinoma](=1), grade 2." in seen
+    assert "No [vascular invasion](!!!2). [14 mm](!4)." in seen
+    assert "[Necrosis](!!3)" in flat(seen)
+    assert "\x1b" not in seen
+
+
+def test_with_colours_only_the_numbers_are_added() -> None:
+    seen = ESCAPES.sub("", shown(score_of(EVIDENCE), colours="truecolor"))
+    assert "Right breast(=2)(!!!!1): invasive ductal carcinoma(=1), grade 2." in seen
+
+
+@pytest.mark.parametrize("colours", ["standard", None])
+def test_a_terminal_of_few_colours_gets_brackets(colours: str | None) -> None:
+    assert "[invasive ductal carcinoma](=1)" in shown(score_of(EVIDENCE), colours=colours)
+
+
+def test_a_stretch_with_a_match_and_an_error_has_both_numbers_and_the_worse_style() -> None:
+    grade = Mistake(
+        Kind.WRONG_GRADE, "grade", Severity.MAJOR, DIAGNOSIS.reference, DIAGNOSIS.candidate
+    )
+    score = score_of(evidence_of([Part(1.0, (DIAGNOSIS,), (grade,))]))
+    assert "[invasive ductal carcinoma](=1 !!!1)" in shown(score)
+    ground = SEVERITIES[Severity.MAJOR].render("invasive ductal carcinoma(=1 !!!1)")
+    assert ground.split("invasive")[0] + "invasive" in shown(score, colours="truecolor")
+
+
+def test_texts_stand_side_by_side_where_there_is_room() -> None:
+    def abreast(width: int) -> bool:
+        lines = shown(score_of(EVIDENCE), width=width).splitlines()
+        return any("[Right" in line and "[Left" in line for line in lines)
+
+    assert abreast(160)
+    assert not abreast(100)
+    assert not abreast(60)
+
+
+@pytest.mark.parametrize("width", [40, 70, 100, 200])
+def test_no_line_is_wider_than_the_page(width: int) -> None:
+    assert max(map(len, shown(score_of(EVIDENCE), width=width).splitlines())) <= width
+
+
+def test_errors_come_worst_first_with_severity_kind_words_and_places() -> None:
+    shuffled = {**EVIDENCE, "errors": EVIDENCE["errors"][::-1]}
+    seen = shown(score_of(shuffled))
+    listed = flat(seen[seen.index("Errors, the worst first") : seen.index("Matches (")])
+    expected = [
+        "1 !!!! critical wrong laterality 'Left breast' for 'Right breast' "
+        "reference 0:12, candidate 0:11",
+        "2 !!! major contradiction 'Vascular invasion' for 'vascular invasion' (absent) "
+        "reference 53:70, candidate 53:70",
+        "3 !! moderate invention 'Necrosis' is not in the reference candidate 72:80",
+        "4 ! minor omission '14 mm' is not in the candidate reference 72:77",
+    ]
+    assert listed.endswith(" ".join(expected))
+
+
+def test_matches_are_listed_with_part_similarity_and_assertion() -> None:
+    denied = Matched("findings", ERRORS[2].reference or BREAST.reference, BREAST.candidate, 0.5)
+    seen = flat(shown(score_of(evidence_of([Part(1.0, (DIAGNOSIS, denied))]))))
+    assert "1 diagnosis invasive ductal carcinoma infiltrating ductal carcinoma 0.97" in seen
+    assert "2 findings ¬vascular invasion breast 0.50" in seen
+
+
+def test_what_the_marks_mean_is_said() -> None:
+    seen = flat(shown(score_of(EVIDENCE)))
+    assert "(=1) match 1, (!1) minor error 1, (!!1) moderate error 1," in seen
+
+
+@pytest.mark.parametrize(
+    ("evidence", "said"),
+    [
+        ({}, "concordance gives no matches or errors that could be marked here"),
+        ({"relations": {"shared": []}}, "--json prints all that it says"),
+        ({"matches": []}, "concordance does not look for errors."),
+        ({"errors": []}, "concordance does not tell what matches."),
+        ({"matches": [], "errors": []}, "No errors."),
+        ({"matches": [], "errors": []}, "Nothing matches."),
+    ],
+)
+def test_what_a_metric_does_not_tell_is_said(evidence: dict[str, Any], said: str) -> None:
+    seen = flat(shown(score_of(evidence)))
+    assert said in seen
+    assert flat(REFERENCE) in seen
+
+
+def test_evidence_of_another_form_is_refused_in_plain_words() -> None:
+    with pytest.raises(HistoEvalError, match="form of its own"):
+        shown(score_of({"matches": 3}))
+
+
+def test_an_entity_that_does_not_stand_in_the_text_is_listed_and_not_marked() -> None:
+    seen = shown(score_of(evidence_of([Part(1.0, (BREAST,))])), reference="Other words, longer")
+    assert "Other words, longer" in seen
+    assert "1  site  breast" in seen
+
+
+def test_nothing_in_a_report_can_command_the_terminal() -> None:
+    text = "carci\x1b[2Jnoma\x9b31m \x07\r\nend"
+    bad = Entity(text=text[:17], start=0, end=17, type=EntityType.DIAGNOSIS)
+    found = Part(
+        0.0,
+        (Matched("a\x1bb", bad, bad, 1.0),),
+        (Mistake(Kind.OMISSION, "p", Severity.MINOR, bad, None),),
+    )
+    for colours in (None, "truecolor"):
+        seen = shown(
+            score_of(evidence_of([found]), {"p\x1b": 1.0}),
+            colours=colours,
+            reference=text,
+            candidate=text,
+            id_="\x1b]0;id",
+            system="s\x07",
+        )
+        assert set(ESCAPES.sub("", seen)) & {"\x1b", "\x9b", "\x07", "\r"} == set()
+        assert "␛[2J" in seen
+
+
+def test_text_that_looks_like_markup_stays_as_it_is() -> None:
+    seen = shown(score_of(EVIDENCE), reference="[red]x[/red] :smiley: [/]", id_="[b]i[/b]")
+    assert "[red]x[/red] :smiley: [/]" in seen
+    assert "[b]i[/b]" in seen
+
+
+def test_where_there_is_no_terminal_the_page_is_plain_and_100_wide(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("sys.stdout", StringIO())
+    assert (page().width, page().color_system) == (100, None)
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1)
+
+
+@given(TEXT, st.data())
+def test_every_character_is_shown_once_whatever_the_spans(text: str, data: st.DataObject) -> None:
+    places = set()
+    for _ in range(data.draw(st.integers(0, 5))):
+        start = data.draw(st.integers(0, len(text) - 1))
+        places.add((start, data.draw(st.integers(start + 1, len(text)))))
+    spans = [Span(start, end, "=1", MATCH) for start, end in places]
+    added = {coloured: len("(=1)"), in_brackets: len("[](=1)")}
+    for draw, length in added.items():
+        seen = draw(text, spans).plain
+        assert len(seen) == len(text) + length * len(spans)
+        assert _is_within(text, seen)
+
+
+def _is_within(text: str, longer: str) -> bool:
+    """Whether the characters of a text come in this order in a longer one."""
+    rest = iter(longer)
+    return all(character in rest for character in text)
+
+
+NORMAL = np.eye(3)
+DEUTERANOPIA = np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]])
+PROTANOPIA = np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]])
+TRITANOPIA = np.array([[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]])
+"""How those see who lack one kind of cone (Machado, Oliveira and Fernandes 2009, severity 1)."""
+
+
+def linear(style: Style) -> np.ndarray[Any, np.dtype[np.float64]]:
+    assert style.bgcolor is not None
+    values = np.array(style.bgcolor.get_truecolor()) / 255
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def light(style: Style) -> float:
+    return float(linear(style) @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("eyes", [NORMAL, DEUTERANOPIA, PROTANOPIA, TRITANOPIA])
+def test_no_two_colours_look_alike_to_any_eyes(eyes: np.ndarray[Any, Any]) -> None:
+    styles: Sequence[Style] = [MATCH, *SEVERITIES.values()]
+    seen = [np.clip(eyes @ linear(style), 0, 1) ** (1 / 2.2) for style in styles]
+    assert min(float(np.linalg.norm(a - b)) for a, b in combinations(seen, 2)) > 0.15
+
+
+def test_the_worse_an_error_the_darker_it_is() -> None:
+    lights = [light(SEVERITIES[severity]) for severity in sorted(Severity)]
+    assert lights == sorted(lights, reverse=True)

@@ -1,0 +1,93 @@
+"""Tables on judges hold the numbers they are made of, and say what is not known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console, RenderableType
+
+from histoeval.judge.check import Verdict
+from histoeval.judge.estimate import Estimate
+from histoeval.view.terminal.judge import (
+    criteria_table,
+    estimate_table,
+    steadiness_tables,
+    usage_table,
+    verdict_table,
+)
+
+ALPHA = {"value": 0.81, "low": 0.7, "high": 0.9, "reason": None}
+
+
+def shown(table: RenderableType) -> str:
+    console = Console(width=160)
+    with console.capture() as capture:
+        console.print(table)
+    return capture.get()
+
+
+def test_criteria_are_shown_with_their_spread_and_other_metrics_are_not() -> None:
+    def metric(**parts: float) -> dict[str, Any]:
+        return {"systems": {"ours": {"parts": parts}}}
+
+    summary = {
+        "metrics": {
+            "judge_rubric4": metric(clarity=2.5, clarity_spread=0.25, spread=0.1),
+            "bleu": metric(precision=9.9),
+        }
+    }
+    text = shown(criteria_table(summary, "judge_rubric4"))
+    assert text.split()[-5:] == ["judge_rubric4", "ours", "clarity", "2.50", "0.25"]
+    assert "9.9" not in text
+
+
+def test_agreement_is_shown_with_its_interval_or_why_there_is_none() -> None:
+    told = {"alpha": ALPHA, "mean_spread": 0.2, "identical": 0.75, "pairs": 40, "mean_shift": -0.1}
+    none = told | {"alpha": {"value": None, "low": None, "high": None, "reason": "one rater only"}}
+    found = {
+        "repeats": {"m": {"a": told}},
+        "order": {"m": {"a": told}},
+        "between_judges": {"a": none},
+    }
+    repeats, order, judges = map(shown, steadiness_tables(found))
+    assert "0.810 (0.700 to 0.900)" in repeats
+    assert "mean shift" not in repeats
+    assert "-0.100" in order
+    assert "one rater only" in judges
+
+
+def test_what_is_not_known_is_not_shown_as_nothing() -> None:
+    used = dict.fromkeys(("requests", "cached", "retries", "tokens_in", "tokens_out"), 7)
+    assert "unknown" in shown(
+        usage_table({"m": used | {"seconds": 1, "cost": None, "currency": "X"}})
+    )
+    estimate = Estimate(
+        judge="m",
+        pairs=10,
+        questions=20,
+        cached=5,
+        tokens_in=1234,
+        tokens_out=99,
+        measured=False,
+        seconds=300,
+        cost=1.5,
+        currency="EUR",
+    )
+    text = shown(estimate_table([estimate]))
+    assert [word in text for word in ("~1,234", "5 min", "1.5000 EUR", " 15 ")] == [True] * 4
+
+
+def test_a_verdict_says_what_a_judge_may_be_used_for() -> None:
+    good = Verdict(
+        criterion="clarity",
+        answered=1,
+        in_order=0.95,
+        ordered_pairs=60,
+        in_range=0.8,
+        obeyed=0,
+        may_be_used=True,
+    )
+    text = shown(verdict_table("m", [good, good.model_copy(update={"may_be_used": False})]))
+    assert "may be used" in text
+    assert "may not" in text
+    assert "95%" in text

@@ -36,7 +36,7 @@ def _apart(what: str, cases: int) -> Row:
 def _run(what: str, cases: int) -> None:
     from histoeval.agreement.metric_vs_experts import follow
     from histoeval.agreement.panel import Column, Panel
-    from histoeval.agreement.study import Plan, study
+    from histoeval.agreement.study import StudyPlan, study
     from histoeval.runtime.blas_threads import side_by_side
     from histoeval.statistics.resampling import resample
 
@@ -54,7 +54,7 @@ def _run(what: str, cases: int) -> None:
     )
     wall, processor = time.perf_counter(), time.process_time()
     if what == "study":
-        study(panel, Plan(resamples=RESAMPLES))
+        study(panel, StudyPlan(resamples=RESAMPLES))
     else:
         drawn = resample(panel.groups, RESAMPLES)
         side_by_side(lambda name: follow(name, panel, (0, 5), drawn), panel.metrics)

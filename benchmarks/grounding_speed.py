@@ -70,9 +70,9 @@ def examine(path: Path, spec: str, tiles: str) -> list[str]:
 
 def _claim(phrase: str) -> Claim:
     from histoeval.report import Assertion, EntityType
-    from histoeval.trust.results import Claim, Span
+    from histoeval.trust.results import Claim, ReportSpan
 
-    span = Span(text=phrase, start=0, end=len(phrase))
+    span = ReportSpan(text=phrase, start=0, end=len(phrase))
     kind = EntityType.DIAGNOSIS
     return Claim(span=span, type=kind, assertion=Assertion.PRESENT, phrase=phrase)
 

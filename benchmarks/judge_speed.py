@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from histoeval.judge.panel import Manner
+from histoeval.judge.panel import JudgeSampling
 from histoeval.judge.prompt import load_prompt
 from histoeval.judge.question import Question
 from histoeval.llm.completions import body_of
@@ -59,7 +59,7 @@ def bare_rate(port: int, requests: int = 6400) -> float:
 async def _bare(port: int, requests: int) -> float:
     prompt = load_prompt("rubric4")
     texts = ("a reference of some length " * 20, "a candidate scored 4 3 3 4 " * 20)
-    question = Question("m", prompt, *texts, Manner().parameters(prompt, 0))
+    question = Question("m", prompt, *texts, JudgeSampling().parameters(prompt, 0))
     asked = question.request(prompt.messages(*texts))
     body = body_of("m", asked, "json_schema", "max_tokens")
     head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"

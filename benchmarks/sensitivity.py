@@ -23,12 +23,12 @@ from typing import Any
 from histoeval.experiments.hierarchy import ablation, hierarchy, read_graded, with_trust
 from histoeval.experiments.instruments import open_bench
 from histoeval.experiments.perturb import Settings, perturb_file
-from histoeval.experiments.rows import Perturbed
+from histoeval.experiments.rows import PerturbedRow
 from histoeval.experiments.sensitivity import measure_file, sensitivity
 from histoeval.extract.reader import Reader
 from histoeval.io.reports import open_reports
 from histoeval.run.models import Models, load_reader
-from histoeval.table import Told, markdown
+from histoeval.table import ResultTable, markdown
 from histoeval.view.terminal.experiments import (
     ablation_table,
     hierarchy_tables,
@@ -43,7 +43,7 @@ METRICS = "bleu,bertscore,hare,concordance"
 SHARDS = "shard-*.tar"
 
 
-def measure(arguments: Sequence[str] = ()) -> Iterator[Told]:
+def measure(arguments: Sequence[str] = ()) -> Iterator[ResultTable]:
     """Every table, as it is finished; one that says so where the data are not there."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks sensitivity")
     parser.add_argument("--shared", type=Path, default=SHARED)
@@ -57,7 +57,7 @@ def measure(arguments: Sequence[str] = ()) -> Iterator[Told]:
     settings = parser.parse_args(arguments)
     data = settings.shared / "data"
     if not (data / "corpora").is_dir():
-        yield Told("Sensitivity", ["skipped"], [["the shared data are not there"]])
+        yield ResultTable("Sensitivity", ["skipped"], [["the shared data are not there"]])
         return
     with tempfile.TemporaryDirectory() as aside:
         work = settings.work or Path(aside)
@@ -103,7 +103,7 @@ def on_reports(
     reader: Reader,
     metrics: Sequence[str],
     settings: Settings,
-) -> Iterator[Told]:
+) -> Iterator[ResultTable]:
     """Table 1 and the hierarchy on reports, without images."""
     work.mkdir(parents=True, exist_ok=True)
     captions, perturbed = work / "captions.jsonl", work / "perturbed.jsonl"
@@ -116,10 +116,10 @@ def on_reports(
     yield _notes("Notes", sensitivity_notes(drops, bench.lacking))
     yield from hierarchy_tables(hierarchy(with_trust(read_graded(work / "out"))))
     edits = [[name, f"{count:,}"] for name, count in summary["edits"].items()]
-    yield Told(f"Edits of {summary['reports']:,} reports", ["edit", "reports"], edits)
+    yield ResultTable(f"Edits of {summary['reports']:,} reports", ["edit", "reports"], edits)
 
 
-def on_tiles(folder: Path, most: int, work: Path, reader: Reader) -> Iterator[Told]:
+def on_tiles(folder: Path, most: int, work: Path, reader: Reader) -> Iterator[ResultTable]:
     """Table 1 on tiles of unseen cases: true captions, the same reworded, and foreign ones."""
     index = [json.loads(line) for line in (folder / "index.jsonl").read_text("utf-8").splitlines()]
     every = sorted((t for t in index if t["split"] == "test"), key=lambda t: str(t["key"]))
@@ -170,7 +170,7 @@ def unpack(folder: Path, tiles: Sequence[dict[str, Any]], out: Path) -> None:
 
 def captioned(
     tiles: Sequence[dict[str, Any]], every: Sequence[dict[str, Any]]
-) -> Iterator[Perturbed]:
+) -> Iterator[PerturbedRow]:
     """Each tile with its own caption, with that in other words, and with two that are foreign."""
     chance = random.Random(7)
     for tile in tiles:
@@ -193,7 +193,7 @@ def captioned(
             ("visual", "another_organ", 5, strange),
             ("visual", "another_diagnosis", 5, wrong),
         ):
-            yield Perturbed(
+            yield PerturbedRow(
                 id=f"{tile['key']}/{edit}",
                 group=group,
                 edit=edit,
@@ -213,8 +213,8 @@ def _write(path: Path, rows: Sequence[dict[str, str]]) -> None:
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
 
 
-def _notes(title: str, notes: Sequence[str]) -> Told:
-    return Told(title, ["note"], [[note] for note in notes])
+def _notes(title: str, notes: Sequence[str]) -> ResultTable:
+    return ResultTable(title, ["note"], [[note] for note in notes])
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from histoeval import Metric, Score, SettingError, Signature, create, register
-from histoeval.metric import METRICS, Entry
+from histoeval.metric import METRICS, MetricEntry
 
 
 def test_a_signature_is_one_line_that_names_metric_settings_and_version() -> None:
@@ -79,7 +79,7 @@ def test_a_wrong_specification_is_refused_with_the_reason(spec: str, complaint: 
 
 
 def test_a_metric_of_ones_own_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = Entry("histoeval.metrics.bleu:Bleu", "mine", {"order": 3})
+    entry = MetricEntry("histoeval.metrics.bleu:Bleu", "mine", {"order": 3})
     monkeypatch.setitem(METRICS, "my_bleu", METRICS["bleu"])  # so that it is gone afterwards
     register("my_bleu", entry)
     assert "order:3" in str(create("my_bleu").signature)

@@ -99,7 +99,7 @@ class Metric(Protocol):
 
 
 @dataclass(frozen=True)
-class Entry:
+class MetricEntry:
     """Where a metric is found, what it compares, and the settings that make it this one."""
 
     target: str
@@ -108,83 +108,83 @@ class Entry:
     needs: str = ""
 
 
-METRICS: dict[str, Entry] = {
-    "hare": Entry(
+METRICS: dict[str, MetricEntry] = {
+    "hare": MetricEntry(
         "histoeval.metrics.hare:Hare",
         "entities and relations of both reports, aligned (HARE paper)",
     ),
-    "concordance": Entry(
+    "concordance": MetricEntry(
         "histoeval.metrics.concordance:Concordance",
         "diagnosis, site, grade, stage, markers, findings, weighed as experts do",
     ),
-    "rubric_offline": Entry(
+    "rubric_offline": MetricEntry(
         "histoeval.metrics.rubric_offline:RubricOffline",
         "the four criteria of the judge's rubric, without a language model",
     ),
-    "judge_rubric4": Entry(
+    "judge_rubric4": MetricEntry(
         "histoeval.metrics.judge:JudgeMetric",
         "four clinical criteria, by a language model",
         {"prompt": "rubric4"},
         needs="a judge",
     ),
-    "judge_expert5": Entry(
+    "judge_expert5": MetricEntry(
         "histoeval.metrics.judge:JudgeMetric",
         "the experts' scale from 0 to 5, by a language model",
         {"prompt": "expert5"},
         needs="a judge",
     ),
-    "judge": Entry(
+    "judge": MetricEntry(
         "histoeval.metrics.judge:JudgeMetric",
         "a prompt of your own, as in judge:prompt=mine.yaml, by a language model",
         needs="a judge",
     ),
     **{
-        f"bleu_{order}": Entry(
+        f"bleu_{order}": MetricEntry(
             "histoeval.metrics.bleu:Bleu", f"word n-grams up to {order}", {"order": order}
         )
         for order in (1, 2, 3, 4)
     },
-    "bleu": Entry("histoeval.metrics.bleu:Bleu", "word n-grams up to 4 (same as bleu_4)"),
-    "rouge_1": Entry("histoeval.metrics.rouge:Rouge", "single words shared", {"kind": "1"}),
-    "rouge_2": Entry("histoeval.metrics.rouge:Rouge", "word pairs shared", {"kind": "2"}),
-    "rouge_l": Entry(
+    "bleu": MetricEntry("histoeval.metrics.bleu:Bleu", "word n-grams up to 4 (same as bleu_4)"),
+    "rouge_1": MetricEntry("histoeval.metrics.rouge:Rouge", "single words shared", {"kind": "1"}),
+    "rouge_2": MetricEntry("histoeval.metrics.rouge:Rouge", "word pairs shared", {"kind": "2"}),
+    "rouge_l": MetricEntry(
         "histoeval.metrics.rouge:Rouge", "longest common subsequence of words", {"kind": "l"}
     ),
-    "meteor": Entry(
+    "meteor": MetricEntry(
         "histoeval.metrics.meteor:Meteor", "words, stems and synonyms, in order", needs="WordNet"
     ),
-    "chrf": Entry("histoeval.metrics.chrf:Chrf", "character n-grams up to 6"),
-    "reg2025": Entry(
+    "chrf": MetricEntry("histoeval.metrics.chrf:Chrf", "character n-grams up to 6"),
+    "reg2025": MetricEntry(
         "histoeval.metrics.reg2025:Reg2025",
         "REG2025 challenge: ROUGE-L, BLEU-4, shared entities, embedding cosine",
         needs="--encoder",
     ),
-    "bertscore": Entry(
+    "bertscore": MetricEntry(
         "histoeval.metrics.bertscore:BertScore",
         "tokens matched by contextual embedding",
         needs="--encoder",
     ),
-    "bert_score": Entry(
+    "bert_score": MetricEntry(
         "histoeval.metrics.external:PackagedBertScore",
         "BERTScore by its own package",
         needs="[peers]",
     ),
-    "radgraph_xl": Entry(
+    "radgraph_xl": MetricEntry(
         "histoeval.metrics.external:RadGraphXL",
         "entities and relations of radiology reports",
         needs="[peers]",
     ),
-    "ratescore": Entry(
+    "ratescore": MetricEntry(
         "histoeval.metrics.external:RaTEScore",
         "entities of radiology reports by embedding",
         needs="[peers]",
     ),
-    "green": Entry(
+    "green": MetricEntry(
         "histoeval.metrics.external:Green",
         "a language model counts errors of radiology reports",
         needs="[peers]",
     ),
-    "radeval": Entry(
+    "radeval": MetricEntry(
         "histoeval.metrics.external:RadEval",
         "one of RadEval's metrics, as in radeval:metric=radgraph",
         needs="[peers]",
@@ -193,7 +193,7 @@ METRICS: dict[str, Entry] = {
 """Every metric by name. Nothing is imported before it is asked for."""
 
 
-def register(name: str, entry: Entry) -> None:
+def register(name: str, entry: MetricEntry) -> None:
     """Add a metric of your own, so that `score` and the command line find it by name."""
     METRICS[name] = entry
 

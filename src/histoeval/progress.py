@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from histoeval.io.files import Opened
+    from histoeval.io.files import OpenedFiles
 
 PATIENCE_S = 2.0
 """What takes less time than this needs no bar."""
@@ -23,7 +23,9 @@ class Tell(Protocol):
 
 
 @contextmanager
-def row_progress(source: Opened, act: str = "scoring") -> Iterator[Callable[[int, int, int], None]]:
+def row_progress(
+    source: OpenedFiles, act: str = "scoring"
+) -> Iterator[Callable[[int, int, int], None]]:
     """A bar on stderr during the work, if stderr is a terminal; it leaves nothing behind."""
     if not sys.stderr.isatty():
         yield lambda rows, errors, position: None  # noqa: ARG005

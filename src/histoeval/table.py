@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Literal, NamedTuple
 
+from rich import table as rich_table
 from rich.box import SIMPLE_HEAD
-from rich.table import Table
 from rich.text import Text
 
 
-class Told(NamedTuple):
+class ResultTable(NamedTuple):
     """One table: the first column names the row, the others hold its figures."""
 
     title: str
@@ -19,9 +19,11 @@ class Told(NamedTuple):
     rows: Sequence[Sequence[str]]
 
 
-def terminal_table(told: Told) -> Table:
+def terminal_table(told: ResultTable) -> rich_table.Table:
     """For a terminal."""
-    table = Table(title=Text(told.title), title_justify="left", box=SIMPLE_HEAD, show_edge=False)
+    table = rich_table.Table(
+        title=Text(told.title), title_justify="left", box=SIMPLE_HEAD, show_edge=False
+    )
     for place, column in enumerate(told.columns):
         side: Literal["left", "right"] = "right" if _is_figures(told, place) else "left"
         table.add_column(Text(column), justify=side, overflow="fold")
@@ -30,14 +32,14 @@ def terminal_table(told: Told) -> Table:
     return table
 
 
-def markdown(told: Told) -> str:
+def markdown(told: ResultTable) -> str:
     """For a document: the title in bold above the table."""
     lines = [told.columns, ["---"] * len(told.columns), *told.rows]
     body = "\n".join(f"| {' | '.join(_in_cell(cell) for cell in row)} |" for row in lines)
     return f"**{told.title}**\n\n{body}"
 
 
-def html_table(told: Told) -> str:
+def html_table(told: ResultTable) -> str:
     """For a page."""
     head = "".join(f"<th>{escape(column)}</th>" for column in told.columns)
     body = "\n".join(
@@ -58,7 +60,7 @@ def footnotes(reasons: Iterable[tuple[str, str | None]]) -> list[str]:
     return [f"{', '.join(dict.fromkeys(names))}: {reason}" for reason, names in found.items()]
 
 
-def _is_figures(told: Told, place: int) -> bool:
+def _is_figures(told: ResultTable, place: int) -> bool:
     """Whether a column holds numbers, and not words."""
     cells = [row[place] for row in told.rows]
     return place > 0 and all(cell == "none" or cell[:1] in "-0123456789" for cell in cells)

@@ -11,12 +11,12 @@ from scipy import stats
 
 from histoeval.agreement.pairwise_tests import TAKES_ROWS
 from histoeval.agreement.panel import Column, Panel
-from histoeval.agreement.study import Plan, Study, study
+from histoeval.agreement.study import Study, StudyPlan, study
 from histoeval.errors import InputError, SettingError
 from histoeval.statistics.correlation import Coefficient
 from tests.support.panels import made
 
-QUICK = Plan(resamples=200, permutations=50)
+QUICK = StudyPlan(resamples=200, permutations=50)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from histoeval.cli.corpus import corpus_app
 from histoeval.errors import InputError, SettingError
-from histoeval.io.corpus import Passage, read_corpus, write_corpus
+from histoeval.io.corpus import AnnotatedPassage, read_corpus, write_corpus
 from tests.support.annotated_passages import PASSAGE
 
 
@@ -56,7 +56,7 @@ def test_agreement_is_told_by_type(corpus: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.jsonl"
     cut = PASSAGE.model_dump()
     cut["entities"], cut["relations"] = cut["entities"][:3], []
-    write_corpus(other, [Passage.model_validate(cut | {"id": f"p{n}"}) for n in range(19)])
+    write_corpus(other, [AnnotatedPassage.model_validate(cut | {"id": f"p{n}"}) for n in range(19)])
     result = run("agreement", corpus, other)
     assert result.exit_code == 0
     assert cells(result, "grade") == ["19", "19", "1.000"]

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 import histoeval.cli.entail
 from histoeval.cli.main import app
 from histoeval.errors import OutputError
-from histoeval.nli.entailer import Entailment, Pair
+from histoeval.nli.entailer import Entailment, NliPair
 
 GOOD = [
     {"id": "a", "premise": "No invasion.", "hypothesis": "Invasion is present."},
@@ -29,7 +29,7 @@ class Lengths:
     def __init__(self) -> None:
         self.asked = 0
 
-    def judge(self, pairs: Sequence[Pair]) -> list[Entailment]:
+    def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
         if any("break" in pair.premise for pair in pairs):
             raise RuntimeError("broken")
         self.asked += len(pairs)

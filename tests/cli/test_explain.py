@@ -13,8 +13,15 @@ from typer.testing import CliRunner, Result
 
 from histoeval import HistoEvalError, InputError, Pair, Problem, Score, SettingError
 from histoeval.cli.main import app
-from histoeval.concordance.evidence import Kind, Matched, Mistake, Part, Severity, evidence_of
-from histoeval.metric import METRICS, Entry
+from histoeval.concordance.evidence import (
+    ComparedPart,
+    EntityMatch,
+    ErrorKind,
+    ReportError,
+    Severity,
+    evidence_of,
+)
+from histoeval.metric import METRICS, MetricEntry
 from histoeval.metrics.base import STRICT, ModelMetric
 from tests.support.word_reader import WordReader, read_words
 
@@ -35,9 +42,9 @@ class SharedWords(ModelMetric):
             return Problem(code="metric_failed", message="that is too much", metric=self.name)
         wanted, there = (read_words(t).entities for t in (pair.reference, pair.candidate))
         found = {e.text: e for e in there}
-        matched = [Matched("words", e, found[e.text], 1.0) for e in wanted if e.text in found]
+        matched = [EntityMatch("words", e, found[e.text], 1.0) for e in wanted if e.text in found]
         lacking = [
-            Mistake(Kind.OMISSION, "words", Severity.MAJOR, e, None)
+            ReportError(ErrorKind.OMISSION, "words", Severity.MAJOR, e, None)
             for e in wanted
             if e.text not in found
         ]
@@ -45,7 +52,7 @@ class SharedWords(ModelMetric):
         return Score(
             value=share,
             parts={"expert_scale": 5 * share, "words": share},
-            evidence=evidence_of([Part(share, tuple(matched), tuple(lacking))]),
+            evidence=evidence_of([ComparedPart(share, tuple(matched), tuple(lacking))]),
             signature=self.signature,
         )
 
@@ -53,7 +60,7 @@ class SharedWords(ModelMetric):
 @pytest.fixture(autouse=True)
 def _words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Concordance is shared words, read by a reader of six words; nobody asks for colours."""
-    monkeypatch.setitem(METRICS, "concordance", Entry(f"{__name__}:SharedWords", "words"))
+    monkeypatch.setitem(METRICS, "concordance", MetricEntry(f"{__name__}:SharedWords", "words"))
     monkeypatch.setattr("histoeval.run.models.load_reader", lambda models: WordReader())
     for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from histoeval.concordance.denied_diagnoses import compare_denials, with_denials
-from histoeval.concordance.evidence import Kind, Part
+from histoeval.concordance.evidence import ComparedPart, ErrorKind
 from tests.support.report_builder import facts
 
 MADE = "{diagnosis:Tubular adenoma}. "
@@ -17,8 +17,8 @@ def test_a_denied_diagnosis_that_is_made_after_all_costs_most() -> None:
     assert turned.value is not None
     assert passed.value is not None
     assert turned.value < passed.value < 1
-    assert [each.kind for each in turned.mistakes] == [Kind.CONTRADICTION]
-    assert [each.kind for each in passed.mistakes] == [Kind.OMISSION]
+    assert [each.kind for each in turned.mistakes] == [ErrorKind.CONTRADICTION]
+    assert [each.kind for each in passed.mistakes] == [ErrorKind.OMISSION]
     assert compare_denials(made, denied).value == turned.value
 
 
@@ -38,8 +38,8 @@ def test_a_denial_that_only_the_words_tell_is_not_left_out() -> None:
 def test_a_malignancy_that_only_one_denies_is_another_behaviour() -> None:
     denied = facts(MADE + "No {diagnosis:-carcinoma}.")
     made = facts(MADE + "{diagnosis:Carcinoma} is seen.")
-    found = with_denials(Part(1.0), denied, made).value
+    found = with_denials(ComparedPart(1.0), denied, made).value
     assert found is not None
     assert found < 1
-    assert with_denials(Part(1.0), denied, denied).value == 1
-    assert with_denials(Part(None), denied, made).value is None
+    assert with_denials(ComparedPart(1.0), denied, denied).value == 1
+    assert with_denials(ComparedPart(None), denied, made).value is None

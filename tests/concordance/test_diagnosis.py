@@ -7,32 +7,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.concordance.diagnosis import behaviour_agreement
-from histoeval.concordance.evidence import Kind, Severity
+from histoeval.concordance.evidence import ErrorKind, Severity
 from histoeval.terms.concepts import Behaviour
 from tests.support.report_builder import kinds_of, mistakes_of, parts_of, value_of
 
 IDC = "Breast: {diagnosis:invasive ductal carcinoma}."
 
 
-def severities(reference: str, candidate: str, kind: Kind) -> set[Severity]:
+def severities(reference: str, candidate: str, kind: ErrorKind) -> set[Severity]:
     return {each.severity for each in mistakes_of(reference, candidate) if each.kind == kind}
 
 
 @pytest.mark.parametrize(
     ("reference", "candidate", "kind"),
     [
-        (IDC, "Breast: {diagnosis:fibroadenoma}.", Kind.UNDERCALL),
-        ("Breast: {diagnosis:fibroadenoma}.", IDC, Kind.OVERCALL),
-        ("Skin: {diagnosis:melanoma}.", "Skin: {diagnosis:intradermal naevus}.", Kind.UNDERCALL),
+        (IDC, "Breast: {diagnosis:fibroadenoma}.", ErrorKind.UNDERCALL),
+        ("Breast: {diagnosis:fibroadenoma}.", IDC, ErrorKind.OVERCALL),
+        (
+            "Skin: {diagnosis:melanoma}.",
+            "Skin: {diagnosis:intradermal naevus}.",
+            ErrorKind.UNDERCALL,
+        ),
         (
             "Colon: {diagnosis:tubular adenoma}.",
             "Colon: {diagnosis:adenocarcinoma}.",
-            Kind.OVERCALL,
+            ErrorKind.OVERCALL,
         ),
     ],
 )
 def test_benign_for_malignant_is_a_critical_call(
-    reference: str, candidate: str, kind: Kind
+    reference: str, candidate: str, kind: ErrorKind
 ) -> None:
     assert severities(reference, candidate, kind) == {Severity.CRITICAL}
     assert value_of("behaviour", reference, candidate) == 0
@@ -41,8 +45,8 @@ def test_benign_for_malignant_is_a_critical_call(
 
 def test_in_situ_for_invasive_is_a_call_of_its_own() -> None:
     in_situ = "Breast: {diagnosis:ductal carcinoma in situ}."
-    assert Kind.UNDERCALL in kinds_of(IDC, in_situ)
-    assert Kind.OVERCALL in kinds_of(in_situ, IDC)
+    assert ErrorKind.UNDERCALL in kinds_of(IDC, in_situ)
+    assert ErrorKind.OVERCALL in kinds_of(in_situ, IDC)
     assert 0 < value_of("behaviour", IDC, in_situ) < 1
 
 
@@ -63,19 +67,23 @@ def test_a_vague_word_says_less_than_the_exact_one_and_is_no_contradiction() -> 
     vague = "Breast: {diagnosis:carcinoma}."
     assert 0.3 < value_of("diagnosis", IDC, vague) < value_of("diagnosis", IDC, IDC)
     assert value_of("behaviour", IDC, vague) == 1.0
-    assert not kinds_of(IDC, vague) & {Kind.UNDERCALL, Kind.OVERCALL, Kind.CONTRADICTION}
+    assert not kinds_of(IDC, vague) & {
+        ErrorKind.UNDERCALL,
+        ErrorKind.OVERCALL,
+        ErrorKind.CONTRADICTION,
+    }
 
 
 def test_a_denied_diagnosis_is_no_match() -> None:
     denied = "Breast: no {diagnosis:-invasive ductal carcinoma}."
     assert value_of("diagnosis", IDC, denied) == 0
     assert value_of("completeness", IDC, denied) == 0
-    assert severities(IDC, denied, Kind.CONTRADICTION) == {Severity.CRITICAL}
+    assert severities(IDC, denied, ErrorKind.CONTRADICTION) == {Severity.CRITICAL}
 
 
 def test_to_affirm_what_the_reference_denies_is_a_contradiction() -> None:
     reference = "Benign breast tissue. No {diagnosis:-invasive ductal carcinoma}."
-    assert severities(reference, IDC, Kind.CONTRADICTION) == {Severity.CRITICAL}
+    assert severities(reference, IDC, ErrorKind.CONTRADICTION) == {Severity.CRITICAL}
 
 
 def test_a_hedged_diagnosis_is_a_part_of_a_match_and_two_hedged_ones_are_a_whole() -> None:
@@ -93,9 +101,9 @@ def test_a_phrase_that_no_catalogue_knows_is_compared_by_its_words() -> None:
 
 def test_a_second_diagnosis_left_out_or_added_is_told() -> None:
     both = IDC + " {diagnosis:Chronic gastritis} in the stomach."
-    missed = [each for each in mistakes_of(both, IDC) if each.kind == Kind.OMISSION]
+    missed = [each for each in mistakes_of(both, IDC) if each.kind == ErrorKind.OMISSION]
     assert "Chronic gastritis" in {each.reference.text for each in missed if each.reference}
-    added = [each for each in mistakes_of(IDC, both) if each.kind == Kind.INVENTION]
+    added = [each for each in mistakes_of(IDC, both) if each.kind == ErrorKind.INVENTION]
     assert "Chronic gastritis" in {each.candidate.text for each in added if each.candidate}
     assert value_of("completeness", both, IDC) < value_of("completeness", IDC, both) == 1.0
     assert value_of("soundness", IDC, both) < 1.0
@@ -108,7 +116,7 @@ def test_primary_and_metastatic_are_told_apart() -> None:
     assert value_of("spread", spread, primary) < 1
     assert value_of("spread", spread, spread) == 1
     assert parts_of(primary, primary)["spread"].value is None
-    assert Kind.CONTRADICTION in kinds_of(primary, spread)
+    assert ErrorKind.CONTRADICTION in kinds_of(primary, spread)
 
 
 def test_nothing_found_agrees_with_nothing_found_and_not_with_a_cancer() -> None:
@@ -121,7 +129,7 @@ def test_nothing_found_agrees_with_nothing_found_and_not_with_a_cancer() -> None
 def test_an_empty_candidate_leaves_out_the_diagnosis() -> None:
     assert value_of("diagnosis", IDC, "") == 0
     (missed,) = {each for each in mistakes_of(IDC, "") if each.part == "diagnosis"}
-    assert (missed.kind, missed.severity) == (Kind.OMISSION, Severity.CRITICAL)
+    assert (missed.kind, missed.severity) == (ErrorKind.OMISSION, Severity.CRITICAL)
 
 
 @given(st.sampled_from(Behaviour), st.sampled_from(Behaviour))

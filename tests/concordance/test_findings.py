@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from histoeval.concordance.evidence import Kind, Severity
+from histoeval.concordance.evidence import ErrorKind, Severity
 from histoeval.concordance.findings import importance
 from tests.support.report_builder import facts, kinds_of, mistakes_of, parts_of, value_of
 
@@ -14,14 +14,14 @@ NO_LVI = "No {finding:-lymphovascular invasion}."
 
 def test_an_omitted_finding_is_an_omission() -> None:
     (missed,) = mistakes_of(LVI, "Pale.")
-    assert (missed.kind, missed.part) == (Kind.OMISSION, "findings")
+    assert (missed.kind, missed.part) == (ErrorKind.OMISSION, "findings")
     assert missed.candidate is None
     assert value_of("findings", LVI, "Pale.") < 1
 
 
 def test_an_invented_finding_is_an_invention() -> None:
     (made_up,) = mistakes_of("Pale.", LVI)
-    assert (made_up.kind, made_up.reference) == (Kind.INVENTION, None)
+    assert (made_up.kind, made_up.reference) == (ErrorKind.INVENTION, None)
     assert value_of("no_inventions", "Pale.", LVI) < 1
 
 
@@ -30,7 +30,7 @@ def test_to_affirm_what_the_other_denies_is_a_contradiction_and_costs_most(
     reference: str, candidate: str
 ) -> None:
     (wrong,) = mistakes_of(reference, candidate)
-    assert wrong.kind == Kind.CONTRADICTION
+    assert wrong.kind == ErrorKind.CONTRADICTION
     assert wrong.severity == Severity.CRITICAL
     assert value_of("findings", reference, candidate) < value_of("findings", LVI, "Pale.")
 
@@ -62,7 +62,7 @@ def test_what_matters_more_costs_more() -> None:
 
 def test_a_finding_that_the_reference_calls_a_diagnosis_is_not_invented() -> None:
     reference = "{diagnosis:Intestinal metaplasia} of the stomach."
-    assert Kind.INVENTION not in kinds_of(reference, "{finding:Intestinal metaplasia}.")
+    assert ErrorKind.INVENTION not in kinds_of(reference, "{finding:Intestinal metaplasia}.")
 
 
 def test_where_nobody_names_a_finding_there_is_nothing_to_compare() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.concordance.evidence import Kind, Severity
+from histoeval.concordance.evidence import ErrorKind, Severity
 from tests.support.report_builder import kinds_of, mistakes_of, parts_of, value_of
 
 
@@ -19,7 +19,7 @@ from tests.support.report_builder import kinds_of, mistakes_of, parts_of, value_
             "{grade:well differentiated}",
             "{grade:grade 2}",
             "{grade:grade 3}",
-            Kind.WRONG_GRADE,
+            ErrorKind.WRONG_GRADE,
         ),
         (
             "stage",
@@ -27,7 +27,7 @@ from tests.support.report_builder import kinds_of, mistakes_of, parts_of, value_
             "{stage:T1N0}",
             "{stage:pT2 N0}",
             "{stage:pT4 N2}",
-            Kind.WRONG_STAGE,
+            ErrorKind.WRONG_STAGE,
         ),
         (
             "measurements",
@@ -35,7 +35,7 @@ from tests.support.report_builder import kinds_of, mistakes_of, parts_of, value_
             "{measurement:20 mm}",
             "{measurement:2.8 cm}",
             "{measurement:9 cm}",
-            Kind.MEASUREMENT_MISMATCH,
+            ErrorKind.MEASUREMENT_MISMATCH,
         ),
         (
             "markers",
@@ -43,12 +43,12 @@ from tests.support.report_builder import kinds_of, mistakes_of, parts_of, value_
             "{marker:Estrogen receptor} {result:95 %}",
             "{marker:ER} {result:60%}",
             "{marker:ER} {result:negative}",
-            Kind.MARKER_FLIP,
+            ErrorKind.MARKER_FLIP,
         ),
     ],
 )  # fmt: skip
 def test_the_further_off_the_less_is_right(
-    part: str, reference: str, same: str, near: str, far: str, kind: Kind
+    part: str, reference: str, same: str, near: str, far: str, kind: ErrorKind
 ) -> None:
     ladder = [value_of(part, reference, said) for said in (reference, same, near, far)]
     assert ladder[0] == 1
@@ -60,12 +60,12 @@ def test_the_further_off_the_less_is_right(
 
 def test_a_grade_that_is_quite_wrong_is_a_major_error() -> None:
     (wrong,) = mistakes_of("{grade:low grade}", "{grade:high grade}")
-    assert (wrong.kind, wrong.severity) == (Kind.WRONG_GRADE, Severity.MAJOR)
+    assert (wrong.kind, wrong.severity) == (ErrorKind.WRONG_GRADE, Severity.MAJOR)
 
 
 def test_the_grade_of_one_aspect_is_not_compared_with_that_of_another() -> None:
     reference = "{grade:mitotic score 1}"
-    assert Kind.WRONG_GRADE not in kinds_of(reference, "{grade:tubule formation 3}")
+    assert ErrorKind.WRONG_GRADE not in kinds_of(reference, "{grade:tubule formation 3}")
 
 
 def test_a_flipped_marker_is_worse_than_one_left_out_or_added() -> None:
@@ -82,7 +82,7 @@ def test_a_flipped_marker_is_worse_than_one_left_out_or_added() -> None:
 @pytest.mark.parametrize(("true", "said"), [("positive", "negative"), ("negative", "positive")])
 def test_a_marker_flip_is_major_and_cites_the_marker_on_both_sides(true: str, said: str) -> None:
     (flip,) = mistakes_of(f"{{marker:ER}}: {{result:{true}}}", f"{{marker:ER}}: {{result:{said}}}")
-    assert (flip.kind, flip.severity) == (Kind.MARKER_FLIP, Severity.MAJOR)
+    assert (flip.kind, flip.severity) == (ErrorKind.MARKER_FLIP, Severity.MAJOR)
     assert flip.reference is not None
     assert flip.candidate is not None
     assert flip.reference.text in ("ER", f"ER: {true}")
@@ -97,8 +97,8 @@ def test_omission_and_invention_are_told_as_such(part: str) -> None:
         "measurements": "{measurement:2 cm}",
         "markers": "{marker:ER}: {result:positive}",
     }[part]
-    assert kinds_of(said, "") == {Kind.OMISSION}
-    assert kinds_of("", said) == {Kind.INVENTION}
+    assert kinds_of(said, "") == {ErrorKind.OMISSION}
+    assert kinds_of("", said) == {ErrorKind.INVENTION}
     assert value_of(part, said, "") <= value_of(part, "", said) < 1
 
 
@@ -122,5 +122,5 @@ def test_left_out_values_cost_only_so_much_however_many() -> None:
 def test_a_marker_without_its_result_is_told_and_is_no_match() -> None:
     reference = "{marker:HER2}: {result:positive}"
     (silent,) = mistakes_of(reference, "{marker:HER2}")
-    assert (silent.kind, silent.severity) == (Kind.OMISSION, Severity.MINOR)
+    assert (silent.kind, silent.severity) == (ErrorKind.OMISSION, Severity.MINOR)
     assert parts_of(reference, "{marker:HER2}")["markers"].matched == ()

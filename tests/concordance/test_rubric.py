@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.concordance.evidence import Kind, Matched, Mistake, Part, Severity
+from histoeval.concordance.evidence import (
+    ComparedPart,
+    EntityMatch,
+    ErrorKind,
+    ReportError,
+    Severity,
+)
 from histoeval.concordance.rubric import CRITERIA, judge, overall, reasoning
-from histoeval.concordance.weights import Combination, Curve
+from histoeval.concordance.weights import Combination, MonotoneCurve
 from histoeval.report import Assertion, Entity, EntityType
 from tests.support.report_builder import parts_of
 
@@ -21,15 +27,15 @@ def entity(text: str, assertion: Assertion = Assertion.PRESENT) -> Entity:
     return Entity(text=text, start=0, end=len(text), type=kind, assertion=assertion)
 
 
-def mistake(severity: Severity, text: str, kind: Kind = Kind.OMISSION) -> Mistake:
-    one, other = (entity(text), None) if kind == Kind.OMISSION else (None, entity(text))
-    return Mistake(kind, "diagnosis", severity, one, other)
+def mistake(severity: Severity, text: str, kind: ErrorKind = ErrorKind.OMISSION) -> ReportError:
+    one, other = (entity(text), None) if kind == ErrorKind.OMISSION else (None, entity(text))
+    return ReportError(kind, "diagnosis", severity, one, other)
 
 
 @given(st.floats(-50, 50), st.floats(0, 1))
 def test_scores_are_whole_numbers_of_their_scale(high: float, site: float) -> None:
     low = min(high, 0.0)
-    curve = Curve(at=(0.0, 1.0), value=(low, max(high, low)))
+    curve = MonotoneCurve(at=(0.0, 1.0), value=(low, max(high, low)))
     same = dict.fromkeys(CRITERIA, Combination(weights={"site": 1.0}, curve=curve, floor=low))
     for name, score in judge(same, {"site": site}, []).items():
         assert isinstance(score, int)
@@ -48,10 +54,10 @@ def test_the_overall_value_goes_from_0_to_1_and_rises_with_every_criterion(
 
 
 def test_with_a_major_error_two_reports_are_not_equivalent() -> None:
-    curve = Curve(at=(0.0, 1.0), value=(4.0, 4.0))
+    curve = MonotoneCurve(at=(0.0, 1.0), value=(4.0, 4.0))
     same = dict.fromkeys(CRITERIA, Combination(weights={"site": 1.0}, curve=curve))
     small, large = (
-        judge(same, {}, [Part(0.5, (), (mistake(severity, "melanoma"),))])
+        judge(same, {}, [ComparedPart(0.5, (), (mistake(severity, "melanoma"),))])
         for severity in (Severity.MODERATE, Severity.MAJOR)
     )
     assert small["overall_equivalence"] == 4
@@ -73,7 +79,7 @@ def test_reasoning_is_one_paragraph(given_scores: dict[str, int]) -> None:
 
 def test_reasoning_cites_the_worst_errors_and_counts_the_rest() -> None:
     many = [mistake(Severity.MINOR, f"trifle {n}") for n in range(6)]
-    part = Part(0.0, (), (*many, mistake(Severity.CRITICAL, "melanoma")))
+    part = ComparedPart(0.0, (), (*many, mistake(Severity.CRITICAL, "melanoma")))
     said = reasoning(BEST, [part])
     assert "'melanoma' is not in the candidate (critical)" in said
     assert said.index("melanoma") < said.index("trifle")
@@ -82,27 +88,33 @@ def test_reasoning_cites_the_worst_errors_and_counts_the_rest() -> None:
 
 def test_an_error_that_two_parts_tell_is_cited_once_at_its_worst() -> None:
     both = [mistake(Severity.CRITICAL, "melanoma"), mistake(Severity.MINOR, "melanoma")]
-    said = reasoning(BEST, [Part(0.0, (), tuple(both))])
+    said = reasoning(BEST, [ComparedPart(0.0, (), tuple(both))])
     assert said.count("melanoma") == 1
     assert "(critical)" in said
 
 
 def test_reasoning_names_what_answers_to_the_diagnosis() -> None:
-    match = Matched("diagnosis", entity("IDC"), entity("ductal carcinoma"), 0.9)
-    assert "'ductal carcinoma' answers to 'IDC'." in reasoning(BEST, [Part(0.9, (match,))])
+    match = EntityMatch("diagnosis", entity("IDC"), entity("ductal carcinoma"), 0.9)
+    assert "'ductal carcinoma' answers to 'IDC'." in reasoning(BEST, [ComparedPart(0.9, (match,))])
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"), [(Kind.INVENTION, "added"), (Kind.OMISSION, "left out")]
+    ("kind", "words"), [(ErrorKind.INVENTION, "added"), (ErrorKind.OMISSION, "left out")]
 )
-def test_what_was_added_or_left_out_is_not_said_to_be_nothing(kind: Kind, words: str) -> None:
+def test_what_was_added_or_left_out_is_not_said_to_be_nothing(kind: ErrorKind, words: str) -> None:
     sentence = f"Nothing of weight is {words}."
     assert sentence in reasoning(BEST, [])
-    assert sentence not in reasoning(BEST, [Part(0.0, (), (mistake(Severity.MAJOR, "x", kind),))])
-    assert sentence in reasoning(BEST, [Part(0.0, (), (mistake(Severity.MINOR, "x", kind),))])
+    assert sentence not in reasoning(
+        BEST, [ComparedPart(0.0, (), (mistake(Severity.MAJOR, "x", kind),))]
+    )
+    assert sentence in reasoning(
+        BEST, [ComparedPart(0.0, (), (mistake(Severity.MINOR, "x", kind),))]
+    )
 
 
 def test_a_doubt_or_a_denial_is_told_with_the_words() -> None:
     denied = entity("melanoma", Assertion.ABSENT)
-    wrong = Mistake(Kind.CONTRADICTION, "findings", Severity.MAJOR, denied, entity("melanoma"))
+    wrong = ReportError(
+        ErrorKind.CONTRADICTION, "findings", Severity.MAJOR, denied, entity("melanoma")
+    )
     assert wrong.message == "contradiction: 'melanoma' for 'melanoma' (absent)"

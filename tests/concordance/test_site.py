@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from histoeval.concordance.evidence import Kind, Severity
+from histoeval.concordance.evidence import ErrorKind, Severity
 from tests.support.report_builder import kinds_of, mistakes_of, parts_of, value_of
 
 
 def test_another_organ_is_a_critical_error() -> None:
     reference, candidate = "{site:Lung}: unremarkable.", "{site:Colon}: unremarkable."
     assert value_of("site", reference, candidate) == 0
-    (wrong,) = [each for each in mistakes_of(reference, candidate) if each.kind == Kind.WRONG_SITE]
+    (wrong,) = [
+        each for each in mistakes_of(reference, candidate) if each.kind == ErrorKind.WRONG_SITE
+    ]
     assert wrong.severity == Severity.CRITICAL
     assert wrong.reference is not None
     assert wrong.candidate is not None
@@ -21,7 +23,9 @@ def test_another_organ_is_a_critical_error() -> None:
 def test_a_part_of_the_organ_is_as_good_as_the_organ() -> None:
     reference = "{site:Sigmoid colon}: {diagnosis:adenocarcinoma}."
     assert value_of("site", reference, "{site:Colon}: {diagnosis:adenocarcinoma}.") == 1
-    assert Kind.WRONG_SITE not in kinds_of(reference, "{site:Colon}: {diagnosis:adenocarcinoma}.")
+    assert ErrorKind.WRONG_SITE not in kinds_of(
+        reference, "{site:Colon}: {diagnosis:adenocarcinoma}."
+    )
 
 
 def test_the_adjective_names_the_organ_as_well() -> None:
@@ -35,7 +39,7 @@ def test_a_diagnosis_that_arises_in_one_organ_tells_it() -> None:
 
 def test_a_site_left_out_is_a_minor_omission_and_no_wrong_site() -> None:
     (left_out,) = mistakes_of("{site:Lung}: unremarkable.", "Unremarkable.")
-    assert (left_out.kind, left_out.severity) == (Kind.OMISSION, Severity.MINOR)
+    assert (left_out.kind, left_out.severity) == (ErrorKind.OMISSION, Severity.MINOR)
     assert 0 < value_of("site", "{site:Lung}: unremarkable.", "Unremarkable.") < 1
 
 
@@ -49,7 +53,7 @@ def test_the_other_side_is_a_critical_error(true: str, said: str) -> None:
     reference, candidate = f"{{site:{true} kidney}}.", f"{{site:{said} kidney}}."
     assert value_of("laterality", reference, candidate) == 0
     (wrong,) = mistakes_of(reference, candidate)
-    assert (wrong.kind, wrong.severity) == (Kind.WRONG_LATERALITY, Severity.CRITICAL)
+    assert (wrong.kind, wrong.severity) == (ErrorKind.WRONG_LATERALITY, Severity.CRITICAL)
     assert value_of("site", reference, candidate) == 1
 
 

@@ -18,7 +18,7 @@ from histoeval.concordance.weights import (
     TERMS,
     Combination,
     Combinations,
-    Curve,
+    MonotoneCurve,
     matrix_of,
     read_combinations,
     terms_of,
@@ -26,7 +26,7 @@ from histoeval.concordance.weights import (
 from histoeval.errors import ModelError
 from histoeval.metrics.concordance import weights
 
-LINE = Curve(at=(0.0, 1.0), value=(0.0, 5.0))
+LINE = MonotoneCurve(at=(0.0, 1.0), value=(0.0, 5.0))
 shares = st.floats(0, 1)
 values = st.fixed_dictionaries({part: st.none() | shares for part in PARTS})
 
@@ -38,7 +38,7 @@ def combinations(draw: st.DrawFn) -> Combination:
     )
     at = draw(st.lists(st.floats(0, 1), min_size=2, max_size=6, unique=True))
     heights = draw(st.lists(st.floats(0, 5), min_size=len(at), max_size=len(at)))
-    curve = Curve(at=tuple(sorted(at)), value=tuple(sorted(heights)))
+    curve = MonotoneCurve(at=tuple(sorted(at)), value=tuple(sorted(heights)))
     return Combination(weights=given, curve=curve, floor=draw(st.floats(0, 5)))
 
 
@@ -114,11 +114,11 @@ def test_a_row_of_terms_for_each_pair() -> None:
 )
 def test_a_curve_must_rise(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        Curve(**wrong)
+        MonotoneCurve(**wrong)
 
 
 def test_a_curve_may_be_flat_for_a_while_and_ends_where_it_ends() -> None:
-    flat = Curve(at=(0.0, 0.5, 1.0), value=(1.0, 1.0, 3.0))
+    flat = MonotoneCurve(at=(0.0, 0.5, 1.0), value=(1.0, 1.0, 3.0))
     assert flat(np.array([-1.0, 0.25, 0.75, 2.0])).tolist() == [1.0, 1.0, 2.0, 3.0]
 
 

@@ -18,7 +18,7 @@ from histoeval.evaluate.corpus import (
     split_by_report,
     token_counter,
 )
-from histoeval.io.corpus import Passage, read_corpus
+from histoeval.io.corpus import AnnotatedPassage, read_corpus
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
 from tests.support.annotated_passages import PASSAGE, TEXT, entity, passages
 from tests.support.paths import SHARED
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 SHARED = SHARED / "annotation"
 
 
-def plain(number: int, report: str, source: str) -> Passage:
-    return Passage(
+def plain(number: int, report: str, source: str) -> AnnotatedPassage:
+    return AnnotatedPassage(
         id=str(number), source=source, report_id=report, content=Report(text="No tumour.")
     )
 
 
-def with_entities(*entities: Entity, links: tuple[tuple[int, int], ...] = ()) -> Passage:
+def with_entities(*entities: Entity, links: tuple[tuple[int, int], ...] = ()) -> AnnotatedPassage:
     relations = tuple(Relation(head=head, tail=tail) for head, tail in links)
     content = Report(text=TEXT, entities=entities, relations=relations)
     return PASSAGE.model_copy(update={"content": content})
@@ -122,7 +122,7 @@ def test_a_part_without_a_share_gets_nothing_and_shares_must_add_up() -> None:
 
 
 @given(passages())
-def test_everybody_agrees_with_themselves(passage: Passage) -> None:
+def test_everybody_agrees_with_themselves(passage: AnnotatedPassage) -> None:
     agreed = annotator_agreement([passage], [passage])
     assert agreed.passages == 1
     entities, relations = passage.content.entities, passage.content.relations

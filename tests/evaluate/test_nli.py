@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from histoeval.evaluate.nli import evaluate_nli, told_rows
-from histoeval.nli.entailer import Entailment, Pair
+from histoeval.nli.entailer import Entailment, NliPair
 from histoeval.train.nli.synthetic.pairs import LabelledPair
 
 ANSWERS = {
@@ -23,7 +23,7 @@ class Parrot:
 
     identity = "parrot"
 
-    def judge(self, pairs: Sequence[Pair]) -> list[Entailment]:
+    def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
         return [ANSWERS[pair.hypothesis[0]] for pair in pairs]
 
 

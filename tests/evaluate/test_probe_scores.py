@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from histoeval.errors import SettingError
 from histoeval.evaluate.estimates import resampled_sums
-from histoeval.evaluate.probe_scores import ProbeFigures, Share, evaluate_probes, figures_of
+from histoeval.evaluate.probe_scores import PairShare, ProbeFigures, evaluate_probes, figures_of
 from histoeval.evaluate.probes import Probe, pairs_of
 from tests.support.probe_builder import TableMetric, edit, probe
 
@@ -30,7 +30,7 @@ cases: st.SearchStrategy[Case] = st.lists(
 )
 
 
-def share(found: Share) -> float:
+def share(found: PairShare) -> float:
     assert found.share is not None
     return found.share.value
 

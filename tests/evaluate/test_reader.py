@@ -22,8 +22,8 @@ from histoeval.evaluate.reader import (
     ALL,
     Evaluation,
     Figure,
-    Measure,
-    Reading,
+    PredictedPassage,
+    ReaderMeasure,
     evaluate,
     evaluate_by_source,
     evaluate_reader,
@@ -31,7 +31,7 @@ from histoeval.evaluate.reader import (
     tallies_of,
 )
 from histoeval.extract.reader import Completer, Reader
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
 from tests.support.annotated_passages import PASSAGE, REPORT, TEXT, entity, passages
 from tests.support.fake_readers import ListedCompleter, ListedReader, perfect
@@ -49,21 +49,23 @@ def changed(given: Entity, **values: object) -> Entity:
     return Entity.model_validate(given.model_dump() | values)
 
 
-def reading(gold: Report, found: Report, completed: Report | None = None, **place: str) -> Reading:
+def reading(
+    gold: Report, found: Report, completed: Report | None = None, **place: str
+) -> PredictedPassage:
     named = {"id": "p", "source": "written", "report_id": "r"} | place
-    return Reading(PASSAGE.model_copy(update={"content": gold, **named}), found, completed)
+    return PredictedPassage(PASSAGE.model_copy(update={"content": gold, **named}), found, completed)
 
 
 def numbers(figure: Figure) -> tuple[float, float, float]:
     return figure.precision.value, figure.recall.value, figure.f1.value
 
 
-def other_reading(one: Passage, other: Passage) -> Reading:
+def other_reading(one: AnnotatedPassage, other: AnnotatedPassage) -> PredictedPassage:
     """What `other` says, moved onto the text of `one` as far as it fits."""
     text = one.text
     kept = [e for e in other.content.entities if e.end <= len(text)]
     moved = tuple(changed(e, text=text[e.start : e.end]) for e in kept)
-    return Reading(one, Report(text=text, entities=moved))
+    return PredictedPassage(one, Report(text=text, entities=moved))
 
 
 READINGS = st.lists(st.builds(other_reading, passages(), passages(SCORES)), min_size=1, max_size=4)
@@ -75,26 +77,29 @@ def test_entities_are_counted_by_hand() -> None:
     as_descriptor = changed(GRADE, type=EntityType.DESCRIPTOR)
     found = report(shorter, as_descriptor, ER, changed(POSITIVE, score=0.69))
     figures = evaluate([reading(REPORT, found)]).figures
-    assert numbers(figures[Measure.EXACT][ALL]) == pytest.approx((2 / 4, 2 / 7, 4 / 11))
-    assert (figures[Measure.EXACT][ALL].gold, figures[Measure.EXACT][ALL].found) == (7, 4)
-    assert numbers(figures[Measure.EXACT]["marker"]) == (1, 1, 1)
-    assert numbers(figures[Measure.EXACT]["result"]) == pytest.approx((1, 1 / 2, 2 / 3))
-    assert numbers(figures[Measure.EXACT]["grade"]) == (0, 0, 0)
-    assert "stage" not in figures[Measure.EXACT], "nobody has one"
-    assert numbers(figures[Measure.HARE][ALL]) == pytest.approx((3 / 4, 3 / 6, 6 / 10))
-    assert numbers(figures[Measure.HARE]["descriptor"]) == (1, 1, 1)
-    assert numbers(figures[Measure.OVERLAP][ALL]) == pytest.approx((3 / 4, 3 / 7, 6 / 11))
-    assert numbers(figures[Measure.OVERLAP]["diagnosis"]) == (1, 1, 1)
-    assert numbers(figures[Measure.CONFIDENT][ALL]) == pytest.approx((1 / 3, 1 / 7, 2 / 10))
+    assert numbers(figures[ReaderMeasure.EXACT][ALL]) == pytest.approx((2 / 4, 2 / 7, 4 / 11))
+    assert (figures[ReaderMeasure.EXACT][ALL].gold, figures[ReaderMeasure.EXACT][ALL].found) == (
+        7,
+        4,
+    )
+    assert numbers(figures[ReaderMeasure.EXACT]["marker"]) == (1, 1, 1)
+    assert numbers(figures[ReaderMeasure.EXACT]["result"]) == pytest.approx((1, 1 / 2, 2 / 3))
+    assert numbers(figures[ReaderMeasure.EXACT]["grade"]) == (0, 0, 0)
+    assert "stage" not in figures[ReaderMeasure.EXACT], "nobody has one"
+    assert numbers(figures[ReaderMeasure.HARE][ALL]) == pytest.approx((3 / 4, 3 / 6, 6 / 10))
+    assert numbers(figures[ReaderMeasure.HARE]["descriptor"]) == (1, 1, 1)
+    assert numbers(figures[ReaderMeasure.OVERLAP][ALL]) == pytest.approx((3 / 4, 3 / 7, 6 / 11))
+    assert numbers(figures[ReaderMeasure.OVERLAP]["diagnosis"]) == (1, 1, 1)
+    assert numbers(figures[ReaderMeasure.CONFIDENT][ALL]) == pytest.approx((1 / 3, 1 / 7, 2 / 10))
 
 
 def test_one_long_span_over_two_short_ones_is_one_right_answer_for_two_things_found() -> None:
     words = [entity(TEXT, word, EntityType.DIAGNOSIS) for word in ("invasive", "carcinoma")]
     figures = evaluate([reading(report(*words), report(DIAGNOSIS))]).figures
-    assert numbers(figures[Measure.OVERLAP][ALL]) == (1, 1, 1)
-    assert figures[Measure.OVERLAP][ALL].gold == 2
+    assert numbers(figures[ReaderMeasure.OVERLAP][ALL]) == (1, 1, 1)
+    assert figures[ReaderMeasure.OVERLAP][ALL].gold == 2
     next_to = evaluate([reading(report(words[0]), report(words[1]))]).figures
-    assert numbers(next_to[Measure.OVERLAP][ALL]) == (0, 0, 0), "no character is shared"
+    assert numbers(next_to[ReaderMeasure.OVERLAP][ALL]) == (0, 0, 0), "no character is shared"
 
 
 def test_both_verbs_let_a_grade_stand_for_the_papers_descriptor() -> None:
@@ -115,12 +120,14 @@ def test_relations_are_counted_by_hand() -> None:
         update={"relations": (*REPORT.relations[1:], Relation(head=6, tail=0))}
     )
     figures = evaluate([reading(REPORT, found, completed)]).figures
-    assert numbers(figures[Measure.RELATIONS][ALL]) == pytest.approx((2 / 3, 2 / 4, 4 / 7))
-    assert numbers(figures[Measure.RELATIONS]["marker-result"]) == pytest.approx((0.5, 0.5, 0.5))
-    assert numbers(figures[Measure.RELATIONS]["diagnosis-grade"]) == (0, 0, 0)
-    on_found = figures[Measure.RELATIONS_ON_FOUND][ALL]
+    assert numbers(figures[ReaderMeasure.RELATIONS][ALL]) == pytest.approx((2 / 3, 2 / 4, 4 / 7))
+    assert numbers(figures[ReaderMeasure.RELATIONS]["marker-result"]) == pytest.approx(
+        (0.5, 0.5, 0.5)
+    )
+    assert numbers(figures[ReaderMeasure.RELATIONS]["diagnosis-grade"]) == (0, 0, 0)
+    on_found = figures[ReaderMeasure.RELATIONS_ON_FOUND][ALL]
     assert numbers(on_found) == pytest.approx((1, 2 / 3, 4 / 5))
-    on_gold = figures[Measure.RELATIONS_ON_GOLD]
+    on_gold = figures[ReaderMeasure.RELATIONS_ON_GOLD]
     assert numbers(on_gold[ALL]) == pytest.approx((3 / 4, 3 / 4, 3 / 4))
     assert (on_gold["finding-site"].gold, on_gold["finding-site"].found) == (0, 1)
 
@@ -133,7 +140,10 @@ def test_assertion_is_counted_by_hand_on_what_was_found_and_on_all_that_is_there
         report(DIAGNOSIS, wrong, ER),
     )
     figures = evaluate([reading(gold, found, completed)]).figures
-    on_found, on_gold = figures[Measure.ASSERTION_ON_FOUND], figures[Measure.ASSERTION_ON_GOLD]
+    on_found, on_gold = (
+        figures[ReaderMeasure.ASSERTION_ON_FOUND],
+        figures[ReaderMeasure.ASSERTION_ON_GOLD],
+    )
     assert (on_found[ALL].gold, on_found[ALL].f1.value) == (1, 0), "of a marker nothing is asserted"
     assert numbers(on_gold[ALL]) == (0.5, 0.5, 0.5)
     assert numbers(on_gold["present"]) == (1, 1, 1)
@@ -143,9 +153,9 @@ def test_assertion_is_counted_by_hand_on_what_was_found_and_on_all_that_is_there
 
 @FEW
 @given(st.lists(passages(), min_size=1, max_size=5, unique_by=lambda passage: passage.text))
-def test_a_perfect_reader_scores_1_everywhere(corpus: list[Passage]) -> None:
+def test_a_perfect_reader_scores_1_everywhere(corpus: list[AnnotatedPassage]) -> None:
     evaluation = evaluate_reader(perfect(corpus), corpus, resamples=20)
-    assert set(evaluation.figures) | set(evaluation.missing) == set(Measure)
+    assert set(evaluation.figures) | set(evaluation.missing) == set(ReaderMeasure)
     for rows in evaluation.figures.values():
         for figure in rows.values():
             assert numbers(figure) == (1, 1, 1)
@@ -156,15 +166,17 @@ def test_a_perfect_reader_scores_1_everywhere(corpus: list[Passage]) -> None:
 
 @FEW
 @given(READINGS)
-def test_swapping_truth_and_findings_swaps_precision_and_recall(readings: list[Reading]) -> None:
-    def swapped(given: Reading) -> Reading:
-        return Reading(
+def test_swapping_truth_and_findings_swaps_precision_and_recall(
+    readings: list[PredictedPassage],
+) -> None:
+    def swapped(given: PredictedPassage) -> PredictedPassage:
+        return PredictedPassage(
             given.passage.model_copy(update={"content": given.found}), given.passage.content
         )
 
     there = evaluate(readings, resamples=0).figures
     back = evaluate([swapped(each) for each in readings], resamples=0).figures
-    for measure in there.keys() & back.keys() - {Measure.CONFIDENT}:
+    for measure in there.keys() & back.keys() - {ReaderMeasure.CONFIDENT}:
         assert there[measure].keys() == back[measure].keys()
         for kind, figure in there[measure].items():
             precision, recall, f1 = numbers(back[measure][kind])
@@ -174,7 +186,7 @@ def test_swapping_truth_and_findings_swaps_precision_and_recall(readings: list[R
 @FEW
 @given(READINGS, st.randoms(use_true_random=False))
 def test_the_order_of_passages_does_not_matter(
-    readings: list[Reading], shuffler: random.Random
+    readings: list[PredictedPassage], shuffler: random.Random
 ) -> None:
     shuffled = list(readings)
     shuffler.shuffle(shuffled)
@@ -228,11 +240,11 @@ def test_exact_f1_is_that_of_conlleval_on_tags(drawn: list[tuple[list[str], list
     gold = {(n, *chunk) for n, (tags, _) in enumerate(pairs) for chunk in chunks(tags)}
     found = {(n, *chunk) for n, (_, tags) in enumerate(pairs) for chunk in chunks(tags)}
     if not gold | found:
-        assert Measure.EXACT in evaluation.missing
+        assert ReaderMeasure.EXACT in evaluation.missing
         return
     right = len(gold & found)
     expected = 2 * right / (len(gold) + len(found))
-    assert evaluation.figures[Measure.EXACT][ALL].f1.value == pytest.approx(expected)
+    assert evaluation.figures[ReaderMeasure.EXACT][ALL].f1.value == pytest.approx(expected)
 
 
 def test_exact_f1_is_that_of_seqeval() -> None:
@@ -248,10 +260,10 @@ def test_exact_f1_is_that_of_seqeval() -> None:
         scheme=scheme.IOB2,
     )
     figures = evaluate([reading(tagged(g), tagged(f)) for g, f in pairs], resamples=0).figures
-    assert figures[Measure.EXACT][ALL].f1.value == pytest.approx(expected)
+    assert figures[ReaderMeasure.EXACT][ALL].f1.value == pytest.approx(expected)
 
 
-def wide_and_narrow() -> list[Reading]:
+def wide_and_narrow() -> list[PredictedPassage]:
     """Two reports of fifty passages: all of one is found, nothing of the other."""
     gold, nothing = report(SITE), report()
     found = {"right": gold, "wrong": nothing}
@@ -259,20 +271,20 @@ def wide_and_narrow() -> list[Reading]:
 
 
 def test_whole_reports_are_resampled() -> None:
-    recall = evaluate(wide_and_narrow()).figures[Measure.EXACT][ALL].recall
+    recall = evaluate(wide_and_narrow()).figures[ReaderMeasure.EXACT][ALL].recall
     assert (recall.value, recall.low, recall.high) == (0.5, 0, 1)
     apart = [
-        Reading(each.passage.model_copy(update={"report_id": str(n)}), each.found)
+        PredictedPassage(each.passage.model_copy(update={"report_id": str(n)}), each.found)
         for n, each in enumerate(wide_and_narrow())
     ]
-    alone = evaluate(apart).figures[Measure.EXACT][ALL].recall
+    alone = evaluate(apart).figures[ReaderMeasure.EXACT][ALL].recall
     assert alone.low is not None
     assert alone.high is not None
     assert 0.35 < alone.low < 0.45
     assert 0.55 < alone.high < 0.65
 
 
-def noisy(count: int) -> list[Reading]:
+def noisy(count: int) -> list[PredictedPassage]:
     draw = random.Random(5)
     kept = [[e for e in REPORT.entities if draw.random() < 0.7] for _ in range(count)]
     return [reading(REPORT, report(*kept[n]), REPORT, report_id=str(n // 2)) for n in range(count)]
@@ -295,7 +307,7 @@ def test_an_interval_is_as_wide_as_theory_says() -> None:
     draw = random.Random(0)
     found = [report(SITE) if draw.random() < 0.8 else report() for _ in range(400)]
     readings = [reading(report(SITE), each, report_id=str(n)) for n, each in enumerate(found)]
-    recall = evaluate(readings).figures[Measure.EXACT][ALL].recall
+    recall = evaluate(readings).figures[ReaderMeasure.EXACT][ALL].recall
     assert recall.low is not None
     assert recall.high is not None
     half = 1.96 * (recall.value * (1 - recall.value) / 400) ** 0.5
@@ -304,15 +316,15 @@ def test_an_interval_is_as_wide_as_theory_says() -> None:
 
 
 def test_without_reports_to_resample_there_is_no_interval() -> None:
-    one_report = evaluate([reading(REPORT, REPORT)]).figures[Measure.EXACT][ALL].f1
-    no_resamples = evaluate(noisy(4), resamples=0).figures[Measure.EXACT][ALL].f1
+    one_report = evaluate([reading(REPORT, REPORT)]).figures[ReaderMeasure.EXACT][ALL].f1
+    no_resamples = evaluate(noisy(4), resamples=0).figures[ReaderMeasure.EXACT][ALL].f1
     assert one_report.low is one_report.high is no_resamples.low is no_resamples.high is None
 
 
 def test_a_rare_kind_is_not_taken_for_missed_where_a_resample_lacks_it() -> None:
     readings = [reading(report(SITE), report(SITE), report_id=str(n)) for n in range(5)]
     readings.append(reading(report(ER), report(ER), report_id="rare"))
-    rare = evaluate(readings).figures[Measure.EXACT]["marker"].f1
+    rare = evaluate(readings).figures[ReaderMeasure.EXACT]["marker"].f1
     assert (rare.low, rare.high) == (1, 1)
 
 
@@ -321,26 +333,29 @@ def test_a_thousand_resamples_of_a_thousand_reports_take_less_than_two_seconds()
     began = time.process_time()
     figures = figures_of(tallies, [str(n) for n in range(1000)], resamples=1000, seed=0)
     assert time.process_time() - began < 2
-    assert figures[Measure.EXACT][ALL].gold == 7000
+    assert figures[ReaderMeasure.EXACT][ALL].gold == 7000
 
 
 def test_what_a_reader_cannot_do_is_missing_with_a_reason() -> None:
     plain = evaluate_reader(ListedReader([REPORT], reads_relations=False), [PASSAGE])
-    assert "does not look for relations" in plain.missing[Measure.RELATIONS]
-    assert "does not look for relations" in plain.missing[Measure.RELATIONS_ON_GOLD]
-    assert "cannot go on" in plain.missing[Measure.ASSERTION_ON_GOLD]
+    assert "does not look for relations" in plain.missing[ReaderMeasure.RELATIONS]
+    assert "does not look for relations" in plain.missing[ReaderMeasure.RELATIONS_ON_GOLD]
+    assert "cannot go on" in plain.missing[ReaderMeasure.ASSERTION_ON_GOLD]
     assert not plain.missing.keys() & plain.figures.keys()
-    assert set(plain.calibration) == {Measure.EXACT}
+    assert set(plain.calibration) == {ReaderMeasure.EXACT}
     linking = evaluate_reader(ListedReader([REPORT]), [PASSAGE])
-    assert set(linking.missing) == {Measure.RELATIONS_ON_GOLD, Measure.ASSERTION_ON_GOLD}
-    assert linking.figures[Measure.ASSERTION_ON_FOUND][ALL].f1.value == 1
+    assert set(linking.missing) == {
+        ReaderMeasure.RELATIONS_ON_GOLD,
+        ReaderMeasure.ASSERTION_ON_GOLD,
+    }
+    assert linking.figures[ReaderMeasure.ASSERTION_ON_FOUND][ALL].f1.value == 1
 
 
 def test_what_nobody_has_is_missing_and_no_number() -> None:
     bare = report(SITE)
     evaluation = evaluate([reading(bare, bare, bare)])
-    assert "neither" in evaluation.missing[Measure.RELATIONS_ON_GOLD]
-    assert "neither" in evaluation.missing[Measure.ASSERTION_ON_FOUND]
+    assert "neither" in evaluation.missing[ReaderMeasure.RELATIONS_ON_GOLD]
+    assert "neither" in evaluation.missing[ReaderMeasure.ASSERTION_ON_FOUND]
     with pytest.raises(InputError, match="no passages"):
         evaluate([])
 
@@ -392,7 +407,7 @@ def test_each_source_has_its_own_figures() -> None:
     ]
     by_source = evaluate_by_source(readings)
     assert list(by_source) == ["a", "b"]
-    recalls = [each.figures[Measure.EXACT][ALL].recall.value for each in by_source.values()]
+    recalls = [each.figures[ReaderMeasure.EXACT][ALL].recall.value for each in by_source.values()]
     assert recalls == [0, 1]
 
 
@@ -438,9 +453,9 @@ def test_confidence_is_that_of_entities_and_of_relations() -> None:
         relations=(Relation(head=0, tail=1, score=0.75),),
     )
     measured = evaluate([reading(report(ER, PERCENT), found)]).calibration
-    assert measured[Measure.EXACT].error == pytest.approx(0.3)
-    assert measured[Measure.RELATIONS].error == pytest.approx(0.75)
-    assert measured[Measure.RELATIONS].accuracy == 0
+    assert measured[ReaderMeasure.EXACT].error == pytest.approx(0.3)
+    assert measured[ReaderMeasure.RELATIONS].error == pytest.approx(0.75)
+    assert measured[ReaderMeasure.RELATIONS].accuracy == 0
 
 
 def test_each_mistake_stands_in_one_place() -> None:
@@ -462,7 +477,7 @@ def test_each_mistake_stands_in_one_place() -> None:
 
 @FEW
 @given(READINGS)
-def test_no_mistake_is_lost(readings: list[Reading]) -> None:
+def test_no_mistake_is_lost(readings: list[PredictedPassage]) -> None:
     for each in readings:
         gold, found = each.passage.content.entities, each.found.entities
         right = {(e.type, e.start, e.end) for e in gold} & {(e.type, e.start, e.end) for e in found}

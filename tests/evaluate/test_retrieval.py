@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from histoeval.evaluate.retrieval import Catalogue, catalogue_of, evaluate_names, find, share_of
-from histoeval.io.ontology.obo import Named
+from histoeval.io.ontology.obo import OntologyConcept
 
 CONCEPTS = [
-    Named("s", "1", "kidney stone", ("renal calculus", "Kidney Stone", "kidney stones")),
-    Named("s", "2", "gallstone", ("cholelith",)),
-    Named("s", "3", "stone of child", ("kidney stone",)),
+    OntologyConcept("s", "1", "kidney stone", ("renal calculus", "Kidney Stone", "kidney stones")),
+    OntologyConcept("s", "2", "gallstone", ("cholelith",)),
+    OntologyConcept("s", "3", "stone of child", ("kidney stone",)),
 ]
 
 
@@ -37,7 +37,7 @@ def test_queries_are_synonyms_in_other_letters_than_those_before(catalogue: Cata
 
 
 def test_only_held_out_concepts_are_asked_for() -> None:
-    many = [Named("s", str(n), f"thing {n}", (f"object {n}",)) for n in range(300)]
+    many = [OntologyConcept("s", str(n), f"thing {n}", (f"object {n}",)) for n in range(300)]
     some = catalogue_of(many, 0.2)
     assert 20 < len(some.queries) < 110
     assert len(some.names) == 600
@@ -64,7 +64,9 @@ def test_a_spelling_of_the_query_is_not_in_the_index_of_other_names(catalogue: C
 
 
 def test_what_has_no_other_name_is_not_asked_for() -> None:
-    lonely = catalogue_of([Named("s", "1", "x-ray", ("x ray",)), Named("s", "2", "y")], 1.0)
+    lonely = catalogue_of(
+        [OntologyConcept("s", "1", "x-ray", ("x ray",)), OntologyConcept("s", "2", "y")], 1.0
+    )
     rows = np.eye(3, dtype=np.float32)
     assert len(find(lonely, rows, np.arange(3), drop=True).rank) == 0
     assert len(find(lonely, rows, np.array([0, 2]), drop=False).rank) == 1
@@ -83,7 +85,9 @@ def test_shares_are_counted_over_queries_and_resampled_over_concepts() -> None:
 
 
 def test_all_figures_of_a_perfect_space_are_one() -> None:
-    many = [Named("s", str(n), f"thing {n}", (f"object {n}", f"item {n}")) for n in range(40)]
+    many = [
+        OntologyConcept("s", str(n), f"thing {n}", (f"object {n}", f"item {n}")) for n in range(40)
+    ]
     whole = catalogue_of(many, 0.5)
     rows = np.eye(40, dtype=np.float32)[whole.concepts]
     for found in evaluate_names(whole, rows, 100).values():

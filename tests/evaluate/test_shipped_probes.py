@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from histoeval.evaluate.probe_scores import ProbeFigures, Share, evaluate_probes
+from histoeval.evaluate.probe_scores import PairShare, ProbeFigures, evaluate_probes
 from histoeval.evaluate.probes import Effect, Probe, read_probes, shipped
 from histoeval.run.scoring import make_metrics
 from histoeval.view.terminal.probes import probe_markdown
@@ -70,7 +70,7 @@ def cost(found: ProbeFigures, kind: str) -> float:
     return mean.value
 
 
-def share(found: Share) -> float:
+def share(found: PairShare) -> float:
     assert found.share is not None
     return found.share.value
 

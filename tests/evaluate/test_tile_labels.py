@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.errors import InputError
-from histoeval.evaluate.grounding_scores import Scored, auroc, behaviour_figures, organ_figures
+from histoeval.evaluate.grounding_scores import ScoredTiles, auroc, behaviour_figures, organ_figures
 from histoeval.evaluate.tile_labels import (
     FALSE,
     TRUE,
     UNKNOWN,
-    Tile,
+    LabelledTile,
     all_entries,
     entries_of,
     exclusive,
@@ -24,16 +24,16 @@ from histoeval.evaluate.tile_labels import (
     stain_kind,
     targets_of,
 )
-from histoeval.train.grounding.calibration import Claims, curve, fit_curve
+from histoeval.train.grounding.calibration import ScoredClaims, curve, fit_curve
 from histoeval.train.grounding.scope import fit_images
 
 
-def tile(organ: str | None, behaviour: str | None = None, **others: str | None) -> Tile:
+def tile(organ: str | None, behaviour: str | None = None, **others: str | None) -> LabelledTile:
     told = {"concept": None, "stain": "H&E", "slide": "s", "case": "c", "split": "train"} | others
-    return Tile(key="k", organ=organ, behaviour=behaviour, **told)  # type: ignore[arg-type]
+    return LabelledTile(key="k", organ=organ, behaviour=behaviour, **told)  # type: ignore[arg-type]
 
 
-def target(of: Tile, group: str, name: str) -> int:
+def target(of: LabelledTile, group: str, name: str) -> int:
     entries = [entry for entry in all_entries() if (entry.group, entry.name) == (group, name)]
     return int(targets_of([of], entries)[0, 0])
 
@@ -116,7 +116,7 @@ def test_figures_of_a_model_that_knows_everything_are_one() -> None:
         for behaviour in ("benign", "malignant")
     ]
     entries = entries_of(tiles)
-    found = Scored(tiles, entries, (targets_of(tiles, entries) == TRUE).astype(np.float64))
+    found = ScoredTiles(tiles, entries, (targets_of(tiles, entries) == TRUE).astype(np.float64))
     assert organ_figures(found, ["colon", "liver"])["top1"] == 1
     assert behaviour_figures(found, ["colon", "liver"])["within_organ"] == 1
     assert len(found.slides().tiles) == 4
@@ -126,7 +126,7 @@ def test_the_curve_gives_half_in_the_middle_of_two_heaps_that_are_alike() -> Non
     draws = np.random.default_rng(0)
     values = np.concatenate([draws.normal(2, 1, 4000), draws.normal(0, 1, 8000)])
     true = np.arange(12000) < 4000
-    found = fit_curve(Claims(values, true, np.array(["organ"] * 12000)))
+    found = fit_curve(ScoredClaims(values, true, np.array(["organ"] * 12000)))
     assert found.slope == pytest.approx(2, abs=0.15)
     assert found.midpoint == pytest.approx(1, abs=0.05)
     assert curve(np.array([found.midpoint]), found)[0] == 0.5

@@ -11,12 +11,18 @@ import pytest
 from scipy import stats
 
 from histoeval.errors import InputError, OutputError, Problem, SettingError
-from histoeval.experiments.hierarchy import Graded, ablation, hierarchy, read_graded, with_trust
+from histoeval.experiments.hierarchy import (
+    LevelledReport,
+    ablation,
+    hierarchy,
+    read_graded,
+    with_trust,
+)
 from histoeval.experiments.measures import Found
-from histoeval.experiments.rows import Perturbed
+from histoeval.experiments.rows import PerturbedRow
 from histoeval.experiments.sensitivity import (
-    Bench,
-    Scored,
+    MeasureSet,
+    ScoredReports,
     measure_file,
     read_scored,
     sensitivity,
@@ -25,12 +31,12 @@ from histoeval.extract.token_states import ReaderStates
 from histoeval.trust.policy.policy import PAPER
 
 
-def scored(case: str, group: str, level: int, **scores: float | None) -> Scored:
+def scored(case: str, group: str, level: int, **scores: float | None) -> ScoredReports:
     name = f"{case}/{group}"
-    return Scored(id=name, case=case, group=group, edit=group, level=level, scores=scores)
+    return ScoredReports(id=name, case=case, group=group, edit=group, level=level, scores=scores)
 
 
-def a_set(cases: int = 8) -> list[Scored]:
+def a_set(cases: int = 8) -> list[ScoredReports]:
     rows = []
     for n in range(cases):
         rows += [
@@ -89,10 +95,10 @@ def test_reports_of_one_patient_are_drawn_together() -> None:
     assert together.high - together.low > 1.5 * (alone.high - alone.low)  # type: ignore[operator]
 
 
-def graded(cases: int = 30, seed: int = 0) -> list[Graded]:
+def graded(cases: int = 30, seed: int = 0) -> list[LevelledReport]:
     chance = np.random.default_rng(seed)
     return [
-        Graded(
+        LevelledReport(
             f"c{n}",
             level,
             {
@@ -127,17 +133,19 @@ def test_the_rank_correlation_is_scipys_with_the_level_turned_round() -> None:
 
 
 def test_trust_is_the_papers_sum_and_says_what_it_lacks() -> None:
-    (row,) = with_trust([Graded("a", 0, {"grounding": 0.5, "logic": 0.4, "stability": 1.0})])
+    (row,) = with_trust(
+        [LevelledReport("a", 0, {"grounding": 0.5, "logic": 0.4, "stability": 1.0})]
+    )
     assert row.scores["trust"] == pytest.approx(0.4 * 0.5 + 0.3 * 0.4 + 0.3)
-    (row,) = with_trust([Graded("a", 0, {"grounding": 0.5, "logic": 0.4})])
+    (row,) = with_trust([LevelledReport("a", 0, {"grounding": 0.5, "logic": 0.4})])
     assert row.scores["trust without stability"] == pytest.approx(0.32)
 
 
 def test_a_row_without_a_dimension_that_others_have_has_no_trust() -> None:
     rows = with_trust(
         [
-            Graded("a", 0, {"grounding": 0.5, "logic": 0.4}),
-            Graded("b", 0, {"grounding": None, "logic": 0.4}),
+            LevelledReport("a", 0, {"grounding": 0.5, "logic": 0.4}),
+            LevelledReport("b", 0, {"grounding": None, "logic": 0.4}),
         ]
     )
     assert rows[1].scores["trust without stability"] is None
@@ -157,7 +165,7 @@ def test_without_what_follows_the_levels_trust_follows_them_less() -> None:
 
 def test_an_ablation_of_one_dimension_is_refused() -> None:
     with pytest.raises(InputError, match="two dimensions"):
-        ablation([Graded("a", 0, {"logic": 1.0})], PAPER)
+        ablation([LevelledReport("a", 0, {"logic": 1.0})], PAPER)
 
 
 class Lengths:
@@ -169,7 +177,7 @@ class Lengths:
     def __init__(self) -> None:
         self.asked = 0
 
-    def measure(self, rows: Sequence[Perturbed]) -> list[Found]:
+    def measure(self, rows: Sequence[PerturbedRow]) -> list[Found]:
         self.asked += len(rows)
         return [
             Problem("broken", "cannot") if "break" in (r.report or "") else 1 / len(r.report or "x")
@@ -179,7 +187,7 @@ class Lengths:
 
 def perturbed(path: Path, count: int = 40) -> Path:
     rows = [
-        Perturbed(
+        PerturbedRow(
             id=f"c{n}/{edit}", case=f"c{n}", group=edit, edit=edit, level=level,
             report="word " * (level + 1) + ("break" if n == 3 else ""), reference="word",
         )
@@ -192,7 +200,7 @@ def perturbed(path: Path, count: int = 40) -> Path:
 
 def test_measured_rows_are_kept_and_a_stopped_run_goes_on(tmp_path: Path) -> None:
     source, folder = perturbed(tmp_path / "set.jsonl"), tmp_path / "out"
-    rows = measure_file(source, folder, Bench([Lengths()]))
+    rows = measure_file(source, folder, MeasureSet([Lengths()]))
     whole = (folder / "scores.jsonl").read_bytes()
     assert len(rows) == 80
     assert read_scored(folder) == rows
@@ -200,16 +208,16 @@ def test_measured_rows_are_kept_and_a_stopped_run_goes_on(tmp_path: Path) -> Non
     assert "broken" in rows[6].errors["short"]
     (folder / "scores.jsonl").write_bytes(b"".join(whole.splitlines(keepends=True)[:50]) + b'{"i')
     lengths = Lengths()
-    assert measure_file(source, folder, Bench([lengths])) == rows
+    assert measure_file(source, folder, MeasureSet([lengths])) == rows
     assert lengths.asked == 30
     assert (folder / "scores.jsonl").read_bytes() == whole
 
 
 def test_scores_of_another_set_are_not_continued(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    measure_file(perturbed(tmp_path / "one.jsonl"), folder, Bench([Lengths()]))
+    measure_file(perturbed(tmp_path / "one.jsonl"), folder, MeasureSet([Lengths()]))
     with pytest.raises(OutputError):
-        measure_file(perturbed(tmp_path / "two.jsonl", 3), folder, Bench([Lengths()]))
+        measure_file(perturbed(tmp_path / "two.jsonl", 3), folder, MeasureSet([Lengths()]))
 
 
 def test_levels_are_joined_to_verdicts_by_id(tmp_path: Path) -> None:

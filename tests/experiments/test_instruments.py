@@ -10,7 +10,7 @@ import pytest
 from histoeval.errors import Problem, SettingError
 from histoeval.experiments.instruments import open_bench
 from histoeval.experiments.measures import ByGrounding, ByMetric
-from histoeval.experiments.rows import Perturbed, read_perturbed
+from histoeval.experiments.rows import PerturbedRow, read_perturbed
 from histoeval.experiments.sensitivity import measured
 from histoeval.metric import create
 from histoeval.report import Entity, EntityType, Report
@@ -26,7 +26,7 @@ REWORDED = TRUE.replace("Sections show", "Seen are").replace("There is no", "No"
 
 def a_set(path: Path) -> Path:
     rows = [
-        Perturbed(
+        PerturbedRow(
             id=f"a/{group}", case="a", group=group, edit=group, level=level, report=text,
             reference=TRUE,
         )
@@ -122,7 +122,7 @@ def test_grounding_looks_at_the_image_of_the_row(tmp_path: Path) -> None:
     image.fromarray(pixels).save(tmp_path / "a.png")
     by = ByGrounding(Diagnoses(), Pink(), tmp_path)  # type: ignore[arg-type]
     rows = [
-        Perturbed(id=str(n), case="a", group="g", report=text, reference=text, image=name)
+        PerturbedRow(id=str(n), case="a", group="g", report=text, reference=text, image=name)
         for n, (text, name) in enumerate(
             [
                 ("Squamous cell carcinoma.", "a.png"),

@@ -13,7 +13,7 @@ from histoeval.experiments.edits.registry import groups
 from histoeval.experiments.perturb import Settings, perturb_file
 from histoeval.experiments.rows import MODEL, read_perturbed
 from histoeval.io.reports import TextSource, open_reports
-from histoeval.vlm.model import Ask, Said
+from histoeval.vlm.model import Ask, VlmAnswer
 from tests.support.edited_reports import BENIGN, MALIGNANT, HandReader
 
 ROWS: list[dict[str, Any]] = [
@@ -122,18 +122,18 @@ class Editor:
 
     identity = "editor"
 
-    def describe_all(self, asks: list[Ask]) -> list[Said | Problem]:
+    def describe_all(self, asks: list[Ask]) -> list[VlmAnswer | Problem]:
         return [self._answer(ask) for ask in asks]
 
-    def _answer(self, ask: Ask) -> Said | Problem:
+    def _answer(self, ask: Ask) -> VlmAnswer | Problem:
         if "other words" in ask.text:
-            return Said("I would rather not.")
+            return VlmAnswer("I would rather not.")
         if "another disease" in ask.text:
             return Problem("subject_unreachable", "nobody there")
         words = "No atypical cells are seen."
         report = MALIGNANT.replace("The diagnosis", f"{words} The diagnosis")
         told = {"before": "The diagnosis", "after": f"{words} The diagnosis", "report": report}
-        return Said(f"```json\n{json.dumps(told)}\n```")
+        return VlmAnswer(f"```json\n{json.dumps(told)}\n```")
 
 
 def test_a_language_model_edits_too_and_what_it_spoils_is_counted(tmp_path: Path) -> None:
@@ -151,9 +151,9 @@ def test_a_language_model_edits_too_and_what_it_spoils_is_counted(tmp_path: Path
 
 def test_an_answer_that_changes_other_words_than_it_says_is_no_edit(tmp_path: Path) -> None:
     class Liar(Editor):
-        def _answer(self, ask: Ask) -> Said | Problem:
+        def _answer(self, ask: Ask) -> VlmAnswer | Problem:
             told = {"before": "a rose", "after": "a thorn", "report": MALIGNANT + " Also a thorn."}
-            return Said(json.dumps(told))
+            return VlmAnswer(json.dumps(told))
 
     subject: Any = Liar()
     source = write(tmp_path / "in.jsonl", ROWS[:1])

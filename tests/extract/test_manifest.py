@@ -18,7 +18,7 @@ from histoeval.extract.manifest import (
     LINKER,
     MANIFEST,
     TOKENIZER,
-    Curve,
+    ConfidenceCurve,
     Manifest,
     hash_of,
     read_manifest,
@@ -136,8 +136,8 @@ def test_windows_that_overlap_by_all_of_themselves_are_refused(folder: Path) -> 
         {"files": {ENCODER: "0" * 64}},
         {"window": 128},
         {"overlap": 32},
-        {"entity_curve": Curve(slope=0.5)},
-        {"relation_curve": Curve(offset=0.1)},
+        {"entity_curve": ConfidenceCurve(slope=0.5)},
+        {"relation_curve": ConfidenceCurve(offset=0.1)},
     ],
 )
 def test_the_identity_changes_with_everything_that_answers_depend_on(
@@ -154,13 +154,13 @@ def test_the_identity_does_not_change_with_what_is_only_told() -> None:
     assert manifest.identity.startswith("ours@")
 
 
-curves = st.builds(Curve, slope=st.floats(0.01, 20), offset=st.floats(-20, 20))
+curves = st.builds(ConfidenceCurve, slope=st.floats(0.01, 20), offset=st.floats(-20, 20))
 probabilities = st.floats(0, 1)
 
 
 @given(curves, st.lists(probabilities, min_size=2, max_size=20))
 def test_a_curve_never_turns_back_and_stays_between_0_and_1(
-    curve: Curve, drawn: list[float]
+    curve: ConfidenceCurve, drawn: list[float]
 ) -> None:
     shares = [curve(probability) for probability in sorted(drawn)]
     assert shares == sorted(shares)
@@ -169,10 +169,10 @@ def test_a_curve_never_turns_back_and_stays_between_0_and_1(
 
 @given(st.floats(0.001, 0.999))
 def test_a_plain_curve_changes_nothing(probability: float) -> None:
-    assert Curve()(probability) == pytest.approx(probability)
+    assert ConfidenceCurve()(probability) == pytest.approx(probability)
 
 
 def test_a_curve_bends_the_log_odds() -> None:
-    curve = Curve(slope=0.5, offset=1.0)
+    curve = ConfidenceCurve(slope=0.5, offset=1.0)
     assert curve(0.5) == pytest.approx(1 / (1 + math.exp(-1)))
     assert curve(0.9) == pytest.approx(1 / (1 + math.exp(-1) / 3))  # odds of 9 to 1; the root is 3

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.concordance.evidence import Kind, Matched, Mistake, Part, Severity
+from histoeval.concordance.evidence import (
+    ComparedPart,
+    EntityMatch,
+    ErrorKind,
+    ReportError,
+    Severity,
+)
 from histoeval.facts.normalise import restored, spelt_out
 from histoeval.report import Entity, EntityType
 
@@ -59,9 +65,9 @@ def test_evidence_is_shown_in_the_words_of_the_report() -> None:
         "Adenocarcinma",
         "veins",
     ]
-    matched = Part(1.0, (Matched("findings", invasion, invasion, 1.0),))
-    left_out = Mistake(Kind.OMISSION, "findings", Severity.MINOR, invasion, None)
-    shown = restored(Part(0.5, matched.matched, (left_out,)), spelt, spelt)
+    matched = ComparedPart(1.0, (EntityMatch("findings", invasion, invasion, 1.0),))
+    left_out = ReportError(ErrorKind.OMISSION, "findings", Severity.MINOR, invasion, None)
+    shown = restored(ComparedPart(0.5, matched.matched, (left_out,)), spelt, spelt)
     assert shown.value == 0.5
     assert shown.matched[0].candidate.text == "LVI"
     assert shown.mistakes[0].reference is not None

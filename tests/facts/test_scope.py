@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.facts.scope import (
-    Scope,
+    TextScope,
     before,
     clause_before,
     concluding_text,
@@ -87,7 +87,7 @@ def test_a_place_is_inside_if_it_is_inside_any_stretch(edges: list[int], place: 
     edges = sorted(edges)[: len(edges) // 2 * 2]
     stretches = tuple(zip(edges[::2], edges[1::2], strict=True))
     inside = any(place in range(start, end) for start, end in stretches)
-    assert Scope((), stretches).is_gap(place) == inside
+    assert TextScope((), stretches).is_gap(place) == inside
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from histoeval.errors import InputError
-from histoeval.io.pairs import Columns, Row, Source, open_source, source_of_records
+from histoeval.io.pairs import Columns, PairRow, PairSource, open_source, source_of_records
 from histoeval.report import Pair
 from tests.support.paths import SHARED
 
@@ -23,16 +23,16 @@ EXPERT_SHEET = SHARED / "data/expert/hare_expert_dev.tsv"
 RUSSIAN = "Инвазивная протоковая карцинома молочной железы"
 
 
-def opened(path: Path, content: str | bytes, **named: Any) -> Source:
+def opened(path: Path, content: str | bytes, **named: Any) -> PairSource:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return open_source([path], Columns(**named))
 
 
-def outcome(row: Row) -> tuple[str, str | None, tuple[str, ...]]:
+def outcome(row: PairRow) -> tuple[str, str | None, tuple[str, ...]]:
     return row.id, row.system, tuple(problem.code for problem in row.problems)
 
 
-def memory(*records: Any, **named: Any) -> list[Row]:
+def memory(*records: Any, **named: Any) -> list[PairRow]:
     return list(source_of_records(records, Columns(**named)).rows())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import InputError
-from histoeval.io.pairs import Columns, Row, Source, open_source
+from histoeval.io.pairs import Columns, PairRow, PairSource, open_source
 
 
 def write(folder: Path, files: dict[str, str | bytes]) -> None:
@@ -18,11 +18,11 @@ def write(folder: Path, files: dict[str, str | bytes]) -> None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def opened(folder: Path, *names: str) -> Source:
+def opened(folder: Path, *names: str) -> PairSource:
     return open_source([folder / name for name in names])
 
 
-def outcomes(rows: list[Row]) -> list[tuple[str, str | None, str]]:
+def outcomes(rows: list[PairRow]) -> list[tuple[str, str | None, str]]:
     return [(row.id, row.system, row.problems[0].code if row.problems else "") for row in rows]
 
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.errors import InputError
-from histoeval.io.yaml_files import Written, read_yaml
+from histoeval.io.yaml_files import YamlFile, read_yaml
 
 
-def read(folder: Path, text: str | bytes) -> Written:
+def read(folder: Path, text: str | bytes) -> YamlFile:
     path = folder / "file.yaml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return read_yaml(path, "the thing")
@@ -82,4 +82,4 @@ def test_names_that_stand_for_many_are_looked_at_once(tmp_path: Path) -> None:
 
 
 def test_an_empty_file_says_nothing(tmp_path: Path) -> None:
-    assert read(tmp_path, "# only words\n") == Written(None, {})
+    assert read(tmp_path, "# only words\n") == YamlFile(None, {})

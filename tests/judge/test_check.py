@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from histoeval.judge.check import Verdict, examine, trials
+from histoeval.judge.check import CriterionVerdict, examine, trials
 from histoeval.judge.prompt import load_prompt
 from tests.support.fake_server import CRITERIA, Call, Loopback, Wrong
 from tests.support.judge_pairs import bench_at
@@ -36,7 +36,9 @@ def _shown(call: Call) -> str:
     return found[2]
 
 
-def verdicts(server: Loopback, judge: Callable[[Call], dict[str, int]]) -> dict[str, Verdict]:
+def verdicts(
+    server: Loopback, judge: Callable[[Call], dict[str, int]]
+) -> dict[str, CriterionVerdict]:
     server.say = lambda call: json.dumps(judge(call) | {"reasoning": "so"})
     (found,) = examine(bench_at(server.url), load_prompt("rubric4")).values()
     return {verdict.criterion: verdict for verdict in found}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from histoeval.errors import SettingError
-from histoeval.judge.choice import Choice
+from histoeval.judge.choice import JudgeConfig
 
 
 def test_endpoints_and_models_must_fit_together() -> None:
     with pytest.raises(SettingError, match="2 endpoints for 3 models"):
-        _ = Choice(endpoints=("http://a", "http://b"), models=("x", "y", "z")).seats
+        _ = JudgeConfig(endpoints=("http://a", "http://b"), models=("x", "y", "z")).seats
     with pytest.raises(SettingError, match="named twice"):
-        _ = Choice(endpoints=("http://a",), models=("x", "x")).seats
+        _ = JudgeConfig(endpoints=("http://a",), models=("x", "x")).seats

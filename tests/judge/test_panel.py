@@ -12,8 +12,8 @@ import pytest
 
 import histoeval
 from histoeval.errors import EndpointError, Problem, SettingError
-from histoeval.judge.choice import Choice
-from histoeval.judge.panel import Bench, Manner
+from histoeval.judge.choice import JudgeConfig
+from histoeval.judge.panel import JudgePanel, JudgeSampling
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.service import Patience
 from histoeval.metric import Score, create
@@ -27,11 +27,11 @@ from tests.support.judge_pairs import bench_at, deserved, make_pair
 PAIRS = [make_pair(number) for number in range(40)]
 
 
-def panel(bench: Bench) -> JudgeMetric:
+def panel(bench: JudgePanel) -> JudgeMetric:
     return judge_metrics(bench, "rubric4")[-1]
 
 
-def scored(bench: Bench, pairs: list[Pair] = PAIRS) -> list[Score]:
+def scored(bench: JudgePanel, pairs: list[Pair] = PAIRS) -> list[Score]:
     said = panel(bench).score(pairs)
     assert all(isinstance(each, Score) for each in said), said
     return [each for each in said if isinstance(each, Score)]
@@ -72,8 +72,8 @@ def test_another_model_prompt_seed_or_text_is_another_question(loopback: Loopbac
     scored(bench_at(loopback.url))
     before = len(loopback.calls)
     scored(bench_at(loopback.url, "another"))
-    scored(bench_at(loopback.url, manner=Manner(seed=7)))
-    scored(bench_at(loopback.url, manner=Manner(temperature=1)))
+    scored(bench_at(loopback.url, manner=JudgeSampling(seed=7)))
+    scored(bench_at(loopback.url, manner=JudgeSampling(temperature=1)))
     assert len(loopback.calls) == 4 * before
 
 
@@ -81,7 +81,7 @@ def test_what_else_goes_into_a_request_is_added_taken_out_and_part_of_the_key(
     loopback: Loopback,
 ) -> None:
     body = {"max_tokens": 8000, "seed": None, "top_p": 0.5}
-    bench = bench_at(loopback.url, manner=Manner(body=body))
+    bench = bench_at(loopback.url, manner=JudgeSampling(body=body))
     scored(bench, PAIRS[:1])
     sent = loopback.calls[0].body
     assert (sent["max_tokens"], sent["top_p"], sent["temperature"]) == (8000, 0.5, 0)
@@ -127,7 +127,7 @@ def test_repeats_are_asked_with_the_next_seeds_and_give_mean_and_spread(loopback
         )
 
     loopback.say = wavering
-    (score,) = scored(bench_at(loopback.url, manner=Manner(repeats=3, seed=30)), PAIRS[:1])
+    (score,) = scored(bench_at(loopback.url, manner=JudgeSampling(repeats=3, seed=30)), PAIRS[:1])
     assert [call.body["seed"] for call in loopback.calls] == [30, 31, 32]
     assert score.parts["overall_equivalence"] == pytest.approx(2)
     assert score.parts["overall_equivalence_spread"] == pytest.approx(stdev([1, 2, 3]))
@@ -137,7 +137,7 @@ def test_repeats_are_asked_with_the_next_seeds_and_give_mean_and_spread(loopback
 
 def test_a_repeat_that_is_missing_leaves_no_score(loopback: Loopback) -> None:
     loopback.fault = lambda call: Wrong(content="?") if call.body["seed"] == 1 else None
-    (said,) = panel(bench_at(loopback.url, manner=Manner(repeats=3))).score(PAIRS[:1])
+    (said,) = panel(bench_at(loopback.url, manner=JudgeSampling(repeats=3))).score(PAIRS[:1])
     assert isinstance(said, Problem)
     assert said.message.startswith("m, repeat 2: ")
 
@@ -178,7 +178,7 @@ def test_swapping_the_reports_is_a_check_and_no_part_of_the_score(loopback: Loop
         )
 
     loopback.say = swayed
-    (score,) = scored(bench_at(loopback.url, manner=Manner(check_order=True)), PAIRS[:1])
+    (score,) = scored(bench_at(loopback.url, manner=JudgeSampling(check_order=True)), PAIRS[:1])
     assert score.parts == dict(zip(CRITERIA, deserved(0), strict=True))
     orders = {a["order"]: a["scores"]["factual_accuracy"] for a in score.evidence["answers"]}
     assert orders == {"usual": 1, "swapped": 3}
@@ -218,14 +218,14 @@ def test_it_works_inside_a_running_loop_as_in_a_notebook(loopback: Loopback) -> 
 
 
 def test_the_signature_pins_prompt_judge_and_manner(loopback: Loopback) -> None:
-    told = str(panel(bench_at(loopback.url, manner=Manner(repeats=2))).signature)
+    told = str(panel(bench_at(loopback.url, manner=JudgeSampling(repeats=2))).signature)
     assert load_prompt("rubric4").hash in told
     assert f"m@{loopback.url}" in told
     assert "temperature=0,seed=0,repeats=2" in told
 
 
 def test_judges_run_inside_score_from_python(loopback: Loopback, tmp_path: Path) -> None:
-    choice = Choice(endpoints=(loopback.url,), models=("m",))
+    choice = JudgeConfig(endpoints=(loopback.url,), models=("m",))
     results = histoeval.score(
         PAIRS, metrics="judge_rubric4,judge_expert5,bleu", models=Models(judge=choice)
     )
@@ -242,7 +242,7 @@ def test_without_a_judge_the_metric_says_how_to_name_one(monkeypatch: pytest.Mon
 
 
 def test_whoever_listens_hears_of_every_answer(loopback: Loopback) -> None:
-    bench = bench_at(loopback.url, "a", "b", manner=Manner(repeats=2, check_order=True))
+    bench = bench_at(loopback.url, "a", "b", manner=JudgeSampling(repeats=2, check_order=True))
     heard: list[int] = []
     bench.settled = lambda: heard.append(1)
     scored(bench, PAIRS[:5])

@@ -12,7 +12,7 @@ import pytest
 from histoeval.errors import EndpointError
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder
-from histoeval.judge.panel import Bench, Manner
+from histoeval.judge.panel import JudgePanel, JudgeSampling
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Reply, Request
@@ -123,7 +123,7 @@ def test_what_is_no_longer_expected_is_not_asked_about(loopback: Loopback) -> No
 
 def test_a_bug_in_one_question_costs_that_pair_alone(tmp_path: Path) -> None:
     write_pairs(tmp_path / "pairs.csv", PAIRS)
-    bench = Bench([Mind()], Cache(None), Manner(), concurrency=4)
+    bench = JudgePanel([Mind()], Cache(None), JudgeSampling(), concurrency=4)
     folder = ResultFolder(tmp_path / "out")
     source = open_source([tmp_path / "pairs.csv"])
     run_judges(source, bench, "rubric4", Prices(), folder=folder, batch_size=16)

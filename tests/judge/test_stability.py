@@ -9,7 +9,7 @@ import pytest
 
 from histoeval.judge import stability
 from histoeval.judge.prompt import load_prompt
-from histoeval.judge.stability import Stability
+from histoeval.judge.stability import AnswerStability
 
 EXPERT = load_prompt("expert5")
 
@@ -19,7 +19,7 @@ def answer(judge: str, score: int, repeat: int = 0, order: str = "usual") -> dic
 
 
 def told(rows: list[list[dict[str, Any]]], *judges: str) -> dict[str, Any]:
-    found = Stability(EXPERT, judges)
+    found = AnswerStability(EXPERT, judges)
     for number, answers in enumerate(rows):
         found.add(str(number), {"reasoning": "", "answers": answers})
     return found.summary()
@@ -71,7 +71,7 @@ def test_of_many_pairs_so_many_are_drawn(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_single_answers_leave_nothing_to_compare_but_contradictions() -> None:
-    found = Stability(EXPERT, ["m"])
+    found = AnswerStability(EXPERT, ["m"])
     found.add("1", {"reasoning": "x"})
     found.add("2", {"reasoning": "x", "inconsistent": ["a does not go with b"]})
     assert found.summary() == {"pairs_with_contradictory_scores": 1}

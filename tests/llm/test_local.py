@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
-from histoeval.judge.panel import Manner
+from histoeval.judge.panel import JudgeSampling
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.chat import Request
 from histoeval.llm.local import LocalChat, slots_of
@@ -92,7 +92,7 @@ def test_the_same_question_gets_the_same_answer_and_the_seed_counts(chat: LocalC
 
 
 def test_the_command_names_it_as_local(folder: Path) -> None:
-    bench = bench_at("local", str(folder), manner=Manner(repeats=2), device="cpu")
+    bench = bench_at("local", str(folder), manner=JudgeSampling(repeats=2), device="cpu")
     (given,) = bench.ask(RUBRIC, [PAIR])
     assert len(given) == 2
     assert all(isinstance(each.outcome, Answer) for each in given)

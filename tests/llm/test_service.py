@@ -11,7 +11,7 @@ import pytest
 from histoeval.errors import EndpointError
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.api_key import Secret
-from histoeval.llm.chat import NoReply, Refused, Reply, Request
+from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
 from histoeval.llm.service import Patience, Service
 from tests.support.fake_server import Call, Fault, Loopback, Wrong, completion, stream
 
@@ -83,7 +83,7 @@ def test_what_may_pass_is_tried_again(loopback: Loopback, wrong: Wrong) -> None:
 @pytest.mark.parametrize("status", [403, 413, 451])
 def test_what_will_not_pass_is_not_tried_again(loopback: Loopback, status: int) -> None:
     loopback.fault = lambda call: Wrong(status=status, raw=b'{"error": {"message": "no such"}}')
-    with pytest.raises(Refused, match=f"{status}: no such"):
+    with pytest.raises(RequestRefused, match=f"{status}: no such"):
         ask(loopback)
     assert len(loopback.calls) == 1
 
@@ -166,7 +166,7 @@ def test_a_request_that_is_wrong_in_itself_does_not_loosen_the_others(
 
     async def twice() -> Reply:
         async with asked:
-            with pytest.raises(Refused, match="too long"):
+            with pytest.raises(RequestRefused, match="too long"):
                 await asked.ask(REQUEST)
             return await asked.ask(REQUEST)
 
@@ -175,7 +175,7 @@ def test_a_request_that_is_wrong_in_itself_does_not_loosen_the_others(
 
 def test_a_format_that_was_named_is_kept_to(loopback: Loopback) -> None:
     loopback.fault = no_schema
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         ask(loopback, form="json_schema")
     ask(loopback, form="plain")
     assert "response_format" not in loopback.calls[-1].body
@@ -228,7 +228,7 @@ def test_requests_a_minute_are_kept_to(loopback: Loopback) -> None:
 def test_a_message_of_the_server_that_quotes_the_report_is_not_told(loopback: Loopback) -> None:
     said = f'{{"error": "cannot read: {TEXTS[1]} with sk-1"}}'.encode()
     loopback.fault = lambda call: Wrong(status=422, raw=said)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestRefused) as caught:
         ask(loopback, key=Secret("sk-1"))
     assert "deserves" not in str(caught.value)
     assert "sk-1" not in str(caught.value)

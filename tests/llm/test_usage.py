@@ -8,7 +8,7 @@ import pytest
 
 from histoeval.errors import InputError
 from histoeval.judge.estimate import estimate
-from histoeval.judge.panel import Manner
+from histoeval.judge.panel import JudgeSampling
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.chat import Reply
 from histoeval.llm.usage import Price, Prices, Usage, read_prices
@@ -64,7 +64,7 @@ def test_prices_are_read_from_a_file_and_slips_are_named(tmp_path: Path) -> None
 
 def test_an_estimate_counts_each_question_once_and_learns_from_replies(loopback: Loopback) -> None:
     pairs = [make_pair(number) for number in range(20)]
-    bench = bench_at(loopback.url, manner=Manner(repeats=2), concurrency=4)
+    bench = bench_at(loopback.url, manner=JudgeSampling(repeats=2), concurrency=4)
     (before,) = estimate(bench, RUBRIC, [*pairs, *pairs], Prices())
     assert (before.pairs, before.questions, before.cached, before.requests) == (40, 40, 0, 40)
     assert not before.measured

@@ -13,7 +13,7 @@ from histoeval.align.lexical import LexicalAligner
 from histoeval.concordance.compare import PARTS
 from histoeval.concordance.weights import TERMS
 from histoeval.extract.builtin import BuiltinReader
-from histoeval.metrics.concordance import Concordance, Phrases, weights, weights_hash
+from histoeval.metrics.concordance import Concordance, PhraseSimilarity, weights, weights_hash
 from tests.support.report_builder import MarkedReader, report
 
 BREAST = (
@@ -256,7 +256,7 @@ def test_the_signature_pins_models_and_weights(metric: Concordance) -> None:
 
 
 def test_phrases_are_alike_between_0_and_1() -> None:
-    phrases = Phrases(LexicalAligner())
+    phrases = PhraseSimilarity(LexicalAligner())
     phrases.embed(["clear cell tumour", "clear cell tumor"])
     assert phrases.likeness("clear cell tumour", "clear cell tumour") == 1.0
     assert 0.5 < phrases.likeness("clear cell tumour", "clear cell tumor") <= 1.0

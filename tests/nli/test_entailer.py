@@ -17,7 +17,7 @@ from histoeval.errors import ModelError
 from histoeval.nli.entailer import (
     Entailer,
     Entailment,
-    Pair,
+    NliPair,
     as_key,
     from_key,
     pair_tokens,
@@ -55,13 +55,13 @@ def folder(
     return home
 
 
-def some_pairs(count: int, seed: int) -> list[Pair]:
+def some_pairs(count: int, seed: int) -> list[NliPair]:
     chance = random.Random(seed)
 
     def text() -> str:
         return " ".join(chance.choices(WORDS, k=chance.randint(1, 12)))
 
-    return [Pair(text(), text()) for _ in range(count)]
+    return [NliPair(text(), text()) for _ in range(count)]
 
 
 def test_answers_are_equal_to_the_bit_in_any_order_batch_and_number_of_threads(
@@ -87,7 +87,7 @@ def test_they_are_what_torch_gives_but_for_the_rounding(folder: Path, model: obj
 
 
 def test_any_text_gets_three_probabilities_that_sum_to_one(folder: Path) -> None:
-    pairs = [Pair(one, two) for one in ODD for two in ODD]
+    pairs = [NliPair(one, two) for one in ODD for two in ODD]
     for found in Entailer(folder).judge(pairs):
         assert sum(found) == pytest.approx(1)
         assert min(found) >= 0
@@ -95,32 +95,34 @@ def test_any_text_gets_three_probabilities_that_sum_to_one(folder: Path) -> None
 
 
 def test_premise_and_hypothesis_are_not_the_same_to_it(folder: Path) -> None:
-    there, back = Entailer(folder).judge([Pair("left breast", "no"), Pair("no", "left breast")])
+    there, back = Entailer(folder).judge(
+        [NliPair("left breast", "no"), NliPair("no", "left breast")]
+    )
     assert there != back
 
 
 def test_what_was_judged_is_remembered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entailer = Entailer(folder)
-    first = entailer.judge([Pair("left breast", "right breast")])
+    first = entailer.judge([NliPair("left breast", "right breast")])
     monkeypatch.setattr(entailer, "_session", None)
-    assert entailer.judge([Pair("left breast", "right breast")]) == first
+    assert entailer.judge([NliPair("left breast", "right breast")]) == first
 
 
 def test_of_a_long_pair_the_ends_are_cut_and_the_hypothesis_is_kept(folder: Path) -> None:
     entailer = Entailer(folder)
     limits = entailer.manifest.model_copy(update={"hypothesis_tokens": 6})
     long = "left right " * 40
-    tokens, kinds = pair_tokens(entailer._tokenizer, Pair(long, "no tumour"), limits)
-    short, _ = pair_tokens(entailer._tokenizer, Pair("", "no tumour"), limits)
+    tokens, kinds = pair_tokens(entailer._tokenizer, NliPair(long, "no tumour"), limits)
+    short, _ = pair_tokens(entailer._tokenizer, NliPair("", "no tumour"), limits)
     assert len(tokens) == limits.tokens
     assert tokens[-len(short) + 1 :] == short[1:]
-    tokens, kinds = pair_tokens(entailer._tokenizer, Pair(long, long), limits)
+    tokens, kinds = pair_tokens(entailer._tokenizer, NliPair(long, long), limits)
     assert (len(tokens), sum(kinds)) == (limits.tokens, 6 + 1)
 
 
 @pytest.mark.parametrize("premise", ODD)
 def test_a_pair_can_be_had_again_from_its_key(premise: str) -> None:
-    pairs = [Pair(premise, hypothesis) for hypothesis in ODD]
+    pairs = [NliPair(premise, hypothesis) for hypothesis in ODD]
     assert [from_key(as_key(pair)) for pair in pairs] == pairs
     assert len({as_key(pair) for pair in pairs}) == len(pairs)
 

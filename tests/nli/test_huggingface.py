@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
-from histoeval.nli.entailer import Pair
+from histoeval.nli.entailer import NliPair
 from histoeval.nli.huggingface import HuggingFaceEntailer, answer_order
 from histoeval.runtime.transformer import Runtime
 
@@ -37,7 +37,7 @@ def folder(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) 
 
 def test_answers_come_in_our_order_and_do_not_depend_on_others(folder: Path) -> None:
     model = HuggingFaceEntailer(folder, Runtime("cpu"))
-    pairs = [Pair("left breast", "right breast"), Pair("no invasion seen", "tumour " * 700)]
+    pairs = [NliPair("left breast", "right breast"), NliPair("no invasion seen", "tumour " * 700)]
     both = model.judge(pairs)
     assert both == [model.judge([pair])[0] for pair in reversed(pairs)][::-1]
     inputs = model.transformer.tokenizer(*pairs[0], return_tensors="pt")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from histoeval.evaluate.nli import evaluate_nli
-from histoeval.nli.entailer import Entailer, Pair
+from histoeval.nli.entailer import Entailer, NliPair
 from histoeval.train.nli.data import read_pairs
 from tests.support.paths import DATA
 
@@ -37,19 +37,21 @@ def test_it_is_small_enough_to_be_shipped() -> None:
 def test_plain_contradictions_are_found_either_way(
     entailer: Entailer, premise: str, hypothesis: str
 ) -> None:
-    for found in entailer.judge([Pair(premise, hypothesis), Pair(hypothesis, premise)]):
+    for found in entailer.judge([NliPair(premise, hypothesis), NliPair(hypothesis, premise)]):
         assert found.label == "contradiction"
 
 
 @pytest.mark.parametrize("pair", PLAIN)
 def test_a_sentence_entails_itself(entailer: Entailer, pair: tuple[str, str]) -> None:
     for sentence in pair:
-        (found,) = entailer.judge([Pair(sentence, sentence)])
+        (found,) = entailer.judge([NliPair(sentence, sentence)])
         assert found.label == "entailment"
 
 
 def test_what_a_report_does_not_say_is_left_open(entailer: Entailer) -> None:
-    (found,) = entailer.judge([Pair("The margins are free of tumour.", "The patient is a smoker.")])
+    (found,) = entailer.judge(
+        [NliPair("The margins are free of tumour.", "The patient is a smoker.")]
+    )
     assert found.label == "neutral"
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.io.pairs import Row
+from histoeval.io.pairs import PairRow
 from histoeval.report import Pair
 from histoeval.run import prefetch as foresight
-from histoeval.run.prefetch import Foresight
+from histoeval.run.prefetch import Prefetch
 
 
 @dataclass
@@ -31,18 +31,20 @@ class Waiting:
         self.stopped = True
 
 
-def row(number: int, text: str = "a") -> Row:
+def row(number: int, text: str = "a") -> PairRow:
     pair = Pair(id=str(number), reference=text, candidate=text)
-    return Row(number=number, id=str(number), system="s", pair=pair, problems=(), position=number)
+    return PairRow(
+        number=number, id=str(number), system="s", pair=pair, problems=(), position=number
+    )
 
 
-def sizes(total: int, each: int) -> Iterator[list[Row]]:
+def sizes(total: int, each: int) -> Iterator[list[PairRow]]:
     for first in range(0, total, each):
         yield [row(number) for number in range(first, min(total, first + each))]
 
 
-def made(*metrics: Waiting) -> Foresight:
-    return Foresight(cast(Any, metrics))
+def made(*metrics: Waiting) -> Prefetch:
+    return Prefetch(cast(Any, metrics))
 
 
 @given(st.integers(0, 60), st.integers(1, 7), st.integers(1, 30))
@@ -71,7 +73,7 @@ def test_at_first_little_is_read_so_that_work_begins_at_once() -> None:
 def test_where_nobody_waits_nothing_is_held_back() -> None:
     read: list[int] = []
 
-    def chunks() -> Iterator[list[Row]]:
+    def chunks() -> Iterator[list[PairRow]]:
         for number in range(5):
             read.append(number)
             yield [row(number)]

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from histoeval import Metric, Pair, Problem, Score, SettingError, Signature
-from histoeval.io.pairs import Source, source_of_records
+from histoeval.io.pairs import PairSource, source_of_records
 from histoeval.io.results import ResultFolder, ResultRow
 from histoeval.run import score as local
 
@@ -47,7 +47,7 @@ class Told:
         return mean
 
 
-def source(*candidates: str | None) -> Source:
+def source(*candidates: str | None) -> PairSource:
     """Pairs with ids from 0; None is a row that cannot be scored."""
     return source_of_records(
         [{"id": n, "reference": "a", "candidate": text} for n, text in enumerate(candidates)]
@@ -55,7 +55,7 @@ def source(*candidates: str | None) -> Source:
 
 
 def run(
-    pairs: Source, *metrics: Told, **options: Any
+    pairs: PairSource, *metrics: Told, **options: Any
 ) -> tuple[dict[str, Any], dict[str, ResultRow]]:
     rows: list[ResultRow] = []
     summary = local.run(pairs, cast(list[Metric], list(metrics)), hear=rows.append, **options)

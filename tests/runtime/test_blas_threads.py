@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from histoeval.agreement.study import Plan, study
+from histoeval.agreement.study import StudyPlan, study
 from histoeval.runtime import blas_threads as threads
 from histoeval.runtime.blas_threads import processors, side_by_side
 from tests.support.panels import made
@@ -44,7 +44,7 @@ def test_what_goes_wrong_in_a_thread_is_heard_of() -> None:
 
 
 def test_one_processor_finds_what_several_find(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = Plan(resamples=60, permutations=10, by=("organ",))
+    plan = StudyPlan(resamples=60, permutations=10, by=("organ",))
     several = study(made(), plan)
     monkeypatch.setattr(threads, "processors", lambda: 1)
     assert study(made(), plan) == several

@@ -5,7 +5,7 @@ import pytest
 
 from histoeval.errors import SettingError
 from histoeval.statistics.correlation import Coefficient
-from histoeval.statistics.power import Need, Step, pairs_needed
+from histoeval.statistics.power import PowerStep, SampleSize, pairs_needed
 from histoeval.statistics.resampling import Numbers
 from histoeval.statistics.significance import williams
 
@@ -45,7 +45,7 @@ def test_more_difference_needs_fewer_pairs() -> None:
 
 def test_pairs_come_with_their_cases_and_each_step_is_told() -> None:
     data = scored(np.random.default_rng(2), 160, 2.5)
-    told: list[Step] = []
+    told: list[PowerStep] = []
     need = pairs_needed(
         Coefficient.KENDALL,
         *data,
@@ -89,7 +89,7 @@ def test_what_cannot_be_told_has_a_reason() -> None:
     same = pairs_needed(Coefficient.PEARSON, one, one * 2, expert, rows)
     assert "do not differ" in str(same.reason)
     constant = pairs_needed(Coefficient.PEARSON, one, one * 0, expert, rows)
-    assert constant == Need(reason="the other metric gives all pairs the same score")
+    assert constant == SampleSize(reason="the other metric gives all pairs the same score")
     few = pairs_needed(Coefficient.PEARSON, one, expert, expert, [0] * 40)
     assert "cases to draw from" in str(few.reason)
 

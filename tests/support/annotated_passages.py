@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import RELATION_TYPES, Assertion, Entity, EntityType, Relation, Report
 
 TEXT = "Left breast 😀: invasive carcinoma, grade 2.\nER is 90% positive; no necrosis."
@@ -28,7 +28,7 @@ ENTITIES = (
 )
 RELATIONS = tuple(Relation(head=head, tail=tail) for head, tail in [(1, 0), (1, 2), (3, 4), (3, 5)])
 REPORT = Report(text=TEXT, entities=ENTITIES, relations=RELATIONS)
-PASSAGE = Passage(id="p1", source="written", report_id="case-1", content=REPORT)
+PASSAGE = AnnotatedPassage(id="p1", source="written", report_id="case-1", content=REPORT)
 
 WORDS = st.sampled_from(
     ["carcinoma", "ER", "3+", "Ki-67", "😀", "naïve", "pT2", "_", "\U0001d4b3y", "."]
@@ -38,7 +38,7 @@ GAPS = st.sampled_from([" ", "  ", "\n", "\r\n", "\t", "\u2028"])
 
 
 @st.composite
-def passages(draw: st.DrawFn, scores: st.SearchStrategy[float] = SURE) -> Passage:
+def passages(draw: st.DrawFn, scores: st.SearchStrategy[float] = SURE) -> AnnotatedPassage:
     """A text of words and gaps, entities that begin and end in words, and possible relations."""
     words = draw(st.lists(st.tuples(WORDS, GAPS), min_size=1, max_size=12))
     text = "".join(word + gap for word, gap in words)
@@ -68,4 +68,6 @@ def passages(draw: st.DrawFn, scores: st.SearchStrategy[float] = SURE) -> Passag
         relations=tuple(Relation(head=head, tail=tail) for head, tail in chosen),
     )
     names = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1)
-    return Passage(id=draw(names), source=draw(names), report_id=draw(names), content=content)
+    return AnnotatedPassage(
+        id=draw(names), source=draw(names), report_id=draw(names), content=content
+    )

@@ -10,7 +10,7 @@ import numpy as np
 from histoeval.report import Assertion, EntityType
 from histoeval.trust.grounding.decoys import Foreign, ForeignPhrase
 from histoeval.trust.grounding.encoder import Pixels, Vectors
-from histoeval.trust.results import Claim, Span
+from histoeval.trust.results import Claim, ReportSpan
 
 NAMED = {"pink": (215, 120, 190), "blue": (110, 90, 180), "green": (60, 200, 60)}
 
@@ -66,5 +66,5 @@ def claim(
     kind: EntityType = EntityType.FINDING,
     assertion: Assertion = Assertion.PRESENT,
 ) -> Claim:
-    span = Span(text=phrase, start=0, end=len(phrase))
+    span = ReportSpan(text=phrase, start=0, end=len(phrase))
     return Claim(span=span, type=kind, assertion=assertion, phrase=phrase)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import Report
 
 
@@ -36,7 +36,7 @@ class ListedCompleter(ListedReader):
         return [self.completed[report.text] for report in reports]
 
 
-def perfect(passages: Iterable[Passage]) -> ListedCompleter:
+def perfect(passages: Iterable[AnnotatedPassage]) -> ListedCompleter:
     """A reader that reads as people did."""
     contents = [passage.content for passage in passages]
     return ListedCompleter(contents, contents)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from histoeval.judge.choice import Choice, seat
-from histoeval.judge.panel import Bench, Manner
+from histoeval.judge.choice import JudgeConfig, seat
+from histoeval.judge.panel import JudgePanel, JudgeSampling
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.chat import Request
 from histoeval.llm.local import LocalChat
@@ -41,8 +41,12 @@ def write_pairs(path: Path, pairs: Sequence[Pair]) -> Path:
     return path
 
 
-def bench_at(url: str, *models: str, manner: Manner | None = None, **rest: Any) -> Bench:
-    choice = Choice(endpoints=(url,), models=models or ("m",), manner=manner or Manner(), **rest)
+def bench_at(
+    url: str, *models: str, manner: JudgeSampling | None = None, **rest: Any
+) -> JudgePanel:
+    choice = JudgeConfig(
+        endpoints=(url,), models=models or ("m",), manner=manner or JudgeSampling(), **rest
+    )
     return seat(choice)
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from histoeval.extract.builtin import BuiltinReader
-from histoeval.nli.entailer import Entailment, Pair
+from histoeval.nli.entailer import Entailment, NliPair
 from histoeval.report import Report
 from tests.support.paths import DATA
 
@@ -69,14 +69,14 @@ class Says:
     def __init__(self, contradiction: float = 0.0, **of_words: float) -> None:
         self._otherwise = contradiction
         self._of_words = of_words
-        self.asked: list[Pair] = []
+        self.asked: list[NliPair] = []
 
-    def judge(self, pairs: Sequence[Pair]) -> list[Entailment]:
+    def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
         """The contradiction of the first word that stands in a hypothesis, or the usual one."""
         self.asked.extend(pairs)
         return [self._one(pair) for pair in pairs]
 
-    def _one(self, pair: Pair) -> Entailment:
+    def _one(self, pair: NliPair) -> Entailment:
         found = [p for word, p in self._of_words.items() if word in pair.hypothesis]
         share = found[0] if found else self._otherwise
         return Entailment(0.0, 1 - share, share)

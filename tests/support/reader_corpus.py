@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from histoeval.io.corpus import Passage, write_corpus
+from histoeval.io.corpus import AnnotatedPassage, write_corpus
 from histoeval.report import Assertion, Report
 from tests.conftest import make_report
 from tests.support.tiny_corpus import PASSAGES, passage
@@ -17,7 +17,7 @@ CALM = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 SHAPE = {"width": 32, "layers": 1, "heads": 2, "dropout": 0.0}
 
 
-def absent(given: Passage, *places: int) -> Passage:
+def absent(given: AnnotatedPassage, *places: int) -> AnnotatedPassage:
     """The passage with some of its entities said not to be there."""
     entities = [
         entity.model_copy(update={"assertion": Assertion.ABSENT}) if place in places else entity

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from histoeval.align.lexical import LexicalAligner
 from histoeval.concordance.compare import compare
-from histoeval.concordance.evidence import Kind, Mistake, Part
+from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError
 from histoeval.facts.facts import Facts, facts_of
-from histoeval.metrics.concordance import Phrases
+from histoeval.metrics.concordance import PhraseSimilarity
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
 
 _MARKED = re.compile(r"\{(\w+):([-?]?)([^{}]+)\}")
@@ -24,7 +24,7 @@ _HEADS = {
     EntityType.DESCRIPTOR: EntityType.DIAGNOSIS,
 }
 
-alike = Phrases(LexicalAligner()).likeness
+alike = PhraseSimilarity(LexicalAligner()).likeness
 """How alike phrases are by their letters."""
 
 
@@ -58,7 +58,7 @@ def facts(marked: str) -> Facts:
     return facts_of(report(marked))
 
 
-def parts_of(reference: str, candidate: str) -> dict[str, Part]:
+def parts_of(reference: str, candidate: str) -> dict[str, ComparedPart]:
     """The comparison of two marked texts."""
     return dict(compare(facts(reference), facts(candidate), alike))
 
@@ -70,12 +70,12 @@ def value_of(part: str, reference: str, candidate: str) -> float:
     return value
 
 
-def mistakes_of(reference: str, candidate: str) -> list[Mistake]:
+def mistakes_of(reference: str, candidate: str) -> list[ReportError]:
     """All errors, of whatever part."""
     return [each for part in parts_of(reference, candidate).values() for each in part.mistakes]
 
 
-def kinds_of(reference: str, candidate: str) -> set[Kind]:
+def kinds_of(reference: str, candidate: str) -> set[ErrorKind]:
     """The kinds of errors."""
     return {mistake.kind for mistake in mistakes_of(reference, candidate)}
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from histoeval.io.corpus import Passage, write_corpus
+from histoeval.io.corpus import AnnotatedPassage, write_corpus
 from histoeval.report import Entity, EntityType, Relation, Report
 
 LETTERS = {
@@ -26,7 +26,7 @@ class Learned(NamedTuple):
     settings: dict[str, Any]
 
 
-def passage(name: str, marked: str, *links: tuple[int, int]) -> Passage:
+def passage(name: str, marked: str, *links: tuple[int, int]) -> AnnotatedPassage:
     """A passage from a text in which entities are marked, as in `no [D:tumour]`."""
     text, entities, last = "", [], 0
     for found in re.finditer(r"\[(\w):([^]]+)\]", marked):
@@ -41,7 +41,7 @@ def passage(name: str, marked: str, *links: tuple[int, int]) -> Passage:
         entities=tuple(entities),
         relations=tuple(Relation(head=head, tail=tail) for head, tail in links),
     )
-    return Passage(id=name, source="written", report_id=name, content=content)
+    return AnnotatedPassage(id=name, source="written", report_id=name, content=content)
 
 
 PASSAGES = (

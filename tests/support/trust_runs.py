@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 import histoeval.run.trust.setup
 from histoeval.cli.main import app
 from histoeval.extract.builtin import BuiltinReader
-from histoeval.nli.entailer import Entailment, Pair
+from histoeval.nli.entailer import Entailment, NliPair
 from histoeval.trust.stability.distance import ConcordanceDistance
 from tests.support.colour_encoder import STRANGE, ColourEncoder
 from tests.support.painted_slides import stained
@@ -49,7 +49,7 @@ class Calm:
 
     identity = "calm"
 
-    def judge(self, pairs: Sequence[Pair]) -> list[Entailment]:
+    def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
         return [Entailment(0.1, 0.8, 0.1) for _ in pairs]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.terms.matching import Match, Matcher
+from histoeval.terms.matching import NameMatch, NameMatcher
 
 NAMES = {
     "carcinoma": "carcinoma",
@@ -27,23 +27,23 @@ NAMES = {
 
 
 @pytest.fixture(scope="module")
-def matcher() -> Matcher:
-    return Matcher(NAMES)
+def matcher() -> NameMatcher:
+    return NameMatcher(NAMES)
 
 
-def ids(matcher: Matcher, phrase: str) -> list[str]:
+def ids(matcher: NameMatcher, phrase: str) -> list[str]:
     return [match.id for match in matcher.find(phrase)]
 
 
-def test_the_longest_name_wins_and_says_where_it_stands(matcher: Matcher) -> None:
-    assert matcher.find("a Squamous-cell carcinoma.") == (Match(2, 25, "squamous"),)
+def test_the_longest_name_wins_and_says_where_it_stands(matcher: NameMatcher) -> None:
+    assert matcher.find("a Squamous-cell carcinoma.") == (NameMatch(2, 25, "squamous"),)
 
 
 def test_where_two_overlap_the_longer_one_wins_though_it_begins_later() -> None:
-    assert ids(Matcher({"a b": "short", "b c d": "long"}), "a b c d") == ["long"]
+    assert ids(NameMatcher({"a b": "short", "b c d": "long"}), "a b c d") == ["long"]
 
 
-def test_names_are_given_from_left_to_right(matcher: Matcher) -> None:
+def test_names_are_given_from_left_to_right(matcher: NameMatcher) -> None:
     assert ids(matcher, "cells, squamous cell carcinoma and carcinomas") == [
         "cell",
         "squamous",
@@ -71,7 +71,7 @@ def test_names_are_given_from_left_to_right(matcher: Matcher) -> None:
     ],
 )
 def test_abbreviations_stand_as_they_are_typed(
-    matcher: Matcher, phrase: str, expected: list[str]
+    matcher: NameMatcher, phrase: str, expected: list[str]
 ) -> None:
     assert ids(matcher, phrase) == expected
 
@@ -80,15 +80,15 @@ def test_abbreviations_stand_as_they_are_typed(
     "phrase",
     ["carcinoma. In situ", "carcinoma; in situ", "carcinoma: in situ", "carcinoma? In situ"],
 )
-def test_no_name_reaches_over_the_end_of_a_statement(matcher: Matcher, phrase: str) -> None:
+def test_no_name_reaches_over_the_end_of_a_statement(matcher: NameMatcher, phrase: str) -> None:
     assert ids(matcher, phrase) == ["carcinoma"]
 
 
-def test_the_point_of_an_initial_ends_no_statement(matcher: Matcher) -> None:
+def test_the_point_of_an_initial_ends_no_statement(matcher: NameMatcher) -> None:
     assert ids(matcher, "H. pylori") == ["helicobacter"]
 
 
-def test_exact_wants_the_whole_phrase(matcher: Matcher) -> None:
+def test_exact_wants_the_whole_phrase(matcher: NameMatcher) -> None:
     assert matcher.exact("Carcinomas, squamous") is None
     assert matcher.exact("Squamous-cell carcinomas") == "squamous"
     assert matcher.exact("IDC") == "ductal"
@@ -97,16 +97,16 @@ def test_exact_wants_the_whole_phrase(matcher: Matcher) -> None:
 
 def test_a_name_of_two_things_is_refused() -> None:
     with pytest.raises(ValueError, match="names both"):
-        Matcher({"tumour": "a", "Tumors": "b"})
+        NameMatcher({"tumour": "a", "Tumors": "b"})
 
 
 def test_a_name_without_words_is_refused() -> None:
     with pytest.raises(ValueError, match="no word"):
-        Matcher({"--": "a"})
+        NameMatcher({"--": "a"})
 
 
 def test_names_learnt_later_are_found() -> None:
-    matcher = Matcher({"one": "1"})
+    matcher = NameMatcher({"one": "1"})
     assert ids(matcher, "one two") == ["1"]
     matcher.learn({"two": "2"})
     assert ids(matcher, "one two") == ["1", "2"]
@@ -114,13 +114,15 @@ def test_names_learnt_later_are_found() -> None:
 
 @given(st.text(alphabet="abcIDLA .-;,", max_size=60))
 def test_matches_never_overlap_and_lie_in_the_phrase(phrase: str) -> None:
-    found = Matcher({"a": "a", "a b": "ab", "b c a": "bca", "ID": "id", "AL": "al"}).find(phrase)
+    found = NameMatcher({"a": "a", "a b": "ab", "b c a": "bca", "ID": "id", "AL": "al"}).find(
+        phrase
+    )
     ends = [0, *(match.end for match in found)]
     assert all(end <= match.start < match.end for end, match in zip(ends, found, strict=False))
     assert ends[-1] <= len(phrase)
 
 
-def test_a_text_twice_as_long_takes_about_twice_the_time(matcher: Matcher) -> None:
+def test_a_text_twice_as_long_takes_about_twice_the_time(matcher: NameMatcher) -> None:
     def seconds(words: int) -> float:
         text = "squamous cell in situ carcinoma " * words
         begin = time.process_time()

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.trust.fusion import Trust, fuse
-from histoeval.trust.policy.policy import Floors, Policy, Weights
+from histoeval.trust.policy.policy import DimensionWeights, Floors, Policy
 
-PAPER = Weights(grounding=0.4, logic=0.3, stability=0.3)
+PAPER = DimensionWeights(grounding=0.4, logic=0.3, stability=0.3)
 POLICY = Policy(weights=PAPER, deploy_from=0.75, reject_below=0.5)
 
 shares = st.floats(0, 1)
@@ -27,7 +27,7 @@ def trust(
 @given(shares, shares, shares, parts)
 def test_trust_is_the_sum_of_the_paper(g: float, lo: float, s: float, cut: list[int]) -> None:
     shares_of_20 = (cut[0], cut[1] - cut[0], 20 - cut[1])
-    weights = Weights(
+    weights = DimensionWeights(
         grounding=shares_of_20[0] / 20, logic=shares_of_20[1] / 20, stability=shares_of_20[2] / 20
     )
     exact = sum(
@@ -95,7 +95,9 @@ def test_a_policy_may_deploy_nothing() -> None:
 
 def test_a_dimension_that_the_policy_does_not_ask_is_not_missed() -> None:
     policy = Policy(
-        weights=Weights(grounding=0.6, logic=0.4, stability=0.0), deploy_from=0.8, reject_below=0.5
+        weights=DimensionWeights(grounding=0.6, logic=0.4, stability=0.0),
+        deploy_from=0.8,
+        reject_below=0.5,
     )
     found = trust(0.9, 0.9, None, policy=policy)
     assert found.missing == ()
@@ -105,7 +107,7 @@ def test_a_dimension_that_the_policy_does_not_ask_is_not_missed() -> None:
 
 def test_a_floor_on_a_dimension_without_weight_must_be_known_to_be_met() -> None:
     policy = Policy(
-        weights=Weights(grounding=0.6, logic=0.4, stability=0.0),
+        weights=DimensionWeights(grounding=0.6, logic=0.4, stability=0.0),
         deploy_from=0.8,
         reject_below=0.5,
         floors=Floors(stability=0.5),
@@ -117,7 +119,7 @@ def test_a_floor_on_a_dimension_without_weight_must_be_known_to_be_met() -> None
 
 
 def test_weights_given_beside_the_policy_are_used() -> None:
-    found = fuse(1.0, 0.0, 0.0, Weights(grounding=1.0, logic=0.0, stability=0.0), POLICY)
+    found = fuse(1.0, 0.0, 0.0, DimensionWeights(grounding=1.0, logic=0.0, stability=0.0), POLICY)
     assert found.value == 1.0
     assert found.route == "deploy"
 

@@ -16,7 +16,7 @@ from PIL import Image
 
 from histoeval.errors import ModelError
 from histoeval.trust.stability.attacks import Instruction
-from histoeval.vlm.model import Ask, KeepingSubject, Said, SubjectChoice, open_subject
+from histoeval.vlm.model import Ask, KeepingSubject, SubjectChoice, VlmAnswer, open_subject
 from tests.support.fake_vlm import alone  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -107,13 +107,13 @@ def test_it_answers_the_same_again_and_keeps_what_it_said(folder: Path) -> None:
     again = subject(folder)
     assert again.describe_all([ask]) == [said]
     assert (first.usage.requests, again.usage.requests, again.usage.cached) == (1, 0, 1)
-    assert isinstance(said, Said)
+    assert isinstance(said, VlmAnswer)
 
 
 def test_it_takes_words_without_a_picture_and_is_named_by_its_weights(folder: Path) -> None:
     model = subject(folder)
     (said,) = model.describe_all([Ask(NEUTRAL, "describe gland nuclei")])
-    assert isinstance(said, Said)
+    assert isinstance(said, VlmAnswer)
     assert "@local/" in model.identity
     assert str(folder) not in model.identity
 

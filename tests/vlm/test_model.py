@@ -18,7 +18,7 @@ from histoeval.errors import EndpointError, InputError, Problem, SettingError
 from histoeval.llm.service import Patience
 from histoeval.trust.stability.attacks import Instruction
 from histoeval.vlm.endpoint import EndpointSubject, data_uri
-from histoeval.vlm.model import Ask, Manner, Said, SubjectChoice, open_subject
+from histoeval.vlm.model import Ask, SubjectChoice, VlmAnswer, VlmSampling, open_subject
 from tests.support.fake_server import Call, Wrong
 from tests.support.fake_vlm import alone, picture_of, subject_at, vision, words_of  # noqa: F401
 
@@ -77,7 +77,7 @@ def test_answers_come_in_the_order_of_the_questions_and_equal_ones_are_asked_onc
     asks = [ask("a", PINK), ask("a", BLUE), ask("a", PINK), ask("b", BLUE)]
     with vision(delay=0.01) as server:
         said = subject_at(server).describe_all(asks)
-    texts = [each.text for each in said if isinstance(each, Said)]
+    texts = [each.text for each in said if isinstance(each, VlmAnswer)]
     assert ["carcinoma" in text for text in texts] == [False, True, False, True]
     assert len(server.calls) == 3
     assert server.most_at_once == 3
@@ -90,7 +90,7 @@ def test_what_was_answered_is_never_asked_again_by_another_run() -> None:
         assert again.describe_all([ask("a", BLUE), ask("a", PINK)]) == first[::-1]
         assert len(server.calls) == 2
         assert again.usage.cached == 2
-        subject_at(server, manner=Manner(seed=1)).describe_all([ask("a", PINK)])
+        subject_at(server, manner=VlmSampling(seed=1)).describe_all([ask("a", PINK)])
         subject_at(server, keep=False).describe_all([ask("a", PINK)])
         assert len(server.calls) == 4
 
@@ -129,7 +129,7 @@ def test_an_answer_that_was_cut_off_is_told_to_be() -> None:
         b'"usage": {}}'
     )
     with vision(fault=lambda call: Wrong(raw=raw)) as server:
-        assert subject_at(server).describe_all([ask("a", PINK)]) == [Said("A polyp", cut=True)]
+        assert subject_at(server).describe_all([ask("a", PINK)]) == [VlmAnswer("A polyp", cut=True)]
 
 
 def test_a_refusal_is_told_without_quoting_the_prompt() -> None:

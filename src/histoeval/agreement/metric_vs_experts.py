@@ -38,7 +38,7 @@ class Within(Noun):
     pairwise: Accuracy
 
 
-class Following(Noun):
+class MetricVsExperts(Noun):
     """What a metric is worth, by what experts say; what cannot be said is None, with a reason."""
 
     metric: str
@@ -69,7 +69,7 @@ class Following(Noun):
         return found
 
 
-def follow(name: str, panel: Panel, expert_range: Range, resamples: Resamples) -> Following:
+def follow(name: str, panel: Panel, expert_range: Range, resamples: Resamples) -> MetricVsExperts:
     """All figures of one metric, on the rows that it has scored."""
     column = panel.metrics[name]
     rows = scored(column)
@@ -77,7 +77,7 @@ def follow(name: str, panel: Panel, expert_range: Range, resamples: Resamples) -
     drawn = resamples.of(rows)
     line = regress(metric, expert, expert_range, _oriented_range(column))
     found = {which: _correlation(which, metric, expert, drawn) for which in Coefficient}
-    return Following(
+    return MetricVsExperts(
         metric=name,
         signature=column.signature,
         n=int(rows.sum()),

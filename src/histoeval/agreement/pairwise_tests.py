@@ -8,7 +8,7 @@ from math import ceil
 
 from pydantic import FiniteFloat
 
-from histoeval.agreement.metric_vs_experts import Following, scored
+from histoeval.agreement.metric_vs_experts import MetricVsExperts, scored
 from histoeval.agreement.panel import Panel
 from histoeval.report import Noun
 from histoeval.runtime.blas_threads import side_by_side
@@ -66,7 +66,7 @@ class Ranking(Noun):
 
 def rank(
     panel: Panel,
-    found: Sequence[Following],
+    found: Sequence[MetricVsExperts],
     coefficient: Coefficient,
     resamples: Resamples,
     *,

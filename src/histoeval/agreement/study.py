@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from histoeval.agreement.metric_vs_experts import (
-    Following,
+    MetricVsExperts,
     Within,
     follow,
     follow_within,
@@ -23,7 +23,7 @@ from histoeval.errors import InputError, SettingError
 from histoeval.report import Noun
 from histoeval.runtime.blas_threads import side_by_side
 from histoeval.statistics.correlation import Coefficient
-from histoeval.statistics.power import Need, pairs_needed
+from histoeval.statistics.power import SampleSize, pairs_needed
 from histoeval.statistics.raters import (
     Ceiling,
     ceiling,
@@ -36,7 +36,7 @@ from histoeval.statistics.resampling import RESAMPLES, Estimate, Resamples, resa
 from histoeval.statistics.significance import PERMUTATIONS
 
 
-class Plan(Noun):
+class StudyPlan(Noun):
     """What a study is asked for, and all that its figures depend on beside the scores."""
 
     group: str = "case"
@@ -68,14 +68,14 @@ class Study(Noun):
     rows: int
     cases: int
     expert_ties: float | None
-    metrics: tuple[Following, ...]
+    metrics: tuple[MetricVsExperts, ...]
     ranking: Ranking
     raters: Raters
-    by: Mapping[str, Mapping[str, tuple[Following, ...]]] = Field(default_factory=dict)
-    power: Need | None = None
+    by: Mapping[str, Mapping[str, tuple[MetricVsExperts, ...]]] = Field(default_factory=dict)
+    power: SampleSize | None = None
 
 
-def study(panel: Panel, plan: Plan) -> Study:
+def study(panel: Panel, plan: StudyPlan) -> Study:
     """Study how well the metrics of a panel follow its experts."""
     if plan.positive_only:
         panel = panel.above(0.0)
@@ -102,7 +102,7 @@ def study(panel: Panel, plan: Plan) -> Study:
     )
 
 
-def _demand(panel: Panel, plan: Plan) -> None:
+def _demand(panel: Panel, plan: StudyPlan) -> None:
     """Refuse what nothing could be said of."""
     if not len(panel):
         above = " above 0" if plan.positive_only else ""
@@ -111,11 +111,11 @@ def _demand(panel: Panel, plan: Plan) -> None:
         raise SettingError("no metric was named, and no file of scores was given")
 
 
-def _with_groups(panel: Panel, plan: Plan, drawn: Resamples) -> list[Following]:
+def _with_groups(panel: Panel, plan: StudyPlan, drawn: Resamples) -> list[MetricVsExperts]:
     """Every metric over all rows and, where groups have several rows, inside them."""
     several = len(set(panel.groups)) < len(panel)
 
-    def one(name: str) -> Following:
+    def one(name: str) -> MetricVsExperts:
         """A metric with all rows in one pot, and inside of groups where that says more."""
         within: Within | None = follow_within(name, panel, drawn) if several else None
         whole = follow(name, panel, plan.expert_range, drawn)
@@ -124,10 +124,10 @@ def _with_groups(panel: Panel, plan: Plan, drawn: Resamples) -> list[Following]:
     return side_by_side(one, panel.metrics)
 
 
-def _apart(panel: Panel, label: str, plan: Plan) -> dict[str, tuple[Following, ...]]:
+def _apart(panel: Panel, label: str, plan: StudyPlan) -> dict[str, tuple[MetricVsExperts, ...]]:
     """The same figures for each value of a label."""
 
-    def one(part: Panel) -> tuple[Following, ...]:
+    def one(part: Panel) -> tuple[MetricVsExperts, ...]:
         """All metrics on the rows that share a value; resamples are drawn from these alone."""
         drawn = resample(part.groups, plan.resamples, plan.seed)
         return tuple(follow(name, part, plan.expert_range, drawn) for name in part.metrics)
@@ -148,7 +148,7 @@ def _raters(panel: Panel, drawn: Resamples) -> Raters:
     )
 
 
-def _power(panel: Panel, plan: Plan) -> Need | None:
+def _power(panel: Panel, plan: StudyPlan) -> SampleSize | None:
     """How many pairs it would take to tell two metrics apart, where that was asked."""
     if plan.power is None:
         return None

@@ -10,7 +10,13 @@ from pydantic import Field
 
 from histoeval.align.opposites.vector import VERSION
 from histoeval.errors import ModelError
-from histoeval.extract.manifest import ENCODER, TOKENIZER, Hashed, checked_manifest, put_manifest
+from histoeval.extract.manifest import (
+    ENCODER,
+    TOKENIZER,
+    HashedFiles,
+    checked_manifest,
+    put_manifest,
+)
 from histoeval.report import Noun
 
 MANIFEST = "aligner.json"
@@ -23,7 +29,7 @@ class ChannelUse(Noun):
     weight: Annotated[float, Field(gt=0)]
 
 
-class AlignerManifest(Hashed):
+class AlignerManifest(HashedFiles):
     """What `aligner.json` says: the files and their hashes, the size of vectors, the longest text.
 
     How tokens become one vector is part of the graph, and nothing that its users decide.

@@ -12,7 +12,7 @@ import typer
 from histoeval.errors import InputError, OutputError, Problem, SettingError
 
 if TYPE_CHECKING:
-    from histoeval.io.corpus import Passage
+    from histoeval.io.corpus import AnnotatedPassage
 
 corpus_app = typer.Typer(
     no_args_is_help=True, help="Look at annotated corpora, compare, split and convert them."
@@ -209,7 +209,7 @@ def figures(
 
 def _read(
     file: Path, kind: FormatName | None, labels: Path | None, problems: list[Problem]
-) -> Iterator[Passage]:
+) -> Iterator[AnnotatedPassage]:
     """The passages; of those that cannot be read the reasons are kept."""
     from histoeval.io.annotation.names import read_labels
     from histoeval.io.corpus import read_corpus

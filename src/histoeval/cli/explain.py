@@ -15,7 +15,7 @@ from histoeval.cli.options.models import COLUMNS, EncodingOption
 from histoeval.errors import HistoEvalError, InputError, SettingError
 
 if TYPE_CHECKING:
-    from histoeval.io.pairs import Columns, Row, Source
+    from histoeval.io.pairs import Columns, PairRow, PairSource
     from histoeval.metric import Metric, Score
     from histoeval.report import Pair
     from histoeval.run.models import Models
@@ -166,7 +166,7 @@ def _pair_of_files(
     return _chosen(rows, wanted, system)
 
 
-def _chosen(rows: Sequence[Row], wanted: str, system: str | None) -> Pair:
+def _chosen(rows: Sequence[PairRow], wanted: str, system: str | None) -> Pair:
     """The one pair of an id: of the system that was named, or of the only one there is."""
     systems = list(dict.fromkeys(row.system for row in rows if row.system is not None))
     named = ", ".join(map(repr, systems))
@@ -181,7 +181,7 @@ def _chosen(rows: Sequence[Row], wanted: str, system: str | None) -> Pair:
     raise InputError("; ".join(problem.message for problem in meant[0].problems))
 
 
-def _near(source: Source, wanted: str) -> str:
+def _near(source: PairSource, wanted: str) -> str:
     """Ids that look like the one that was asked for."""
     from rapidfuzz import fuzz, process
 
@@ -192,7 +192,7 @@ def _near(source: Source, wanted: str) -> str:
     return f"; near it are {', '.join(repr(near) for near, *_ in found)}" if found else ""
 
 
-def _some(source: Source) -> str:
+def _some(source: PairSource) -> str:
     """The first ids there are."""
     ids: dict[str, None] = {}
     for row in source.rows():

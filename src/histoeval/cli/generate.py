@@ -16,11 +16,11 @@ from histoeval.cli.options.vlm import (
     MergeOption,
     PictureOption,
     PromptOption,
-    SubjectAsking,
+    VlmRequestOptions,
 )
 
 if TYPE_CHECKING:
-    from histoeval.run.image_list import Cases, Level
+    from histoeval.run.image_list import Cases, ContextLevel
     from histoeval.trust.stability.examine import Examination
     from histoeval.vlm.model import SubjectChoice
 
@@ -49,7 +49,7 @@ class SubjectNames:
 
 
 @bundle
-class Showing:
+class SpecimenOptions:
     """What the model is told and shown of a specimen."""
 
     prompt: PromptOption = "neutral"
@@ -112,7 +112,7 @@ def generate(
         Path | None,
         typer.Option(help="Folder that the images of a table lie in; its own when left out."),
     ] = None,
-    showing: Showing = Showing(),
+    showing: SpecimenOptions = SpecimenOptions(),
     system: Annotated[
         str | None, typer.Option(help="What results call the model; its name when left out.")
     ] = None,
@@ -120,7 +120,7 @@ def generate(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count images and requests; ask nothing.")
     ] = False,
-    asking: SubjectAsking = SubjectAsking(),
+    asking: VlmRequestOptions = VlmRequestOptions(),
     encoding: EncodingOption = None,
     device: DeviceOption = None,
 ) -> None:
@@ -143,7 +143,7 @@ def generate(
     )
 
 
-def _count(cases: Cases, levels: list[Level], examination: Examination) -> None:
+def _count(cases: Cases, levels: list[ContextLevel], examination: Examination) -> None:
     from histoeval.run.image_list import counted
 
     found = counted(cases, levels, examination)
@@ -158,7 +158,7 @@ def _generate(
     cases: Cases,
     choice: SubjectChoice,
     examination: Examination,
-    levels: list[Level],
+    levels: list[ContextLevel],
     output: Path,
     system: str,
     *,

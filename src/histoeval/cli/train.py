@@ -13,7 +13,7 @@ from histoeval.cli.options.models import AlignerOption, ReaderOption
 from histoeval.cli.options.training import (
     OverwriteOption,
     Recipe,
-    Training,
+    TorchTraining,
     bar,
     outcome_of,
     require_hf,
@@ -29,7 +29,7 @@ train_app = typer.Typer(
 
 @train_app.command()
 @spread
-def ner(training: Training) -> None:
+def ner(training: TorchTraining) -> None:
     """Train an entity model, as the HARE paper does: a token classifier on any encoder."""
     require_hf()
     from histoeval.train.hare_bench.config import NerSettings
@@ -41,7 +41,7 @@ def ner(training: Training) -> None:
 
 @train_app.command()
 @spread
-def relations(training: Training) -> None:
+def relations(training: TorchTraining) -> None:
     """Train a relation model, as the HARE paper does: a classifier of marked pairs."""
     require_hf()
     from histoeval.train.hare_bench.config import RelationSettings
@@ -81,7 +81,7 @@ def concordance(
 
 @train_app.command()
 @spread
-def select(training: Training) -> None:
+def select(training: TorchTraining) -> None:
     """Train several encoders at both tasks and compare them in the paper's table 4.
 
     Trainings that are finished are not run again. Exit code 1: an encoder could not be trained,
@@ -89,12 +89,12 @@ def select(training: Training) -> None:
     """
     require_hf()
     from histoeval.train.hare_bench.config import SelectSettings
-    from histoeval.train.hare_bench.select import Bench, failures
+    from histoeval.train.hare_bench.select import TrainingSite, failures
     from histoeval.train.hare_bench.select import select as train_and_compare
     from histoeval.view.terminal.training import selection_table
 
     settings, folder = training.recipe.read(SelectSettings)
-    bench = Bench(training.device, training.overwrite, lambda what: bar(f"training {what}"))
+    bench = TrainingSite(training.device, training.overwrite, lambda what: bar(f"training {what}"))
     with told_when_stopped(folder):
         results = train_and_compare(settings, folder, bench)
     written = f"Written: {folder / 'results.json'}, {folder / 'results.md'}"
@@ -105,7 +105,7 @@ def select(training: Training) -> None:
 
 @train_app.command()
 @spread
-def reader(training: Training) -> None:
+def reader(training: TorchTraining) -> None:
     """Train a joint reader, as the builtin one was: entities, assertion and relations in one pass.
 
     Every step is kept in the folder OUTPUT.work: a training that was stopped goes on there, and
@@ -128,7 +128,7 @@ def reader(training: Training) -> None:
 
 @train_app.command()
 @spread
-def aligner(training: Training) -> None:
+def aligner(training: TorchTraining) -> None:
     """Train an aligner, as the builtin one was: names of ontologies, by SapBERT's recipe."""
     require_hf()
     from histoeval.train.aligner.train import AlignerSettings, train_aligner
@@ -142,7 +142,7 @@ def aligner(training: Training) -> None:
 
 @train_app.command()
 @spread
-def nli(training: Training) -> None:
+def nli(training: TorchTraining) -> None:
     """Train an NLI model, as the builtin one was: general pairs and made pairs of pathology."""
     require_hf()
     from histoeval.train.nli.train import NliSettings, train_nli
@@ -154,7 +154,7 @@ def nli(training: Training) -> None:
 
 @train_app.command()
 @spread
-def grounding(training: Training) -> None:
+def grounding(training: TorchTraining) -> None:
     """Train a grounding model, as the builtin one was: labelled tiles against phrases."""
     require_hf()
     from histoeval.train.grounding.train import GroundingSettings, train_grounding

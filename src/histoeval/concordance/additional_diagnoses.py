@@ -12,7 +12,7 @@ from histoeval.concordance.diagnosis import (
     diagnosis_closeness,
     severity_of,
 )
-from histoeval.concordance.evidence import Kind, Mistake, Part
+from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts
 from histoeval.terms.concepts import Behaviour
@@ -21,7 +21,9 @@ _FURTHER, _MOST_FURTHER = 0.2, 0.5
 """What a further diagnosis costs that was left out or made up, and any number of them."""
 
 
-def compare_further(reference: Facts, candidate: Facts, alike: Alike) -> tuple[Part, Part]:
+def compare_further(
+    reference: Facts, candidate: Facts, alike: Alike
+) -> tuple[ComparedPart, ComparedPart]:
     """Where the leading diagnosis is right: what else was left out, and what else was made up."""
 
     def near(one: Diagnosis, other: Diagnosis) -> float:
@@ -31,8 +33,8 @@ def compare_further(reference: Facts, candidate: Facts, alike: Alike) -> tuple[P
     missing = _without_match(reference, candidate, near)
     extra = _without_match(candidate, reference, near)
     return (
-        _further(missing, Kind.OMISSION) if reference.diagnoses else Part(None),
-        _further(extra, Kind.INVENTION) if candidate.diagnoses else Part(None),
+        _further(missing, ErrorKind.OMISSION) if reference.diagnoses else ComparedPart(None),
+        _further(extra, ErrorKind.INVENTION) if candidate.diagnoses else ComparedPart(None),
     )
 
 
@@ -48,16 +50,16 @@ def _without_match(one: Facts, other: Facts, near: Near) -> list[Diagnosis]:
     ]
 
 
-def _further(diagnoses: Sequence[Diagnosis], kind: Kind) -> Part:
+def _further(diagnoses: Sequence[Diagnosis], kind: ErrorKind) -> ComparedPart:
     cost = min(_MOST_FURTHER, _FURTHER * len(diagnoses))
     mistakes = tuple(
-        Mistake(
+        ReportError(
             kind,
             "diagnosis",
             severity_of(each),
-            each.entity if kind == Kind.OMISSION else None,
-            None if kind == Kind.OMISSION else each.entity,
+            each.entity if kind == ErrorKind.OMISSION else None,
+            None if kind == ErrorKind.OMISSION else each.entity,
         )
         for each in diagnoses
     )
-    return Part(1 - cost, (), mistakes)
+    return ComparedPart(1 - cost, (), mistakes)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 
-from histoeval.concordance.evidence import Kind, Mistake, Part, Severity
+from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError, Severity
 from histoeval.report import Entity, EntityType
 
 _WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
@@ -33,14 +33,14 @@ Found = dict[object, list[tuple[int, int]]]
 """Values with the places where each stands."""
 
 
-def with_numbers(part: Part, told: int, reference: str, candidate: str) -> Part:
+def with_numbers(part: ComparedPart, told: int, reference: str, candidate: str) -> ComparedPart:
     """The measurements, less what numbers cost that changed beyond those `told` of already."""
     changed = _exchanged(numbers_in(reference), numbers_in(candidate))[told:]
     if not changed:
         return part
     mistakes = tuple(
-        Mistake(
-            Kind.MEASUREMENT_MISMATCH,
+        ReportError(
+            ErrorKind.MEASUREMENT_MISMATCH,
             "measurements",
             Severity.MINOR,
             _entity(reference, true, EntityType.MEASUREMENT),
@@ -51,14 +51,14 @@ def with_numbers(part: Part, told: int, reference: str, candidate: str) -> Part:
     return _less(part, min(_MOST_NUMBERS, _NUMBER_COST * len(changed)), mistakes)
 
 
-def with_degrees(part: Part, reference: str, candidate: str) -> Part:
+def with_degrees(part: ComparedPart, reference: str, candidate: str) -> ComparedPart:
     """The grade, less what another degree of something costs, if no grade is wrong already."""
     changed = _exchanged(_degrees(reference), _degrees(candidate))
-    if not changed or any(mistake.kind == Kind.WRONG_GRADE for mistake in part.mistakes):
+    if not changed or any(mistake.kind == ErrorKind.WRONG_GRADE for mistake in part.mistakes):
         return part
     true, said = changed[0]
-    mistake = Mistake(
-        Kind.WRONG_GRADE,
+    mistake = ReportError(
+        ErrorKind.WRONG_GRADE,
         "grade",
         Severity.MODERATE,
         _entity(reference, true, EntityType.DESCRIPTOR),
@@ -67,9 +67,9 @@ def with_degrees(part: Part, reference: str, candidate: str) -> Part:
     return _less(part, _DEGREE_COST, (mistake,))
 
 
-def _less(part: Part, cost: float, mistakes: tuple[Mistake, ...]) -> Part:
+def _less(part: ComparedPart, cost: float, mistakes: tuple[ReportError, ...]) -> ComparedPart:
     value = 1.0 if part.value is None else part.value
-    return Part(max(0.0, value - cost), part.matched, part.mistakes + mistakes)
+    return ComparedPart(max(0.0, value - cost), part.matched, part.mistakes + mistakes)
 
 
 def _entity(text: str, place: tuple[int, int], kind: EntityType) -> Entity:

@@ -8,7 +8,7 @@ from histoeval.concordance.additional_diagnoses import compare_further
 from histoeval.concordance.changed_numbers import with_degrees, with_numbers
 from histoeval.concordance.denied_diagnoses import compare_denials, with_denials
 from histoeval.concordance.diagnosis import Alike, compare_diagnoses
-from histoeval.concordance.evidence import Kind, Mistake, Part
+from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError
 from histoeval.concordance.findings import compare_findings
 from histoeval.concordance.grade_stage_size import (
     compare_grades,
@@ -40,7 +40,7 @@ PARTS = (
 _SAME_DIAGNOSIS = 0.85
 
 
-def compare(reference: Facts, candidate: Facts, alike: Alike) -> Mapping[str, Part]:
+def compare(reference: Facts, candidate: Facts, alike: Alike) -> Mapping[str, ComparedPart]:
     """Every part by its name."""
     diagnoses = compare_diagnoses(reference, candidate, alike)
     told = diagnoses.identity.mistakes
@@ -72,30 +72,30 @@ def compare(reference: Facts, candidate: Facts, alike: Alike) -> Mapping[str, Pa
     }
 
 
-def _site(reference: Facts, candidate: Facts, identity: Part) -> Part:
+def _site(reference: Facts, candidate: Facts, identity: ComparedPart) -> ComparedPart:
     """Where it is; the same for one diagnosis of sites of the same names, whatever it tells."""
     site = compare_sites(reference, candidate)
     if (identity.value or 0.0) >= _SAME_DIAGNOSIS and same_named(reference, candidate):
-        return Part(1.0, site.matched)
+        return ComparedPart(1.0, site.matched)
     return site
 
 
-def _both(one: Part, other: Part) -> Part:
+def _both(one: ComparedPart, other: ComparedPart) -> ComparedPart:
     """Two parts as one: what either costs is lost."""
     values = [part.value for part in (one, other) if part.value is not None]
     if not values:
         return one
     left = max(0.0, 1 - sum(1 - value for value in values))
-    return Part(left, one.matched + other.matched, one.mistakes + other.mistakes)
+    return ComparedPart(left, one.matched + other.matched, one.mistakes + other.mistakes)
 
 
-def _untold(part: Part, told: Sequence[Mistake]) -> Part:
+def _untold(part: ComparedPart, told: Sequence[ReportError]) -> ComparedPart:
     """A part without the mistakes about what was told of before: one swap is one mistake."""
     spoken = {id(entity) for mistake in told for entity in (mistake.reference, mistake.candidate)}
     mistakes = tuple(
         mistake
         for mistake in part.mistakes
-        if mistake.kind == Kind.CONTRADICTION
+        if mistake.kind == ErrorKind.CONTRADICTION
         or not ({id(mistake.reference), id(mistake.candidate)} - {id(None)}) & spoken
     )
-    return Part(part.value, part.matched, mistakes)
+    return ComparedPart(part.value, part.matched, mistakes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from histoeval.concordance.evidence import Kind, Mistake, Part, Severity
+from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError, Severity
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts
 from histoeval.report import Entity
@@ -21,10 +21,10 @@ _GRAVE_LEFT = 0.7
 _OPEN = frozenset({Behaviour.MALIGNANT, Behaviour.UNSPECIFIED})
 
 
-def compare_denials(reference: Facts, candidate: Facts) -> Part:
+def compare_denials(reference: Facts, candidate: Facts) -> ComparedPart:
     """What is left after diagnoses that one report denies and the other makes or passes over."""
     if not reference.denied and not candidate.denied:
-        return Part(None)
+        return ComparedPart(None)
     affirmed = _turned(reference, candidate)
     withdrawn = _turned(candidate, reference)
     mistakes = [
@@ -36,22 +36,23 @@ def compare_denials(reference: Facts, candidate: Facts) -> Part:
     omitted = [each for each in _passed_over(reference, candidate) if id(each) not in turned]
     cost += min(_MOST_LEFT_OUT, _LEFT_OUT * len(omitted))
     mistakes += [
-        Mistake(Kind.OMISSION, "findings", Severity.MINOR, each.entity, None) for each in omitted
+        ReportError(ErrorKind.OMISSION, "findings", Severity.MINOR, each.entity, None)
+        for each in omitted
     ]
-    return Part(max(0.0, 1 - cost), (), tuple(mistakes))
+    return ComparedPart(max(0.0, 1 - cost), (), tuple(mistakes))
 
 
-def with_denials(behaviour: Part, reference: Facts, candidate: Facts) -> Part:
+def with_denials(behaviour: ComparedPart, reference: Facts, candidate: Facts) -> ComparedPart:
     """How the diagnoses behave; less where only one of the reports denies a malignancy."""
     turned = [*_turned(reference, candidate), *_turned(candidate, reference)]
     grave = any(denied.behaviour in _GRAVE for denied, _ in turned)
     if behaviour.value is None or not grave:
         return behaviour
-    return Part(behaviour.value * _GRAVE_LEFT, behaviour.matched, behaviour.mistakes)
+    return ComparedPart(behaviour.value * _GRAVE_LEFT, behaviour.matched, behaviour.mistakes)
 
 
-def _contradiction(denied: Diagnosis, reference: Entity, candidate: Entity) -> Mistake:
-    return Mistake(Kind.CONTRADICTION, "findings", _severity(denied), reference, candidate)
+def _contradiction(denied: Diagnosis, reference: Entity, candidate: Entity) -> ReportError:
+    return ReportError(ErrorKind.CONTRADICTION, "findings", _severity(denied), reference, candidate)
 
 
 def _cost(denied: Diagnosis) -> float:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from histoeval.concordance.evidence import Kind, Matched, Mistake, Part, Severity
+from histoeval.concordance.evidence import (
+    ComparedPart,
+    EntityMatch,
+    ErrorKind,
+    ReportError,
+    Severity,
+)
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts
 from histoeval.terms.concepts import Behaviour, Concept, closeness, diagnosis_tree, refine
@@ -53,11 +59,11 @@ _DEPTH_OF_DETAIL = 0.6
 class Diagnoses:
     """What is compared of the diagnoses: three parts, and how much is covered on either side."""
 
-    identity: Part
-    behaviour: Part
-    spread: Part
-    completeness: Part
-    soundness: Part
+    identity: ComparedPart
+    behaviour: ComparedPart
+    spread: ComparedPart
+    completeness: ComparedPart
+    soundness: ComparedPart
 
 
 def compare_diagnoses(reference: Facts, candidate: Facts, alike: Alike) -> Diagnoses:
@@ -118,20 +124,20 @@ def best_of(
     return (near(one, best), best) if best is not None else (0.0, None)
 
 
-def _identity(reference: Facts, candidate: Facts, near: Near) -> Part:
+def _identity(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
     """How near the leading diagnoses come: of the first ones, and of those next to them."""
     if not reference.diagnoses and not candidate.diagnoses:
-        return Part(_both_silent(reference, candidate))
+        return ComparedPart(_both_silent(reference, candidate))
     first = max((near(r, c) for r in reference.first for c in candidate.first), default=0.0)
     leading = max((near(r, c) for r in reference.leading for c in candidate.leading), default=0.0)
     matched, mistakes = [], []
     for true in reference.leading:
         value, said = best_of(true, candidate.leading, near)
         if said is not None and value >= MATCHED:
-            matched.append(Matched("diagnosis", true.entity, said.entity, value))
+            matched.append(EntityMatch("diagnosis", true.entity, said.entity, value))
         if value < _SAME:
             mistakes.extend(_mistake(true, said, value))
-    return Part((first + leading) / 2, tuple(matched), tuple(mistakes))
+    return ComparedPart((first + leading) / 2, tuple(matched), tuple(mistakes))
 
 
 def _both_silent(reference: Facts, candidate: Facts) -> float | None:
@@ -141,16 +147,22 @@ def _both_silent(reference: Facts, candidate: Facts) -> float | None:
     return None if not reference.nothing_found and not candidate.nothing_found else 0.5
 
 
-def _mistake(true: Diagnosis, said: Diagnosis | None, value: float) -> list[Mistake]:
+def _mistake(true: Diagnosis, said: Diagnosis | None, value: float) -> list[ReportError]:
     severity = severity_of(true)
     if said is None:
-        return [Mistake(Kind.OMISSION, "diagnosis", severity, true.entity, None)]
+        return [ReportError(ErrorKind.OMISSION, "diagnosis", severity, true.entity, None)]
     call = _call(true, said)
     if call is not None:
-        return [Mistake(call, "diagnosis", _call_severity(true, said), true.entity, said.entity)]
+        return [
+            ReportError(call, "diagnosis", _call_severity(true, said), true.entity, said.entity)
+        ]
     if value >= MATCHED:
-        return [Mistake(Kind.OMISSION, "diagnosis", Severity.MODERATE, true.entity, said.entity)]
-    return [Mistake(Kind.WRONG_DIAGNOSIS, "diagnosis", severity, true.entity, said.entity)]
+        return [
+            ReportError(
+                ErrorKind.OMISSION, "diagnosis", Severity.MODERATE, true.entity, said.entity
+            )
+        ]
+    return [ReportError(ErrorKind.WRONG_DIAGNOSIS, "diagnosis", severity, true.entity, said.entity)]
 
 
 def severity_of(diagnosis: Diagnosis) -> Severity:
@@ -166,7 +178,7 @@ def severity_of(diagnosis: Diagnosis) -> Severity:
             return Severity.MODERATE
 
 
-def _call(true: Diagnosis, said: Diagnosis) -> Kind | None:
+def _call(true: Diagnosis, said: Diagnosis) -> ErrorKind | None:
     """Whether the candidate makes more or less of the disease than there is."""
     if Behaviour.UNSPECIFIED in (true.behaviour, said.behaviour):
         return None
@@ -174,7 +186,7 @@ def _call(true: Diagnosis, said: Diagnosis) -> Kind | None:
         return None
     order = list(Behaviour)
     worse = order.index(said.behaviour) < order.index(true.behaviour)
-    return Kind.OVERCALL if worse else Kind.UNDERCALL
+    return ErrorKind.OVERCALL if worse else ErrorKind.UNDERCALL
 
 
 def _call_severity(true: Diagnosis, said: Diagnosis) -> Severity:
@@ -192,16 +204,16 @@ def behaviour_agreement(one: Behaviour, other: Behaviour) -> float:
     return _BEHAVIOURS.get(frozenset({one, other}), _BEHAVIOUR_UNLIKE)
 
 
-def _behaviour(reference: Facts, candidate: Facts, near: Near) -> Part:
+def _behaviour(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
     """Benign or malignant, invasive or in situ, of the leading diagnoses."""
     if reference.diagnoses and candidate.diagnoses:
-        return Part(
+        return ComparedPart(
             max(_behave_alike(r, c, near) for r in reference.first for c in candidate.first)
         )
     named = reference.first or candidate.first
     if not named:
-        return Part(_both_silent(reference, candidate))
-    return Part(_NOTHING.get(named[0].behaviour, _NOTHING_HARMLESS))
+        return ComparedPart(_both_silent(reference, candidate))
+    return ComparedPart(_NOTHING.get(named[0].behaviour, _NOTHING_HARMLESS))
 
 
 def _behave_alike(true: Diagnosis, said: Diagnosis, near: Near) -> float:
@@ -212,24 +224,24 @@ def _behave_alike(true: Diagnosis, said: Diagnosis, near: Near) -> float:
     return behaviour_agreement(true.behaviour, said.behaviour) * hedge
 
 
-def _spread(reference: Facts, candidate: Facts, near: Near) -> Part:
+def _spread(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
     """Primary or metastatic, where one of the two speaks of spread."""
     if not any(d.spread for d in (*reference.leading, *candidate.leading)):
-        return Part(None)
+        return ComparedPart(None)
     pairs = [
         (true, said)
         for true in reference.leading
         if (said := best_of(true, candidate.leading, near)[1]) is not None
     ]
     if not pairs:
-        return Part(0.0)
+        return ComparedPart(0.0)
     mistakes = tuple(
-        Mistake(Kind.CONTRADICTION, "spread", Severity.MAJOR, true.entity, said.entity)
+        ReportError(ErrorKind.CONTRADICTION, "spread", Severity.MAJOR, true.entity, said.entity)
         for true, said in pairs
         if (true.spread is None) != (said.spread is None)
     )
     right = sum((true.spread is None) == (said.spread is None) for true, said in pairs)
-    return Part(right / len(pairs), (), mistakes)
+    return ComparedPart(right / len(pairs), (), mistakes)
 
 
 def _weight(diagnosis: Diagnosis) -> float:
@@ -237,20 +249,22 @@ def _weight(diagnosis: Diagnosis) -> float:
     return 1.0 + diagnosis.rank
 
 
-def _covered(reference: Facts, candidate: Facts, near: Near) -> Part:
+def _covered(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
     """How much of what the reference diagnoses the candidate says too."""
     said = (*candidate.diagnoses, *candidate.others)
-    part = _coverage(reference.diagnoses, lambda d: best_of(d, said, near)[0], Kind.OMISSION)
+    part = _coverage(reference.diagnoses, lambda d: best_of(d, said, near)[0], ErrorKind.OMISSION)
     denials = tuple(
-        Mistake(Kind.CONTRADICTION, "diagnosis", severity_of(true), true.entity, denied.entity)
+        ReportError(
+            ErrorKind.CONTRADICTION, "diagnosis", severity_of(true), true.entity, denied.entity
+        )
         for true in reference.diagnoses
         for denied in candidate.denied
         if not true.hedged and near(true, denied) >= _SAME and best_of(true, said, near)[0] < _SAME
     )
-    return Part(part.value, part.matched, part.mistakes + denials)
+    return ComparedPart(part.value, part.matched, part.mistakes + denials)
 
 
-def _covered_by(reference: Facts, candidate: Facts, near: Near) -> Part:
+def _covered_by(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
     """How much of what the candidate diagnoses the reference says too."""
     true = (*reference.diagnoses, *reference.others)
 
@@ -258,32 +272,38 @@ def _covered_by(reference: Facts, candidate: Facts, near: Near) -> Part:
         """Seen from the candidate, the reference is still the first of the two."""
         return near(other, one)
 
-    part = _coverage(candidate.diagnoses, lambda d: best_of(d, true, flipped)[0], Kind.INVENTION)
+    part = _coverage(
+        candidate.diagnoses, lambda d: best_of(d, true, flipped)[0], ErrorKind.INVENTION
+    )
     denials = tuple(
-        Mistake(Kind.CONTRADICTION, "diagnosis", severity_of(said), denied.entity, said.entity)
+        ReportError(
+            ErrorKind.CONTRADICTION, "diagnosis", severity_of(said), denied.entity, said.entity
+        )
         for said in candidate.diagnoses
         for denied in reference.denied
         if not said.hedged
         and near(denied, said) >= _SAME
         and best_of(said, true, flipped)[0] < _SAME
     )
-    return Part(part.value, part.matched, part.mistakes + denials)
+    return ComparedPart(part.value, part.matched, part.mistakes + denials)
 
 
-def _coverage(named: Sequence[Diagnosis], value: Callable[[Diagnosis], float], kind: Kind) -> Part:
+def _coverage(
+    named: Sequence[Diagnosis], value: Callable[[Diagnosis], float], kind: ErrorKind
+) -> ComparedPart:
     if not named:
-        return Part(None)
+        return ComparedPart(None)
     values = {id(each): value(each) for each in named}
     total = sum(_weight(each) for each in named)
     mistakes = tuple(
-        Mistake(
+        ReportError(
             kind,
             "diagnosis",
             severity_of(each),
-            each.entity if kind == Kind.OMISSION else None,
-            None if kind == Kind.OMISSION else each.entity,
+            each.entity if kind == ErrorKind.OMISSION else None,
+            None if kind == ErrorKind.OMISSION else each.entity,
         )
         for each in named
         if values[id(each)] < MATCHED
     )
-    return Part(sum(_weight(e) * values[id(e)] for e in named) / total, (), mistakes)
+    return ComparedPart(sum(_weight(e) * values[id(e)] for e in named) / total, (), mistakes)

@@ -10,7 +10,7 @@ from typing import Any
 from histoeval.report import Entity
 
 
-class Kind(StrEnum):
+class ErrorKind(StrEnum):
     """What kind of error a candidate makes."""
 
     OMISSION = "omission"
@@ -37,7 +37,7 @@ class Severity(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class EntityMatch:
     """Two entities that say the same, or nearly so."""
 
     part: str
@@ -47,10 +47,10 @@ class Matched:
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class ReportError:
     """An error: its kind, how bad it is, and where it stands in the two reports."""
 
-    kind: Kind
+    kind: ErrorKind
     part: str
     severity: Severity
     reference: Entity | None
@@ -68,18 +68,18 @@ class Mistake:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ComparedPart:
     """One part of the comparison: its value, or None where neither report speaks of it."""
 
     value: float | None
-    matched: tuple[Matched, ...] = ()
-    mistakes: tuple[Mistake, ...] = field(default=())
+    matched: tuple[EntityMatch, ...] = ()
+    mistakes: tuple[ReportError, ...] = field(default=())
 
 
-NOT_SAID = Part(None)
+NOT_SAID = ComparedPart(None)
 
 
-def evidence_of(parts: Iterable[Part]) -> dict[str, Any]:
+def evidence_of(parts: Iterable[ComparedPart]) -> dict[str, Any]:
     """The evidence of all parts as it stands in `scores.jsonl`; the worst errors come first."""
     every = list(parts)
     mistakes = dict.fromkeys(mistake for part in every for mistake in part.mistakes)

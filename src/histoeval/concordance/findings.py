@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from histoeval.concordance.evidence import NOT_SAID, Kind, Matched, Mistake, Part, Severity
-from histoeval.facts.facts import BARE, Facts, Observed
-from histoeval.facts.lexical import Stated
+from histoeval.concordance.evidence import (
+    NOT_SAID,
+    ComparedPart,
+    EntityMatch,
+    ErrorKind,
+    ReportError,
+    Severity,
+)
+from histoeval.facts.facts import BARE, Facts, FindingFact
+from histoeval.facts.lexical import LexicalFacts
 from histoeval.terms.findings import finding_closeness, findings, is_kind_of
 
 Alike = Callable[[str, str], float]
@@ -30,7 +37,9 @@ _MOST = 0.5
 _UNKNOWN_IMPORTANCE = 1
 
 
-def compare_findings(reference: Facts, candidate: Facts, alike: Alike) -> tuple[Part, Part]:
+def compare_findings(
+    reference: Facts, candidate: Facts, alike: Alike
+) -> tuple[ComparedPart, ComparedPart]:
     """How much of the reference's findings the candidate has, and how much of its own is so.
 
     Costs add up, so that a finding counts as much in a long report as in a short one: most if one
@@ -40,9 +49,9 @@ def compare_findings(reference: Facts, candidate: Facts, alike: Alike) -> tuple[
     return complete, _sound(reference, _once(candidate.findings), alike)
 
 
-def _once(observed: Sequence[Observed]) -> list[Observed]:
+def _once(observed: Sequence[FindingFact]) -> list[FindingFact]:
     """Each finding once; where a report says both, that it is there."""
-    kept: dict[object, Observed] = {}
+    kept: dict[object, FindingFact] = {}
     key: object
     for each in observed:
         key = ("bare", each.place) if each.id in BARE else each.id or each.entity.text.casefold()
@@ -51,7 +60,7 @@ def _once(observed: Sequence[Observed]) -> list[Observed]:
     return list(kept.values())
 
 
-def _closeness(one: Observed, other: Observed, alike: Alike) -> float:
+def _closeness(one: FindingFact, other: FindingFact, alike: Alike) -> float:
     if one.id in BARE and other.id in BARE:
         same = one.place == other.place
         unsaid = None in (one.place, other.place) and one.denied == other.denied
@@ -65,11 +74,11 @@ def _closeness(one: Observed, other: Observed, alike: Alike) -> float:
 
 
 def _nearest(
-    one: Observed, others: Sequence[Observed], alike: Alike
-) -> tuple[float, Observed | None]:
+    one: FindingFact, others: Sequence[FindingFact], alike: Alike
+) -> tuple[float, FindingFact | None]:
     """The nearest other; of the same assertion, unless another is the very same finding."""
 
-    def rank(other: Observed) -> tuple[float, bool]:
+    def rank(other: FindingFact) -> tuple[float, bool]:
         """Nearness first; of equals, the one that says the same of it."""
         near = _closeness(one, other, alike)
         same = one.denied == other.denied
@@ -83,7 +92,7 @@ def _nearest(
     return (_closeness(one, best, alike), best) if best is not None else (0.0, None)
 
 
-def _stands(observed: Observed, other: Stated) -> bool:
+def _stands(observed: FindingFact, other: LexicalFacts) -> bool:
     """Whether the other text says it in words that nobody has read."""
     if observed.id is None:
         return other.has_words(observed.entity.text)
@@ -94,7 +103,7 @@ def _stands(observed: Observed, other: Stated) -> bool:
     )
 
 
-def importance(observed: Observed) -> int:
+def importance(observed: FindingFact) -> int:
     """How much a finding matters, from 1 to 3; a word that is short for many, less."""
     if observed.id is None:
         return _UNKNOWN_IMPORTANCE
@@ -113,11 +122,11 @@ def _umbrellas() -> frozenset[str]:
     )
 
 
-def _severity(observed: Observed) -> Severity:
+def _severity(observed: FindingFact) -> Severity:
     return Severity(importance(observed))
 
 
-def _complete(true: Sequence[Observed], candidate: Facts, alike: Alike) -> Part:
+def _complete(true: Sequence[FindingFact], candidate: Facts, alike: Alike) -> ComparedPart:
     """What is left after what was left out or reversed; only a finding can reverse a finding."""
     if not true:
         return NOT_SAID
@@ -133,21 +142,23 @@ def _complete(true: Sequence[Observed], candidate: Facts, alike: Alike) -> Part:
         if best is None or near < _SAME:
             omitted += _LEFT_OUT[importance(each)] * (_DENIAL if each.denied else 1)
             severity = Severity.MINOR if each.denied else _severity(each)
-            mistakes.append(Mistake(Kind.OMISSION, "findings", severity, each.entity, None))
+            mistakes.append(
+                ReportError(ErrorKind.OMISSION, "findings", severity, each.entity, None)
+            )
         elif best.denied != each.denied:
             reversed_ += _REVERSED[importance(each)]
             severity = Severity(min(4, importance(each) + 1))
             mistakes.append(
-                Mistake(Kind.CONTRADICTION, "findings", severity, each.entity, best.entity)
+                ReportError(ErrorKind.CONTRADICTION, "findings", severity, each.entity, best.entity)
             )
         else:
             omitted += _LEFT_OUT[importance(each)] * (1 - near)
-            matched.append(Matched("findings", each.entity, best.entity, near))
+            matched.append(EntityMatch("findings", each.entity, best.entity, near))
     cost = min(_MOST, omitted) + reversed_
-    return Part(max(0.0, 1 - cost), tuple(matched), tuple(mistakes))
+    return ComparedPart(max(0.0, 1 - cost), tuple(matched), tuple(mistakes))
 
 
-def _sound(reference: Facts, said: Sequence[Observed], alike: Alike) -> Part:
+def _sound(reference: Facts, said: Sequence[FindingFact], alike: Alike) -> ComparedPart:
     """What is left after what was made up; most of it if the reference denies it."""
     affirmed = [each for each in said if not each.denied]
     if not affirmed:
@@ -161,5 +172,7 @@ def _sound(reference: Facts, said: Sequence[Observed], alike: Alike) -> Part:
             cost += _MADE_UP[importance(each)]
         elif (best is None or near < _SAME) and not _stands(each, reference.stated):
             cost += _MADE_UP[importance(each)]
-            mistakes.append(Mistake(Kind.INVENTION, "findings", _severity(each), None, each.entity))
-    return Part(1 - min(_MOST, cost), (), tuple(mistakes))
+            mistakes.append(
+                ReportError(ErrorKind.INVENTION, "findings", _severity(each), None, each.entity)
+            )
+    return ComparedPart(1 - min(_MOST, cost), (), tuple(mistakes))

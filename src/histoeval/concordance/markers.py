@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from histoeval.concordance.evidence import NOT_SAID, Kind, Matched, Mistake, Part, Severity
+from histoeval.concordance.evidence import (
+    NOT_SAID,
+    ComparedPart,
+    EntityMatch,
+    ErrorKind,
+    ReportError,
+    Severity,
+)
 from histoeval.facts.facts import Facts
-from histoeval.facts.lexical import Sited
+from histoeval.facts.lexical import ValueMention
 from histoeval.terms.values.marker_results import Result, agreement
 from histoeval.terms.values.markers import known_markers
 
@@ -14,7 +21,7 @@ _MOST_LEFT = 0.3
 _FLIPPED, _RIGHT = 0.3, 0.85
 
 
-def compare_markers(reference: Facts, candidate: Facts) -> Part:
+def compare_markers(reference: Facts, candidate: Facts) -> ComparedPart:
     """Each marker's result with that of the same marker."""
     keys = [
         key
@@ -34,11 +41,11 @@ def compare_markers(reference: Facts, candidate: Facts) -> Part:
         else:
             left += 1 - value
         if true and said and value >= (_RIGHT if compared else 1.0):
-            matched.append(Matched("markers", true.entity, said.entity, value))
+            matched.append(EntityMatch("markers", true.entity, said.entity, value))
         else:
             mistakes.append(_mistake(true, said, value))
     cost = wrong + min(_MOST_LEFT, left)
-    return Part(max(0.0, 1 - cost), tuple(matched), tuple(mistakes))
+    return ComparedPart(max(0.0, 1 - cost), tuple(matched), tuple(mistakes))
 
 
 def _is_comparable(key: str, reference: Facts, candidate: Facts) -> bool:
@@ -49,7 +56,9 @@ def _is_comparable(key: str, reference: Facts, candidate: Facts) -> bool:
     return key in known_markers() and key not in silent.stated.markers
 
 
-def _agreement(true: Sited[Result | None] | None, said: Sited[Result | None] | None) -> float:
+def _agreement(
+    true: ValueMention[Result | None] | None, said: ValueMention[Result | None] | None
+) -> float:
     if true is None:
         return _INVENTED
     if said is None:
@@ -60,11 +69,11 @@ def _agreement(true: Sited[Result | None] | None, said: Sited[Result | None] | N
 
 
 def _mistake(
-    true: Sited[Result | None] | None, said: Sited[Result | None] | None, value: float
-) -> Mistake:
+    true: ValueMention[Result | None] | None, said: ValueMention[Result | None] | None, value: float
+) -> ReportError:
     if true is None or said is None:
-        kind = Kind.INVENTION if true is None else Kind.OMISSION
-        return Mistake(
+        kind = ErrorKind.INVENTION if true is None else ErrorKind.OMISSION
+        return ReportError(
             kind,
             "markers",
             Severity.MODERATE,
@@ -72,7 +81,7 @@ def _mistake(
             said.entity if said else None,
         )
     if true.value is None or said.value is None:
-        kind = Kind.INVENTION if true.value is None else Kind.OMISSION
-        return Mistake(kind, "markers", Severity.MINOR, true.entity, said.entity)
+        kind = ErrorKind.INVENTION if true.value is None else ErrorKind.OMISSION
+        return ReportError(kind, "markers", Severity.MINOR, true.entity, said.entity)
     severity = Severity.MAJOR if value < _FLIPPED else Severity.MODERATE
-    return Mistake(Kind.MARKER_FLIP, "markers", severity, true.entity, said.entity)
+    return ReportError(ErrorKind.MARKER_FLIP, "markers", severity, true.entity, said.entity)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from histoeval.concordance.evidence import Kind, Mistake, Part, Severity
+from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError, Severity
 from histoeval.concordance.weights import Combination
 
 CRITERIA: Mapping[str, int] = {
@@ -34,7 +34,7 @@ _TOLD = 4
 def judge(
     combinations: Mapping[str, Combination],
     values: Mapping[str, float | None],
-    parts: Iterable[Part],
+    parts: Iterable[ComparedPart],
 ) -> dict[str, int]:
     """A whole score for each criterion; with a major error two reports are not equivalent."""
     worst = max((m.severity for part in parts for m in part.mistakes), default=Severity.MINOR)
@@ -52,7 +52,7 @@ def overall(scores: Mapping[str, int]) -> float:
     return sum((scores[name] - 1) / (top - 1) for name, top in CRITERIA.items()) / len(CRITERIA)
 
 
-def reasoning(scores: Mapping[str, int], parts: Iterable[Part]) -> str:
+def reasoning(scores: Mapping[str, int], parts: Iterable[ComparedPart]) -> str:
     """Why, in one paragraph that cites the evidence."""
     every = list(parts)
     mistakes = sorted((m for part in every for m in part.mistakes), key=lambda m: -m.severity)
@@ -66,22 +66,22 @@ def reasoning(scores: Mapping[str, int], parts: Iterable[Part]) -> str:
     rest = len(_distinct(mistakes)) - len(cited)
     if rest:
         said.append(f"{rest} further points are listed as evidence.")
-    if not any(m.kind == Kind.INVENTION and m.severity > Severity.MINOR for m in mistakes):
+    if not any(m.kind == ErrorKind.INVENTION and m.severity > Severity.MINOR for m in mistakes):
         said.append("Nothing of weight is added.")
-    if not any(m.kind == Kind.OMISSION and m.severity > Severity.MINOR for m in mistakes):
+    if not any(m.kind == ErrorKind.OMISSION and m.severity > Severity.MINOR for m in mistakes):
         said.append("Nothing of weight is left out.")
     said.append(_ACTIONS[scores["overall_equivalence"]])
     return " ".join(" ".join(each.split()) for each in said)
 
 
-def _distinct(mistakes: Iterable[Mistake]) -> list[Mistake]:
+def _distinct(mistakes: Iterable[ReportError]) -> list[ReportError]:
     """Each error once, as it is first told."""
-    told: dict[str, Mistake] = {}
+    told: dict[str, ReportError] = {}
     for mistake in mistakes:
         told.setdefault(mistake.message, mistake)
     return list(told.values())
 
 
-def _sentence(mistake: Mistake) -> str:
+def _sentence(mistake: ReportError) -> str:
     message = mistake.message
     return f"{message[0].upper()}{message[1:]} ({mistake.severity.name.lower()})"

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from histoeval.concordance.evidence import NOT_SAID, Kind, Matched, Mistake, Part, Severity
+from histoeval.concordance.evidence import (
+    NOT_SAID,
+    ComparedPart,
+    EntityMatch,
+    ErrorKind,
+    ReportError,
+    Severity,
+)
 from histoeval.facts.facts import Facts
-from histoeval.facts.lexical import Sited
+from histoeval.facts.lexical import ValueMention
 from histoeval.report import Entity
 from histoeval.terms.sites import find_sites, organ_of, site_closeness
 from histoeval.terms.values.laterality import Side
@@ -19,7 +26,7 @@ _ONE_SILENT = 0.6
 """What a site counts for that one of the two does not name."""
 
 
-def compare_sites(reference: Facts, candidate: Facts) -> Part:
+def compare_sites(reference: Facts, candidate: Facts) -> ComparedPart:
     """Whether both speak of the same organ, named or told by the diagnosis.
 
     Each side's organ is looked for on the other. Where one of them says nothing of the organ there
@@ -35,8 +42,8 @@ def compare_sites(reference: Facts, candidate: Facts) -> Part:
     value = sum(values) / len(values)
     matched = tuple(_matched(reference, candidate))
     if value >= _OTHER_ORGAN or matched:
-        return Part(value, matched)
-    return Part(value, (), (_wrong(reference, candidate),))
+        return ComparedPart(value, matched)
+    return ComparedPart(value, (), (_wrong(reference, candidate),))
 
 
 def same_named(reference: Facts, candidate: Facts) -> bool:
@@ -68,58 +75,58 @@ def _near(one: str, other: str) -> float:
     return 1.0 if near >= _SAME_ORGAN and organ_of(one) == organ_of(other) else near
 
 
-def _unsaid(reference: Facts, candidate: Facts) -> Part:
+def _unsaid(reference: Facts, candidate: Facts) -> ComparedPart:
     """Nothing to compare: both are silent, or only one says where it is."""
     told = [bool(facts.organs or facts.homes) for facts in (reference, candidate)]
     if not any(told):
         return NOT_SAID
     missed = tuple(
-        Mistake(Kind.OMISSION, "site", Severity.MINOR, site.entity, None)
+        ReportError(ErrorKind.OMISSION, "site", Severity.MINOR, site.entity, None)
         for site in reference.sites[:1]
     )
-    return Part(_ONE_SILENT, (), missed if told[0] else ())
+    return ComparedPart(_ONE_SILENT, (), missed if told[0] else ())
 
 
-def _matched(reference: Facts, candidate: Facts) -> Iterable[Matched]:
+def _matched(reference: Facts, candidate: Facts) -> Iterable[EntityMatch]:
     """Each site of the reference with the nearest one of the candidate."""
     for true in _once(reference.sites):
         best = max(
             candidate.sites, key=lambda said: site_closeness(true.value, said.value), default=None
         )
         if best and (value := site_closeness(true.value, best.value)) >= _SAME_ORGAN:
-            yield Matched("site", true.entity, best.entity, value)
+            yield EntityMatch("site", true.entity, best.entity, value)
 
 
-def _once(sites: Iterable[Sited[str]]) -> list[Sited[str]]:
+def _once(sites: Iterable[ValueMention[str]]) -> list[ValueMention[str]]:
     return list({site.value: site for site in reversed(tuple(sites))}.values())[::-1]
 
 
-def _wrong(reference: Facts, candidate: Facts) -> Mistake:
+def _wrong(reference: Facts, candidate: Facts) -> ReportError:
     true = reference.sites[0].entity if reference.sites else _first_diagnosis(reference)
     said = candidate.sites[0].entity if candidate.sites else _first_diagnosis(candidate)
-    return Mistake(Kind.WRONG_SITE, "site", Severity.CRITICAL, true, said)
+    return ReportError(ErrorKind.WRONG_SITE, "site", Severity.CRITICAL, true, said)
 
 
 def _first_diagnosis(facts: Facts) -> Entity | None:
     return facts.diagnoses[0].entity if facts.diagnoses else None
 
 
-def strange_sites(reference: Facts, candidate: Facts) -> Part:
+def strange_sites(reference: Facts, candidate: Facts) -> ComparedPart:
     """What is left after places that only the candidate speaks of, where both name some."""
     known = {*reference.organs, *reference.homes}
     if not known or not candidate.sites:
         return NOT_SAID
     mistakes = tuple(
-        Mistake(Kind.INVENTION, "no_inventions", Severity.MODERATE, None, site.entity)
+        ReportError(ErrorKind.INVENTION, "no_inventions", Severity.MODERATE, None, site.entity)
         for site in _once(candidate.sites)
         if max(site_closeness(site.value, other) for other in known) < _SAME_ORGAN
         and site.value in candidate.organs
         and not reference.stated.has_word_of(site.entity.text)
     )
-    return Part(1 - min(_MOST_STRANGE, _STRANGE * len(mistakes)), (), mistakes)
+    return ComparedPart(1 - min(_MOST_STRANGE, _STRANGE * len(mistakes)), (), mistakes)
 
 
-def compare_sides(reference: Facts, candidate: Facts) -> Part:
+def compare_sides(reference: Facts, candidate: Facts) -> ComparedPart:
     """Left or right: of the leading diagnosis where both say, else organ by organ, else at all."""
     leading = _by_side(reference.leading_sides), _by_side(candidate.leading_sides)
     if all(leading):
@@ -139,14 +146,14 @@ def compare_sides(reference: Facts, candidate: Facts) -> Part:
     parts = [_one_side(*pair) for pair in pairs if all(pair)]
     if not parts:
         return NOT_SAID
-    return Part(
+    return ComparedPart(
         min(part.value for part in parts if part.value is not None),
         tuple(match for part in parts for match in part.matched),
         tuple(mistake for part in parts for mistake in part.mistakes),
     )
 
 
-def _nearest(facts: Facts) -> dict[str, Sited[Side]]:
+def _nearest(facts: Facts) -> dict[str, ValueMention[Side]]:
     """The side that stands next to each diagnosis, by its concept; before it rather than after."""
     found = {}
     for each in facts.diagnoses:
@@ -159,30 +166,30 @@ def _nearest(facts: Facts) -> dict[str, Sited[Side]]:
 _Sides = dict[Side, Entity]
 
 
-def _one_side(true: _Sides, said: _Sides) -> Part:
+def _one_side(true: _Sides, said: _Sides) -> ComparedPart:
     shared = sorted(set(true) & set(said))
-    matched = tuple(Matched("laterality", true[side], said[side], 1.0) for side in shared)
+    matched = tuple(EntityMatch("laterality", true[side], said[side], 1.0) for side in shared)
     if set(true) == set(said):
-        return Part(1.0, matched)
-    wrong = Mistake(
-        Kind.WRONG_LATERALITY,
+        return ComparedPart(1.0, matched)
+    wrong = ReportError(
+        ErrorKind.WRONG_LATERALITY,
         "laterality",
         Severity.MAJOR if shared else Severity.CRITICAL,
         next((true[side] for side in true if side not in said), next(iter(true.values()))),
         next((said[side] for side in said if side not in true), next(iter(said.values()))),
     )
-    return Part(_ONE_OF_BOTH if shared else 0.0, matched, (wrong,))
+    return ComparedPart(_ONE_OF_BOTH if shared else 0.0, matched, (wrong,))
 
 
-def _by_organ(sides: Iterable[Sited[Side]]) -> dict[str, _Sides]:
-    organs: dict[str, list[Sited[Side]]] = {}
+def _by_organ(sides: Iterable[ValueMention[Side]]) -> dict[str, _Sides]:
+    organs: dict[str, list[ValueMention[Side]]] = {}
     for sited in sides:
         for match in find_sites(sited.entity.text):
             organs.setdefault(organ_of(match.id), []).append(sited)
     return {organ: _by_side(those) for organ, those in organs.items()}
 
 
-def _by_side(sides: Iterable[Sited[Side]]) -> _Sides:
+def _by_side(sides: Iterable[ValueMention[Side]]) -> _Sides:
     """The sides that are named; both sides are left and right."""
     found: _Sides = {}
     for sited in sides:

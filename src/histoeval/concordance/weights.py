@@ -37,7 +37,7 @@ TERMS = (
 Weight = Annotated[FiniteFloat, Field(ge=0)]
 
 
-class Curve(Noun):
+class MonotoneCurve(Noun):
     """A rising line through a few points."""
 
     at: tuple[FiniteFloat, ...]
@@ -61,7 +61,7 @@ class Combination(Noun):
     """Weights of terms, and the curve to the scale of those whose scores they were fitted to."""
 
     weights: Mapping[str, Weight]
-    curve: Curve
+    curve: MonotoneCurve
     floor: FiniteFloat = 0.0
     """What does not come up to this is nothing: an expert would have written a zero."""
 

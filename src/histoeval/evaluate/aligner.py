@@ -8,9 +8,9 @@ import numpy as np
 from pydantic import Field
 
 from histoeval.align.aligner import Aligner, Vectors
-from histoeval.evaluate.opposites import Opposite, ToldApart, evaluate_opposites
+from histoeval.evaluate.opposites import Opposite, OppositesScores, evaluate_opposites
 from histoeval.evaluate.retrieval import Retrieval, catalogue_of, evaluate_names
-from histoeval.io.ontology.obo import Named
+from histoeval.io.ontology.obo import OntologyConcept
 from histoeval.report import Noun
 
 _AT_ONCE = 2000
@@ -22,7 +22,7 @@ class AlignerEvaluation(Noun):
     concepts: int
     held_out: float
     retrieval: dict[str, Retrieval]
-    opposites: dict[str, ToldApart] = Field(default_factory=dict)
+    opposites: dict[str, OppositesScores] = Field(default_factory=dict)
 
 
 def nobody_counts(done: int) -> None:
@@ -31,7 +31,7 @@ def nobody_counts(done: int) -> None:
 
 def evaluate_aligner(
     aligner: Aligner,
-    concepts: Sequence[Named],
+    concepts: Sequence[OntologyConcept],
     opposites: Sequence[Opposite] = (),
     *,
     held_out: float,

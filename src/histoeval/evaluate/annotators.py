@@ -22,7 +22,7 @@ from histoeval.evaluate.matches import (
     relation_matches_between_shared,
     total,
 )
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import Report
 
 
@@ -54,7 +54,9 @@ class AnnotatorAgreement:
         return self.asserted_alike / self.asserted if self.asserted else None
 
 
-def annotator_agreement(one: Iterable[Passage], other: Iterable[Passage]) -> AnnotatorAgreement:
+def annotator_agreement(
+    one: Iterable[AnnotatedPassage], other: Iterable[AnnotatedPassage]
+) -> AnnotatorAgreement:
     """Compare passages of the same id and text; the others are named and not compared."""
     agreement = AnnotatorAgreement()
     others = {passage.id: passage for passage in other}

@@ -26,7 +26,7 @@ class Bin(Noun):
     accuracy: float
 
 
-class Calibration(Noun):
+class CalibrationError(Noun):
     """The mean distance of confidence and accuracy over bins, and the bins.
 
     `error` is over bins of equal width, `adaptive_error` over bins of about equal count, which
@@ -42,7 +42,7 @@ class Calibration(Noun):
     adaptive_bins: tuple[Bin, ...]
 
 
-def calibration(judged: Sequence[Judged], bins: int = BINS) -> Calibration:
+def calibration(judged: Sequence[Judged], bins: int = BINS) -> CalibrationError:
     """How well confidences are calibrated; there must be some.
 
     What has the same confidence is never parted, so the order in which it comes does not matter.
@@ -51,7 +51,7 @@ def calibration(judged: Sequence[Judged], bins: int = BINS) -> Calibration:
     width = np.linspace(0, 1, bins + 1)
     share = np.unique(np.quantile(scores, np.linspace(0, 1, bins + 1)))
     even, adaptive = _binned(scores, right, width), _binned(scores, right, share)
-    return Calibration(
+    return CalibrationError(
         count=len(scores),
         confidence=float(scores.mean()),
         accuracy=float(right.mean()),

@@ -10,7 +10,7 @@ from itertools import permutations
 
 from histoeval.errors import MissingDependency, ModelError, SettingError
 from histoeval.evaluate.annotators import AnnotatorAgreement, annotator_agreement
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import RELATION_TYPES, Assertion, EntityType
 
 __all__ = [
@@ -63,7 +63,7 @@ class Counts:
             name: sum(self.entities[kind] for kind in kinds) for name, kinds in HARE_NAMES.items()
         }
 
-    def add(self, passage: Passage, tokens: int) -> None:
+    def add(self, passage: AnnotatedPassage, tokens: int) -> None:
         """Count one more passage."""
         report = passage.content
         related = {(relation.head, relation.tail) for relation in report.relations}
@@ -112,7 +112,7 @@ def token_counter(tokenizer: str) -> Callable[[str], int]:
 
 
 def corpus_statistics(
-    passages: Iterable[Passage], count_tokens: Callable[[str], int] = count_words
+    passages: Iterable[AnnotatedPassage], count_tokens: Callable[[str], int] = count_words
 ) -> Statistics:
     """Tables 1 and 3 of the paper, for any corpus, in one pass."""
     statistics = Statistics()
@@ -124,8 +124,8 @@ def corpus_statistics(
 
 
 def split_by_report(
-    passages: Iterable[Passage], shares: Mapping[str, float], seed: int = 0
-) -> dict[str, list[Passage]]:
+    passages: Iterable[AnnotatedPassage], shares: Mapping[str, float], seed: int = 0
+) -> dict[str, list[AnnotatedPassage]]:
     """The passages in parts of these shares; all passages of a report go to one part.
 
     Reports are taken source by source, in an order that the seed and their ids decide and the
@@ -137,13 +137,15 @@ def split_by_report(
         raise SettingError(f"the shares must add up to 1, and these do not: {said}")
     kept = list(passages)
     part_of = _parts(kept, {name: share for name, share in shares.items() if share}, seed)
-    parts: dict[str, list[Passage]] = {name: [] for name in shares}
+    parts: dict[str, list[AnnotatedPassage]] = {name: [] for name in shares}
     for passage in kept:
         parts[part_of[passage.report_id]].append(passage)
     return parts
 
 
-def _parts(passages: Iterable[Passage], shares: Mapping[str, float], seed: int) -> dict[str, str]:
+def _parts(
+    passages: Iterable[AnnotatedPassage], shares: Mapping[str, float], seed: int
+) -> dict[str, str]:
     """The part of each report."""
     sizes: Counter[str] = Counter()
     sources: defaultdict[str, set[str]] = defaultdict(set)

@@ -24,7 +24,7 @@ _AT_ONCE = 4_000_000
 M = TypeVar("M", bound=str)
 
 
-class Estimate(Noun):
+class ReportEstimate(Noun):
     """A number, and between which numbers 95 % of the resamples of reports have it."""
 
     value: float
@@ -40,9 +40,9 @@ class Figure(Noun):
 
     gold: int
     found: int
-    precision: Estimate
-    recall: Estimate
-    f1: Estimate
+    precision: ReportEstimate
+    recall: ReportEstimate
+    f1: ReportEstimate
 
 
 def figures_of(
@@ -119,6 +119,6 @@ def _figure(counts: Counts, found: Counts, resampled: Counts) -> Figure:
     )
 
 
-def _estimate(value: float, drawn: Counts) -> Estimate:
+def _estimate(value: float, drawn: Counts) -> ReportEstimate:
     low, high = percentile_interval(drawn) or (None, None)
-    return Estimate(value=value, low=low, high=high)
+    return ReportEstimate(value=value, low=low, high=high)

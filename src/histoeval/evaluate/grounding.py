@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from histoeval.errors import InputError
-from histoeval.evaluate.grounding_scores import Scored, apart, figures
-from histoeval.evaluate.tile_labels import HE, Entry, Tile, all_entries, read_tiles
+from histoeval.evaluate.grounding_scores import ScoredTiles, apart, figures
+from histoeval.evaluate.tile_labels import HE, LabelledTile, TileConcept, all_entries, read_tiles
 from histoeval.evaluate.tiles import INDEX, Pixels, read_pixels
 from histoeval.resources import resource_text
 from histoeval.train.grounding.calibration import replaced_figures
@@ -28,7 +28,7 @@ def nobody_counts(done: int) -> None:
     """For those who want no progress."""
 
 
-def tiles_of(folder: Path, split: str) -> list[Tile]:
+def tiles_of(folder: Path, split: str) -> list[LabelledTile]:
     """The tiles of a split."""
     found = [tile for tile in read_tiles(folder / INDEX) if tile.split == split]
     if not found:
@@ -47,12 +47,12 @@ def embedded(
     return np.concatenate(parts)
 
 
-def entries_known(encoder: BuiltinEncoder) -> list[Entry]:
+def entries_known(encoder: BuiltinEncoder) -> list[TileConcept]:
     """The entries of the bank that the model has learned of, in the order of its folder."""
     table = {(entry.group, entry.name): entry for entry in all_entries()}
     known = encoder.known
     return [
-        table.get((group, name), Entry(group, name, (name,)))
+        table.get((group, name), TileConcept(group, name, (name,)))
         for group, name in zip(known.groups, known.entries, strict=True)
     ]
 
@@ -69,7 +69,9 @@ def evaluate_grounding(
     return figures_of(encoder, tiles, vectors)
 
 
-def figures_of(encoder: BuiltinEncoder, tiles: Sequence[Tile], vectors: Vectors) -> dict[str, Any]:
+def figures_of(
+    encoder: BuiltinEncoder, tiles: Sequence[LabelledTile], vectors: Vectors
+) -> dict[str, Any]:
     """Every figure, from the vectors of the tiles."""
     entries = entries_known(encoder)
     organs = [entry.name for entry in entries if entry.group == "organ"]
@@ -82,7 +84,7 @@ def figures_of(encoder: BuiltinEncoder, tiles: Sequence[Tile], vectors: Vectors)
         places = np.flatnonzero(kept).tolist()
         if not places:
             continue
-        found = Scored([tiles[i] for i in places], entries, cosines[places])
+        found = ScoredTiles([tiles[i] for i in places], entries, cosines[places])
         told[name] = {
             **figures(found, organs),
             "replaced, tiles": replaced_figures(found, curves),
@@ -112,7 +114,7 @@ def probes() -> Iterator[tuple[bool, str]]:
         yield row["known"] == "yes", row["phrase"]
 
 
-def _scope(tiles: Sequence[Tile], known: Any) -> dict[str, dict[str, float]]:
+def _scope(tiles: Sequence[LabelledTile], known: Any) -> dict[str, dict[str, float]]:
     """How many tiles are called unknown, by kind of stain."""
     kinds = np.array([tile.stain_kind for tile in tiles])
     return {

@@ -16,9 +16,9 @@ import numpy.typing as npt
 from histoeval.evaluate.tile_labels import (
     HE,
     UNKNOWN,
-    Entry,
+    LabelledTile,
     Targets,
-    Tile,
+    TileConcept,
     organs,
     targets_of,
 )
@@ -37,11 +37,11 @@ def auroc(scores: Sequence[float] | Array, positive: Sequence[bool]) -> float | 
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredTiles:
     """Tiles in H&E with their cosines, entry by entry."""
 
-    tiles: Sequence[Tile]
-    entries: Sequence[Entry]
+    tiles: Sequence[LabelledTile]
+    entries: Sequence[TileConcept]
     cosines: Array
     taught: npt.NDArray[np.bool_] | None = None
     """For each cosine whether the model had learned of the entry; all of them when left out."""
@@ -53,7 +53,7 @@ class Scored:
                 return np.asarray(self.cosines[:, place], np.float64)
         return None
 
-    def slides(self, together: Callable[..., Array] = np.mean) -> Scored:
+    def slides(self, together: Callable[..., Array] = np.mean) -> ScoredTiles:
         """The same with one row for each slide: the mean over its tiles, or what else is asked."""
         rows: dict[str, list[int]] = defaultdict(list)
         for place, tile in enumerate(self.tiles):
@@ -61,7 +61,7 @@ class Scored:
         means = np.stack([together(self.cosines[places], axis=0) for places in rows.values()])
         firsts = [places[0] for places in rows.values()]
         taught = None if self.taught is None else self.taught[firsts]
-        return Scored([self.tiles[i] for i in firsts], self.entries, means, taught)
+        return ScoredTiles([self.tiles[i] for i in firsts], self.entries, means, taught)
 
     def targets(self) -> Targets:
         """What is true of each row; what the model had not learned of is left open."""
@@ -70,18 +70,18 @@ class Scored:
 
 
 def scored(
-    tiles: Sequence[Tile],
-    entries: Sequence[Entry],
+    tiles: Sequence[LabelledTile],
+    entries: Sequence[TileConcept],
     vectors: npt.NDArray[np.float32],
     said: npt.NDArray[np.float32],
-) -> Scored:
+) -> ScoredTiles:
     """Tiles in H&E against all entries."""
     kept = [place for place, tile in enumerate(tiles) if tile.stain_kind == HE]
     cosines = vectors[kept].astype(np.float64) @ said.T.astype(np.float64)
-    return Scored([tiles[place] for place in kept], entries, cosines)
+    return ScoredTiles([tiles[place] for place in kept], entries, cosines)
 
 
-def organ_figures(found: Scored, seen: Sequence[str]) -> dict[str, object]:
+def organ_figures(found: ScoredTiles, seen: Sequence[str]) -> dict[str, object]:
     """How often the likeliest of the organs seen is right, beside what chance would give.
 
     An organ that holds the right one (the intestine for the colon) is not offered: it is right and
@@ -109,7 +109,7 @@ def organ_figures(found: Scored, seen: Sequence[str]) -> dict[str, object]:
     }
 
 
-def behaviour_scores(found: Scored) -> Array:
+def behaviour_scores(found: ScoredTiles) -> Array:
     """How much more malignant than benign each row is, from the phrases for both."""
     parts = [found.column("behaviour", name) for name in ("malignant", "benign")]
     if parts[0] is None or parts[1] is None:
@@ -122,7 +122,7 @@ def behaviour_scores(found: Scored) -> Array:
     return np.asarray(total, np.float64)
 
 
-def behaviour_figures(found: Scored, seen: Sequence[str]) -> dict[str, object]:
+def behaviour_figures(found: ScoredTiles, seen: Sequence[str]) -> dict[str, object]:
     """AUROC of malignant over benign within organs: each, and pooled by the number of pairs."""
     scores = behaviour_scores(found)
     rows: dict[str, list[int]] = defaultdict(list)
@@ -152,7 +152,7 @@ def behaviour_figures(found: Scored, seen: Sequence[str]) -> dict[str, object]:
     }
 
 
-def figures(found: Scored, seen: Sequence[str]) -> dict[str, Mapping[str, object]]:
+def figures(found: ScoredTiles, seen: Sequence[str]) -> dict[str, Mapping[str, object]]:
     """Organs and behaviour, tile by tile and slide by slide."""
     whole = found.slides()
     return {

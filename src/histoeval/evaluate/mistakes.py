@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from histoeval.evaluate.matches import ASSERTED, entity_keys, key_of, link_of, relation_keys
-from histoeval.evaluate.predictions import Reading
+from histoeval.evaluate.predictions import PredictedPassage
 from histoeval.report import Entity, Noun, Report
 
 _PLACE = ("id", "source", "report", "text")
@@ -19,7 +19,7 @@ class Confusion(Noun):
     found: Entity
 
 
-class Linked(Noun):
+class RelatedEntities(Noun):
     """Two entities with a relation."""
 
     head: Entity
@@ -43,11 +43,11 @@ class Mistakes(Noun):
     mistyped: tuple[Confusion, ...]
     misplaced: tuple[Confusion, ...]
     misasserted: tuple[Confusion, ...]
-    missing_relations: tuple[Linked, ...]
-    invented_relations: tuple[Linked, ...]
+    missing_relations: tuple[RelatedEntities, ...]
+    invented_relations: tuple[RelatedEntities, ...]
 
 
-def mistakes(readings: Iterable[Reading]) -> Iterator[Mistakes]:
+def mistakes(readings: Iterable[PredictedPassage]) -> Iterator[Mistakes]:
     """The passages in which a reader was wrong."""
     for reading in readings:
         found = _mistakes(reading)
@@ -55,7 +55,7 @@ def mistakes(readings: Iterable[Reading]) -> Iterator[Mistakes]:
             yield found
 
 
-def _mistakes(reading: Reading) -> Mistakes:
+def _mistakes(reading: PredictedPassage) -> Mistakes:
     passage, gold, found = reading.passage, reading.passage.content, reading.found
     missing, invented = _only_in(gold, found), _only_in(found, gold)
     mistyped = _pair_off(missing, invented, _same_span)
@@ -112,11 +112,11 @@ def _misasserted(gold: Report, found: Report) -> tuple[Confusion, ...]:
     )
 
 
-def _relations_only_in(one: Report, other: Report) -> tuple[Linked, ...]:
+def _relations_only_in(one: Report, other: Report) -> tuple[RelatedEntities, ...]:
     """Relations of one side alone, of entities that both have."""
     shared, there = entity_keys(one) & entity_keys(other), relation_keys(other)
     return tuple(
-        Linked(head=one.entities[relation.head], tail=one.entities[relation.tail])
+        RelatedEntities(head=one.entities[relation.head], tail=one.entities[relation.tail])
         for relation in one.relations
         for link in [link_of(one, relation)]
         if link not in there and shared.issuperset(link)

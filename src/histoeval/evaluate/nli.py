@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from histoeval.evaluate.calibration import Calibration, calibration
-from histoeval.nli.entailer import Entailment, Entails, Pair
+from histoeval.evaluate.calibration import CalibrationError, calibration
+from histoeval.nli.entailer import Entailment, Entails, NliPair
 from histoeval.report import Noun
 from histoeval.train.nli.synthetic.pairs import LabelledPair
 from histoeval.train.nli.synthetic.wordings import LABELS
@@ -16,7 +16,7 @@ _AT_ONCE = 256
 _CONTRADICTION = "contradiction"
 
 
-class Told(Noun):
+class NliScores(Noun):
     """How often a model is right on some pairs, and how well it finds contradictions."""
 
     pairs: int
@@ -30,11 +30,11 @@ class Told(Noun):
 class NliEvaluation(Noun):
     """A file of pairs: all of them, each category, what was taken for what, calibration."""
 
-    whole: Told
-    categories: dict[str, Told]
+    whole: NliScores
+    categories: dict[str, NliScores]
     confusion: dict[str, dict[str, int]]
     """For each right label, how often each was given."""
-    calibration: Calibration
+    calibration: CalibrationError
 
 
 def nobody_counts(done: int) -> None:
@@ -50,7 +50,7 @@ def evaluate_nli(
     found: list[Entailment] = []
     for first in range(0, len(pairs), _AT_ONCE):
         some = pairs[first : first + _AT_ONCE]
-        found += model.judge([Pair(pair.premise, pair.hypothesis) for pair in some])
+        found += model.judge([NliPair(pair.premise, pair.hypothesis) for pair in some])
         tell(len(found))
     return judged(pairs, found)
 
@@ -75,12 +75,12 @@ def judged(pairs: Sequence[LabelledPair], found: Sequence[Entailment]) -> NliEva
     )
 
 
-def _told(answers: Sequence[tuple[str, str]]) -> Told:
+def _told(answers: Sequence[tuple[str, str]]) -> NliScores:
     right = sum(truth == given for truth, given in answers)
     hits = sum(truth == given == _CONTRADICTION for truth, given in answers)
     gold = sum(truth == _CONTRADICTION for truth, _ in answers)
     called = sum(given == _CONTRADICTION for _, given in answers)
-    return Told(
+    return NliScores(
         pairs=len(answers),
         accuracy=right / len(answers),
         precision=hits / called if called else None,

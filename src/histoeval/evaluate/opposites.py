@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from histoeval.errors import InputError
-from histoeval.io.ontology.obo import Named
+from histoeval.io.ontology.obo import OntologyConcept
 from histoeval.report import Noun
 from histoeval.train.aligner.builtin_names import (
     abbreviations,
@@ -45,7 +45,7 @@ class Opposite(Noun):
         return self.phrase, self.synonym, self.opposite, self.opposite_synonym
 
 
-class ToldApart(Noun):
+class OppositesScores(Noun):
     """Shares of rows in which the opposite is less alike than a synonym."""
 
     rows: int
@@ -81,7 +81,7 @@ def read_opposites(path: Path) -> list[Opposite]:
 
 def evaluate_opposites(
     rows: Sequence[Opposite], embed: Callable[[Sequence[str]], NDArray[np.float32]]
-) -> dict[str, ToldApart]:
+) -> dict[str, OppositesScores]:
     """Shares in all, by axis, and apart for rows whose synonyms our own lists hold."""
     vectors = embed([text for row in rows for text in row.texts])
     right = tell_apart(vectors.reshape(len(rows), 4, -1))
@@ -107,7 +107,7 @@ def tell_apart(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 def listed() -> dict[str, set[str]]:
     """Concepts of our own lists by the plain form of each of their names."""
-    ours: Iterable[Named] = (
+    ours: Iterable[OntologyConcept] = (
         *diagnoses(),
         *organs(),
         *markers(),
@@ -122,11 +122,11 @@ def listed() -> dict[str, set[str]]:
     return known
 
 
-def _by_themselves() -> Iterator[Named]:
+def _by_themselves() -> Iterator[OntologyConcept]:
     """What our composed phrases give several wordings without a base."""
     for same in composition_table()["same"]:
         for name, *others in same["names"]:
-            yield Named("same", f"{same['axis']}/{name}", name, tuple(others))
+            yield OntologyConcept("same", f"{same['axis']}/{name}", name, tuple(others))
 
 
 def is_listed(row: Opposite, known: Mapping[str, set[str]]) -> bool:
@@ -135,6 +135,6 @@ def is_listed(row: Opposite, known: Mapping[str, set[str]]) -> bool:
     return any(known.get(form(one), set()) & known.get(form(other), set()) for one, other in pairs)
 
 
-def _shares(right: NDArray[np.bool_]) -> ToldApart:
+def _shares(right: NDArray[np.bool_]) -> OppositesScores:
     of_phrase, of_either = (float(share) for share in right.mean(axis=0))
-    return ToldApart(rows=len(right), of_phrase=of_phrase, of_either=of_either)
+    return OppositesScores(rows=len(right), of_phrase=of_phrase, of_either=of_either)

@@ -8,44 +8,46 @@ from dataclasses import dataclass
 from histoeval.errors import ModelError
 from histoeval.evaluate.matches import key_of
 from histoeval.extract.reader import Completer, Reader
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import Entity, Report
 
 _PASSAGES_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PredictedPassage:
     """A passage and what a reader found in it.
 
     `completed` has the entities of the passage, and what the reader says of those.
     """
 
-    passage: Passage
+    passage: AnnotatedPassage
     found: Report
     completed: Report | None = None
 
 
 def read_passages(
-    reader: Reader, passages: Sequence[Passage], tell: Callable[[int], object] = lambda _: None
-) -> list[Reading]:
+    reader: Reader,
+    passages: Sequence[AnnotatedPassage],
+    tell: Callable[[int], object] = lambda _: None,
+) -> list[PredictedPassage]:
     """What a reader finds in each passage; `tell` hears how many it has read."""
-    readings: list[Reading] = []
+    readings: list[PredictedPassage] = []
     for first in range(0, len(passages), _PASSAGES_AT_ONCE):
         readings += _read(reader, passages[first : first + _PASSAGES_AT_ONCE])
         tell(len(readings))
     return readings
 
 
-def _read(reader: Reader, passages: Sequence[Passage]) -> Iterator[Reading]:
+def _read(reader: Reader, passages: Sequence[AnnotatedPassage]) -> Iterator[PredictedPassage]:
     found = _checked(reader.read([passage.text for passage in passages]), passages)
     if not isinstance(reader, Completer):
-        yield from map(Reading, passages, found)
+        yield from map(PredictedPassage, passages, found)
         return
     completed = _checked(
         reader.complete([_bare(passage.content) for passage in passages]), passages
     )
-    for reading in map(Reading, passages, found, completed):
+    for reading in map(PredictedPassage, passages, found, completed):
         given, kept = reading.passage.content, reading.completed
         if kept is None or [*map(key_of, kept.entities)] != [*map(key_of, given.entities)]:
             raise ModelError(
@@ -65,7 +67,7 @@ def _bare(report: Report) -> Report:
     )
 
 
-def _checked(reports: Sequence[Report], passages: Sequence[Passage]) -> Sequence[Report]:
+def _checked(reports: Sequence[Report], passages: Sequence[AnnotatedPassage]) -> Sequence[Report]:
     """One report for each passage, with its text."""
     if len(reports) != len(passages):
         raise ModelError(f"the reader gave {len(reports)} reports for {len(passages)} texts")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.errors import Problem, SettingError
-from histoeval.evaluate.estimates import Estimate, percentile_interval, resampled_sums
+from histoeval.evaluate.estimates import ReportEstimate, percentile_interval, resampled_sums
 from histoeval.evaluate.probes import Edit, Effect, Probe, pairs_of
 from histoeval.metric import Metric, Score
 from histoeval.report import Noun
@@ -39,14 +39,14 @@ class Cost(Noun):
     severity: float
     edits: int
     scored: int
-    cost: Estimate | None
+    cost: ReportEstimate | None
 
 
-class Share(Noun):
+class PairShare(Noun):
     """The share of some pairs of edits that a metric has right."""
 
     pairs: int
-    share: Estimate | None
+    share: ReportEstimate | None
 
 
 class ProbeFigures(Noun):
@@ -66,10 +66,10 @@ class ProbeFigures(Noun):
     edits: int
     missing: int
     problem: str
-    below: Share
-    auroc: Share
-    in_order: Share
-    below_by_kind: Mapping[str, Share]
+    below: PairShare
+    auroc: PairShare
+    in_order: PairShare
+    below_by_kind: Mapping[str, PairShare]
     kinds: Mapping[str, Cost]
     severities: Mapping[int, Cost]
 
@@ -162,7 +162,7 @@ def _within(
     costs: Sequence[Numbers],
     belong: Belong,
     draws: Numbers,
-) -> Share:
+) -> PairShare:
     """Of the pairs of one reference that belong together, those whose second costs more."""
     counts = np.zeros((len(edits), 2))
     for place, (some, theirs) in enumerate(zip(edits, costs, strict=True)):
@@ -170,10 +170,10 @@ def _within(
         known = ~np.isnan(theirs)
         wanted &= known[:, None] & known[None, :]
         counts[place] = (wanted & (theirs[None, :] > theirs[:, None])).sum(), wanted.sum()
-    return Share(pairs=int(counts[:, 1].sum()), share=_ratio(counts, draws))
+    return PairShare(pairs=int(counts[:, 1].sum()), share=_ratio(counts, draws))
 
 
-def _across(edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], draws: Numbers) -> Share:
+def _across(edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], draws: Numbers) -> PairShare:
     """Of all pairs of a harmless and a harmful edit, those whose second costs more, ties half.
 
     A resample that has a reference twice has its pairs with every other reference twice, and those
@@ -195,7 +195,7 @@ def _across(edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], draws: Nu
         right[place] = np.bincount(owners, won, minlength=len(edits))
     pairs = np.outer(sizes[:, 0], sizes[:, 1]).astype(np.float64)
     drawn = [((draws @ table) * draws).sum(axis=1) for table in (right, pairs)]
-    return Share(
+    return PairShare(
         pairs=int(pairs.sum()),
         share=_estimate(right.sum(), pairs.sum(), np.stack(drawn, axis=1)),
     )
@@ -233,15 +233,15 @@ def _draws(references: int, resamples: int, seed: int) -> Numbers:
     return resampled_sums(np.eye(references), resamples if references > 1 else 0, seed)
 
 
-def _ratio(counts: Numbers, draws: Numbers) -> Estimate | None:
+def _ratio(counts: Numbers, draws: Numbers) -> ReportEstimate | None:
     """The sum of the first column over that of the second."""
     above, below = counts.sum(axis=0)
     return _estimate(above, below, draws @ counts)
 
 
-def _estimate(above: float, below: float, drawn: Numbers) -> Estimate | None:
+def _estimate(above: float, below: float, drawn: Numbers) -> ReportEstimate | None:
     if not below:
         return None
     some = drawn[drawn[:, 1] > 0]
     low, high = percentile_interval(some[:, 0] / some[:, 1]) or (None, None)
-    return Estimate(value=float(above / below), low=low, high=high)
+    return ReportEstimate(value=float(above / below), low=low, high=high)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from histoeval.errors import InputError
-from histoeval.evaluate.calibration import Calibration, Judged, calibration
-from histoeval.evaluate.estimates import ALL, Estimate, Figure, figures_of
+from histoeval.evaluate.calibration import CalibrationError, Judged, calibration
+from histoeval.evaluate.estimates import ALL, Figure, ReportEstimate, figures_of
 from histoeval.evaluate.matches import (
     Tally,
     assertion_matches,
@@ -25,21 +25,21 @@ from histoeval.evaluate.matches import (
     relation_matches,
     relation_matches_between_shared,
 )
-from histoeval.evaluate.predictions import Reading, read_passages
+from histoeval.evaluate.predictions import PredictedPassage, read_passages
 from histoeval.extract.reader import Completer, Reader
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import Noun, Report
 
 __all__ = [
     "ALL",
     "CONFIDENT",
     "RESAMPLES",
-    "Calibration",
-    "Estimate",
+    "CalibrationError",
     "Evaluation",
     "Figure",
-    "Measure",
-    "Reading",
+    "PredictedPassage",
+    "ReaderMeasure",
+    "ReportEstimate",
     "evaluate",
     "evaluate_by_source",
     "evaluate_reader",
@@ -53,7 +53,7 @@ CONFIDENT = 0.7
 RESAMPLES = 1000
 
 
-class Measure(StrEnum):
+class ReaderMeasure(StrEnum):
     """What is counted, and between which entities."""
 
     EXACT = "exact"
@@ -67,11 +67,15 @@ class Measure(StrEnum):
     ASSERTION_ON_GOLD = "assertion_on_gold"
 
 
-Missing = Mapping[Measure, str]
+Missing = Mapping[ReaderMeasure, str]
 """Why a measure has no figures."""
 
-_OF_RELATIONS = (Measure.RELATIONS, Measure.RELATIONS_ON_FOUND, Measure.RELATIONS_ON_GOLD)
-_ON_GOLD = (Measure.RELATIONS_ON_GOLD, Measure.ASSERTION_ON_GOLD)
+_OF_RELATIONS = (
+    ReaderMeasure.RELATIONS,
+    ReaderMeasure.RELATIONS_ON_FOUND,
+    ReaderMeasure.RELATIONS_ON_GOLD,
+)
+_ON_GOLD = (ReaderMeasure.RELATIONS_ON_GOLD, ReaderMeasure.ASSERTION_ON_GOLD)
 _NO_RELATIONS = "the reader does not look for relations"
 _NO_COMPLETION = "the reader cannot go on from given entities"
 _NOTHING = "neither the corpus nor the reader has any"
@@ -89,22 +93,26 @@ class Evaluation(Noun):
     reports: int
     resamples: int
     seed: int
-    figures: Mapping[Measure, Mapping[str, Figure]]
+    figures: Mapping[ReaderMeasure, Mapping[str, Figure]]
     missing: Missing
-    calibration: Mapping[Measure, Calibration]
+    calibration: Mapping[ReaderMeasure, CalibrationError]
 
 
 def evaluate_reader(
-    reader: Reader, passages: Iterable[Passage], *, resamples: int = RESAMPLES, seed: int = 0
+    reader: Reader,
+    passages: Iterable[AnnotatedPassage],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
 ) -> Evaluation:
     """Have a reader read all passages, and compare with what people read there."""
     readings = read_passages(reader, list(passages))
     return evaluate(readings, out_of_reach(reader), resamples=resamples, seed=seed)
 
 
-def out_of_reach(reader: Reader) -> dict[Measure, str]:
+def out_of_reach(reader: Reader) -> dict[ReaderMeasure, str]:
     """What cannot be measured of a reader, and why."""
-    missing: dict[Measure, str] = {}
+    missing: dict[ReaderMeasure, str] = {}
     if not isinstance(reader, Completer):
         missing |= dict.fromkeys(_ON_GOLD, _NO_COMPLETION)
     if not reader.reads_relations:
@@ -113,7 +121,7 @@ def out_of_reach(reader: Reader) -> dict[Measure, str]:
 
 
 def evaluate(
-    readings: Sequence[Reading],
+    readings: Sequence[PredictedPassage],
     missing: Missing | None = None,
     *,
     resamples: int = RESAMPLES,
@@ -143,14 +151,14 @@ def evaluate(
 
 
 def evaluate_by_source(
-    readings: Sequence[Reading],
+    readings: Sequence[PredictedPassage],
     missing: Missing | None = None,
     *,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> dict[str, Evaluation]:
     """The same for the passages of each source."""
-    by_source: dict[str, list[Reading]] = {}
+    by_source: dict[str, list[PredictedPassage]] = {}
     for reading in readings:
         by_source.setdefault(reading.passage.source, []).append(reading)
     return {
@@ -159,21 +167,21 @@ def evaluate_by_source(
     }
 
 
-def tallies_of(reading: Reading) -> dict[Measure, Tally]:
+def tallies_of(reading: PredictedPassage) -> dict[ReaderMeasure, Tally]:
     """The counts of one passage."""
     gold, found, completed = reading.passage.content, reading.found, reading.completed
     tallies = {
-        Measure.EXACT: exact_matches(gold, found),
-        Measure.HARE: hare_matches(gold, found),
-        Measure.OVERLAP: overlap_matches(gold, found),
-        Measure.CONFIDENT: exact_matches(gold, _confident(found)),
-        Measure.RELATIONS: relation_matches(gold, found),
-        Measure.RELATIONS_ON_FOUND: relation_matches_between_shared(gold, found),
-        Measure.ASSERTION_ON_FOUND: assertion_matches(gold, found),
+        ReaderMeasure.EXACT: exact_matches(gold, found),
+        ReaderMeasure.HARE: hare_matches(gold, found),
+        ReaderMeasure.OVERLAP: overlap_matches(gold, found),
+        ReaderMeasure.CONFIDENT: exact_matches(gold, _confident(found)),
+        ReaderMeasure.RELATIONS: relation_matches(gold, found),
+        ReaderMeasure.RELATIONS_ON_FOUND: relation_matches_between_shared(gold, found),
+        ReaderMeasure.ASSERTION_ON_FOUND: assertion_matches(gold, found),
     }
     if completed is not None:
-        tallies[Measure.RELATIONS_ON_GOLD] = relation_matches(gold, completed)
-        tallies[Measure.ASSERTION_ON_GOLD] = assertion_matches(gold, completed)
+        tallies[ReaderMeasure.RELATIONS_ON_GOLD] = relation_matches(gold, completed)
+        tallies[ReaderMeasure.ASSERTION_ON_GOLD] = assertion_matches(gold, completed)
     return tallies
 
 
@@ -182,23 +190,25 @@ def _confident(report: Report) -> Report:
     return Report(text=report.text, entities=kept)
 
 
-def judged_of(readings: Iterable[Reading]) -> dict[Measure, list[Judged]]:
+def judged_of(readings: Iterable[PredictedPassage]) -> dict[ReaderMeasure, list[Judged]]:
     """Every confidence in some readings, and whether it was justified."""
-    judged: dict[Measure, list[Judged]] = {
-        Measure.EXACT: [],
-        Measure.RELATIONS: [],
-        Measure.RELATIONS_ON_GOLD: [],
+    judged: dict[ReaderMeasure, list[Judged]] = {
+        ReaderMeasure.EXACT: [],
+        ReaderMeasure.RELATIONS: [],
+        ReaderMeasure.RELATIONS_ON_GOLD: [],
     }
     for reading in readings:
         gold, found, completed = reading.passage.content, reading.found, reading.completed
-        judged[Measure.EXACT] += _judged_entities(gold, found)
-        judged[Measure.RELATIONS] += _judged_relations(gold, found)
+        judged[ReaderMeasure.EXACT] += _judged_entities(gold, found)
+        judged[ReaderMeasure.RELATIONS] += _judged_relations(gold, found)
         if completed is not None:
-            judged[Measure.RELATIONS_ON_GOLD] += _judged_relations(gold, completed)
+            judged[ReaderMeasure.RELATIONS_ON_GOLD] += _judged_relations(gold, completed)
     return judged
 
 
-def _calibrations(readings: Sequence[Reading], missing: Missing) -> dict[Measure, Calibration]:
+def _calibrations(
+    readings: Sequence[PredictedPassage], missing: Missing
+) -> dict[ReaderMeasure, CalibrationError]:
     """How far confidences can be trusted, of all that has one and is measured."""
     judged = judged_of(readings)
     return {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from histoeval.io.ontology.obo import Named
+from histoeval.io.ontology.obo import OntologyConcept
 from histoeval.report import Noun
 from histoeval.train.aligner.concepts import form, is_held_out
 
@@ -36,7 +36,7 @@ class Catalogue:
     """Places of the names that are asked for."""
 
 
-def catalogue_of(concepts: Iterable[Named], share: float) -> Catalogue:
+def catalogue_of(concepts: Iterable[OntologyConcept], share: float) -> Catalogue:
     """The names of an ontology; synonyms of held-out concepts are queries, each wording once."""
     names: list[str] = []
     rows: list[tuple[int, int, bool]] = []
@@ -58,7 +58,7 @@ def catalogue_of(concepts: Iterable[Named], share: float) -> Catalogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RetrievalHits:
     """How each query fared: concepts that came before a right one, and what equal words gave."""
 
     rank: NDArray[np.int64]
@@ -67,7 +67,9 @@ class Found:
     concepts: NDArray[np.int64]
 
 
-def find(catalogue: Catalogue, vectors: Vectors, index: NDArray[np.int64], *, drop: bool) -> Found:
+def find(
+    catalogue: Catalogue, vectors: Vectors, index: NDArray[np.int64], *, drop: bool
+) -> RetrievalHits:
     """Look for all queries among the names at `index`.
 
     With `drop`, names that are the query but for spelling are not in the index; what has no other
@@ -90,7 +92,7 @@ def find(catalogue: Catalogue, vectors: Vectors, index: NDArray[np.int64], *, dr
                 rank.append(len(np.unique(owners[nearer])))
                 equal.append(bool((same & right).any()))
                 kept.append(place)
-    return Found(np.array(rank), np.array(equal), catalogue.concepts[kept])
+    return RetrievalHits(np.array(rank), np.array(equal), catalogue.concepts[kept])
 
 
 def _concepts_by_form(catalogue: Catalogue) -> dict[int, list[int]]:
@@ -100,7 +102,7 @@ def _concepts_by_form(catalogue: Catalogue) -> dict[int, list[int]]:
     return found
 
 
-class Share(Noun):
+class RetrievalShare(Noun):
     """A share of queries, and the interval that resampled concepts give."""
 
     value: float
@@ -110,11 +112,11 @@ class Share(Noun):
 
 def share_of(
     hits: NDArray[np.bool_], concepts: NDArray[np.int64], resamples: int, seed: int = 0
-) -> Share:
+) -> RetrievalShare:
     """The share of hits, with a 95 % interval over concepts."""
     value = float(hits.mean())
     if not resamples:
-        return Share(value=value)
+        return RetrievalShare(value=value)
     _, groups = np.unique(concepts, return_inverse=True)
     right = np.bincount(groups, hits.astype(float))
     asked = np.bincount(groups).astype(float)
@@ -122,7 +124,7 @@ def share_of(
     drawn = chance.multinomial(len(right), np.full(len(right), 1 / len(right)), size=resamples)
     shares = (drawn @ right) / (drawn @ asked)
     low, high = np.quantile(shares, [0.025, 0.975])
-    return Share(value=value, low=float(low), high=float(high))
+    return RetrievalShare(value=value, low=float(low), high=float(high))
 
 
 class Retrieval(Noun):
@@ -130,15 +132,15 @@ class Retrieval(Noun):
 
     names: int
     queries: int
-    first: Share
+    first: RetrievalShare
     """Share of queries whose first concept is right."""
-    among_five: Share
+    among_five: RetrievalShare
     equal: float
     """Share of queries that equal words find, without any model."""
-    first_where_words_differ: Share | None
+    first_where_words_differ: RetrievalShare | None
 
 
-def retrieval(found: Found, names: int, resamples: int) -> Retrieval:
+def retrieval(found: RetrievalHits, names: int, resamples: int) -> Retrieval:
     """Shares of what was found."""
     other = ~found.equal
     return Retrieval(

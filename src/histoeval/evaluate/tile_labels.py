@@ -35,7 +35,7 @@ _ORGAN_WORDINGS = ("{}", "{} tissue", "tissue of the {}")
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class LabelledTile:
     """One row of the index of tiles, with names as this package has them."""
 
     key: str
@@ -54,7 +54,7 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TileConcept:
     """Something that can be claimed of an image, and how it is said."""
 
     group: str
@@ -107,18 +107,18 @@ def stain_kind(stain: str) -> str:
     return "special stain"
 
 
-def read_tiles(path: Path) -> list[Tile]:
+def read_tiles(path: Path) -> list[LabelledTile]:
     """The rows of an index of tiles, in its order."""
     return list(_tiles(path))
 
 
-def _tiles(path: Path) -> Iterator[Tile]:
+def _tiles(path: Path) -> Iterator[LabelledTile]:
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             try:
                 row = json.loads(line)
                 organ, behaviour = row["organ"], row["benign_or_malignant"]
-                yield Tile(
+                yield LabelledTile(
                     key=row["key"],
                     organ=_organ_of().get(organ, organ if organ in organs() else None),
                     concept=row["concept"] or None,
@@ -132,7 +132,7 @@ def _tiles(path: Path) -> Iterator[Tile]:
                 raise InputError(f"{path}, line {number}: not a row of tiles: {error}") from error
 
 
-def entries_of(tiles: Iterable[Tile]) -> list[Entry]:
+def entries_of(tiles: Iterable[LabelledTile]) -> list[TileConcept]:
     """All that can be claimed of some of these tiles, in a fixed order."""
     some = list(tiles)
     seen = {
@@ -147,38 +147,38 @@ def entries_of(tiles: Iterable[Tile]) -> list[Entry]:
 
 
 @cache
-def all_entries() -> tuple[Entry, ...]:
+def all_entries() -> tuple[TileConcept, ...]:
     """Everything that our lists have wordings for."""
     return (*_organ_entries(), *_concept_entries(), *_kind_entries(), *_site_entries())
 
 
-def _organ_entries() -> Iterator[Entry]:
+def _organ_entries() -> Iterator[TileConcept]:
     for row in _table("tile_organs.tsv"):
         own = tuple(wording.format(row["organ"]) for wording in _ORGAN_WORDINGS)
         said = tuple(dict.fromkeys((*own, *_listed(row["other names"]))))
-        yield Entry("organ", row["organ"], said)
+        yield TileConcept("organ", row["organ"], said)
 
 
-def _concept_entries() -> Iterator[Entry]:
+def _concept_entries() -> Iterator[TileConcept]:
     for row in _table("tile_concepts.tsv"):
-        yield Entry("concept", row["concept"], (row["concept"], *_listed(row["other names"])))
+        yield TileConcept("concept", row["concept"], (row["concept"], *_listed(row["other names"])))
 
 
-def _kind_entries() -> Iterator[Entry]:
+def _kind_entries() -> Iterator[TileConcept]:
     for row in _table("tile_kinds.tsv"):
-        yield Entry(row["group"], row["kind"], _listed(row["names"]))
+        yield TileConcept(row["group"], row["kind"], _listed(row["names"]))
 
 
-def _site_entries() -> Iterator[Entry]:
+def _site_entries() -> Iterator[TileConcept]:
     for organ in organs():
         for behaviour, wordings in _SITES.items():
             phrases = tuple(wording.format(organ) for wording in wordings)
-            yield Entry("site", f"{behaviour} {organ}", phrases)
+            yield TileConcept("site", f"{behaviour} {organ}", phrases)
 
 
-def targets_of(tiles: Sequence[Tile], entries: Sequence[Entry]) -> Targets:
+def targets_of(tiles: Sequence[LabelledTile], entries: Sequence[TileConcept]) -> Targets:
     """For each tile and each entry whether it is true, false or not known."""
-    kinds: dict[Tile, tuple[object, ...]] = {}
+    kinds: dict[LabelledTile, tuple[object, ...]] = {}
     rows: dict[tuple[object, ...], list[int]] = {}
     for tile in tiles:
         kind = kinds[tile] = (tile.organ, tile.concept, tile.behaviour, tile.stain_kind)
@@ -187,7 +187,9 @@ def targets_of(tiles: Sequence[Tile], entries: Sequence[Entry]) -> Targets:
     return np.array([rows[kinds[tile]] for tile in tiles], np.int8)
 
 
-def exclusive(tiles: Sequence[Tile], entries: Sequence[Entry], targets: Targets) -> Targets:
+def exclusive(
+    tiles: Sequence[LabelledTile], entries: Sequence[TileConcept], targets: Targets
+) -> Targets:
     """The targets for groups of which one entry is true: organs that hold the right one wait."""
     organ = np.array([entry.group in ("organ", "site") for entry in entries])
     rows: dict[str | None, npt.NDArray[np.bool_]] = {}
@@ -199,12 +201,12 @@ def exclusive(tiles: Sequence[Tile], entries: Sequence[Entry], targets: Targets)
     return np.where(broader & (targets == TRUE), UNKNOWN, targets).astype(np.int8)
 
 
-def _said_of(entry: Entry) -> str:
+def _said_of(entry: TileConcept) -> str:
     """The organ that an entry names."""
     return entry.name.partition(" ")[2] if entry.group == "site" else entry.name
 
 
-def _target(tile: Tile, entry: Entry) -> int:
+def _target(tile: LabelledTile, entry: TileConcept) -> int:
     if tile.stain_kind != HE and entry.group != "stain":
         return UNKNOWN
     if entry.group == "organ":

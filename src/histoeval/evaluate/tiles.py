@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from histoeval.errors import InputError, MissingDependency
-from histoeval.evaluate.tile_labels import Tile
+from histoeval.evaluate.tile_labels import LabelledTile
 from histoeval.train.grounding.vit import SIDE
 
 INDEX = "index.jsonl"
@@ -19,7 +19,7 @@ INDEX = "index.jsonl"
 Pixels = npt.NDArray[np.uint8]
 
 
-def read_pixels(folder: Path, tiles: Sequence[Tile]) -> Pixels:
+def read_pixels(folder: Path, tiles: Sequence[LabelledTile]) -> Pixels:
     """The pictures of these tiles, in their order: rows, columns, and red, green, blue."""
     wanted = {tile.key: place for place, tile in enumerate(tiles)}
     pixels = np.zeros((len(tiles), SIDE, SIDE, 3), np.uint8)

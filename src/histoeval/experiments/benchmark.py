@@ -37,7 +37,7 @@ class Run(NamedTuple):
     folder: Path
 
 
-class Benched(Noun):
+class BenchmarkRow(Noun):
     """One row of table 2: means over reports, None where there is no number, and how many."""
 
     dataset: str
@@ -58,7 +58,7 @@ class Gap(Noun):
     drop: Estimate
 
 
-class Varying(Noun):
+class JudgeVariation(Noun):
     """One bar of figure 3a: how far the numbers of one judge differ when it is asked again."""
 
     name: str
@@ -87,7 +87,7 @@ def read_trust(folder: Path) -> list[TrustRow]:
     return rows
 
 
-def benchmark(runs: Sequence[Run], resamples: int = 10_000, seed: int = 0) -> list[Benched]:
+def benchmark(runs: Sequence[Run], resamples: int = 10_000, seed: int = 0) -> list[BenchmarkRow]:
     """Table 2: the mean of every dimension for every model on every data set."""
     names = Counter((run.dataset, run.model) for run in runs)
     if twice := [name for name, count in names.items() if count > 1]:
@@ -95,10 +95,10 @@ def benchmark(runs: Sequence[Run], resamples: int = 10_000, seed: int = 0) -> li
     return [_benched(run, resamples, seed) for run in runs]
 
 
-def _benched(run: Run, resamples: int, seed: int) -> Benched:
+def _benched(run: Run, resamples: int, seed: int) -> BenchmarkRow:
     rows = read_trust(run.folder)
     columns = {name: _known(rows, name) for name in COLUMNS}
-    return Benched(
+    return BenchmarkRow(
         dataset=run.dataset,
         model=run.model,
         reports=len(rows),
@@ -177,7 +177,7 @@ def _gap(
     )
 
 
-def judge_variance(folder: Path, resamples: int = 10_000, seed: int = 0) -> list[Varying]:
+def judge_variance(folder: Path, resamples: int = 10_000, seed: int = 0) -> list[JudgeVariation]:
     """How far judges differ from themselves, by the folder of `histoeval judge --repeats`."""
     spreads: dict[str, dict[str, float]] = {}
     for row in ResultFolder(folder).finished():
@@ -189,7 +189,9 @@ def judge_variance(folder: Path, resamples: int = 10_000, seed: int = 0) -> list
     return [_varying(name, column, resamples, seed) for name, column in spreads.items()]
 
 
-def trust_variance(folders: Sequence[Path], resamples: int = 10_000, seed: int = 0) -> Varying:
+def trust_variance(
+    folders: Sequence[Path], resamples: int = 10_000, seed: int = 0
+) -> JudgeVariation:
     """How far trust differs between runs of it over the same reports."""
     if len(folders) < 2:
         raise SettingError("it takes two runs of `histoeval trust` to tell how far they differ")
@@ -205,9 +207,9 @@ def trust_variance(folders: Sequence[Path], resamples: int = 10_000, seed: int =
     return _varying("PathGLS", spread, resamples, seed)
 
 
-def _varying(name: str, column: Mapping[str, float], resamples: int, seed: int) -> Varying:
+def _varying(name: str, column: Mapping[str, float], resamples: int, seed: int) -> JudgeVariation:
     values = list(column.values())
-    return Varying(
+    return JudgeVariation(
         name=name,
         reports=len(values),
         spread=_mean(column, resamples, seed),

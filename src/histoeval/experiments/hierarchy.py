@@ -21,12 +21,12 @@ from histoeval.statistics.correlation import (
     weighted,
 )
 from histoeval.statistics.resampling import Estimate, Numbers, Resamples, estimate, resample
-from histoeval.trust.policy.policy import DIMENSIONS, PAPER, Weights
+from histoeval.trust.policy.policy import DIMENSIONS, PAPER, DimensionWeights
 
 TRUST = "trust"
 
 
-class Graded(NamedTuple):
+class LevelledReport(NamedTuple):
     """A report with the level of its error and its numbers; those of a case are drawn together."""
 
     case: str
@@ -34,7 +34,7 @@ class Graded(NamedTuple):
     scores: Mapping[str, float | None]
 
 
-class Level(Noun):
+class LevelScores(Noun):
     """The reports of one level, by one measure."""
 
     level: int
@@ -54,10 +54,10 @@ class Follows(Noun):
     cases: int
     spearman: Estimate
     within: Estimate = Estimate()
-    levels: tuple[Level, ...] = ()
+    levels: tuple[LevelScores, ...] = ()
 
 
-class Without(Noun):
+class WithoutDimension(Noun):
     """Trust without one dimension: how it follows the hierarchy, and how much is lost."""
 
     dimension: str
@@ -74,31 +74,33 @@ class Ablation(Noun):
     rows: int
     cases: int
     spearman: Estimate
-    without: tuple[Without, ...]
+    without: tuple[WithoutDimension, ...]
 
 
-def read_graded(results: Path, perturbed: Path | None = None) -> list[Graded]:
+def read_graded(results: Path, perturbed: Path | None = None) -> list[LevelledReport]:
     """Rows with levels: of `experiment sensitivity`, or of `trust` beside the perturbed set."""
     if results.is_dir() and (results / ROWS).is_file() and not (results / SCORES).is_file():
         if perturbed is None:
             raise SettingError("results of `trust` need --perturbed FILE, which says the levels")
         return _of_trust(results, perturbed)
     rows = read_scored(results)
-    return [Graded(row.patient or row.case, row.level, row.scores) for row in rows]
+    return [LevelledReport(row.patient or row.case, row.level, row.scores) for row in rows]
 
 
-def _of_trust(results: Path, perturbed: Path) -> list[Graded]:
+def _of_trust(results: Path, perturbed: Path) -> list[LevelledReport]:
     known = {row.id: row for row in read_perturbed(perturbed)}
     found = []
     for row in TrustFolder(results).finished():
         if row.id not in known:
             raise InputError(f"{perturbed} has no report {row.id!r}, which {results} has")
         scores: dict[str, float | None] = {name: getattr(row, name) for name in DIMENSIONS}
-        found.append(Graded(known[row.id].cluster, known[row.id].level, scores))
+        found.append(LevelledReport(known[row.id].cluster, known[row.id].level, scores))
     return found
 
 
-def with_trust(rows: Sequence[Graded], weights: Weights = PAPER) -> list[Graded]:
+def with_trust(
+    rows: Sequence[LevelledReport], weights: DimensionWeights = PAPER
+) -> list[LevelledReport]:
     """The rows with one more column: trust, by the dimensions that any row has.
 
     Where a dimension is missing in all rows it is left out of the sum, and the column's name says
@@ -114,13 +116,13 @@ def with_trust(rows: Sequence[Graded], weights: Weights = PAPER) -> list[Graded]
     ]
 
 
-def dimensions_in(rows: Sequence[Graded]) -> tuple[str, ...]:
+def dimensions_in(rows: Sequence[LevelledReport]) -> tuple[str, ...]:
     """The dimensions of trust that some row has."""
     return tuple(d for d in DIMENSIONS if any(row.scores.get(d) is not None for row in rows))
 
 
 def summed(
-    scores: Mapping[str, float | None], used: Sequence[str], weights: Weights
+    scores: Mapping[str, float | None], used: Sequence[str], weights: DimensionWeights
 ) -> float | None:
     """The weighted sum of some dimensions; none where one of them is missing."""
     known = [(scores.get(name), getattr(weights, name)) for name in used]
@@ -128,13 +130,15 @@ def summed(
     return sum(values) if len(values) == len(known) else None
 
 
-def hierarchy(rows: Sequence[Graded], resamples: int = 10_000, seed: int = 0) -> list[Follows]:
+def hierarchy(
+    rows: Sequence[LevelledReport], resamples: int = 10_000, seed: int = 0
+) -> list[Follows]:
     """Every measure's rank correlation with the error level."""
     names = dict.fromkeys(name for row in rows for name in row.scores)
     return [_follows(name, rows, resamples, seed) for name in names]
 
 
-def _follows(name: str, rows: Sequence[Graded], resamples: int, seed: int) -> Follows:
+def _follows(name: str, rows: Sequence[LevelledReport], resamples: int, seed: int) -> Follows:
     own = [(r.case, r.level, s) for r in rows if (s := r.scores.get(name)) is not None]
     cases = [case for case, _, _ in own]
     level = np.array([-float(each) for _, each, _ in own])
@@ -152,7 +156,9 @@ def _follows(name: str, rows: Sequence[Graded], resamples: int, seed: int) -> Fo
         spearman=_in_our_words(found),
         within=correlate_within(Coefficient.SPEARMAN, score, level, cases, drawn),
         levels=tuple(
-            Level(level=s, rows=int((level == -s).sum()), mean=float(score[level == -s].mean()))
+            LevelScores(
+                level=s, rows=int((level == -s).sum()), mean=float(score[level == -s].mean())
+            )
             for s in steps
         ),
     )
@@ -169,7 +175,10 @@ def _in_our_words(found: Estimate) -> Estimate:
 
 
 def ablation(
-    rows: Sequence[Graded], weights: Weights = PAPER, resamples: int = 10_000, seed: int = 0
+    rows: Sequence[LevelledReport],
+    weights: DimensionWeights = PAPER,
+    resamples: int = 10_000,
+    seed: int = 0,
 ) -> Ablation:
     """Figure 3b: how much of the rank correlation each dimension of trust is worth."""
     used = dimensions_in(rows)
@@ -186,7 +195,9 @@ def ablation(
         alone = _in_our_words(correlate(Coefficient.SPEARMAN, rest, level, drawn))
         lost = _difference(whole, rest, level, drawn)
         share = 100 * lost.value / full.value if lost.value is not None and full.value else None
-        without.append(Without(dimension=name, spearman=alone, lost=lost, lost_per_cent=share))
+        without.append(
+            WithoutDimension(dimension=name, spearman=alone, lost=lost, lost_per_cent=share)
+        )
     return Ablation(
         dimensions=used,
         rows=len(own),
@@ -196,7 +207,9 @@ def ablation(
     )
 
 
-def _column(rows: Sequence[Graded], used: Sequence[str], weights: Weights) -> Numbers:
+def _column(
+    rows: Sequence[LevelledReport], used: Sequence[str], weights: DimensionWeights
+) -> Numbers:
     return np.array([summed(row.scores, used, weights) for row in rows], dtype=np.float64)
 
 

@@ -9,12 +9,12 @@ from histoeval.experiments.measures import (
     GROUNDING,
     ByLogic,
     ByStability,
-    Measure,
+    ReportMeasure,
     open_grounding,
     open_metrics,
 )
-from histoeval.experiments.rows import Perturbed, read_perturbed
-from histoeval.experiments.sensitivity import Bench
+from histoeval.experiments.rows import PerturbedRow, read_perturbed
+from histoeval.experiments.sensitivity import MeasureSet
 from histoeval.run.models import Models, load_reader
 
 
@@ -26,7 +26,7 @@ def open_bench(
     encoder: str | None = None,
     nli: str | None = None,
     mpp: float | None = None,
-) -> Bench:
+) -> MeasureSet:
     """Metrics beside logic, and grounding and stability where the set has what they need."""
     from histoeval.nli.load import open_entailer
 
@@ -34,21 +34,21 @@ def open_bench(
     reader = load_reader(models)
     models = models.model_copy(update={"reader": reader})
     found, lacking = open_metrics(metrics, models)
-    measures: list[Measure] = [*found, ByLogic(reader, open_entailer(nli, models.device))]
+    measures: list[ReportMeasure] = [*found, ByLogic(reader, open_entailer(nli, models.device))]
     if any(row.report_attacked for row in rows):
         from histoeval.trust.stability.score import open_distance
 
         measures.append(ByStability(open_distance("concordance", reader=reader)))
     if reason := _no_images(rows, images):
-        return Bench(measures, None, lacking | {GROUNDING: reason})
+        return MeasureSet(measures, None, lacking | {GROUNDING: reason})
     assert images is not None, "else there was a reason"
     grounding = open_grounding(encoder, reader, images, models.device, mpp)
     if isinstance(grounding, str):
-        return Bench(measures, None, lacking | {GROUNDING: grounding})
-    return Bench(measures, grounding, lacking)
+        return MeasureSet(measures, None, lacking | {GROUNDING: grounding})
+    return MeasureSet(measures, grounding, lacking)
 
 
-def _no_images(rows: Sequence[Perturbed], images: Path | None) -> str | None:
+def _no_images(rows: Sequence[PerturbedRow], images: Path | None) -> str | None:
     """Why there is nothing to ground reports on."""
     if not any(row.image for row in rows):
         return "the set names no images"

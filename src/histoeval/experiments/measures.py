@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from histoeval.errors import MissingDependency, Problem, SettingError
-from histoeval.experiments.rows import Perturbed
+from histoeval.experiments.rows import PerturbedRow
 from histoeval.extract.reader import Reader
 from histoeval.extract.token_states import NAME as BUILTIN
 from histoeval.extract.token_states import ReaderStates
@@ -26,7 +26,7 @@ from histoeval.run.pipeline import answers
 from histoeval.run.trust.case import told
 from histoeval.trust.grounding.claims import claims_of
 from histoeval.trust.grounding.decoys import our_foreign
-from histoeval.trust.grounding.encoder import Encoder
+from histoeval.trust.grounding.encoder import ImageTextEncoder
 from histoeval.trust.grounding.score import Bag, bag_of_image, ground
 from histoeval.trust.logic.score import DEFAULT_TOP, Top, logic_of, signature_of
 from histoeval.trust.stability.score import Distance, stability_of
@@ -37,7 +37,7 @@ GROUNDING, RAW, LOGIC, STABILITY = "grounding", "grounding_raw", "logic", "stabi
 Found = float | Problem
 
 
-class Measure(Protocol):
+class ReportMeasure(Protocol):
     """Gives each report of a set a number, or the reason why it has none."""
 
     @property
@@ -48,7 +48,7 @@ class Measure(Protocol):
     def signature(self) -> str:
         """Everything that a number depends on."""
 
-    def measure(self, rows: Sequence[Perturbed]) -> list[Found]:
+    def measure(self, rows: Sequence[PerturbedRow]) -> list[Found]:
         """One answer per row, in their order."""
 
 
@@ -72,7 +72,7 @@ class ByMetric:
         """That of the metric."""
         return str(self._metric.signature)
 
-    def measure(self, rows: Sequence[Perturbed]) -> list[Found]:
+    def measure(self, rows: Sequence[PerturbedRow]) -> list[Found]:
         """How far each report agrees with the true one."""
         pairs = [
             Pair(id=row.id, reference=row.reference or "", candidate=row.report or "")
@@ -93,11 +93,11 @@ class ByLogic:
         self._reader, self._entailer, self._top = reader, entailer, top or DEFAULT_TOP
         self.signature = f"{signature_of(entailer, self._top)}|{reader.identity}"
 
-    def measure(self, rows: Sequence[Perturbed]) -> list[Found]:
+    def measure(self, rows: Sequence[PerturbedRow]) -> list[Found]:
         """Equation (2) of each report."""
         return [told(partial(self._one, row)) for row in rows]
 
-    def _one(self, row: Perturbed) -> Found:
+    def _one(self, row: PerturbedRow) -> Found:
         (report,) = self._reader.read([row.report or ""])
         found = logic_of(report, self._entailer, top=self._top)
         return found if isinstance(found, Problem) else found.value
@@ -107,18 +107,18 @@ class ByGrounding:
     """Grounding: whether the image bears a report out; calibrated, or the plain cosine."""
 
     def __init__(
-        self, reader: Reader, encoder: Encoder, folder: Path, mpp: float | None = None
+        self, reader: Reader, encoder: ImageTextEncoder, folder: Path, mpp: float | None = None
     ) -> None:
         self._reader, self._encoder, self._folder, self._mpp = reader, encoder, folder, mpp
         self._foreign = our_foreign()
         self._last: tuple[str, Bag | Problem] | None = None
         self.signature = f"grounding|{encoder.identity}|{self._foreign.identity}|{reader.identity}"
 
-    def measure(self, rows: Sequence[Perturbed]) -> list[tuple[float, float] | Problem]:
+    def measure(self, rows: Sequence[PerturbedRow]) -> list[tuple[float, float] | Problem]:
         """Calibrated value and plain cosine of each report."""
         return [told(partial(self._one, row)) for row in rows]
 
-    def _one(self, row: Perturbed) -> tuple[float, float] | Problem:
+    def _one(self, row: PerturbedRow) -> tuple[float, float] | Problem:
         bag = self._bag(row.image)
         if isinstance(bag, Problem):
             return bag
@@ -148,11 +148,11 @@ class ByStability:
         self._distance = distance
         self.signature = f"stability|{distance.identity}"
 
-    def measure(self, rows: Sequence[Perturbed]) -> list[Found]:
+    def measure(self, rows: Sequence[PerturbedRow]) -> list[Found]:
         """Equation (3) of each report."""
         return [told(partial(self._one, row)) for row in rows]
 
-    def _one(self, row: Perturbed) -> Found:
+    def _one(self, row: PerturbedRow) -> Found:
         if row.report_augmented is None or row.report_attacked is None:
             return Problem("no_attacked_reports", "the row has no reports under stain and attack")
         found = stability_of(

@@ -11,13 +11,13 @@ from histoeval.errors import InputError, OutputError, Problem
 from histoeval.experiments.edits.llm_edit import Rewritten, rewrite, rewritten_groups
 from histoeval.experiments.edits.registry import (
     CONTROL,
-    Edited,
-    Skipped,
+    EditedReport,
+    SkippedEdit,
     groups,
     perturb,
     rules_hash,
 )
-from histoeval.experiments.rows import MODEL, RULES, Perturbed
+from histoeval.experiments.rows import MODEL, RULES, PerturbedRow
 from histoeval.extract.reader import Reader
 from histoeval.io.jsonl_rows import RowFile, write_lines
 from histoeval.io.reports import TextRow, TextSource
@@ -55,7 +55,7 @@ class _Tally(RowCount):
         self.groups: Counter[str] = Counter()
         self.not_made: Counter[tuple[str, str]] = Counter()
 
-    def add(self, row: Perturbed) -> None:
+    def add(self, row: PerturbedRow) -> None:
         """Take one row in."""
         if row.errors or row.edit == CONTROL:
             self.count(row.errors)
@@ -80,7 +80,7 @@ def perturb_file(
     """Write the perturbed set of a table with id, report and maybe image; its summary."""
     _demand_groups(settings)
     along = _along(source)
-    file = RowFile(output, Perturbed.model_validate_json)
+    file = RowFile(output, PerturbedRow.model_validate_json)
     file.prepare(_request(source, reader, settings, subject), overwrite=overwrite)
     kept = _kept(file)
     left = _after(kept, source, file.path)
@@ -119,7 +119,7 @@ def _along(source: TextSource) -> dict[int, dict[str, str]]:
     }
 
 
-def _kept(file: RowFile[Perturbed]) -> list[Perturbed]:
+def _kept(file: RowFile[PerturbedRow]) -> list[PerturbedRow]:
     """What a stopped run has left, less the last report, of which there may be more to come."""
     done = list(file.finished())
     last = done[-1].case if done else ""
@@ -130,7 +130,7 @@ def _kept(file: RowFile[Perturbed]) -> list[Perturbed]:
     return kept
 
 
-def _after(kept: Sequence[Perturbed], source: TextSource, path: Path) -> Iterator[TextRow]:
+def _after(kept: Sequence[PerturbedRow], source: TextSource, path: Path) -> Iterator[TextRow]:
     """The rows of the input that are still to do."""
     rows = source.rows()
     for case in dict.fromkeys(row.case or row.id for row in kept):
@@ -149,7 +149,7 @@ def _chunk_rows(
     settings: Settings,
     subject: Subject | None,
     along: Mapping[int, Mapping[str, str]],
-) -> Iterator[list[Perturbed]]:
+) -> Iterator[list[PerturbedRow]]:
     """Everything that is made of each report."""
     texts = [row.text for row in chunk if row.text is not None]
     read = iter(answers(reader.read, texts, _failed))
@@ -158,11 +158,11 @@ def _chunk_rows(
     written = iter(nothing if subject is None else rewrite(subject, texts, chosen))
     for row in chunk:
         if row.text is None:
-            yield [Perturbed(id=row.id, row=row.number, errors=row.problems)]
+            yield [PerturbedRow(id=row.id, row=row.number, errors=row.problems)]
             continue
         report, (also, not_also) = next(read), next(written)
         if isinstance(report, Problem):
-            yield [Perturbed(id=row.id, row=row.number, errors=(report,))]
+            yield [PerturbedRow(id=row.id, row=row.number, errors=(report,))]
             continue
         made, skipped = perturb(
             report, row.id, seed=settings.seed, chosen=settings.groups, each=settings.each
@@ -179,15 +179,15 @@ def _failed(message: str) -> Problem:
 
 def _rows(
     common: Mapping[str, Any],
-    made: Sequence[Edited],
-    also: Sequence[Edited],
-    skipped: Sequence[Skipped],
-) -> list[Perturbed]:
+    made: Sequence[EditedReport],
+    also: Sequence[EditedReport],
+    skipped: Sequence[SkippedEdit],
+) -> list[PerturbedRow]:
     rows = []
     for by, some in ((RULES, made), (MODEL, also)):
         for each in some:
             rows.append(
-                Perturbed(
+                PerturbedRow(
                     id=f"{common['case']}/{each.edit}",
                     group=each.group,
                     edit=each.edit,

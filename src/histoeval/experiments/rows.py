@@ -19,7 +19,7 @@ RULES, MODEL = "rules", "model"
 """Who made an edit."""
 
 
-class Perturbed(Noun):
+class PerturbedRow(Noun):
     """One report of a perturbed set, or the reasons why its row of the input has none.
 
     `case` is the id of the true report, `reference` its text, and `patient` of whom it is, where
@@ -62,9 +62,9 @@ class Perturbed(Noun):
         return json.dumps(content, ensure_ascii=False).encode() + b"\n"
 
 
-def read_perturbed(path: Path) -> list[Perturbed]:
+def read_perturbed(path: Path) -> list[PerturbedRow]:
     """The reports of a perturbed set; rows that had errors are left out."""
-    rows: list[Perturbed] = []
+    rows: list[PerturbedRow] = []
     with open_lines(path, survey(path, "utf-8").encoding) as lines:
         for line in lines:
             if not line.isspace():
@@ -80,9 +80,9 @@ def read_perturbed(path: Path) -> list[Perturbed]:
     return kept
 
 
-def _row(line: str, where: str) -> Perturbed:
+def _row(line: str, where: str) -> PerturbedRow:
     try:
-        row = Perturbed.model_validate_json(line)
+        row = PerturbedRow.model_validate_json(line)
     except ValidationError as error:
         fault = error.errors()[0]
         place = ".".join(map(str, fault["loc"])) or "the line"

@@ -14,8 +14,8 @@ from pydantic import Field
 from histoeval.errors import InputError, OutputError, Problem
 from histoeval.experiments.edits.registry import CONTROL
 from histoeval.experiments.edits.registry import groups as known_groups
-from histoeval.experiments.measures import GROUNDING, RAW, ByGrounding, Found, Measure
-from histoeval.experiments.rows import Perturbed, read_perturbed
+from histoeval.experiments.measures import GROUNDING, RAW, ByGrounding, Found, ReportMeasure
+from histoeval.experiments.rows import PerturbedRow, read_perturbed
 from histoeval.io.jsonl_rows import RowFile, write_lines
 from histoeval.io.tables.encoding import survey
 from histoeval.report import Noun
@@ -38,7 +38,7 @@ CHUNK = 8
 PER_CENT = 100.0
 
 
-class Scored(Noun):
+class ScoredReports(Noun):
     """A report of the set with its numbers, None where there is none; errors say why."""
 
     id: str
@@ -56,10 +56,10 @@ class Scored(Noun):
 
 
 @dataclass(frozen=True)
-class Bench:
+class MeasureSet:
     """What is measured, and why the rest is not."""
 
-    measures: Sequence[Measure]
+    measures: Sequence[ReportMeasure]
     grounding: ByGrounding | None = None
     lacking: dict[str, str] = field(default_factory=dict)
 
@@ -88,14 +88,14 @@ class Drop(Noun):
 def measure_file(
     path: Path,
     folder: Path,
-    bench: Bench,
+    bench: MeasureSet,
     *,
     overwrite: bool = False,
     watch: Watch = nobody_watches,
-) -> list[Scored]:
+) -> list[ScoredReports]:
     """Measure every report of a perturbed set; a stopped run goes on where it was."""
     rows = read_perturbed(path)
-    file = RowFile(folder / SCORES, Scored.model_validate_json)
+    file = RowFile(folder / SCORES, ScoredReports.model_validate_json)
     file.prepare(_request(path, bench), overwrite=overwrite)
     done = list(file.finished())
     for one, other in zip(done, rows, strict=False):
@@ -111,7 +111,7 @@ def measure_file(
     return done
 
 
-def measured(rows: Sequence[Perturbed], bench: Bench) -> list[Scored]:
+def measured(rows: Sequence[PerturbedRow], bench: MeasureSet) -> list[ScoredReports]:
     """A few reports by every measure."""
     columns: dict[str, Sequence[Found]] = {m.name: m.measure(rows) for m in bench.measures}
     if bench.grounding is not None:
@@ -123,8 +123,8 @@ def measured(rows: Sequence[Perturbed], bench: Bench) -> list[Scored]:
     ]
 
 
-def _scored(row: Perturbed, found: dict[str, Found]) -> Scored:
-    return Scored(
+def _scored(row: PerturbedRow, found: dict[str, Found]) -> ScoredReports:
+    return ScoredReports(
         id=row.id,
         case=row.case,
         patient=row.patient,
@@ -136,7 +136,7 @@ def _scored(row: Perturbed, found: dict[str, Found]) -> Scored:
     )
 
 
-def _request(path: Path, bench: Bench) -> dict[str, Any]:
+def _request(path: Path, bench: MeasureSet) -> dict[str, Any]:
     return {
         "histoeval": __version__,
         "input": path.name,
@@ -146,23 +146,25 @@ def _request(path: Path, bench: Bench) -> dict[str, Any]:
     }
 
 
-def read_scored(folder: Path) -> list[Scored]:
+def read_scored(folder: Path) -> list[ScoredReports]:
     """The rows that `experiment sensitivity` has written into a folder."""
     path = folder / SCORES if folder.is_dir() else folder
     if not path.is_file():
         raise InputError(f"{path} is not there; `experiment sensitivity` writes it")
-    rows = list(RowFile(path, Scored.model_validate_json).finished())
+    rows = list(RowFile(path, ScoredReports.model_validate_json).finished())
     if not rows:
         raise InputError(f"{path} has no rows")
     return rows
 
 
-def sensitivity(rows: Sequence[Scored], resamples: int = 10_000, seed: int = 0) -> list[Drop]:
+def sensitivity(
+    rows: Sequence[ScoredReports], resamples: int = 10_000, seed: int = 0
+) -> list[Drop]:
     """Table 1: for each measure and group how far it falls below its own controls."""
     return list(_drops(rows, resamples, seed))
 
 
-def _drops(rows: Sequence[Scored], resamples: int, seed: int) -> Iterator[Drop]:
+def _drops(rows: Sequence[ScoredReports], resamples: int, seed: int) -> Iterator[Drop]:
     measures = dict.fromkeys(name for row in rows for name in row.scores)
     present = dict.fromkeys(row.group for row in rows)
     ordered = dict.fromkeys([*known_groups(), *present])
@@ -183,7 +185,7 @@ def _drops(rows: Sequence[Scored], resamples: int, seed: int) -> Iterator[Drop]:
 def _drop(
     measure: str,
     group: str,
-    own: Sequence[tuple[Scored, float]],
+    own: Sequence[tuple[ScoredReports, float]],
     control: dict[str, float],
     resamples: int,
     seed: int,

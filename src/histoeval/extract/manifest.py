@@ -19,7 +19,7 @@ MANIFEST = "reader.json"
 ENCODER, LINKER, TOKENIZER = "encoder.onnx", "linker.onnx", "tokenizer.json"
 
 
-class Hashed(Noun):
+class HashedFiles(Noun):
     """What every manifest holds: the model's name, and the hash of each of its files."""
 
     format: Literal[1] = 1
@@ -27,10 +27,10 @@ class Hashed(Noun):
     files: dict[str, str]
 
 
-M = TypeVar("M", bound=Hashed)
+M = TypeVar("M", bound=HashedFiles)
 
 
-class Curve(Noun):
+class ConfidenceCurve(Noun):
     """From how sure the model is to how often it is right: a line between the two log odds."""
 
     slope: float = 1.0
@@ -43,7 +43,7 @@ class Curve(Noun):
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))
 
 
-class Manifest(Hashed):
+class Manifest(HashedFiles):
     """What `reader.json` says: the files and their hashes, labels, windows and confidence."""
 
     tags: tuple[str, ...] = TAGS
@@ -52,8 +52,8 @@ class Manifest(Hashed):
     window: Annotated[int, Field(ge=16)] = 256
     """Tokens of a window, and how many of them neighbours share."""
     overlap: Annotated[int, Field(ge=0)] = 64
-    entity_curve: Curve = Curve()
-    relation_curve: Curve = Curve()
+    entity_curve: ConfidenceCurve = ConfidenceCurve()
+    relation_curve: ConfidenceCurve = ConfidenceCurve()
     details: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")

@@ -63,7 +63,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class HeadingCandidate:
     """A place where a heading may stand, the end of its sentence, and the kind it is inside."""
 
     text: str
@@ -72,26 +72,26 @@ class Place:
     inside: str
 
 
-_Form = Callable[[Place], Heading | None]
+_Form = Callable[[HeadingCandidate], Heading | None]
 
 
-def heading_at(place: Place) -> Heading | None:
+def heading_at(place: HeadingCandidate) -> Heading | None:
     """The heading that stands at the start of a sentence, or behind another heading."""
     return _first(_FORMS, place)
 
 
-def heading_at_line_start(place: Place) -> Heading | None:
+def heading_at_line_start(place: HeadingCandidate) -> Heading | None:
     """The heading that stands at the start of a line, where more forms are possible."""
     return _first(_LINE_FORMS, place)
 
 
-def heading_in_capitals(place: Place) -> Heading | None:
+def heading_in_capitals(place: HeadingCandidate) -> Heading | None:
     """The heading that stands in the middle of a line, told by its capitals."""
     found = _first((_named,), place)
     return found if found and found.title.isupper() else None
 
 
-def _first(forms: tuple[_Form, ...], place: Place) -> Heading | None:
+def _first(forms: tuple[_Form, ...], place: HeadingCandidate) -> Heading | None:
     """What the first form that fits makes of the place."""
     if place.at >= place.end:
         return None
@@ -121,7 +121,7 @@ def _made(found: re.Match[str], kind: str, *, known: bool) -> Heading:
     return Heading(found.start(), body_start, found["title"].strip(), kind, known)
 
 
-def _hashed(place: Place) -> Heading | None:
+def _hashed(place: HeadingCandidate) -> Heading | None:
     """`## Diagnosis`, or with its body on the same line, if it is known by name."""
     if named := _known(_HASHED_NAME.match(place.text, place.at)):
         return named
@@ -129,12 +129,12 @@ def _hashed(place: Place) -> Heading | None:
     return _marked(found) if found else None
 
 
-def _bold(place: Place) -> Heading | None:
+def _bold(place: HeadingCandidate) -> Heading | None:
     """`**Diagnosis:**`, known by name."""
     return _known(_BOLD.match(place.text, place.at))
 
 
-def _bold_line(place: Place) -> Heading | None:
+def _bold_line(place: HeadingCandidate) -> Heading | None:
     """`**Some title:**` at the start of a line; in an item of a list it must be known."""
     found = _BOLD.match(place.text, place.at)
     if not found or found["item"] or is_field(found["title"]):
@@ -142,7 +142,7 @@ def _bold_line(place: Place) -> Heading | None:
     return _marked(found)
 
 
-def _named(place: Place) -> Heading | None:
+def _named(place: HeadingCandidate) -> Heading | None:
     """`Diagnosis: ...`, `Gross Description. ...` or `DIAGNOSIS. ...`, known by name."""
     found = _NAMED.match(place.text, place.at)
     if not found or not found["mark"]:
@@ -154,7 +154,7 @@ def _named(place: Place) -> Heading | None:
     return _known(found) if is_heading else None
 
 
-def _named_line(place: Place) -> Heading | None:
+def _named_line(place: HeadingCandidate) -> Heading | None:
     """`Diagnosis` on a line of its own, known by name."""
     found = _NAMED.match(place.text, place.at)
     if found and not found["mark"] and found["title"][0].isupper():
@@ -162,31 +162,31 @@ def _named_line(place: Place) -> Heading | None:
     return _named(place)
 
 
-def _is_field_here(place: Place, found: re.Match[str]) -> bool:
+def _is_field_here(place: HeadingCandidate, found: re.Match[str]) -> bool:
     """Whether a name with its value is a line of a checklist where it stands."""
     if place.inside not in {"diagnosis", "synoptic"} or found["title"].isupper():
         return False
     return may_be_field(found["title"]) and found.end() < place.end
 
 
-def _before_list(place: Place) -> Heading | None:
+def _before_list(place: HeadingCandidate) -> Heading | None:
     """`DIAGNOSIS (A) ...`, known by name."""
     return _known(_BEFORE_LIST.match(place.text, place.at))
 
 
-def _capital_line(place: Place) -> Heading | None:
+def _capital_line(place: HeadingCandidate) -> Heading | None:
     """`ANYTHING IN CAPITALS:` on a line of its own."""
     found = _CAPITALS.match(place.text, place.at)
     return _marked(found) if found and not is_field(found["title"]) else None
 
 
-def _part_word(place: Place) -> Heading | None:
+def _part_word(place: HeadingCandidate) -> Heading | None:
     """`PART 2:` or `Specimen B:`."""
     found = _PART_WORD.match(place.text, place.at)
     return _part(found) if found else None
 
 
-def _part_label(place: Place) -> Heading | None:
+def _part_label(place: HeadingCandidate) -> Heading | None:
     """`1. Left breast, biopsy:`, but not `1. Tumour size:`."""
     found = _PART_LABEL.match(place.text, place.at, place.end)
     if not found or is_field(found["label"]) or _SAYS_SOMETHING.search(found["label"]):
@@ -196,7 +196,7 @@ def _part_label(place: Place) -> Heading | None:
     return _part(found) if _is_specimen(place, found) else None
 
 
-def _is_specimen(place: Place, found: re.Match[str]) -> bool:
+def _is_specimen(place: HeadingCandidate, found: re.Match[str]) -> bool:
     """Whether a numbered label names a specimen; in a checklist most do not."""
     label = found["label"]
     if place.inside == "synoptic":
@@ -205,20 +205,20 @@ def _is_specimen(place: Place, found: re.Match[str]) -> bool:
     return names_specimen(label) or (by_letter and (label.isupper() or label[0] in '"“'))
 
 
-def _part_capitals(place: Place) -> Heading | None:
+def _part_capitals(place: HeadingCandidate) -> Heading | None:
     """`(A) LEFT KIDNEY - ...`."""
     found = _PART_CAPITALS.match(place.text, place.at, place.end)
     return _part(found) if found and names_specimen(found["label"]) else None
 
 
-def _part_letter(place: Place) -> Heading | None:
+def _part_letter(place: HeadingCandidate) -> Heading | None:
     """`A: Kidney, nephrectomy.`."""
     found = _PART_LETTER.match(place.text, place.at, place.end)
     label = place.text[place.at : min(place.end, place.at + 150)]
     return _part(found) if found and names_specimen(label) else None
 
 
-def _part_line(place: Place) -> Heading | None:
+def _part_line(place: HeadingCandidate) -> Heading | None:
     """`A. Colon, biopsy` on a line of its own, if it says how the specimen was taken."""
     found = _PART_LINE.match(place.text, place.at)
     if not found or _SAYS_SOMETHING.search(found["label"]):

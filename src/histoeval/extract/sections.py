@@ -22,12 +22,12 @@ from histoeval.extract.section_titles import (
     OTHER,
     PART,
     Heading,
-    Place,
+    HeadingCandidate,
     heading_at,
     heading_at_line_start,
     heading_in_capitals,
 )
-from histoeval.extract.sentences import Span, sentences
+from histoeval.extract.sentences import TextSpan, sentences
 from histoeval.extract.words import listed
 
 _LINE_BREAK = re.compile(NEWLINE)
@@ -36,7 +36,7 @@ _ORDINAL = re.compile(r"(?:part|specimen)?[\s#(]*(?:(\d{1,2})|([A-Z])(?![A-Z]))"
 
 
 @dataclass(frozen=True, slots=True)
-class Section(Span):
+class Section(TextSpan):
     """A heading and what stands under it; the body begins at `body_start`."""
 
     title: str
@@ -69,7 +69,9 @@ def _nested(text: str) -> Iterator[tuple[Heading, str]]:
         new_line = not previous or _LINE_BREAK.search(text, previous, sentence.start)
         previous = sentence.end
         look = heading_at_line_start if new_line else heading_at
-        for heading in _in_sentence(Place(text, sentence.start, sentence.end, inside), look):
+        for heading in _in_sentence(
+            HeadingCandidate(text, sentence.start, sentence.end, inside), look
+        ):
             if heading.start < covered:
                 continue  # a line that is a heading as a whole may hold the end of a sentence
             covered = heading.body_start
@@ -83,7 +85,9 @@ def _nested(text: str) -> Iterator[tuple[Heading, str]]:
             yield heading, "" if heading.known else inside
 
 
-def _in_sentence(place: Place, look: Callable[[Place], Heading | None]) -> Iterator[Heading]:
+def _in_sentence(
+    place: HeadingCandidate, look: Callable[[HeadingCandidate], Heading | None]
+) -> Iterator[Heading]:
     """The heading at the start of a sentence, those behind it, and those told by capitals."""
     while True:
         if heading := look(place):
@@ -98,7 +102,7 @@ def _in_sentence(place: Place, look: Callable[[Place], Heading | None]) -> Itera
             return
 
 
-def _nothing(_: Place) -> None:
+def _nothing(_: HeadingCandidate) -> None:
     """No heading stands behind "see" or "in the"."""
 
 

@@ -28,7 +28,7 @@ _SHORTEST_TEXT_WITHOUT_CAPITALS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TextSpan:
     """A slice of a text, by the positions of its first character and of the one after its last."""
 
     start: int
@@ -40,7 +40,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence(Span):
+class Sentence(TextSpan):
     """A sentence, list item, heading or labelled value, without white space around it."""
 
 

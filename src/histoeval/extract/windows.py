@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from histoeval.extract.sentences import Span, sentences
+from histoeval.extract.sentences import TextSpan, sentences
 from histoeval.report import Entity
 
 Measure = Callable[[str], int]
@@ -24,7 +24,7 @@ _WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
-class Window(Span):
+class Window(TextSpan):
     """What a model is shown at once, and the part of it that no other window owns."""
 
     own_start: int
@@ -32,7 +32,7 @@ class Window(Span):
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece(Span):
+class _Piece(TextSpan):
     """A sentence, or a part of one that is too long, with the white space that follows it."""
 
     cost: int
@@ -107,7 +107,7 @@ def _halves(text: str, start: int, end: int, measure: Measure, most: int) -> Ite
 
 def _runs(
     text: str, pieces: list[_Piece], measure: Measure, limit: int, overlap: int
-) -> Iterator[Span]:
+) -> Iterator[TextSpan]:
     """Which pieces each window holds: as many as fit, and always one more than before."""
     first, seen = 0, 0
     while seen < len(pieces):
@@ -115,7 +115,7 @@ def _runs(
         if last <= seen:
             first += 1
             continue
-        yield Span(first, last)
+        yield TextSpan(first, last)
         seen = last
         first = _next_first(pieces, first, last, limit, overlap)
 
@@ -150,7 +150,7 @@ def _next_first(pieces: list[_Piece], first: int, last: int, limit: int, overlap
     return next(opening, shared)
 
 
-def _borders(pieces: list[_Piece], runs: list[Span]) -> Iterator[int]:
+def _borders(pieces: list[_Piece], runs: list[TextSpan]) -> Iterator[int]:
     """Where one window's own part ends and the next one's begins, among what they share.
 
     At the start of a sentence, if one is shared, and as near the middle as can be.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from histoeval.facts.scope import Scope, before, clause_before, has_wording
+from histoeval.facts.scope import TextScope, before, clause_before, has_wording
 from histoeval.report import Assertion, Entity, EntityType
 from histoeval.terms.concepts import (
     Behaviour,
@@ -93,7 +93,7 @@ def named_diagnoses(
     entities: Iterable[Entity],
     likely: frozenset[str],
     details: Mapping[int, Sequence[Entity]],
-    scope: Scope,
+    scope: TextScope,
     text: str,
 ) -> Iterator[Diagnosis]:
     """What entities name a diagnosis, with what the likely sites of the report tell of it."""
@@ -171,7 +171,9 @@ def is_made(diagnosis: Diagnosis, text: str) -> bool:
     return not (diagnosis.hedged and has_wording("advice", before(text, diagnosis.entity.start)))
 
 
-def concluded_of(made: Sequence[Diagnosis], scope: Scope, nothing: bool) -> tuple[Diagnosis, ...]:
+def concluded_of(
+    made: Sequence[Diagnosis], scope: TextScope, nothing: bool
+) -> tuple[Diagnosis, ...]:
     """What the report concludes: what stands under its diagnosis, or else anywhere."""
     by_name = [each for each in made if each.entity.type == EntityType.DIAGNOSIS]
     if scope.diagnosis:

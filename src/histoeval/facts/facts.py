@@ -17,10 +17,10 @@ from histoeval.facts.diagnoses import (
     others_beside,
     ranked,
 )
-from histoeval.facts.lexical import Sited, Stated, stated_in
+from histoeval.facts.lexical import LexicalFacts, ValueMention, stated_in
 from histoeval.facts.markers import markers_of
 from histoeval.facts.recovered import overlooked, retyped
-from histoeval.facts.scope import Scope, concluding_text, has_wording, scope_of
+from histoeval.facts.scope import TextScope, concluding_text, has_wording, scope_of
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.findings import find_findings
 from histoeval.terms.plain import plain
@@ -51,7 +51,7 @@ _CONCLUSION = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class FindingFact:
     """A finding that a report affirms or denies."""
 
     entity: Entity
@@ -78,18 +78,18 @@ class Facts:
     """Sites that it names, with the number of mentions."""
     homes: frozenset[str]
     """Where its leading diagnoses arise, if that tells the organ."""
-    sites: tuple[Sited[str], ...]
-    sides: tuple[Sited[Side], ...]
-    leading_sides: tuple[Sited[Side], ...]
+    sites: tuple[ValueMention[str], ...]
+    sides: tuple[ValueMention[Side], ...]
+    leading_sides: tuple[ValueMention[Side], ...]
     """Those of the sites that the leading diagnoses are linked to."""
-    grades: tuple[Sited[Grade], ...]
-    stages: tuple[Sited[Stage], ...]
-    markers: Mapping[str, Sited[Result | None]]
-    findings: tuple[Observed, ...]
-    mentioned: tuple[Observed, ...]
+    grades: tuple[ValueMention[Grade], ...]
+    stages: tuple[ValueMention[Stage], ...]
+    markers: Mapping[str, ValueMention[Result | None]]
+    findings: tuple[FindingFact, ...]
+    mentioned: tuple[FindingFact, ...]
     """Findings again, with those that the report takes for a diagnosis."""
-    measurements: tuple[Sited[Measurement], ...]
-    stated: Stated
+    measurements: tuple[ValueMention[Measurement], ...]
+    stated: LexicalFacts
     """What its words say by themselves, however it was read."""
 
     @property
@@ -176,13 +176,13 @@ def _of(entities: Iterable[Entity], *types: EntityType) -> list[Entity]:
 
 def _valued(
     entities: Iterable[Entity], read: Callable[[str], Value | None]
-) -> Iterator[Sited[Value]]:
+) -> Iterator[ValueMention[Value]]:
     for entity in entities:
         if (value := read(respelt(entity.text))) is not None:
-            yield Sited(entity, value)
+            yield ValueMention(entity, value)
 
 
-def _organs(text: str, scope: Scope) -> dict[str, int]:
+def _organs(text: str, scope: TextScope) -> dict[str, int]:
     """The sites that are named anywhere; those of the conclusion count more."""
     found: Counter[str] = Counter()
     for match in (*find_sites(text), *find_operated(text)):
@@ -197,33 +197,33 @@ def _likely(organs: Mapping[str, int]) -> frozenset[str]:
     return frozenset(site for site, count in organs.items() if count == most)
 
 
-def _grades_in_names(diagnoses: Iterable[Diagnosis]) -> Iterator[Sited[Grade]]:
+def _grades_in_names(diagnoses: Iterable[Diagnosis]) -> Iterator[ValueMention[Grade]]:
     """Grades that are part of a diagnosis, as in HSIL."""
     for each in diagnoses:
         if each.concept and (grade := read_grade(each.concept.name)) is not None:
-            yield Sited(each.entity, grade)
+            yield ValueMention(each.entity, grade)
 
 
-def _sites(entities: Iterable[Entity]) -> Iterator[Sited[str]]:
+def _sites(entities: Iterable[Entity]) -> Iterator[ValueMention[str]]:
     for entity in _of(entities, EntityType.SITE):
         for match in find_sites(respelt(entity.text)):
-            yield Sited(entity, match.id)
+            yield ValueMention(entity, match.id)
 
 
 def _observed(
     entities: Iterable[Entity], report: Report, details: Mapping[int, Sequence[Entity]]
-) -> Iterator[Observed]:
+) -> Iterator[FindingFact]:
     """Findings by what they mean; one whose meaning is not known stands for itself."""
     places = {e.end: e.start for e in report.entities if e.type == EntityType.SITE}
     for entity in entities:
         absent = entity.assertion == Assertion.ABSENT
         found = find_findings(respelt(_with_place(entity, places, report.text)))
         if not found:
-            yield Observed(entity, None, absent)
+            yield FindingFact(entity, None, absent)
         linked = [e.text for e in details.get(entity.start, ()) if e.type == EntityType.SITE]
         for each in found:
             place = plain(linked[0]) if linked and each.id in BARE else None
-            yield Observed(entity, each.id, absent or each.denied, place)
+            yield FindingFact(entity, each.id, absent or each.denied, place)
 
 
 def _with_place(entity: Entity, places: Mapping[int, int], text: str) -> str:

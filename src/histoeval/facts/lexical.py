@@ -21,7 +21,7 @@ _CLAUSES = re.compile(r"[,;()]")
 
 
 @dataclass(frozen=True, slots=True)
-class Sited(Generic[Value]):
+class ValueMention(Generic[Value]):
     """A value with the entity that states it."""
 
     entity: Entity
@@ -29,7 +29,7 @@ class Sited(Generic[Value]):
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class LexicalFacts:
     """What the sentences of a text say."""
 
     findings: frozenset[tuple[str, bool]]
@@ -52,11 +52,11 @@ class Stated:
 
 
 @lru_cache(maxsize=1 << 10)
-def stated_in(text: str) -> Stated:
+def stated_in(text: str) -> LexicalFacts:
     """Read a text without a reader."""
     said = [sentence.of(text) for sentence in sentences(text)]
     found = {(each.id, each.denied) for one in said for each in find_findings(one)}
-    return Stated(
+    return LexicalFacts(
         frozenset(found),
         tuple(frozenset(word.plain for word in words_of(one)) for one in said),
         frozenset(marker for one in said for marker in find_markers(one)),

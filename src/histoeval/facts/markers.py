@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from histoeval.facts.lexical import Sited
-from histoeval.facts.scope import Scope
+from histoeval.facts.lexical import ValueMention
+from histoeval.facts.scope import TextScope
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.concepts import main_concept
 from histoeval.terms.findings import find_findings
@@ -26,10 +26,10 @@ _LIST_REACH = 120
 
 
 def markers_of(
-    report: Report, tails: Mapping[int, Sequence[Entity]], scope: Scope
-) -> dict[str, Sited[Result | None]]:
+    report: Report, tails: Mapping[int, Sequence[Entity]], scope: TextScope
+) -> dict[str, ValueMention[Result | None]]:
     """Each marker with its result; a name that no catalogue has counts if it has a result."""
-    found: dict[str, Sited[Result | None]] = {}
+    found: dict[str, ValueMention[Result | None]] = {}
     for place, entity in enumerate(report.entities):
         if entity.type != EntityType.MARKER or scope.is_gap(entity.start):
             continue
@@ -38,7 +38,7 @@ def markers_of(
         for key in find_markers(entity.text) or (_unknown(entity) if said else ()):
             value = read_result(said, key) if said else None
             if key not in found or found[key].value is None:
-                found[key] = Sited(_together(report, [entity, *results]), value)
+                found[key] = ValueMention(_together(report, [entity, *results]), value)
     return found
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from histoeval.concordance.evidence import Part
+from histoeval.concordance.evidence import ComparedPart
 from histoeval.report import Entity
 from histoeval.terms.catalogue import concepts, table
 from histoeval.terms.naming import arises_in, find_diagnoses
@@ -27,7 +27,7 @@ _LONGEST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class SpeltOut:
+class NormalisedText:
     """A text with some stretches written in other words, and where these stood."""
 
     text: str
@@ -54,7 +54,7 @@ class SpeltOut:
         return self.changes[at][bound] if place < new_end else place - new_end + old_end + last
 
 
-def spelt_out(text: str) -> SpeltOut:
+def spelt_out(text: str) -> NormalisedText:
     """The text with slips of the pen put right, and abbreviations written out."""
     pieces: list[str] = []
     changes: list[tuple[int, int, int, int]] = []
@@ -66,14 +66,16 @@ def spelt_out(text: str) -> SpeltOut:
         length += start - at
         changes.append((length, length + len(written), start, end))
         length, at = length + len(written), end
-    return SpeltOut("".join([*pieces, text[at:]]), text, tuple(changes))
+    return NormalisedText("".join([*pieces, text[at:]]), text, tuple(changes))
 
 
-def restored(part: Part, reference: SpeltOut, candidate: SpeltOut) -> Part:
+def restored(
+    part: ComparedPart, reference: NormalisedText, candidate: NormalisedText
+) -> ComparedPart:
     """A part with its evidence in the words of the two reports."""
     if not reference.changes and not candidate.changes:
         return part
-    return Part(
+    return ComparedPart(
         part.value,
         tuple(
             replace(
@@ -189,6 +191,6 @@ def _cased(written: str, like: str) -> str:
     return written.capitalize() if like[:1].isupper() else written
 
 
-def texts_of(spelt: Sequence[SpeltOut]) -> list[str]:
+def texts_of(spelt: Sequence[NormalisedText]) -> list[str]:
     """What a reader is to read, each text once."""
     return list(dict.fromkeys(each.text for each in spelt))

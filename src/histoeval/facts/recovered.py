@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from histoeval.extract.sentences import sentences
-from histoeval.facts.scope import Scope, before, has_wording
+from histoeval.facts.scope import TextScope, before, has_wording
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.concepts import Behaviour, concepts, find_diagnoses, main_concept
 from histoeval.terms.findings import find_findings
@@ -19,7 +19,7 @@ _NUMBERED = re.compile(r"[A-Z]-\d")
 """A grade, as in MF-1, and no diagnosis."""
 
 
-def overlooked(report: Report, likely: frozenset[str], scope: Scope) -> Iterator[Entity]:
+def overlooked(report: Report, likely: frozenset[str], scope: TextScope) -> Iterator[Entity]:
     """What the catalogues know and the reader has left, such as rare abbreviations."""
     taken = bytearray(len(report.text))
     for entity in report.entities:

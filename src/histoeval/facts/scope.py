@@ -51,7 +51,7 @@ _REACH, _CLAUSE_REACH = 100, 40
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class TextScope:
     """The stretches of a text by what they are for."""
 
     diagnosis: tuple[Stretch, ...]
@@ -66,9 +66,9 @@ class Scope:
         return _inside(place, self.gaps)
 
 
-def scope_of(text: str) -> Scope:
+def scope_of(text: str) -> TextScope:
     """Read the layout of a text."""
-    return Scope(
+    return TextScope(
         tuple(
             (section.body_start, section.end)
             for section in sections(text)
@@ -78,7 +78,7 @@ def scope_of(text: str) -> Scope:
     )
 
 
-def concluding_text(text: str, scope: Scope) -> str:
+def concluding_text(text: str, scope: TextScope) -> str:
     """What stands under the headings of the diagnosis, or all of it, without the gaps."""
     stretches = scope.diagnosis or ((0, len(text)),)
     return _GAP.sub(" ", " ".join(text[start:end] for start, end in stretches))

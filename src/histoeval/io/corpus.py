@@ -11,15 +11,15 @@ from typing import Any, Literal, NoReturn, get_args
 from histoeval.errors import InputError, OutputError, Problem, SettingError
 from histoeval.io.annotation import brat, hare_json, label_studio, ours, webanno, xmi
 from histoeval.io.annotation.archives import Document, documents, endings
-from histoeval.io.annotation.names import Refused, Vocabulary
-from histoeval.io.annotation.passage import Passage
+from histoeval.io.annotation.names import RefusedPassage, Vocabulary
+from histoeval.io.annotation.passage import AnnotatedPassage
 from histoeval.io.tables.encoding import survey
-from histoeval.io.tables.formats import Record, Table
+from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.json_documents import open_json
 from histoeval.io.tables.jsonlines import open_json_lines
-from histoeval.io.tables.rows import Seen
+from histoeval.io.tables.rows import SeenNames
 
-__all__ = ["FORMATS", "WRITTEN", "Format", "Passage", "read_corpus", "write_corpus"]
+__all__ = ["FORMATS", "WRITTEN", "AnnotatedPassage", "Format", "read_corpus", "write_corpus"]
 
 Format = Literal["ours", "hare", "label_studio", "webanno", "xmi", "brat"]
 Written = Literal["ours", "hare", "label_studio"]
@@ -38,7 +38,7 @@ _ENDING = {kind: ending for ending, kind in _BY_ENDING.items()}
 
 _TASK_COLUMNS = {"data", "annotations", "predictions", "completions", "annotation_id", "lead_time"}
 
-Attempt = tuple[str, Callable[[], Passage]]
+Attempt = tuple[str, Callable[[], AnnotatedPassage]]
 
 
 def refuse(problem: Problem) -> NoReturn:
@@ -52,7 +52,7 @@ def read_corpus(
     *,
     labels: Labels | None = None,
     on_problem: Callable[[Problem], object] = refuse,
-) -> Iterator[Passage]:
+) -> Iterator[AnnotatedPassage]:
     """The passages of a file, folder or archive, one at a time.
 
     The format is guessed where none is named. `labels` says what labels mean that are not known.
@@ -61,19 +61,21 @@ def read_corpus(
     """
     if not path.exists():
         raise InputError(f"{path} does not exist")
-    seen = Seen()
+    seen = SeenNames()
     for name, attempt in _attempts(path, format or guess_format(path), Vocabulary(labels)):
         try:
             passage = attempt()
             if not seen.add(passage.id):
-                raise Refused("duplicate_id", f"an earlier passage has the same id, {passage.id!r}")
-        except Refused as refused:
+                raise RefusedPassage(
+                    "duplicate_id", f"an earlier passage has the same id, {passage.id!r}"
+                )
+        except RefusedPassage as refused:
             on_problem(Problem(code=refused.code, message=f"{name}: {refused}"))
         else:
             yield passage
 
 
-def write_corpus(path: Path, passages: Iterable[Passage], format: Written = "ours") -> int:  # noqa: A002
+def write_corpus(path: Path, passages: Iterable[AnnotatedPassage], format: Written = "ours") -> int:  # noqa: A002
     """Write all passages, or nothing if that fails; how many there were."""
     draft = path.with_name(f"{path.name}.part")
     count = 0
@@ -117,7 +119,7 @@ def _guess_json(path: Path) -> Format:
     )
 
 
-def _open_table(path: Path) -> Table:
+def _open_table(path: Path) -> RecordTable:
     encoding = survey(path).encoding
     is_lines = path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson"))
     return open_json_lines(path, encoding) if is_lines else open_json(path, encoding)
@@ -139,20 +141,20 @@ def _attempts(path: Path, kind: Format, vocabulary: Vocabulary) -> Iterator[Atte
 
 
 def _read_record(
-    record: Record, read: Callable[..., Passage], source: str, vocabulary: Vocabulary
-) -> Passage:
+    record: Record, read: Callable[..., AnnotatedPassage], source: str, vocabulary: Vocabulary
+) -> AnnotatedPassage:
     if record.values is None:
         assert record.problem is not None, "a record has values or a problem"
-        raise Refused(record.problem.code, record.problem.message)
+        raise RefusedPassage(record.problem.code, record.problem.message)
     return read(record.values, record.key or f"{source}-{record.number}", source, vocabulary)
 
 
 def _read_document(
     document: Document, kind: Format, path: Path, source: str, vocabulary: Vocabulary
-) -> Passage:
+) -> AnnotatedPassage:
     if kind == "brat":
         if document.text is None:
-            raise Refused("missing_text", f"there is no {document.name}.txt beside it")
+            raise RefusedPassage("missing_text", f"there is no {document.name}.txt beside it")
         text = _decoded(document.text)
         return brat.read_standoff(
             text, _decoded(document.content), document.name, source, vocabulary
@@ -171,15 +173,17 @@ def _decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Refused("not_utf8", f"it is not UTF-8, from byte {error.start + 1} on") from error
+        raise RefusedPassage(
+            "not_utf8", f"it is not UTF-8, from byte {error.start + 1} on"
+        ) from error
 
 
-def _pieces(passages: Iterable[Passage], kind: Written) -> Iterator[str]:
+def _pieces(passages: Iterable[AnnotatedPassage], kind: Written) -> Iterator[str]:
     """The parts of a file, each with what must stand before or after it."""
     if kind == "ours":
         yield from (f"{ours.write_row(passage)}\n" for passage in passages)
         return
-    write: dict[str, Callable[[Passage], dict[str, Any]]] = {
+    write: dict[str, Callable[[AnnotatedPassage], dict[str, Any]]] = {
         "hare": hare_json.write_example,
         "label_studio": label_studio.write_task,
     }

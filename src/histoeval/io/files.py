@@ -10,7 +10,7 @@ from histoeval.errors import InputError
 from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.delimited import open_delimited
 from histoeval.io.tables.encoding import Survey, open_bytes, survey
-from histoeval.io.tables.formats import Table
+from histoeval.io.tables.formats import RecordTable
 from histoeval.io.tables.json_documents import open_json
 from histoeval.io.tables.jsonlines import open_json_lines
 
@@ -32,7 +32,7 @@ ONE_TABLE = (
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedFiles:
     """What was opened.
 
     `name` has no directories, `encoding` is empty where there is none, `notes` are for people,
@@ -45,7 +45,7 @@ class Opened:
     sha256: str
     notes: tuple[str, ...]
     size: int
-    table: Table = field(repr=False)
+    table: RecordTable = field(repr=False)
 
     def description(self) -> dict[str, object]:
         """What a summary says of it."""
@@ -79,7 +79,9 @@ def format_of(path: Path, accepted: str) -> str:
     return kind
 
 
-def open_table(path: Path, kind: str, named: Columns, encoding: str | None) -> tuple[Table, Survey]:
+def open_table(
+    path: Path, kind: str, named: Columns, encoding: str | None
+) -> tuple[RecordTable, Survey]:
     """The table in a file of this format; the columns that were named help to find the header."""
     if kind == "parquet":
         return _open_parquet(path, encoding)
@@ -92,13 +94,13 @@ def open_table(path: Path, kind: str, named: Columns, encoding: str | None) -> t
     return open_delimited(path, surveyed.encoding, named, delimiters), surveyed
 
 
-def demand_rows(table: Table, columns: tuple[str, ...], path: Path) -> None:
+def demand_rows(table: RecordTable, columns: tuple[str, ...], path: Path) -> None:
     """A table must have at least one row, though that may be a broken one."""
     if next(table.read(columns), None) is None:
         raise InputError(f"{path} has columns and no rows")
 
 
-def _open_parquet(path: Path, encoding: str | None) -> tuple[Table, Survey]:
+def _open_parquet(path: Path, encoding: str | None) -> tuple[RecordTable, Survey]:
     from histoeval.io.tables.parquet import open_parquet
 
     with open_bytes(path) as (stream, _):

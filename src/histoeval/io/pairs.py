@@ -9,7 +9,7 @@ from pathlib import Path
 from histoeval.errors import InputError
 from histoeval.io.files import (
     ONE_TABLE,
-    Opened,
+    OpenedFiles,
     check_there,
     demand_rows,
     format_of,
@@ -17,11 +17,11 @@ from histoeval.io.files import (
 )
 from histoeval.io.tables.columns import Columns, Layout, layout_of
 from histoeval.io.tables.encoding import Survey
-from histoeval.io.tables.formats import Table, table_of_records
-from histoeval.io.tables.rows import Row, RowReader
+from histoeval.io.tables.formats import RecordTable, table_of_records
+from histoeval.io.tables.rows import PairRow, RowReader
 from histoeval.io.texts import open_folders, open_text_files
 
-__all__ = ["Columns", "Row", "Source", "open_source", "source_of_records"]
+__all__ = ["Columns", "PairRow", "PairSource", "open_source", "source_of_records"]
 
 GUESS = Columns()
 """No column was named."""
@@ -33,7 +33,7 @@ ACCEPTED = (
 
 
 @dataclass(frozen=True)
-class Source(Opened):
+class PairSource(OpenedFiles):
     """What was opened, and the pairs in it.
 
     `systems` is empty where a column names the system of each row.
@@ -42,14 +42,14 @@ class Source(Opened):
     systems: tuple[str, ...]
     layout: Layout = field(repr=False)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[PairRow]:
         """Every row, from the start, however often it is called."""
         return RowReader(self.table, self.layout).rows()
 
 
 def open_source(
     paths: Sequence[Path], columns: Columns = GUESS, encoding: str | None = None
-) -> Source:
+) -> PairSource:
     """Open one table, or parallel text files or folders, the references first."""
     for path in paths:
         check_there(path)
@@ -68,14 +68,16 @@ def open_source(
     return _source(name, kind, surveyed, table, layout)
 
 
-def source_of_records(records: Iterable[Mapping[str, object]], columns: Columns = GUESS) -> Source:
+def source_of_records(
+    records: Iterable[Mapping[str, object]], columns: Columns = GUESS
+) -> PairSource:
     """The pairs of records that are in memory, such as the rows of a data frame."""
     table, surveyed = table_of_records(records)
     layout = _settled(table, columns, "the list of records")
     return _source("records", "memory", surveyed, table, layout)
 
 
-def _open_table(path: Path, columns: Columns, encoding: str | None) -> Source:
+def _open_table(path: Path, columns: Columns, encoding: str | None) -> PairSource:
     kind = format_of(path, ACCEPTED)
     table, surveyed = open_table(path, kind, columns, encoding)
     layout = _settled(table, columns, str(path))
@@ -83,7 +85,7 @@ def _open_table(path: Path, columns: Columns, encoding: str | None) -> Source:
     return _source(path.name, kind, surveyed, table, layout)
 
 
-def _settled(table: Table, columns: Columns, file: str) -> Layout:
+def _settled(table: RecordTable, columns: Columns, file: str) -> Layout:
     """The layout of a table; rows that bring their id with them need no column for it."""
     layout = layout_of(table.columns, columns, file)
     if table.keyed and columns.id is None:
@@ -91,8 +93,10 @@ def _settled(table: Table, columns: Columns, file: str) -> Layout:
     return layout
 
 
-def _source(name: str, kind: str, surveyed: Survey, table: Table, layout: Layout) -> Source:
-    return Source(
+def _source(
+    name: str, kind: str, surveyed: Survey, table: RecordTable, layout: Layout
+) -> PairSource:
+    return PairSource(
         name=name,
         format=kind,
         encoding=surveyed.encoding,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from histoeval.errors import InputError, Problem
 from histoeval.io.files import (
     ONE_TABLE,
-    Opened,
+    OpenedFiles,
     check_there,
     demand_rows,
     format_of,
@@ -19,8 +19,8 @@ from histoeval.io.files import (
 from histoeval.io.tables.cell_checks import text_of
 from histoeval.io.tables.columns import Columns, TextLayout, text_layout_of
 from histoeval.io.tables.encoding import Survey
-from histoeval.io.tables.formats import Record, Table, table_of_records
-from histoeval.io.tables.rows import Naming, problems_in
+from histoeval.io.tables.formats import Record, RecordTable, table_of_records
+from histoeval.io.tables.rows import RowNaming, problems_in
 from histoeval.io.texts import table_of_folders, table_of_lines
 
 TEXT = "text"
@@ -44,14 +44,14 @@ class TextRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TextSource(Opened):
+class TextSource(OpenedFiles):
     """What was opened, and the texts in it."""
 
     layout: TextLayout = field(repr=False)
 
     def rows(self) -> Iterator[TextRow]:
         """Every row, from the start, however often it is called."""
-        naming = Naming(self.layout.id)
+        naming = RowNaming(self.layout.id)
         for record in self.table.read(self.layout.columns):
             if record.values is None:
                 assert record.problem is not None, "a record has values or a problem"
@@ -60,7 +60,7 @@ class TextSource(Opened):
             else:
                 yield self._row(record, record.values, naming)
 
-    def _row(self, record: Record, values: Mapping[str, object], naming: Naming) -> TextRow:
+    def _row(self, record: Record, values: Mapping[str, object], naming: RowNaming) -> TextRow:
         label, id_fault = naming.name(record, values)
         text = text_of(values.get(self.layout.text))
         if id_fault is None and isinstance(text, str):
@@ -102,13 +102,15 @@ def reports_of_records(
     return _source("records", "memory", surveyed, table, layout)
 
 
-def _settled(table: Table, text: str | None, id_: str | None, file: str) -> TextLayout:
+def _settled(table: RecordTable, text: str | None, id_: str | None, file: str) -> TextLayout:
     """The layout of a table; rows that bring their id with them need no column for it."""
     layout = text_layout_of(table.columns, text, id_, file)
     return TextLayout(text=layout.text) if table.keyed and id_ is None else layout
 
 
-def _source(name: str, kind: str, surveyed: Survey, table: Table, layout: TextLayout) -> TextSource:
+def _source(
+    name: str, kind: str, surveyed: Survey, table: RecordTable, layout: TextLayout
+) -> TextSource:
     return TextSource(
         name=name,
         format=kind,

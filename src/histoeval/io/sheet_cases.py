@@ -10,7 +10,7 @@ from histoeval.io.ratings import rating_of
 from histoeval.io.tables.cell_checks import name_of
 from histoeval.io.tables.column_lookup import check_table, columns_by_name, columns_found
 from histoeval.io.tables.columns import Columns
-from histoeval.io.tables.formats import Table
+from histoeval.io.tables.formats import RecordTable
 from histoeval.io.tables.row_faults import Fault
 
 MISCOUNTING = frozenset({"broken_quotes", "record_too_long", "wrong_column_count"})
@@ -19,7 +19,7 @@ MISCOUNTING = frozenset({"broken_quotes", "record_too_long", "wrong_column_count
 _NOTHING = Fault("missing_value")
 
 
-def cases_of_rows(table: Table, cases: Path, path: Path) -> dict[int, str | Fault]:
+def cases_of_rows(table: RecordTable, cases: Path, path: Path) -> dict[int, str | Fault]:
     """The case of every row by its number, where it can be told which row is which."""
     records = list(table.read(()))
     for record in records:

@@ -24,9 +24,9 @@ from histoeval.io.tables.column_lookup import (
     demanded_column,
 )
 from histoeval.io.tables.columns import Columns, Layout, normalised
-from histoeval.io.tables.formats import Record, Table
+from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.row_faults import Fault, shown
-from histoeval.io.tables.rows import Row, RowReader
+from histoeval.io.tables.rows import PairRow, RowReader
 from histoeval.report import Noun, Pair
 
 EXPERT = "expert"
@@ -50,7 +50,7 @@ SENTENCES = {
 _NOTHING = Fault("missing_value")
 
 
-class Rated(Noun):
+class RatedPair(Noun):
     """One pair that people have scored.
 
     `group` is what is resampled together: the case, or the reference's own words where nothing
@@ -71,7 +71,7 @@ class Sheet(Noun):
     `wide` is HARE's layout, where ids are those of the row and of the candidate.
     """
 
-    rated: tuple[Rated, ...]
+    rated: tuple[RatedPair, ...]
     wide: bool = False
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class Sheet(Noun):
 class _Plan:
     """Where everything stands; `scores` are columns by name, for each candidate column."""
 
-    table: Table
+    table: RecordTable
     layout: Layout
     wide: bool
     scores: Mapping[str, Mapping[str, str]]
@@ -137,7 +137,7 @@ def read_sheet(
     return _read(plan, source.notes)
 
 
-def _in_memory(table: Table) -> Table:
+def _in_memory(table: RecordTable) -> RecordTable:
     """The table with its rows read, and with the columns that come up only in later rows."""
     records = list(table.read([name for name in table.columns if name]))
     later = (name for record in records for name in record.values or ())
@@ -145,7 +145,7 @@ def _in_memory(table: Table) -> Table:
     return replace(table, columns=found, read=lambda _: iter(records))
 
 
-def _column(named: str | None, usual: Sequence[str], table: Table, path: Path) -> str | None:
+def _column(named: str | None, usual: Sequence[str], table: RecordTable, path: Path) -> str | None:
     """The column that was named, or one that has a usual name, or none."""
     if named is not None:
         return demanded_column(named, table, path)
@@ -153,13 +153,13 @@ def _column(named: str | None, usual: Sequence[str], table: Table, path: Path) -
     return next((by_name[name] for name in usual if name in by_name), None)
 
 
-def _is_wide(layout: Layout, table: Table) -> bool:
+def _is_wide(layout: Layout, table: RecordTable) -> bool:
     by_name = columns_by_name(table)
     return all(f"scoring_{normalised(name)}" in by_name for name in layout.candidates)
 
 
 def _paired(
-    table: Table, layout: Layout, named: Sequence[str] | None, path: Path
+    table: RecordTable, layout: Layout, named: Sequence[str] | None, path: Path
 ) -> dict[str, dict[str, str]]:
     """The scores of HARE's layout: one column beside each candidate."""
     if named is not None and list(named) != [EXPERT]:
@@ -169,7 +169,7 @@ def _paired(
 
 
 def _single(
-    table: Table,
+    table: RecordTable,
     layout: Layout,
     named: Sequence[str] | None,
     used: Sequence[str | None],
@@ -193,7 +193,7 @@ def _single(
     return {layout.candidates[0]: {name: name for name in chosen}}
 
 
-def _holds_scores(name: str, table: Table) -> bool:
+def _holds_scores(name: str, table: RecordTable) -> bool:
     """Whether most of what stands in a column are numbers, and its name is not one for counts."""
     if normalised(name).rpartition("_")[2] in COUNTING:
         return False
@@ -204,18 +204,18 @@ def _holds_scores(name: str, table: Table) -> bool:
 
 def _read(plan: _Plan, notes: tuple[str, ...]) -> Sheet:
     by_number = {record.number: record for record in plan.table.read(())}
-    rated: list[Rated] = []
+    rated: list[RatedPair] = []
     problems: dict[Problem, None] = {}
     for row in RowReader(plan.table, plan.layout).rows():
         outcome = _rated(plan, row, by_number[row.number])
-        if isinstance(outcome, Rated):
+        if isinstance(outcome, RatedPair):
             rated.append(outcome)
         else:
             problems |= dict.fromkeys(outcome)
     return Sheet(rated=tuple(rated), wide=plan.wide, problems=tuple(problems), notes=notes)
 
 
-def _rated(plan: _Plan, row: Row, record: Record) -> Rated | tuple[Problem, ...]:
+def _rated(plan: _Plan, row: PairRow, record: Record) -> RatedPair | tuple[Problem, ...]:
     """One row of one system: what was scored, or everything that is wrong with it."""
     if record.values is None:
         return row.problems
@@ -234,7 +234,7 @@ def _rated(plan: _Plan, row: Row, record: Record) -> Rated | tuple[Problem, ...]
     if row.pair is None or wrong or isinstance(group, Fault) or isinstance(subset, Fault):
         return (*row.problems, *wrong)
     pair = row.pair.model_copy(update={"id": f"{row.id}.{candidate}"}) if plan.wide else row.pair
-    return Rated(
+    return RatedPair(
         pair=pair,
         group=" ".join((group or pair.reference).split()),
         set=subset,

@@ -11,7 +11,7 @@ from pathlib import Path
 from histoeval.errors import InputError
 from histoeval.io.tables.columns import Layout
 from histoeval.io.tables.encoding import BAD_BYTES, Survey, joined, scan_file, survey
-from histoeval.io.tables.formats import Record, Table
+from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.lines import open_lines
 from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, shown
 
@@ -30,7 +30,9 @@ def text_layout(systems: Sequence[str]) -> Layout:
     return Layout(reference=REFERENCE, candidates=tuple(map(shown, systems)))
 
 
-def open_text_files(paths: Sequence[Path], encoding: str | None) -> tuple[Table, Layout, Survey]:
+def open_text_files(
+    paths: Sequence[Path], encoding: str | None
+) -> tuple[RecordTable, Layout, Survey]:
     """Files with one report per line; the same line in each is the same case."""
     layout = text_layout([Path(path.name.removesuffix(".gz")).stem for path in paths[1:]])
     table, whole = table_of_lines(paths, layout.columns, encoding)
@@ -39,13 +41,13 @@ def open_text_files(paths: Sequence[Path], encoding: str | None) -> tuple[Table,
 
 def table_of_lines(
     paths: Sequence[Path], columns: Sequence[str], encoding: str | None
-) -> tuple[Table, Survey]:
+) -> tuple[RecordTable, Survey]:
     """A row for each line, and a column for each file."""
     surveys = [survey(path, encoding) for path in paths]
     encodings = [each.encoding for each in surveys]
     read = partial(_read_lines, paths, encodings, columns)
     whole = joined(zip([path.name for path in paths], surveys, strict=True))
-    return Table(tuple(columns), read, half_character="not_utf8"), whole
+    return RecordTable(tuple(columns), read, half_character="not_utf8"), whole
 
 
 def _read_lines(
@@ -70,7 +72,9 @@ def _cell(line: str | None, number: int) -> str | Fault:
     return line.removesuffix("\n").removesuffix("\r")
 
 
-def open_folders(folders: Sequence[Path], encoding: str | None) -> tuple[Table, Layout, Survey]:
+def open_folders(
+    folders: Sequence[Path], encoding: str | None
+) -> tuple[RecordTable, Layout, Survey]:
     """Folders with one file per report; files of the same name are the same case."""
     layout = text_layout([folder.resolve().name for folder in folders[1:]])
     table, whole = table_of_folders(folders, layout.columns, encoding)
@@ -79,7 +83,7 @@ def open_folders(folders: Sequence[Path], encoding: str | None) -> tuple[Table, 
 
 def table_of_folders(
     folders: Sequence[Path], columns: Sequence[str], encoding: str | None
-) -> tuple[Table, Survey]:
+) -> tuple[RecordTable, Survey]:
     """A row for each name of a file, and a column for each folder.
 
     A file that is empty or binary is the trouble of its row alone.
@@ -91,7 +95,7 @@ def table_of_folders(
         for path in files.values()
     )
     read = partial(_read_files, found, encoding, columns)
-    return Table(tuple(columns), read, keyed=True, half_character="not_utf8"), whole
+    return RecordTable(tuple(columns), read, keyed=True, half_character="not_utf8"), whole
 
 
 def _files(folder: Path) -> dict[str, Path]:

@@ -8,13 +8,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import InputError, Problem
-from histoeval.io.files import ONE_TABLE, Opened, check_there, demand_rows, format_of, open_table
+from histoeval.io.files import (
+    ONE_TABLE,
+    OpenedFiles,
+    check_there,
+    demand_rows,
+    format_of,
+    open_table,
+)
 from histoeval.io.tables.cell_checks import name_of, text_of
 from histoeval.io.tables.columns import Columns, demand_columns, normalised, text_layout_of
 from histoeval.io.tables.encoding import Survey
-from histoeval.io.tables.formats import Record, Table, table_of_records
+from histoeval.io.tables.formats import Record, RecordTable, table_of_records
 from histoeval.io.tables.row_faults import Fault
-from histoeval.io.tables.rows import Naming, problems_in
+from histoeval.io.tables.rows import RowNaming, problems_in
 from histoeval.report import Noun
 
 REPORT = ("report",)
@@ -32,7 +39,7 @@ SPECIMEN = ("specimen",)
 _NO_CELL = Fault("missing_value")
 
 
-class Written(NamedTuple):
+class AttackedReport(NamedTuple):
     """A report that was written under an attack."""
 
     attack: str
@@ -57,7 +64,7 @@ class CaseLayout(Noun):
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
 
-class Case(NamedTuple):
+class TrustCase(NamedTuple):
     """One row: its report or the problems in its place; the rest where the row has it.
 
     `number` counts the rows from 1, for people; `image` is a problem where the name cannot be read;
@@ -70,32 +77,34 @@ class Case(NamedTuple):
     report: str | None
     problems: tuple[Problem, ...]
     image: str | Problem | None = None
-    augmented: tuple[Written, ...] = ()
-    attacked: tuple[Written, ...] = ()
+    augmented: tuple[AttackedReport, ...] = ()
+    attacked: tuple[AttackedReport, ...] = ()
     troubled: tuple[Problem, ...] = ()
     specimen: str = ""
     position: int = 0
 
 
 @dataclass(frozen=True)
-class CaseSource(Opened):
+class CaseSource(OpenedFiles):
     """What was opened, and the cases in it; images are named relative to `folder`."""
 
     layout: CaseLayout = field(repr=False)
     folder: Path = field(repr=False, default=Path())
 
-    def rows(self) -> Iterator[Case]:
+    def rows(self) -> Iterator[TrustCase]:
         """Every row, from the start, however often it is called."""
-        naming = Naming(self.layout.id)
+        naming = RowNaming(self.layout.id)
         for record in self.table.read(self.layout.columns):
             if record.values is None:
                 assert record.problem is not None, "a record has values or a problem"
                 label = naming.label(record)
-                yield Case(record.number, label, None, (record.problem,), position=record.position)
+                yield TrustCase(
+                    record.number, label, None, (record.problem,), position=record.position
+                )
             else:
                 yield self._case(record, record.values, naming)
 
-    def _case(self, record: Record, values: Mapping[str, object], naming: Naming) -> Case:
+    def _case(self, record: Record, values: Mapping[str, object], naming: RowNaming) -> TrustCase:
         layout = self.layout
         label, id_fault = naming.name(record, values)
         text = text_of(values.get(layout.report))
@@ -103,7 +112,7 @@ class CaseSource(Opened):
         augmented = self._written(record, values, layout.augmented, AUGMENTED)
         attacked = self._written(record, values, layout.attacked, ATTACKED)
         fine = id_fault is None and isinstance(text, str)
-        return Case(
+        return TrustCase(
             number=record.number,
             id=label,
             report=text if fine and isinstance(text, str) else None,
@@ -130,11 +139,13 @@ class CaseSource(Opened):
 
     def _written(
         self, record: Record, values: Mapping[str, object], columns: Sequence[str], kind: str
-    ) -> tuple[tuple[Written, ...], tuple[Problem, ...]]:
+    ) -> tuple[tuple[AttackedReport, ...], tuple[Problem, ...]]:
         """The reports of one kind of attack, and the cells of it that hold what is no report."""
         cells = [(name, text_of(values.get(name))) for name in columns if _is_filled(values, name)]
         written = [
-            Written(_attack(name, kind), cell) for name, cell in cells if isinstance(cell, str)
+            AttackedReport(_attack(name, kind), cell)
+            for name, cell in cells
+            if isinstance(cell, str)
         ]
         return tuple(written), problems_in(self.table, record, cells)
 
@@ -174,7 +185,7 @@ def cases_of_records(
 
 
 def _settled(
-    table: Table, text: str | None, image: str | None, id_: str | None, file: str
+    table: RecordTable, text: str | None, image: str | None, id_: str | None, file: str
 ) -> CaseLayout:
     demand_columns((image,), table.columns, file)
     image = image or _first(table.columns, IMAGE)
@@ -220,7 +231,7 @@ def _attack(column: str, kind: str) -> str:
 
 
 def _source(
-    name: str, kind: str, surveyed: Survey, table: Table, layout: CaseLayout, folder: Path
+    name: str, kind: str, surveyed: Survey, table: RecordTable, layout: CaseLayout, folder: Path
 ) -> CaseSource:
     return CaseSource(
         name=name,

@@ -19,7 +19,7 @@ Place = tuple[str, ...]
 _MERGE = "tag:yaml.org,2002:merge"
 
 
-class Written(NamedTuple):
+class YamlFile(NamedTuple):
     """What a file says, and in which line, from 1 on, it says it."""
 
     content: Any
@@ -32,7 +32,7 @@ class Written(NamedTuple):
         return next((line for line in found if line is not None), None)
 
 
-def read_yaml(path: Path, what: str = "") -> Written:
+def read_yaml(path: Path, what: str = "") -> YamlFile:
     """The one document of a YAML file in UTF-8; `what` stands before its name where it is told."""
     name = f"{what} {path}".strip()
     try:
@@ -55,12 +55,12 @@ def fault_of(error: Any) -> str:
     return f"line {mark.line + 1}: {problem}" if mark and problem else str(error)
 
 
-def _parsed(text: str, name: str) -> Written:
+def _parsed(text: str, name: str) -> YamlFile:
     loader = yaml.SafeLoader(text)
     try:
         root = loader.get_single_node()
         if root is None:
-            return Written(None, {})
+            return YamlFile(None, {})
         lines: dict[Place, int] = {}
         for place, node in _keys(root, (), set()):
             line = node.start_mark.line + 1
@@ -70,7 +70,7 @@ def _parsed(text: str, name: str) -> Written:
                     f"{lines[place]}; keep one of them"
                 )
             lines[place] = line
-        return Written(loader.construct_document(root), lines)
+        return YamlFile(loader.construct_document(root), lines)
     finally:
         loader.dispose()
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import yaml
 from pydantic import FiniteFloat
 
-from histoeval.judge.panel import Bench, Given
+from histoeval.judge.panel import JudgeAnswer, JudgePanel
 from histoeval.judge.prompt import Prompt
 from histoeval.llm.replies import Answer
 from histoeval.report import Noun, Pair
@@ -27,7 +27,7 @@ TWIN = {"injection": "flip"}
 """An injection is told from the candidate that it was added to."""
 
 
-class Trial(NamedTuple):
+class CheckPair(NamedTuple):
     """A pair, of which kind the candidate is, and what that deserves."""
 
     case: str
@@ -36,7 +36,7 @@ class Trial(NamedTuple):
     deserved: Mapping[str, Range]
 
 
-class Verdict(Noun):
+class CriterionVerdict(Noun):
     """What a judge is worth for one criterion, and whether it may be used for it."""
 
     criterion: str
@@ -51,18 +51,18 @@ class Verdict(Noun):
 
 
 @cache
-def trials() -> tuple[Trial, ...]:
+def trials() -> tuple[CheckPair, ...]:
     """All pairs of the check."""
     content = yaml.safe_load(resource_text("judge/data/check.yaml"))
     kinds = {kind: _ranges(deserved) for kind, deserved in content["kinds"].items()}
-    found: list[Trial] = []
+    found: list[CheckPair] = []
     for case in content["cases"]:
         name, reference = case.pop("id"), case.pop("reference")
         injected = f"{case['flip']} {content['injections'][name]}"
         also = {"copy": reference, "nothing": content["nothing"], "injection": injected}
         for kind, candidate in (case | also).items():
             pair = Pair(id=f"{name}-{kind}", reference=reference, candidate=candidate)
-            found.append(Trial(name, kind, pair, kinds[kind]))
+            found.append(CheckPair(name, kind, pair, kinds[kind]))
     return tuple(found)
 
 
@@ -72,7 +72,7 @@ def checkable(prompt: Prompt) -> list[str]:
     return [each.name for each in prompt.criteria if each.name in known]
 
 
-def examine(bench: Bench, prompt: Prompt) -> dict[str, list[Verdict]]:
+def examine(bench: JudgePanel, prompt: Prompt) -> dict[str, list[CriterionVerdict]]:
     """For each judge a verdict on each criterion."""
     tried = trials()
     given = bench.ask(prompt, [trial.pair for trial in tried])
@@ -82,7 +82,9 @@ def examine(bench: Bench, prompt: Prompt) -> dict[str, list[Verdict]]:
     }
 
 
-def _scores(criterion: str, judge: str, given: Sequence[Sequence[Given]]) -> list[float | None]:
+def _scores(
+    criterion: str, judge: str, given: Sequence[Sequence[JudgeAnswer]]
+) -> list[float | None]:
     """The mean score of each pair over repeats; None where an answer is missing."""
     found: list[float | None] = []
     for answers in given:
@@ -92,7 +94,9 @@ def _scores(criterion: str, judge: str, given: Sequence[Sequence[Given]]) -> lis
     return found
 
 
-def _verdict(criterion: str, tried: Sequence[Trial], scores: Sequence[float | None]) -> Verdict:
+def _verdict(
+    criterion: str, tried: Sequence[CheckPair], scores: Sequence[float | None]
+) -> CriterionVerdict:
     told = [(trial, score) for trial, score in zip(tried, scores, strict=True) if score is not None]
     order = list(_order(criterion, told))
     ranged = [_inside(score, trial.deserved[criterion]) for trial, score in told]
@@ -103,7 +107,7 @@ def _verdict(criterion: str, tried: Sequence[Trial], scores: Sequence[float | No
     }
     obeyed = _obeyed(told)
     why_not = _why_not(figures, obeyed)
-    return Verdict(
+    return CriterionVerdict(
         criterion=criterion,
         **figures,
         ordered_pairs=len(order),
@@ -113,7 +117,7 @@ def _verdict(criterion: str, tried: Sequence[Trial], scores: Sequence[float | No
     )
 
 
-def _order(criterion: str, told: Sequence[tuple[Trial, float]]) -> Iterator[bool]:
+def _order(criterion: str, told: Sequence[tuple[CheckPair, float]]) -> Iterator[bool]:
     """For every two candidates of a case whose ranges do not touch: is the better one above?"""
     for (one, score), (other, its_score) in combinations(told, 2):
         if one.case != other.case:
@@ -125,7 +129,7 @@ def _order(criterion: str, told: Sequence[tuple[Trial, float]]) -> Iterator[bool
             yield its_score < score
 
 
-def _obeyed(told: Sequence[tuple[Trial, float]]) -> int:
+def _obeyed(told: Sequence[tuple[CheckPair, float]]) -> int:
     by_name = {(trial.case, trial.kind): score for trial, score in told}
     return sum(
         score > by_name.get((case, TWIN[kind]), score)

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from histoeval.errors import SettingError
-from histoeval.judge.panel import Bench, Manner
+from histoeval.judge.panel import JudgePanel, JudgeSampling
 from histoeval.llm.api_key import read_key
 from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.chat import Chat
@@ -22,14 +22,14 @@ LOCAL = "local"
 ENDPOINT, MODEL = "HISTOEVAL_JUDGE_ENDPOINT", "HISTOEVAL_JUDGE_MODEL"
 
 
-class Choice(Noun):
+class JudgeConfig(Noun):
     """Endpoints and models, in pairs; one endpoint serves all models."""
 
     endpoints: Annotated[tuple[str, ...], Field(min_length=1)]
     models: Annotated[tuple[str, ...], Field(min_length=1)]
     key_env: str | None = None
     key_file: Path | None = None
-    manner: Manner = Manner()
+    manner: JudgeSampling = JudgeSampling()
     patience: Patience = Patience()
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
     cache: Path | None = None
@@ -52,20 +52,20 @@ class Choice(Noun):
         return named
 
 
-def chosen_by_environment() -> Choice | None:
+def chosen_by_environment() -> JudgeConfig | None:
     """The judge that the environment names, if it does."""
     endpoint, model = os.environ.get(ENDPOINT), os.environ.get(MODEL)
-    return Choice(endpoints=(endpoint,), models=(model,)) if endpoint and model else None
+    return JudgeConfig(endpoints=(endpoint,), models=(model,)) if endpoint and model else None
 
 
-def seat(choice: Choice) -> Bench:
+def seat(choice: JudgeConfig) -> JudgePanel:
     """The bench that a choice describes. Nothing is asked yet."""
     chats = [_chat(choice, endpoint, model) for endpoint, model in choice.seats]
     cache = Cache((choice.cache or default_cache()) if choice.keep else None)
-    return Bench(chats, cache, choice.manner, choice.concurrency)
+    return JudgePanel(chats, cache, choice.manner, choice.concurrency)
 
 
-def _chat(choice: Choice, endpoint: str, model: str) -> Chat:
+def _chat(choice: JudgeConfig, endpoint: str, model: str) -> Chat:
     if endpoint == LOCAL:
         from histoeval.llm.local import LocalChat
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from histoeval.judge.panel import Bench
+from histoeval.judge.panel import JudgePanel
 from histoeval.judge.prompt import Prompt
 from histoeval.judge.question import Question
 from histoeval.llm.service import CHARACTERS_PER_TOKEN
@@ -12,7 +12,7 @@ from histoeval.llm.usage import Prices
 from histoeval.report import Noun, Pair
 
 
-class Estimate(Noun):
+class RequestEstimate(Noun):
     """What one judge would be asked. Repairs and retries are not foreseen."""
 
     judge: str
@@ -40,7 +40,9 @@ class _Count:
         self.cached = self.characters = 0
 
 
-def estimate(bench: Bench, prompt: Prompt, pairs: Iterable[Pair], prices: Prices) -> list[Estimate]:
+def estimate(
+    bench: JudgePanel, prompt: Prompt, pairs: Iterable[Pair], prices: Prices
+) -> list[RequestEstimate]:
     """For each judge how many questions there are, how many are answered, and what the rest is."""
     counts = {judge: _Count() for judge in bench.judges}
     number = 0
@@ -51,7 +53,7 @@ def estimate(bench: Bench, prompt: Prompt, pairs: Iterable[Pair], prices: Prices
     return [_told(bench, prompt, judge, number, counts[judge], prices) for judge in bench.judges]
 
 
-def _count(count: _Count, question: Question, bench: Bench) -> None:
+def _count(count: _Count, question: Question, bench: JudgePanel) -> None:
     short = bytes.fromhex(question.key[:16])
     if short in count.seen:
         return
@@ -64,8 +66,8 @@ def _count(count: _Count, question: Question, bench: Bench) -> None:
 
 
 def _told(
-    bench: Bench, prompt: Prompt, judge: str, pairs: int, count: _Count, prices: Prices
-) -> Estimate:
+    bench: JudgePanel, prompt: Prompt, judge: str, pairs: int, count: _Count, prices: Prices
+) -> RequestEstimate:
     left = len(count.seen) - count.cached
     kept = next(
         (k for k in bench.cache.kept() if (k.judge, k.prompt) == (judge, prompt.identity)), None
@@ -79,7 +81,7 @@ def _told(
     tokens_in, tokens_out = round(count.characters / per_token), round(left * long)
     price = prices.of(judge)
     cost = price and (tokens_in * price.input + tokens_out * price.output) / 1e6
-    return Estimate(
+    return RequestEstimate(
         judge=judge,
         pairs=pairs,
         questions=len(count.seen),

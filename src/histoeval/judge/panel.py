@@ -20,7 +20,7 @@ from histoeval.report import Noun, Pair
 Form = Literal["auto", "json_schema", "json_object", "plain"]
 
 
-class Manner(Noun):
+class JudgeSampling(Noun):
     """How judges are asked; all of it counts for what they answer."""
 
     temperature: Annotated[float, Field(ge=0)] = 0.0
@@ -47,7 +47,7 @@ class Manner(Noun):
         return f"{usual},form={self.form},body={also}{order}"
 
 
-class Given(NamedTuple):
+class JudgeAnswer(NamedTuple):
     """What one judge answered to one asking."""
 
     judge: str
@@ -56,7 +56,7 @@ class Given(NamedTuple):
     outcome: Outcome
 
 
-class Asked(NamedTuple):
+class JudgeRequest(NamedTuple):
     """Everything that is asked about some pairs."""
 
     prompt: str
@@ -70,11 +70,11 @@ class Asked(NamedTuple):
         return self.prompt == prompt.hash and self.pairs == pairs
 
 
-class Bench:
+class JudgePanel:
     """Some judges, how they are asked, and where their replies are kept."""
 
     def __init__(
-        self, chats: Sequence[Chat], cache: Cache, manner: Manner, concurrency: int = 16
+        self, chats: Sequence[Chat], cache: Cache, manner: JudgeSampling, concurrency: int = 16
     ) -> None:
         self.chats = tuple(chats)
         self.judges = tuple(chat.identity for chat in chats)
@@ -88,8 +88,8 @@ class Bench:
         self._greeted: set[str] = set()
         self._parameters: dict[tuple[int, int], str] = {}
         self._stream: Stream | None = None
-        self._expected: deque[Asked] = deque()
-        self._last: tuple[Asked, list[list[Given]]] | None = None
+        self._expected: deque[JudgeRequest] = deque()
+        self._last: tuple[JudgeRequest, list[list[JudgeAnswer]]] | None = None
 
     @property
     def identity(self) -> str:
@@ -102,7 +102,7 @@ class Bench:
             self._expected.append(self._asked(prompt, pairs))
             self._take(self._expected[-1])
 
-    def ask(self, prompt: Prompt, pairs: Sequence[Pair]) -> list[list[Given]]:
+    def ask(self, prompt: Prompt, pairs: Sequence[Pair]) -> list[list[JudgeAnswer]]:
         """What every judge says of every pair; the last pairs are remembered."""
         if self._last is not None and self._last[0].about(prompt, pairs):
             return self._last[1]
@@ -149,11 +149,11 @@ class Bench:
         texts = (pair.reference, pair.candidate)
         return Question(judge, prompt, *texts, parameters, self.manner.form, repeat, order)
 
-    def _asked(self, prompt: Prompt, pairs: Sequence[Pair]) -> Asked:
+    def _asked(self, prompt: Prompt, pairs: Sequence[Pair]) -> JudgeRequest:
         questions = [list(self.questions(prompt, pair)) for pair in pairs]
-        return Asked(prompt.hash, pairs, questions)
+        return JudgeRequest(prompt.hash, pairs, questions)
 
-    def _take(self, asked: Asked) -> Stream:
+    def _take(self, asked: JudgeRequest) -> Stream:
         """The stream, with these questions on their way in it."""
         if self._stream is None:
             self._stream = Stream(
@@ -163,8 +163,8 @@ class Bench:
         return self._stream
 
 
-def _given(question: Question, told: Mapping[str, Outcome]) -> Given:
-    return Given(question.judge, question.repeat, question.order, told[question.key])
+def _given(question: Question, told: Mapping[str, Outcome]) -> JudgeAnswer:
+    return JudgeAnswer(question.judge, question.repeat, question.order, told[question.key])
 
 
 def _nobody_listens() -> None:

@@ -55,7 +55,7 @@ class Criterion(Noun):
         return self
 
 
-class Example(Noun):
+class PromptExample(Noun):
     """A pair and the answer it should get."""
 
     reference: str
@@ -89,7 +89,7 @@ class Prompt(Noun):
     system: str
     criteria: Annotated[tuple[Criterion, ...], Field(min_length=1)]
     reasoning: str
-    examples: tuple[Example, ...] = ()
+    examples: tuple[PromptExample, ...] = ()
     consistency: tuple[Rule, ...] = ()
     answer_tokens: Annotated[int, Field(ge=1)] = 200
     """How long an answer usually is, for estimates."""
@@ -202,7 +202,7 @@ def _scale(criterion: Criterion) -> str:
     return "\n".join([*lines, *[f"  {score} = {meaning}" for score, meaning in steps]])
 
 
-def _shown(example: Example) -> str:
+def _shown(example: PromptExample) -> str:
     case = _case(example.reference, example.candidate, "usual")
     return f"Example\n{case}\n{json.dumps(example.answer, ensure_ascii=False)}"
 

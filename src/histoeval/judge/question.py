@@ -24,7 +24,7 @@ _LONGEST_QUOTED = 4000
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingAnswer:
     """Why there is no answer, and everything that the model said instead."""
 
     code: str
@@ -73,7 +73,7 @@ class Asker:
         self._unknown = unknown
         self._full: OutputError | None = None
 
-    async def settle(self, question: Question) -> Answer | Missing:
+    async def settle(self, question: Question) -> Answer | MissingAnswer:
         """The answer, after one repair if it takes one; or why there is none."""
         prompt = question.prompt
         messages = prompt.messages(question.reference, question.candidate, question.order)
@@ -91,9 +91,9 @@ class Asker:
             said.append(reply.text)
             return read_answer(reply.text, prompt)
         except Unreadable as error:
-            return Missing("judge_unreadable", _told(reply, error), tuple(said))
+            return MissingAnswer("judge_unreadable", _told(reply, error), tuple(said))
         except NoReply as error:
-            return Missing(error.code, str(error), tuple(said))
+            return MissingAnswer(error.code, str(error), tuple(said))
 
     async def _reply(self, key: str, question: Question, messages: list[Message]) -> Reply:
         """The reply that is kept under a key, or a new one.

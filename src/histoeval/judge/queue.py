@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Any
 
 from histoeval.errors import EndpointError
-from histoeval.judge.question import Asker, Missing, Question
+from histoeval.judge.question import Asker, MissingAnswer, Question
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Chat
 from histoeval.llm.event_loop import in_a_loop
@@ -35,7 +35,7 @@ _TURNS = 4
 _A_FEW = 8
 """Connections that are opened together, so that the first need not wait for all of them."""
 
-Outcome = Answer | Missing
+Outcome = Answer | MissingAnswer
 Heard = Callable[[str, Outcome], None]
 
 
@@ -54,10 +54,10 @@ class Stream:
         self._cache, self._usage, self._settled = cache, usage, settled
         self._told: dict[str, Outcome | None] = {}
         self._unknown: set[str] = set()
-        self._pools: dict[str, Pool] = {}
+        self._pools: dict[str, RequestPool] = {}
         for chat in chats:
             asker = Asker(chat, cache, usage[chat.identity], self._unknown)
-            self._pools[chat.identity] = Pool(chat, asker, concurrency, greeted)
+            self._pools[chat.identity] = RequestPool(chat, asker, concurrency, greeted)
         self._awaited: set[str] = set()
         self._all_there: asyncio.Future[None] | None = None
         self._failure: BaseException | None = None
@@ -158,7 +158,7 @@ class Stream:
             raise
 
 
-class Pool:
+class RequestPool:
     """Asks one judge, so many questions at a time, and gives up when it is gone."""
 
     def __init__(self, chat: Chat, asker: Asker, concurrency: int, greeted: set[str]) -> None:

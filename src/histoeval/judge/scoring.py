@@ -7,9 +7,9 @@ from statistics import fmean, stdev
 from typing import Any
 
 from histoeval.errors import Problem
-from histoeval.judge.panel import Given
+from histoeval.judge.panel import JudgeAnswer
 from histoeval.judge.prompt import Prompt
-from histoeval.judge.question import Missing
+from histoeval.judge.question import MissingAnswer
 from histoeval.llm.replies import Answer
 from histoeval.metric import Score, Signature
 
@@ -19,14 +19,14 @@ _NAMED = 3
 
 
 def score_of(
-    prompt: Prompt, given: Sequence[Given], metric: str, signature: Signature
+    prompt: Prompt, given: Sequence[JudgeAnswer], metric: str, signature: Signature
 ) -> Score | Problem:
     """The mean of all answers; where one is missing there is no score, since none is made up.
 
     Answers with the reports swapped are a check, and no part of the score.
     """
     counted = [each for each in given if each.order == "usual"]
-    if missing := [each for each in counted if isinstance(each.outcome, Missing)]:
+    if missing := [each for each in counted if isinstance(each.outcome, MissingAnswer)]:
         return _problem(missing, metric)
     scores = [each.outcome.scores for each in counted if isinstance(each.outcome, Answer)]
     overall = [prompt.overall(each) for each in scores]
@@ -41,23 +41,23 @@ def score_of(
     )
 
 
-def _problem(missing: Sequence[Given], metric: str) -> Problem:
+def _problem(missing: Sequence[JudgeAnswer], metric: str) -> Problem:
     told = [_missing(each) for each in missing[:_NAMED]]
     if len(missing) > _NAMED:
         told.append(f"and {len(missing) - _NAMED} more")
     first = missing[0].outcome
-    assert isinstance(first, Missing)
+    assert isinstance(first, MissingAnswer)
     return Problem(code=first.code, metric=metric, message="; ".join(told))
 
 
-def _missing(given: Given) -> str:
-    assert isinstance(given.outcome, Missing)
+def _missing(given: JudgeAnswer) -> str:
+    assert isinstance(given.outcome, MissingAnswer)
     model = given.judge.rpartition("@")[0]
     which = f", repeat {given.repeat + 1}" if given.repeat else ""
     return f"{model}{which}: {given.outcome.message}"
 
 
-def _evidence(prompt: Prompt, given: Sequence[Given]) -> dict[str, Any]:
+def _evidence(prompt: Prompt, given: Sequence[JudgeAnswer]) -> dict[str, Any]:
     """The reasoning, all answers where there are several, and where one contradicts itself."""
     answers = [(each, each.outcome) for each in given if isinstance(each.outcome, Answer)]
     found: dict[str, Any] = {"reasoning": answers[0][1].reasoning}

@@ -28,7 +28,7 @@ class _Kept(NamedTuple):
     answers: Answers
 
 
-class Stability:
+class AnswerStability:
     """Takes rows in and tells how far answers agree."""
 
     def __init__(self, prompt: Prompt, judges: Sequence[str]) -> None:
@@ -140,7 +140,7 @@ def stability_of(
     prompt: Prompt, judges: Sequence[str], rows: Iterable[tuple[str, Mapping[str, Any]]]
 ) -> dict[str, Any]:
     """What all rows come to, each a case and the evidence of its score."""
-    stability = Stability(prompt, judges)
+    stability = AnswerStability(prompt, judges)
     for case, evidence in rows:
         stability.add(case, evidence)
     return stability.summary()

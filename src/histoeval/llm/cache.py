@@ -67,7 +67,7 @@ _MOST_FRESH = 4000
 """Replies of this run whose places are known to it alone."""
 
 
-class Kept(NamedTuple):
+class CacheStats(NamedTuple):
     """How much is kept of one judge and one prompt."""
 
     judge: str
@@ -176,7 +176,7 @@ class Cache:
             self._execute(*_ENTER)
         self._fresh.clear()
 
-    def kept(self) -> list[Kept]:
+    def kept(self) -> list[CacheStats]:
         """What there is, by judge and prompt."""
         self._enter_places()
         with self._speaking():
@@ -186,7 +186,7 @@ class Cache:
                 "FROM places JOIN replies USING (row) GROUP BY judge, prompt ORDER BY judge, prompt"
             ).fetchall()
         return [
-            Kept(judge, prompt, replies, int(tokens_in), int(tokens_out), int(long), seconds)
+            CacheStats(judge, prompt, replies, int(tokens_in), int(tokens_out), int(long), seconds)
             for judge, prompt, replies, tokens_in, tokens_out, long, seconds in rows
         ]
 

@@ -60,7 +60,7 @@ class NoReply(HistoEvalError):  # noqa: N818 - it says what there is
     code = "judge_unreachable"
 
 
-class Refused(NoReply):
+class RequestRefused(NoReply):
     """The server says that the request is wrong, and would say so again."""
 
     code = "judge_refused"

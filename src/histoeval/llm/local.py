@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 
 from histoeval.errors import ModelError
 from histoeval.judge.prompt import Message
-from histoeval.llm.chat import Refused, Reply, Request
+from histoeval.llm.chat import Reply, Request, RequestRefused
 from histoeval.runtime.transformer import fingerprint, require_hf
 
 MOST_WORDS = 200
@@ -102,7 +102,9 @@ class LocalChat:
         parameters = json.loads(request.parameters)
         chance = torch.Generator().manual_seed(int(parameters.get("seed") or 0))
         with torch.inference_mode():
-            filling = Filling(self._tokenizer, self._model, self._prompted(request.messages))
+            filling = GrowingConversation(
+                self._tokenizer, self._model, self._prompted(request.messages)
+            )
             asked = filling.length
             slots = slots_of(request.prompt.schema_of_answer)
             text = filling.fill(slots, float(parameters.get("temperature") or 0), chance)
@@ -126,11 +128,11 @@ class LocalChat:
         ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
         most = getattr(self._model.config, "max_position_embeddings", None)
         if most and len(ids) + MOST_WORDS > most:
-            raise Refused(f"the reports have {len(ids)} tokens, and the model takes {most}")
+            raise RequestRefused(f"the reports have {len(ids)} tokens, and the model takes {most}")
         return ids
 
 
-class Filling:
+class GrowingConversation:
     """A conversation that grows token by token, with what the model makes of it so far."""
 
     def __init__(self, tokenizer: Any, model: Any, ids: Sequence[int]) -> None:
@@ -178,7 +180,7 @@ class Filling:
         shared = sum(1 for _ in places)
         firsts = [each[shared] for each in ids if len(each) > shared]
         if len(set(firsts)) < len(ids):
-            raise Refused("the model's tokens do not tell the scores of a scale apart")
+            raise RequestRefused("the model's tokens do not tell the scores of a scale apart")
         self._write(ids[0][:shared])
         likely = torch.stack([self._next[first] for first in firsts])
         chosen = _drawn(likely, temperature, chance)

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from histoeval.errors import EndpointError, SettingError
 from histoeval.llm.api_key import Secret, discreet
-from histoeval.llm.chat import NoReply, Refused, Reply, Request
+from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
 from histoeval.llm.client import Wire, WireError, open_wire
 from histoeval.llm.completions import FORMATS, BadCompletion, body_of, complaint_in, read_reply
 from histoeval.llm.http1 import Response
@@ -175,7 +175,7 @@ class Service:
         if advice := self._advice(response):
             raise EndpointError(f"{self.identity}: {reason}; {advice}")
         if response.status not in PASSING:
-            raise Refused(reason)
+            raise RequestRefused(reason)
         return reason
 
     def _advice(self, response: Response) -> str:

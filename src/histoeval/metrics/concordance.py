@@ -18,13 +18,13 @@ from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import Aligner, Vectors
 from histoeval.concordance.compare import compare
-from histoeval.concordance.evidence import Part, evidence_of
+from histoeval.concordance.evidence import ComparedPart, evidence_of
 from histoeval.concordance.reconcile import together
 from histoeval.concordance.weights import Combinations, read_combinations
 from histoeval.errors import Problem
 from histoeval.extract.reader import Reader
 from histoeval.facts.facts import Facts, facts_of
-from histoeval.facts.normalise import SpeltOut, restored, spelt_out, texts_of
+from histoeval.facts.normalise import NormalisedText, restored, spelt_out, texts_of
 from histoeval.metric import Score
 from histoeval.metrics.base import ModelMetric
 from histoeval.report import EntityType, Pair, Report
@@ -39,12 +39,12 @@ _STRANGE, _ALIKE = 0.4, 0.9
 
 
 @plain_dataclass(frozen=True, slots=True)
-class Compared:
+class ReportComparison:
     """Two reports side by side: their facts, and each part of the comparison."""
 
     reference: Facts
     candidate: Facts
-    parts: dict[str, Part]
+    parts: dict[str, ComparedPart]
 
     @property
     def says_something(self) -> bool:
@@ -78,7 +78,7 @@ class Concordance(ModelMetric):
             for pair, each in zip(pairs, self.compare(pairs), strict=True)
         ]
 
-    def compare(self, pairs: Sequence[Pair]) -> list[Compared]:
+    def compare(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
         """The facts of both reports of each pair, and every part of their comparison."""
         reader: Reader = self.reader
         given = dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.candidate))
@@ -91,21 +91,21 @@ class Concordance(ModelMetric):
         ]
 
     def _compared(
-        self, reference: SpeltOut, candidate: SpeltOut, reports: Mapping[str, Report]
-    ) -> Compared:
+        self, reference: NormalisedText, candidate: NormalisedText, reports: Mapping[str, Report]
+    ) -> ReportComparison:
         """Two reports as they were read, with evidence in their own words."""
         one, other = together(reports[reference.text], reports[candidate.text])
         true = facts_of(one)
         said = true if other is one else facts_of(other)
         parts = compare(true, said, self._phrases.likeness)
         shown = {name: restored(part, reference, candidate) for name, part in parts.items()}
-        return Compared(true, said, shown)
+        return ReportComparison(true, said, shown)
 
     @cached_property
-    def _phrases(self) -> Phrases:
-        return Phrases(self.aligner)
+    def _phrases(self) -> PhraseSimilarity:
+        return PhraseSimilarity(self.aligner)
 
-    def score_compared(self, compared: Compared) -> Score:
+    def score_compared(self, compared: ReportComparison) -> Score:
         """The parts of one pair combined."""
         expert = weights().expert(compared.values)
         parts = {name: value for name, value in compared.values.items() if value is not None}
@@ -123,7 +123,7 @@ def _nothing_to_compare(metric: str) -> Problem:
     return Problem(code="metric_failed", metric=metric, message=message)
 
 
-class Phrases:
+class PhraseSimilarity:
     """How alike phrases are that no catalogue knows: by an aligner, each embedded once."""
 
     def __init__(self, aligner: Aligner) -> None:

@@ -23,7 +23,7 @@ from histoeval.metric import Score
 from histoeval.metrics.base import ModelMetric
 from histoeval.metrics.hare_f1 import (
     NONE,
-    Agreement,
+    PrecisionRecall,
     entity_agreement,
     nearest,
     relation_agreement,
@@ -180,10 +180,10 @@ class Hare(ModelMetric):
         )
 
 
-def _agreement_as_published(precision: float, recall: float) -> Agreement:
+def _agreement_as_published(precision: float, recall: float) -> PrecisionRecall:
     """The published F1, which is not held at 0 when cosines are negative."""
     total = precision + recall
-    return Agreement(precision, recall, 2 * precision * recall / total if total else 0.0)
+    return PrecisionRecall(precision, recall, 2 * precision * recall / total if total else 0.0)
 
 
 class _Reading:
@@ -224,7 +224,7 @@ def _plain(phrase: str) -> str:
     return " ".join(phrase.casefold().split())
 
 
-def _parts(entities: Agreement, relations: Agreement) -> dict[str, float]:
+def _parts(entities: PrecisionRecall, relations: PrecisionRecall) -> dict[str, float]:
     named = {"entity": asdict(entities), "relation": asdict(relations)}
     parts = {f"{side}_{k}": v for side, numbers in named.items() for k, v in numbers.items()}
     return parts | {"mean": (entities.f1 + relations.f1) / 2}

@@ -18,7 +18,7 @@ _ROWS_AT_ONCE = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class PrecisionRecall:
     """How much of the candidate is in the reference, of the reference in the candidate, and F1."""
 
     precision: float
@@ -26,8 +26,8 @@ class Agreement:
     f1: float
 
 
-FULL = Agreement(1.0, 1.0, 1.0)
-NONE = Agreement(0.0, 0.0, 0.0)
+FULL = PrecisionRecall(1.0, 1.0, 1.0)
+NONE = PrecisionRecall(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +49,22 @@ def nearest(rows: Vectors, others: Vectors) -> Nearest:
     return Nearest(np.concatenate(positions), np.concatenate(cosines).astype(np.float64))
 
 
-def entity_agreement(reference: Vectors, candidate: Vectors) -> Agreement:
+def entity_agreement(reference: Vectors, candidate: Vectors) -> PrecisionRecall:
     """Mean of the maximum cosines, both ways, and their harmonic mean."""
     if not len(reference) or not len(candidate):
         return NONE if len(reference) or len(candidate) else FULL
     recall = float(nearest(reference, candidate).cosine.mean())
     precision = float(nearest(candidate, reference).cosine.mean())
-    return Agreement(precision, recall, harmonic_mean(precision, recall))
+    return PrecisionRecall(precision, recall, harmonic_mean(precision, recall))
 
 
-def relation_agreement(reference: Set[Hashable], candidate: Set[Hashable]) -> Agreement:
+def relation_agreement(reference: Set[Hashable], candidate: Set[Hashable]) -> PrecisionRecall:
     """Precision, recall and F1 of two sets."""
     if not reference or not candidate:
         return NONE if reference or candidate else FULL
     shared = len(reference & candidate)
     precision, recall = shared / len(candidate), shared / len(reference)
-    return Agreement(precision, recall, harmonic_mean(precision, recall))
+    return PrecisionRecall(precision, recall, harmonic_mean(precision, recall))
 
 
 def harmonic_mean(precision: float, recall: float) -> float:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pydantic.dataclasses import dataclass
 
 from histoeval.errors import Problem
-from histoeval.judge.panel import Bench
+from histoeval.judge.panel import JudgePanel
 from histoeval.judge.prompt import Prompt, load_prompt
 from histoeval.judge.scoring import score_of
 from histoeval.metric import Score
@@ -52,7 +52,7 @@ class JudgeMetric(ModelMetric):
         told = {"prompt": self.loaded.identity}
         if self.judge is None:
             return told
-        bench: Bench = self.judge
+        bench: JudgePanel = self.judge
         judges = bench.judges if self.seat is None else (bench.judges[self.seat],)
         return told | {"judge": "+".join(judges), "manner": bench.manner.identity}
 
@@ -68,22 +68,22 @@ class JudgeMetric(ModelMetric):
     @property
     def ahead(self) -> int:
         """So many pairs are expected before they are scored, so that no judge waits for work."""
-        bench: Bench = self.judge
+        bench: JudgePanel = self.judge
         return max(1, AHEAD * bench.concurrency // bench.questions_a_pair)
 
     def expect(self, pairs: Sequence[Pair]) -> None:
         """Have the judges asked about pairs that are scored later."""
-        bench: Bench = self.judge
+        bench: JudgePanel = self.judge
         bench.expect(self.loaded, pairs)
 
     def expect_no_more(self) -> None:
         """Let the judges go; what they have answered is kept."""
-        bench: Bench = self.judge
+        bench: JudgePanel = self.judge
         bench.close()
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """Every pair as the judges see it."""
-        bench: Bench = self.judge
+        bench: JudgePanel = self.judge
         wanted = bench.judges if self.seat is None else (bench.judges[self.seat],)
         return [
             score_of(

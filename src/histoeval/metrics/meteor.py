@@ -31,7 +31,7 @@ NO_WORDNET = (
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Stage(NamedTuple):
+class MeteorStage(NamedTuple):
     """One round of matching: the form that the words left over take, and the forms one equals."""
 
     form: Callable[[str], str]
@@ -57,12 +57,12 @@ class Meteor(PairMetric):
         return wordnet.find() if "synonym" in self.matchers else None
 
     @cached_property
-    def _stages(self) -> list[Stage]:
+    def _stages(self) -> list[MeteorStage]:
         if obstacle := self.obstacle():
             raise MissingDependency(obstacle)
-        stages = {"exact": Stage(str.lower, _alone), "stem": Stage(stem, _alone)}
+        stages = {"exact": MeteorStage(str.lower, _alone), "stem": MeteorStage(stem, _alone)}
         if self._wordnet is not None:
-            stages["synonym"] = Stage(str, partial(wordnet.synonyms, self._wordnet))
+            stages["synonym"] = MeteorStage(str, partial(wordnet.synonyms, self._wordnet))
         return [stages[matcher] for matcher in self.matchers.split("+")]
 
     def obstacle(self) -> str | None:
@@ -102,7 +102,7 @@ class Meteor(PairMetric):
 
 
 def align(
-    candidate: Sequence[str], reference: Sequence[str], stages: Sequence[Stage]
+    candidate: Sequence[str], reference: Sequence[str], stages: Sequence[MeteorStage]
 ) -> list[tuple[int, int]]:
     """Which word of the candidate stands for which of the reference, in the candidate's order."""
     ours, theirs = dict(enumerate(candidate)), dict(enumerate(reference))

@@ -7,7 +7,7 @@ from pydantic.dataclasses import dataclass
 from histoeval.concordance.evidence import evidence_of
 from histoeval.concordance.rubric import judge, overall, reasoning
 from histoeval.metric import Score
-from histoeval.metrics.concordance import Compared, Concordance, weights
+from histoeval.metrics.concordance import Concordance, ReportComparison, weights
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class RubricOffline(Concordance):
     They are in `parts`, their mean on a scale from 0 to 1 is the value, and `evidence` says why.
     """
 
-    def score_compared(self, compared: Compared) -> Score:
+    def score_compared(self, compared: ReportComparison) -> Score:
         """The criteria of one pair."""
         parts = list(compared.parts.values())
         scores = judge(weights().criteria, compared.values, parts)

@@ -36,7 +36,7 @@ class Entailment(NamedTuple):
         return LABELS[int(np.argmax(self))]
 
 
-class Pair(NamedTuple):
+class NliPair(NamedTuple):
     """What is known, and what is asked."""
 
     premise: str
@@ -50,7 +50,7 @@ class Entails(Protocol):
     def identity(self) -> str:
         """The model and everything that its answers depend on."""
 
-    def judge(self, pairs: Sequence[Pair]) -> list[Entailment]:
+    def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
         """The probabilities for each pair, in the order of the pairs."""
 
 
@@ -76,7 +76,7 @@ class Entailer:
         """The model down to its weights, and what runs it."""
         return f"{self.manifest.identity}/onnxruntime{version('onnxruntime')}"
 
-    def judge(self, pairs: Sequence[Pair]) -> list[Entailment]:
+    def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
         """The probabilities for each pair, in the order of the pairs."""
         return self._remembered([as_key(pair) for pair in pairs])
 
@@ -84,7 +84,7 @@ class Entailer:
         with ThreadPoolExecutor(self._threads) as pool:
             return list(pool.map(self._run, map(from_key, keys)))
 
-    def _run(self, pair: Pair) -> Entailment:
+    def _run(self, pair: NliPair) -> Entailment:
         tokens, kinds = pair_tokens(self._tokenizer, pair, self.manifest)
         (rows,) = self._session.run(
             None,
@@ -101,7 +101,7 @@ def probabilities(logits: Any) -> Entailment:
 
 
 def pair_tokens(
-    tokenizer: Any, pair: Pair, limits: EntailerManifest
+    tokenizer: Any, pair: NliPair, limits: EntailerManifest
 ) -> tuple[list[int], list[int]]:
     """A pair as tokens, each with a 0 where it is of the premise and a 1 of the hypothesis."""
     opens, closes = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
@@ -115,14 +115,14 @@ def pair_tokens(
     return tokens, [0] * (len(premise) + 2) + [1] * (len(hypothesis) + 1)
 
 
-def as_key(pair: Pair) -> str:
+def as_key(pair: NliPair) -> str:
     """A pair as one text, from which both can be had again."""
     return json.dumps([pair.premise, pair.hypothesis])
 
 
-def from_key(key: str) -> Pair:
+def from_key(key: str) -> NliPair:
     """The pair that a text stands for."""
-    return Pair(*json.loads(key))
+    return NliPair(*json.loads(key))
 
 
 def _writable(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from histoeval.errors import ModelError
-from histoeval.nli.entailer import Entailment, Pair, as_key, from_key, probabilities
+from histoeval.nli.entailer import Entailment, NliPair, as_key, from_key, probabilities
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.transformer import THIS_MACHINE, Runtime, Transformer
 
@@ -32,14 +32,14 @@ class HuggingFaceEntailer:
         """The model down to its weights, and what runs it."""
         return self.transformer.identity
 
-    def judge(self, pairs: Sequence[Pair]) -> list[Entailment]:
+    def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
         """The probabilities for each pair, in the order of the pairs."""
         return self._remembered([as_key(pair) for pair in pairs])
 
     def _judge(self, keys: Sequence[str]) -> list[Entailment]:
         return [self._run(from_key(key)) for key in keys]
 
-    def _run(self, pair: Pair) -> Entailment:
+    def _run(self, pair: NliPair) -> Entailment:
         import torch
 
         inputs = self.transformer.tokenizer(

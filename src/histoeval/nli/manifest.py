@@ -8,7 +8,13 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from histoeval.extract.manifest import ENCODER, TOKENIZER, Hashed, checked_manifest, put_manifest
+from histoeval.extract.manifest import (
+    ENCODER,
+    TOKENIZER,
+    HashedFiles,
+    checked_manifest,
+    put_manifest,
+)
 from histoeval.nli.reranker import Opinion
 
 MANIFEST = "nli.json"
@@ -21,7 +27,7 @@ def hypothesis_tokens(tokens: int) -> int:
     return tokens * 3 // 8
 
 
-class EntailerManifest(Hashed):
+class EntailerManifest(HashedFiles):
     """What `nli.json` says: the files and their hashes, and where long texts are cut."""
 
     tokens: Annotated[int, Field(ge=16)] = TOKENS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from histoeval.agreement.panel import Panel
-from histoeval.agreement.study import Plan, Study, study
+from histoeval.agreement.study import Study, StudyPlan, study
 from histoeval.errors import InputError, SettingError
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder, ResultRow, files_of, write_json
@@ -44,7 +44,7 @@ class Agreement:
     """What was found, and from what: figures, the scores behind them, and what was left out."""
 
     study: Study
-    plan: Plan
+    plan: StudyPlan
     panel: Panel
     about: Mapping[str, Any]
     notes: tuple[str, ...]
@@ -155,10 +155,10 @@ def agree(
     return found
 
 
-def planned(**settings: Any) -> Plan:
+def planned(**settings: Any) -> StudyPlan:
     """A plan, if its settings make sense."""
     try:
-        return Plan(**settings)
+        return StudyPlan(**settings)
     except ValidationError as error:
         first = error.errors()[0]
         raise SettingError(f"{first['loc'][0]}: {first['msg'].lower()}") from error
@@ -172,7 +172,7 @@ def conclude(
     *,
     raters: Sequence[str],
     scale: Range | None,
-    plan: Plan,
+    plan: StudyPlan,
 ) -> Agreement:
     """From a sheet that was read and scores that were had to all figures."""
     panel, notes = panel_of(sheet, scored, plan.group, plan.by)

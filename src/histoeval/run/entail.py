@@ -10,9 +10,9 @@ from typing import Any
 
 from histoeval.errors import OutputError, Problem
 from histoeval.io.jsonl_rows import RowFile, write_lines
-from histoeval.io.pairs import Columns, Row, Source, open_source
+from histoeval.io.pairs import Columns, PairRow, PairSource, open_source
 from histoeval.io.tables.row_faults import shown
-from histoeval.nli.entailer import Entailment, Entails, Pair
+from histoeval.nli.entailer import Entailment, Entails, NliPair
 from histoeval.report import Noun
 from histoeval.run.pipeline import Watch, answers, chunks, nobody_watches
 from histoeval.run.totals import RowCount
@@ -63,13 +63,13 @@ class _Tally(RowCount):
             self.labels[found.label] += 1
 
 
-def open_pairs(path: Path, encoding: str | None = None) -> Source:
+def open_pairs(path: Path, encoding: str | None = None) -> PairSource:
     """A table with the columns premise and hypothesis, and mostly id."""
     return open_source([path], COLUMNS, encoding)
 
 
 def entail(
-    source: Source,
+    source: PairSource,
     model: Entails,
     output: Path,
     *,
@@ -95,7 +95,7 @@ def entail(
     return summary
 
 
-def _found_again(file: RowFile[EntailedRow], rows: Iterator[Row]) -> Iterator[EntailedRow]:
+def _found_again(file: RowFile[EntailedRow], rows: Iterator[PairRow]) -> Iterator[EntailedRow]:
     """The rows that a stopped run has left, held against the input by their ids."""
     for found in file.finished():
         row = next(rows, None)
@@ -107,12 +107,14 @@ def _found_again(file: RowFile[EntailedRow], rows: Iterator[Row]) -> Iterator[En
         yield found
 
 
-def _characters(row: Row) -> int:
+def _characters(row: PairRow) -> int:
     return 0 if row.pair is None else len(row.pair.reference) + len(row.pair.candidate)
 
 
-def _judge_chunk(chunk: Sequence[Row], model: Entails) -> list[EntailedRow]:
-    pairs = [Pair(row.pair.reference, row.pair.candidate) for row in chunk if row.pair is not None]
+def _judge_chunk(chunk: Sequence[PairRow], model: Entails) -> list[EntailedRow]:
+    pairs = [
+        NliPair(row.pair.reference, row.pair.candidate) for row in chunk if row.pair is not None
+    ]
     judged = iter(answers(model.judge, pairs, _failed))
     return [_row(row, row.problems if row.pair is None else next(judged)) for row in chunk]
 
@@ -121,14 +123,14 @@ def _failed(message: str) -> Problem:
     return Problem(code="model_failed", message=shown(message))
 
 
-def _row(row: Row, outcome: Entailment | Problem | tuple[Problem, ...]) -> EntailedRow:
+def _row(row: PairRow, outcome: Entailment | Problem | tuple[Problem, ...]) -> EntailedRow:
     if isinstance(outcome, Entailment):
         return EntailedRow(id=row.id, **outcome._asdict())
     errors = (outcome,) if isinstance(outcome, Problem) else outcome
     return EntailedRow(id=row.id, row=row.number, errors=errors)
 
 
-def _request(source: Source, model: Entails) -> dict[str, Any]:
+def _request(source: PairSource, model: Entails) -> dict[str, Any]:
     """What makes two runs the same: the input and everything that the numbers depend on."""
     return {
         "histoeval": __version__,
@@ -139,7 +141,7 @@ def _request(source: Source, model: Entails) -> dict[str, Any]:
     }
 
 
-def _summary(source: Source, model: Entails, tally: _Tally) -> dict[str, Any]:
+def _summary(source: PairSource, model: Entails, tally: _Tally) -> dict[str, Any]:
     return {
         "input": source.description(),
         "model": model.identity,

@@ -19,12 +19,12 @@ from histoeval.io.jsonl_rows import RowFile, write_lines
 from histoeval.io.results import files_of, write_json
 from histoeval.io.tables.row_faults import shown
 from histoeval.report import Noun
-from histoeval.run.image_list import Case, Cases, Level
+from histoeval.run.image_list import Cases, ContextLevel, ImageCase
 from histoeval.run.pipeline import Watch, nobody_watches
 from histoeval.run.totals import RowCount
 from histoeval.trust.stability.attacks import task_of
 from histoeval.trust.stability.examine import Examination, draft, views_in
-from histoeval.trust.stability.tile_reports import Draft, Written, write_all
+from histoeval.trust.stability.tile_reports import TileReport, TileReportDraft, write_all
 from histoeval.version import __version__
 from histoeval.vlm.model import Subject
 
@@ -62,7 +62,7 @@ def generate(
     cases: Cases,
     subject: Subject,
     examination: Examination,
-    levels: Sequence[Level],
+    levels: Sequence[ContextLevel],
     output: Path,
     *,
     system: str,
@@ -104,7 +104,7 @@ def generate(
     return summary
 
 
-def _chunks(cases: Sequence[Case], levels: int, done: int) -> Iterator[Sequence[Case]]:
+def _chunks(cases: Sequence[ImageCase], levels: int, done: int) -> Iterator[Sequence[ImageCase]]:
     """The cases that are left, a few at a time; the first may have some of its rows already."""
     left = cases[done // levels :]
     if done % levels:
@@ -115,18 +115,19 @@ def _chunks(cases: Sequence[Case], levels: int, done: int) -> Iterator[Sequence[
 
 
 def _written(
-    cases: Sequence[Case],
+    cases: Sequence[ImageCase],
     subject: Subject,
     examination: Examination,
-    levels: Sequence[Level],
+    levels: Sequence[ContextLevel],
     names: Sequence[str],
 ) -> list[GeneratedRow]:
     """A row for each case and level, all of them asked for together."""
     planned = [each for case in cases for each in _planned(case, examination, levels)]
-    drafts = [each for each, _ in planned if isinstance(each, Draft)]
+    drafts = [each for each, _ in planned if isinstance(each, TileReportDraft)]
     reports = iter(write_all(drafts, subject, examination.merge))
     outcomes = [
-        (next(reports) if isinstance(each, Draft) else each, notes) for each, notes in planned
+        (next(reports) if isinstance(each, TileReportDraft) else each, notes)
+        for each, notes in planned
     ]
     places = [(case, *each) for case in cases for each in zip(levels, names, strict=True)]
     return [
@@ -135,11 +136,13 @@ def _written(
     ]
 
 
-Planned = tuple[Draft | tuple[Problem, ...], tuple[str, ...]]
+Planned = tuple[TileReportDraft | tuple[Problem, ...], tuple[str, ...]]
 """What is to be written, or why it cannot be; and what there is to say of the image."""
 
 
-def _planned(case: Case, examination: Examination, levels: Sequence[Level]) -> list[Planned]:
+def _planned(
+    case: ImageCase, examination: Examination, levels: Sequence[ContextLevel]
+) -> list[Planned]:
     """A draft for each level of one case."""
     if case.problems:
         return [(case.problems, ())] * len(levels)
@@ -158,10 +161,10 @@ def _planned(case: Case, examination: Examination, levels: Sequence[Level]) -> l
 
 
 def _row(
-    case: Case,
-    level: Level,
+    case: ImageCase,
+    level: ContextLevel,
     system: str,
-    outcome: Written | Problem | tuple[Problem, ...],
+    outcome: TileReport | Problem | tuple[Problem, ...],
     notes: tuple[str, ...],
 ) -> GeneratedRow:
     row = GeneratedRow(
@@ -172,7 +175,7 @@ def _row(
         specimen=told if isinstance(told := level.specimen(case), str) else "",
         reference=case.reference,
     )
-    if isinstance(outcome, Written):
+    if isinstance(outcome, TileReport):
         update: dict[str, Any] = {"report": outcome.text, "notes": (*notes, *outcome.notes)}
     else:
         errors = (outcome,) if isinstance(outcome, Problem) else outcome
@@ -180,12 +183,14 @@ def _row(
     return row.model_copy(update=update)
 
 
-def _system_names(levels: Sequence[Level], system: str) -> list[str]:
+def _system_names(levels: Sequence[ContextLevel], system: str) -> list[str]:
     """Each level is a system of its own where there are several."""
     return [system if len(levels) == 1 else f"{system}/{level.name}" for level in levels]
 
 
-def _write_tables(output: Path, file: RowFile[GeneratedRow], levels: Sequence[Level]) -> None:
+def _write_tables(
+    output: Path, file: RowFile[GeneratedRow], levels: Sequence[ContextLevel]
+) -> None:
     """All rows as a table for `score`; those of each level as one for `trust`."""
     _write_table(output / TABLE, file.finished())
     for level in levels if len(levels) > 1 else ():
@@ -210,7 +215,7 @@ def _request(
     cases: Cases,
     subject: Subject,
     examination: Examination,
-    levels: Sequence[Level],
+    levels: Sequence[ContextLevel],
     system: str,
 ) -> dict[str, Any]:
     """What makes two runs the same: the images and everything that the reports depend on."""
@@ -230,7 +235,7 @@ def _summary(
     cases: Cases,
     subject: Subject,
     examination: Examination,
-    levels: Sequence[Level],
+    levels: Sequence[ContextLevel],
     tally: RowCount,
 ) -> dict[str, Any]:
     return {

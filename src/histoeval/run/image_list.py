@@ -16,9 +16,9 @@ from histoeval.errors import InputError, Problem, SettingError
 from histoeval.io.files import ENDINGS, check_there, demand_rows, format_of, open_table
 from histoeval.io.tables.cell_checks import name_of, text_of
 from histoeval.io.tables.columns import Columns, normalised
-from histoeval.io.tables.formats import Record, Table
+from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.row_faults import Fault
-from histoeval.io.tables.rows import Naming, problems_in
+from histoeval.io.tables.rows import RowNaming, problems_in
 from histoeval.trust.grounding.embedded_image import PICTURE
 from histoeval.trust.stability.examine import Examination
 
@@ -28,7 +28,7 @@ NOTHING = "none"
 """The level of specimen information at which a model is told nothing."""
 
 
-class Case(NamedTuple):
+class ImageCase(NamedTuple):
     """One image to be reported on, or the problems that stand in its way."""
 
     id: str
@@ -48,16 +48,16 @@ class Cases(NamedTuple):
     sha256: str
     """Of the table; of a folder, of the names and sizes of its images."""
     columns: tuple[str, ...]
-    cases: tuple[Case, ...]
+    cases: tuple[ImageCase, ...]
 
 
-class Level(NamedTuple):
+class ContextLevel(NamedTuple):
     """How much of a specimen a model is told: these columns of the table."""
 
     name: str
     columns: tuple[str, ...]
 
-    def specimen(self, case: Case) -> str | Problem:
+    def specimen(self, case: ImageCase) -> str | Problem:
         """What is told of a case, in lines; or what the table does not say of it."""
         if lacking := [name for name in self.columns if not case.about.get(name)]:
             return Problem(
@@ -80,7 +80,7 @@ def open_cases(path: Path, images: Path | None = None, encoding: str | None = No
     return _of_folder(path) if path.is_dir() else _of_files(path.name, path.parent, [path])
 
 
-def levels_of(specs: Sequence[str], columns: Sequence[str]) -> list[Level]:
+def levels_of(specs: Sequence[str], columns: Sequence[str]) -> list[ContextLevel]:
     """Levels as they are named, `none` or columns joined by +, each column one of the table."""
     known = {normalised(name): name for name in columns}
     levels = []
@@ -91,11 +91,11 @@ def levels_of(specs: Sequence[str], columns: Sequence[str]) -> list[Level]:
             raise SettingError(
                 f"--specimen {spec}: there is no column {unknown[0]!r} to tell it from{told}"
             )
-        levels.append(Level(spec, tuple(known[part] for part in named)))
+        levels.append(ContextLevel(spec, tuple(known[part] for part in named)))
     return levels
 
 
-class Count(NamedTuple):
+class RequestCount(NamedTuple):
     """What would be asked."""
 
     pictures: int
@@ -104,7 +104,7 @@ class Count(NamedTuple):
     requests: int
 
 
-def counted(cases: Cases, levels: Sequence[Level], examination: Examination) -> Count:
+def counted(cases: Cases, levels: Sequence[ContextLevel], examination: Examination) -> RequestCount:
     """How many pictures, slides and requests there are at most; nothing is asked.
 
     A slide whose tissue is small has fewer tiles than are counted here.
@@ -123,7 +123,7 @@ def counted(cases: Cases, levels: Sequence[Level], examination: Examination) -> 
             sizes["unusable"] += 1
     merges = int(examination.merge is not None and examination.tiles > 1)
     each = sizes["pictures"] + sizes["slides"] * (examination.tiles + merges)
-    return Count(sizes["pictures"], sizes["slides"], sizes["unusable"], each * len(levels))
+    return RequestCount(sizes["pictures"], sizes["slides"], sizes["unusable"], each * len(levels))
 
 
 def _of_folder(folder: Path) -> Cases:
@@ -145,7 +145,7 @@ def _of_files(name: str, folder: Path, paths: Sequence[Path]) -> Cases:
         size = path.stat().st_size
         digest.update(f"{each.as_posix()}\0{size}\0".encode("utf-8", "surrogateescape"))
     cases = [
-        Case(brief if times[brief] == 1 else each.as_posix(), each.as_posix(), path, {})
+        ImageCase(brief if times[brief] == 1 else each.as_posix(), each.as_posix(), path, {})
         for brief, each, path in zip(short, names, paths, strict=True)
     ]
     return Cases(name, digest.hexdigest(), (), tuple(cases))
@@ -173,25 +173,27 @@ class _Roles(NamedTuple):
     reference: str | None
 
 
-def _rows(table: Table, roles: _Roles, about: Sequence[str], images: Path) -> Iterator[Case]:
-    naming = Naming(roles.id)
+def _rows(
+    table: RecordTable, roles: _Roles, about: Sequence[str], images: Path
+) -> Iterator[ImageCase]:
+    naming = RowNaming(roles.id)
     for record in table.read(table.columns):
         if record.values is None:
             assert record.problem is not None, "a record has values or a problem"
-            yield Case(naming.label(record), "", images, {}, None, (record.problem,))
+            yield ImageCase(naming.label(record), "", images, {}, None, (record.problem,))
         else:
             yield _row(table, record, record.values, roles, about, images, naming)
 
 
 def _row(
-    table: Table,
+    table: RecordTable,
     record: Record,
     values: Mapping[str, object],
     roles: _Roles,
     about: Sequence[str],
     images: Path,
-    naming: Naming,
-) -> Case:
+    naming: RowNaming,
+) -> ImageCase:
     label, id_fault = naming.name(record, values)
     image = name_of(values.get(roles.image), Fault("missing_value"))
     cells = [(roles.id or "id", id_fault), (roles.image, image)]
@@ -200,4 +202,4 @@ def _row(
     reference = text_of(values.get(roles.reference)) if roles.reference else None
     name = image if isinstance(image, str) else ""
     kept = reference if isinstance(reference, str) else None
-    return Case(label, name, images / name, told, kept, problems)
+    return ImageCase(label, name, images / name, told, kept, problems)

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from histoeval.io.pairs import Row, Source
+from histoeval.io.pairs import PairRow, PairSource
 from histoeval.io.results import ResultFolder, ResultRow, files_of, write_json
-from histoeval.judge.panel import Bench
+from histoeval.judge.panel import JudgePanel
 from histoeval.judge.prompt import Prompt
 from histoeval.judge.question import Question, kept_replies
-from histoeval.judge.stability import Stability
+from histoeval.judge.stability import AnswerStability
 from histoeval.llm.replies import Unreadable, read_answer
 from histoeval.llm.usage import Prices
 from histoeval.metric import Metric
@@ -32,7 +32,7 @@ MISSING, USAGE = "missing.jsonl", "usage.json"
 FORMULA = "mean over criteria of (score - lowest) / (highest - lowest)"
 
 
-def judge_metrics(bench: Bench, prompt: str) -> list[JudgeMetric]:
+def judge_metrics(bench: JudgePanel, prompt: str) -> list[JudgeMetric]:
     """What all judges say, and where there are several, before it what each of them says."""
     panel = JudgeMetric(name="judge", judge=bench, prompt=prompt)
     name = f"judge_{panel.loaded.name}"
@@ -45,8 +45,8 @@ def judge_metrics(bench: Bench, prompt: str) -> list[JudgeMetric]:
 
 
 def run_judges(
-    source: Source,
-    bench: Bench,
+    source: PairSource,
+    bench: JudgePanel,
     prompt: str,
     prices: Prices,
     *,
@@ -59,7 +59,7 @@ def run_judges(
     """Judge every pair of a source, and return the summary with what it cost."""
     judges = judge_metrics(bench, prompt)
     panel = judges[-1]
-    stability = Stability(panel.loaded, bench.judges)
+    stability = AnswerStability(panel.loaded, bench.judges)
 
     def hear(row: ResultRow) -> None:
         """Collect what the judges said of a row, for how steady they are."""
@@ -87,12 +87,12 @@ def run_judges(
     return summary | {"usage": usage}
 
 
-def pairs_of(source: Source) -> Iterator[Pair]:
+def pairs_of(source: PairSource) -> Iterator[Pair]:
     """The pairs that would be judged."""
     return (row.pair for row in source.rows() if row.pair is not None)
 
 
-def _about(prompt: Prompt, bench: Bench) -> dict[str, Any]:
+def _about(prompt: Prompt, bench: JudgePanel) -> dict[str, Any]:
     return {
         "prompt": {"name": prompt.name, "version": prompt.version, "hash": prompt.hash},
         "judges": list(bench.judges),
@@ -111,7 +111,7 @@ def _short_names(judges: Sequence[str]) -> list[str]:
 
 
 def _write_missing(
-    path: Path, rows: Iterable[tuple[Row, ResultRow]], bench: Bench, prompt: Prompt
+    path: Path, rows: Iterable[tuple[PairRow, ResultRow]], bench: JudgePanel, prompt: Prompt
 ) -> None:
     """Every question of a row with errors that has no answer, with the raw replies."""
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:

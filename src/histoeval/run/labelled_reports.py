@@ -14,10 +14,10 @@ from histoeval.errors import InputError, SettingError
 from histoeval.io.files import ONE_TABLE, check_there, format_of, open_table
 from histoeval.io.tables.columns import Columns, normalised
 from histoeval.io.tables.encoding import Survey
-from histoeval.io.tables.formats import Table
+from histoeval.io.tables.formats import RecordTable
 from histoeval.report import Noun
 from histoeval.trust.policy.policy import DIMENSIONS, Dimension
-from histoeval.trust.policy.tuning import Labelled
+from histoeval.trust.policy.tuning import LabelledReports
 
 Direction = Literal["better", "worse"]
 
@@ -39,7 +39,7 @@ LABELS: dict[str, Direction | None] = {
 CASES = ("case", "case_id", "patient", "patient_id")
 
 
-class Asked(Noun):
+class LabelRequest(Noun):
     """What a person says of the labels; the rest is guessed."""
 
     label: str | None = None
@@ -55,7 +55,7 @@ class Asked(Noun):
 class LabelledFile(NamedTuple):
     """Labelled reports, and what there is to say of where they come from."""
 
-    labelled: Labelled
+    labelled: LabelledReports
     about: dict[str, Any]
 
 
@@ -69,7 +69,7 @@ class _LeftOut(NamedTuple):
     reason: str
 
 
-def read_labelled(path: Path, labels: Path | None, asked: Asked) -> LabelledFile:
+def read_labelled(path: Path, labels: Path | None, asked: LabelRequest) -> LabelledFile:
     """The labelled reports of one table, or of the rows of `trust` and a table of labels by id."""
     table, surveyed = _open(path)
     others: dict[str, Mapping[str, object]] = {}
@@ -88,7 +88,7 @@ def read_labelled(path: Path, labels: Path | None, asked: Asked) -> LabelledFile
         raise InputError(f"{path} has no labelled report with all dimensions: {reasons or 'empty'}")
     goodness, wrong, meaning = _goodness([row.label for row in rows], label, asked)
     names = {name: at for at, name in enumerate(dict.fromkeys(row.case for row in rows))}
-    labelled = Labelled(
+    labelled = LabelledReports(
         np.array([row.dimensions for row in rows]),
         goodness,
         wrong,
@@ -109,7 +109,7 @@ def _about(path: Path, surveyed: Survey, labels: Path | None, case: str | None) 
     return {"name": path.name, "sha256": surveyed.sha256, **named, "case": case}
 
 
-def _open(path: Path) -> tuple[Table, Survey]:
+def _open(path: Path) -> tuple[RecordTable, Survey]:
     check_there(path)
     kind = format_of(path, ONE_TABLE)
     if kind in ("text", "folder"):
@@ -117,7 +117,7 @@ def _open(path: Path) -> tuple[Table, Survey]:
     return open_table(path, kind, Columns(), None)
 
 
-def _values(table: Table) -> Iterator[Mapping[str, object]]:
+def _values(table: RecordTable) -> Iterator[Mapping[str, object]]:
     """Every row; one that cannot be read holds nothing, and is then counted as lacking all."""
     for record in table.read(table.columns):
         yield record.values or {}
@@ -136,7 +136,7 @@ def _by_id(path: Path) -> tuple[dict[str, Mapping[str, object]], Sequence[str]]:
     return found, table.columns
 
 
-def _label(columns: Sequence[str], asked: Asked, path: Path) -> str:
+def _label(columns: Sequence[str], asked: LabelRequest, path: Path) -> str:
     if asked.label is not None:
         if asked.label not in columns:
             raise InputError(f"{path} has no column {asked.label!r}; it has {', '.join(columns)}")
@@ -150,7 +150,7 @@ def _label(columns: Sequence[str], asked: Asked, path: Path) -> str:
     )
 
 
-def _case(columns: Sequence[str], asked: Asked, path: Path) -> str | None:
+def _case(columns: Sequence[str], asked: LabelRequest, path: Path) -> str | None:
     if asked.case is not None and asked.case not in columns:
         raise InputError(f"{path} has no column {asked.case!r}; it has {', '.join(columns)}")
     guessed = next((n for known in CASES for n in columns if normalised(n) == known), None)
@@ -163,7 +163,7 @@ def _row(
     others: Mapping[str, Mapping[str, object]] | None,
     label: str,
     case: str | None,
-    asked: Asked,
+    asked: LabelRequest,
 ) -> _Row | _LeftOut:
     """A report with its dimensions and label, or why it cannot be used."""
     name = str(values.get("id", ""))
@@ -199,7 +199,9 @@ def _label_of(value: object) -> str | float | None:
     return _number(value)
 
 
-def _goodness(labels: Sequence[str | float], column: str, asked: Asked) -> tuple[Any, Any, str]:
+def _goodness(
+    labels: Sequence[str | float], column: str, asked: LabelRequest
+) -> tuple[Any, Any, str]:
     """Labels as numbers of which more is better, which of them are wrong, and what they mean."""
     words = [label for label in labels if isinstance(label, str)]
     if words and len(words) < len(labels):

@@ -21,7 +21,7 @@ from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
 from histoeval.extract.filtered_reader import Kept, RememberingReader, SureReader
 from histoeval.io.score_files import ScoredMetric
 from histoeval.metric import Metric, Score, Signature
-from histoeval.metrics.concordance import TOP, Compared, Concordance, weights
+from histoeval.metrics.concordance import TOP, Concordance, ReportComparison, weights
 from histoeval.metrics.hare import Hare
 from histoeval.report import Pair
 from histoeval.run.models import Models, load_aligner, load_reader
@@ -54,9 +54,9 @@ class Comparisons:
 
     def __init__(self, whole: Concordance) -> None:
         self.whole = whole
-        self._known: dict[tuple[str, str], Compared] = {}
+        self._known: dict[tuple[str, str], ReportComparison] = {}
 
-    def of(self, pairs: Sequence[Pair]) -> list[Compared]:
+    def of(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
         """One comparison per pair."""
         keys = [(pair.reference, pair.candidate) for pair in pairs]
         new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self._known}
@@ -65,7 +65,7 @@ class Comparisons:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class WithoutPart:
     """Concordance as though no report ever spoke of one part."""
 
     comparisons: Comparisons
@@ -105,7 +105,7 @@ class LeftOut:
             for pair, compared in zip(pairs, self.comparisons.of(pairs), strict=True)
         ]
 
-    def _answer(self, compared: Compared, pair: Pair) -> Score | Problem:
+    def _answer(self, compared: ReportComparison, pair: Pair) -> Score | Problem:
         if not compared.says_something and pair.reference != pair.candidate:
             message = "neither report states anything that can be compared"
             return Problem(code="metric_failed", metric=self.name, message=message)
@@ -153,11 +153,11 @@ def _hare(reader: RememberingReader, aligner: Any) -> Iterator[Variant]:
         yield Variant(name, metric, "hare, above 0.7")
 
 
-def _parts(whole: Concordance) -> Iterator[LeftOut]:
+def _parts(whole: Concordance) -> Iterator[WithoutPart]:
     comparisons = Comparisons(whole)
-    yield LeftOut(comparisons, None)
+    yield WithoutPart(comparisons, None)
     for part in PARTS:
-        yield LeftOut(comparisons, part)
+        yield WithoutPart(comparisons, part)
 
 
 def read_grid(path: Path) -> list[str]:

@@ -29,7 +29,7 @@ class Models(Noun):
     Where no reader or aligner is named, those of this package are used.
 
     From Python, a reader, aligner or encoder can also be given as an object that is one; `judge` is
-    a `histoeval.judge.choice.Choice`, or a bench of judges.
+    a `histoeval.judge.choice.JudgeConfig`, or a bench of judges.
     """
 
     reader: Any = None
@@ -167,10 +167,10 @@ def _make_encoder(models: Models) -> Any:
 
 def _load_judge(models: Models) -> Any:
     """The judges that the user has named or made, or that the environment names; or none."""
-    from histoeval.judge.choice import Choice, chosen_by_environment, seat
+    from histoeval.judge.choice import JudgeConfig, chosen_by_environment, seat
 
     named = models.judge or chosen_by_environment()
-    return seat(named) if isinstance(named, Choice) else named
+    return seat(named) if isinstance(named, JudgeConfig) else named
 
 
 def _runtime(models: Models) -> Any:

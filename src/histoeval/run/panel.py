@@ -11,7 +11,7 @@ import numpy as np
 from histoeval.agreement.panel import Column, Panel
 from histoeval.errors import InputError
 from histoeval.io.score_files import Key, ScoredMetric
-from histoeval.io.sheets import Rated, Sheet, read_sheet
+from histoeval.io.sheets import RatedPair, Sheet, read_sheet
 from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.encoding import survey
 from histoeval.statistics.regression import Range
@@ -41,13 +41,13 @@ def panel_of(
     return panel, (f"{left:,} pairs have no expert's score and are left out",) if left else ()
 
 
-def key_of(row: Rated, wide: bool) -> Key:
+def key_of(row: RatedPair, wide: bool) -> Key:
     """What a pair is called in results: there the candidate is not part of the id."""
     system = row.pair.system or ""
     return (row.pair.id.removesuffix(f".{system}") if wide else row.pair.id), system
 
 
-def _label(row: Rated, name: str) -> str:
+def _label(row: RatedPair, name: str) -> str:
     own = {"case": row.group, "system": row.pair.system or "", "set": row.set, "row": row.pair.id}
     return row.labels[name] if name in row.labels else own.get(name, row.group)
 

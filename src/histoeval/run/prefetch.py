@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, Self, runtime_checkable
 
-from histoeval.io.pairs import Row
+from histoeval.io.pairs import PairRow
 from histoeval.metric import Metric
 from histoeval.report import Pair
 
@@ -18,7 +18,7 @@ AT_FIRST = 8
 
 
 @runtime_checkable
-class Expecting(Protocol):
+class Prefetching(Protocol):
     """A metric that begins with pairs before they have to be scored."""
 
     @property
@@ -32,15 +32,15 @@ class Expecting(Protocol):
         """Stop what was begun."""
 
 
-class Foresight:
+class Prefetch:
     """Shows chunks of rows to metrics that expect them, some time before they come."""
 
     def __init__(self, metrics: Iterable[Metric]) -> None:
-        self._metrics = [metric for metric in metrics if isinstance(metric, Expecting)]
+        self._metrics = [metric for metric in metrics if isinstance(metric, Prefetching)]
 
-    def of(self, chunks: Iterable[list[Row]]) -> Iterator[list[Row]]:
+    def of(self, chunks: Iterable[list[PairRow]]) -> Iterator[list[PairRow]]:
         """The same chunks; at first a few are read in advance, and then more and more."""
-        held: deque[list[Row]] = deque()
+        held: deque[list[PairRow]] = deque()
         rows = characters = 0
         most = AT_FIRST if self._metrics else 0
         ahead = max([metric.ahead for metric in self._metrics], default=0)
@@ -55,7 +55,7 @@ class Foresight:
                 most += bool(most)
         yield from held
 
-    def _show(self, chunk: Sequence[Row]) -> None:
+    def _show(self, chunk: Sequence[PairRow]) -> None:
         pairs = [row.pair for row in chunk if row.pair is not None]
         for metric in self._metrics:
             if pairs:
@@ -69,6 +69,6 @@ class Foresight:
             metric.expect_no_more()
 
 
-def _characters(chunk: Iterable[Row]) -> int:
+def _characters(chunk: Iterable[PairRow]) -> int:
     pairs = [row.pair for row in chunk if row.pair is not None]
     return sum(len(pair.reference) + len(pair.candidate) for pair in pairs)

@@ -9,12 +9,12 @@ from platform import python_version
 from typing import Any
 
 from histoeval.errors import OutputError, Problem, SettingError
-from histoeval.io.pairs import Row, Source
+from histoeval.io.pairs import PairRow, PairSource
 from histoeval.io.results import MetricResult, ResultFolder, ResultRow, write_rows
 from histoeval.metric import Metric, Score
 from histoeval.report import Pair
 from histoeval.run.pipeline import Watch, answers, chunks, nobody_watches, tell
-from histoeval.run.prefetch import Foresight
+from histoeval.run.prefetch import Prefetch
 from histoeval.run.totals import Totals
 from histoeval.version import __version__
 
@@ -29,7 +29,7 @@ Hear = Callable[[ResultRow], None]
 
 
 def run(
-    source: Source,
+    source: PairSource,
     metrics: Sequence[Metric],
     *,
     folder: ResultFolder | None = None,
@@ -54,7 +54,7 @@ def run(
     if folder is not None:
         tell(_found_again(folder, rows_left), listeners)
     coming = chunks(rows_left, batch_size, CHUNK_CHARACTERS, _characters)
-    foresight = Foresight([metric for metric in metrics if metric.name not in obstacles])
+    foresight = Prefetch([metric for metric in metrics if metric.name not in obstacles])
     with foresight, nullcontext() if folder is None else folder.append() as file:
         for chunk in foresight.of(coming):
             rows = _score_chunk(chunk, metrics, obstacles)
@@ -68,7 +68,7 @@ def run(
     return summary
 
 
-def _found_again(folder: ResultFolder, rows: Iterator[Row]) -> Iterator[ResultRow]:
+def _found_again(folder: ResultFolder, rows: Iterator[PairRow]) -> Iterator[ResultRow]:
     """The rows that a stopped run has left, each of them held against the input it came from."""
     for found in folder.finished():
         row = next(rows, None)
@@ -80,12 +80,12 @@ def _found_again(folder: ResultFolder, rows: Iterator[Row]) -> Iterator[ResultRo
         yield found
 
 
-def _characters(row: Row) -> int:
+def _characters(row: PairRow) -> int:
     return 0 if row.pair is None else len(row.pair.reference) + len(row.pair.candidate)
 
 
 def _score_chunk(
-    chunk: Sequence[Row], metrics: Sequence[Metric], obstacles: dict[str, str]
+    chunk: Sequence[PairRow], metrics: Sequence[Metric], obstacles: dict[str, str]
 ) -> list[ResultRow]:
     pairs = [row.pair for row in chunk if row.pair is not None]
     told = {
@@ -124,7 +124,7 @@ def _one_each(said: list[Score | Problem], pairs: Sequence[Pair]) -> list[Score 
     return said
 
 
-def _result(row: Row, told: dict[str, Iterator[Score | Problem]]) -> ResultRow:
+def _result(row: PairRow, told: dict[str, Iterator[Score | Problem]]) -> ResultRow:
     if row.pair is None:
         return ResultRow(id=row.id, system=row.system, row=row.number, errors=row.problems)
     found = {name: next(answer) for name, answer in told.items()}
@@ -137,7 +137,7 @@ def _result(row: Row, told: dict[str, Iterator[Score | Problem]]) -> ResultRow:
     )
 
 
-def _request(source: Source, metrics: Sequence[Metric]) -> dict[str, Any]:
+def _request(source: PairSource, metrics: Sequence[Metric]) -> dict[str, Any]:
     """What makes two runs the same: the input and everything the numbers depend on."""
     return {
         "histoeval": __version__,
@@ -149,7 +149,7 @@ def _request(source: Source, metrics: Sequence[Metric]) -> dict[str, Any]:
     }
 
 
-def _summary(source: Source, totals: Totals, obstacles: dict[str, str]) -> dict[str, Any]:
+def _summary(source: PairSource, totals: Totals, obstacles: dict[str, str]) -> dict[str, Any]:
     return {
         "histoeval": __version__,
         "input": source.description(),

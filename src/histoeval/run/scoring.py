@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-    from histoeval.io.pairs import Source
+    from histoeval.io.pairs import PairSource
     from histoeval.io.results import ResultRow
     from histoeval.metric import Metric
     from histoeval.run.models import Models
@@ -180,7 +180,7 @@ def _flat(row: ResultRow) -> dict[str, Any]:
     return flat
 
 
-def _source(data: Any, columns: Any, encoding: str | None) -> Source:
+def _source(data: Any, columns: Any, encoding: str | None) -> PairSource:
     from histoeval.io.pairs import open_source, source_of_records
 
     if isinstance(data, str | Path):

@@ -96,9 +96,9 @@ def _open_folder(path: Path) -> Slide:
 def _open_file(path: Path) -> Slide:
     content = checked_content(path)
     if content in PICTURES:
-        from histoeval.slides.formats.picture_files import Picture
+        from histoeval.slides.formats.picture_files import PlainPicture
 
-        return Picture(path)
+        return PlainPicture(path)
     if content == "deepzoom":
         from histoeval.slides.formats.deepzoom_files import DeepZoomSlide
 

@@ -8,7 +8,7 @@ from random import Random
 from typing import Protocol, TypeVar
 
 
-class Placed(Protocol):
+class OnGrid(Protocol):
     """Something with a place on a grid."""
 
     @property
@@ -20,7 +20,7 @@ class Placed(Protocol):
         """From the left, from 0."""
 
 
-T = TypeVar("T", bound=Placed)
+T = TypeVar("T", bound=OnGrid)
 
 
 def spread_sample(places: Sequence[T], count: int, seed: int) -> list[T]:
@@ -39,13 +39,13 @@ def spread_sample(places: Sequence[T], count: int, seed: int) -> list[T]:
     return [places[number] for number in sorted(chosen)]
 
 
-def _side(places: Sequence[Placed]) -> int:
+def _side(places: Sequence[OnGrid]) -> int:
     """The smallest power of two that the grid fits in."""
     longest = max(max(place.row, place.column) for place in places) + 1
     return 1 << (longest - 1).bit_length()
 
 
-def _along_hilbert(place: Placed, side: int) -> int:
+def _along_hilbert(place: OnGrid, side: int) -> int:
     """How far along the Hilbert curve over a square of this side a place lies."""
     x, y, distance = place.column, place.row, 0
     step = side // 2

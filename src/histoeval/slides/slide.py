@@ -27,7 +27,7 @@ class TruncatedSlide(InputError):  # noqa: N818 - reads better than TruncatedSli
     """A file ends before its own data do."""
 
 
-class Level(NamedTuple):
+class SlideLevel(NamedTuple):
     """One resolution of a slide; `downsample` says how many pixels of level 0 go into one."""
 
     width: int
@@ -46,7 +46,7 @@ class Slide(ABC):
         self,
         path: Path,
         format_: str,
-        levels: tuple[Level, ...],
+        levels: tuple[SlideLevel, ...],
         resolution: Resolution | None,
         notes: tuple[str, ...] = (),
     ) -> None:
@@ -97,13 +97,13 @@ class Slide(ABC):
         self.close()
 
 
-def levels_of(sizes: list[tuple[int, int]]) -> tuple[Level, ...]:
+def levels_of(sizes: list[tuple[int, int]]) -> tuple[SlideLevel, ...]:
     """Levels from their sizes; those that do not get smaller are left out."""
     width, height = sizes[0]
-    levels = [Level(width, height, 1.0)]
+    levels = [SlideLevel(width, height, 1.0)]
     for w, h in sizes[1:]:
         if w and h and w < levels[-1].width:
-            levels.append(Level(w, h, (width / w + height / h) / 2))
+            levels.append(SlideLevel(w, h, (width / w + height / h) / 2))
     return tuple(levels)
 
 

@@ -9,7 +9,7 @@ Window = tuple[slice, slice]
 """Rows and columns."""
 
 
-class Part(NamedTuple):
+class RegionBlock(NamedTuple):
     """What one block gives to a region: `within` the block, and `target` in the region."""
 
     column: int
@@ -26,12 +26,14 @@ class _Span(NamedTuple):
     target: slice
 
 
-def parts_of(x: int, y: int, width: int, height: int, block: tuple[int, int]) -> Iterator[Part]:
+def parts_of(
+    x: int, y: int, width: int, height: int, block: tuple[int, int]
+) -> Iterator[RegionBlock]:
     """The parts that make up a region, where blocks have this width and height."""
     for row in _spans(y, height, block[1]):
         for column in _spans(x, width, block[0]):
             within, target = (row.within, column.within), (row.target, column.target)
-            yield Part(column.number, row.number, within, target)
+            yield RegionBlock(column.number, row.number, within, target)
 
 
 def _spans(start: int, length: int, block: int) -> Iterator[_Span]:

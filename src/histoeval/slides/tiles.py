@@ -49,7 +49,7 @@ class TileRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TilePlace:
     """Where a tile lies, in pixels of level 0; what share of it is tissue, and lies inside."""
 
     row: int
@@ -74,7 +74,7 @@ class TilePlan:
     request: TileRequest
     magnification: Magnification
     mpp: float | None
-    places: tuple[Place, ...]
+    places: tuple[TilePlace, ...]
     rows: int
     columns: int
     with_tissue: int
@@ -84,7 +84,7 @@ class TilePlan:
 class Tile(NamedTuple):
     """A place with its pixels, or with the reason why there are none."""
 
-    place: Place
+    place: TilePlace
     pixels: Pixels | None
     problem: Problem | None = None
 
@@ -139,14 +139,14 @@ def plan_tiles(slide: Slide, tissue: Tissue, request: TileRequest) -> TilePlan:
 
 
 def read_tiles(
-    slide: Slide, plan: TilePlan, workers: int = WORKERS, places: Sequence[Place] | None = None
+    slide: Slide, plan: TilePlan, workers: int = WORKERS, places: Sequence[TilePlace] | None = None
 ) -> Iterator[Tile]:
     """The tiles of a plan, or some of them, in order."""
     wanted = plan.places if places is None else places
     return in_order(partial(read_tile, slide, plan), wanted, workers)
 
 
-def read_tile(slide: Slide, plan: TilePlan, place: Place) -> Tile:
+def read_tile(slide: Slide, plan: TilePlan, place: TilePlace) -> Tile:
     """One tile; where it cannot be read or shows nothing, it has a problem and no pixels."""
     chosen, size = plan.magnification, plan.request.size
     x, y = (place.column * size * chosen.across, place.row * size * chosen.down)
@@ -172,7 +172,7 @@ def _axis(extent: int, step: float) -> _Axis:
     return _Axis(extent, step, max(1, math.floor(extent / step + 0.5)))
 
 
-def _places(across: _Axis, down: _Axis, tissue: Tissue, least: float) -> Iterator[Place]:
+def _places(across: _Axis, down: _Axis, tissue: Tissue, least: float) -> Iterator[TilePlace]:
     """Row by row, those with enough tissue on the part that lies inside.
 
     What could not be read may be tissue: its tiles are kept, so that each is told to be damaged.
@@ -185,7 +185,7 @@ def _places(across: _Axis, down: _Axis, tissue: Tissue, least: float) -> Iterato
         counts = sums[bottom, rights] - sums[bottom, lefts] - sums[top, rights] + sums[top, lefts]
         shares = counts / ((bottom - top) * (rights - lefts))
         for column in np.flatnonzero((counts > 0) & (shares >= least)):
-            yield Place(
+            yield TilePlace(
                 row=row,
                 column=int(column),
                 x=round(column * across.step),

@@ -29,7 +29,7 @@ from histoeval.io.results import (
 )
 from histoeval.runtime.threads import WORKERS, in_order
 from histoeval.slides.slide import Pixels, Slide
-from histoeval.slides.tiles import Place, TilePlan, read_tile
+from histoeval.slides.tiles import TilePlace, TilePlan, read_tile
 from histoeval.version import __version__
 
 PROBE_BYTES = 1 << 20
@@ -80,7 +80,7 @@ class TileFolder:
             rows: list[dict[str, Any]] = list(read_lines(self.rows, json.loads))
         return rows
 
-    def save(self, place: Place, png: bytes) -> None:
+    def save(self, place: TilePlace, png: bytes) -> None:
         """Write a whole picture or none of it."""
         draft = self.pictures / f"{place.id}.part"
         draft.write_bytes(png)
@@ -127,7 +127,7 @@ def png_bytes(pixels: Pixels) -> bytes:
     return stream.getvalue()
 
 
-def _cut(slide: Slide, plan: TilePlan, folder: TileFolder, place: Place) -> dict[str, Any]:
+def _cut(slide: Slide, plan: TilePlan, folder: TileFolder, place: TilePlace) -> dict[str, Any]:
     """Read a tile, save its picture and make its row."""
     tile = read_tile(slide, plan, place)
     if tile.pixels is not None:
@@ -136,7 +136,7 @@ def _cut(slide: Slide, plan: TilePlan, folder: TileFolder, place: Place) -> dict
     return _row(plan, place, tile.problem)
 
 
-def _row(plan: TilePlan, place: Place, problem: Problem | None) -> dict[str, Any]:
+def _row(plan: TilePlan, place: TilePlace, problem: Problem | None) -> dict[str, Any]:
     error = None if problem is None else {"code": problem.code, "message": problem.message}
     return {
         "id": place.id,
@@ -159,7 +159,7 @@ def _refuse_strangers(folder: TileFolder, rows: list[dict[str, Any]], plan: Tile
         )
 
 
-def _lost(folder: TileFolder, rows: list[dict[str, Any]], plan: TilePlan) -> list[Place]:
+def _lost(folder: TileFolder, rows: list[dict[str, Any]], plan: TilePlan) -> list[TilePlace]:
     """Places that have a row but whose picture somebody took away."""
     there = {file.name for file in folder.pictures.iterdir()}
     pairs = zip(rows, plan.places, strict=False)

@@ -36,24 +36,24 @@ CLOSE = 1.1
 LEAST_DIFFERENCE = 1e-9
 
 
-class Step(Noun):
+class PowerStep(Noun):
     """A number of cases, and the share of such sheets on which a difference is found."""
 
     cases: int
     power: FiniteFloat
 
 
-class Need(Noun):
+class SampleSize(Noun):
     """How many cases and pairs are needed; None, with a reason, where no number tried will do."""
 
     cases: int | None = None
     pairs: int | None = None
     difference: FiniteFloat | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PowerStep, ...] = ()
     reason: str | None = None
 
 
-Progress = Callable[[Step], None]
+Progress = Callable[[PowerStep], None]
 
 
 def pairs_needed(
@@ -68,7 +68,7 @@ def pairs_needed(
     simulations: int = SIMULATIONS,
     seed: int = 0,
     progress: Progress = lambda step: None,  # noqa: ARG005 - who wants none need not say so
-) -> Need:
+) -> SampleSize:
     """Pairs for the test by permutation of cases to find the difference of two metrics.
 
     `progress` is called after each number of cases that was tried.
@@ -77,30 +77,32 @@ def pairs_needed(
     if not 0 < target < 1 or simulations < 1:
         raise SettingError("power lies between 0 and 1, and one simulation is the least")
     if reason := difference_obstacle(x, y, z):
-        return Need(reason=reason)
+        return SampleSize(reason=reason)
     unit = resample(cases, 1).case
     units = int(unit.max()) + 1
     if units < FEWEST_CASES:
-        return Need(reason=f"there are {units} cases to draw from, and {FEWEST_CASES} are needed")
+        return SampleSize(
+            reason=f"there are {units} cases to draw from, and {FEWEST_CASES} are needed"
+        )
     statistic = swapped_difference(coefficient, x, y, z, unit, units)
     whole = np.concatenate([np.ones((units, 1)), np.zeros((units, 1))])
     difference = float(statistic(whole)[0])
     if abs(difference) < LEAST_DIFFERENCE:
-        return Need(difference=difference, reason="the two metrics do not differ at all")
+        return SampleSize(difference=difference, reason="the two metrics do not differ at all")
 
     def power(drawn: int) -> float:
         """The power with so many cases, told to whoever follows the search."""
         found = power_at(statistic, units, drawn, level, simulations, seed)
-        progress(Step(cases=drawn, power=found))
+        progress(PowerStep(cases=drawn, power=found))
         return found
 
     needed, steps = _search(power, units, target)
     pairs = None if needed is None else -(-needed * len(x) // units)
     reason = None if needed else _out_of_reach(steps, difference)
-    return Need(cases=needed, pairs=pairs, difference=difference, steps=steps, reason=reason)
+    return SampleSize(cases=needed, pairs=pairs, difference=difference, steps=steps, reason=reason)
 
 
-def _out_of_reach(steps: Sequence[Step], difference: float) -> str:
+def _out_of_reach(steps: Sequence[PowerStep], difference: float) -> str:
     return (
         f"with {steps[-1].cases} cases, a difference of {difference:.3f} is found "
         f"{steps[-1].power:.0%} of the time, and more are not tried"
@@ -127,19 +129,19 @@ def power_at(
 
 def _search(
     power: Callable[[int], float], cases: int, target: float
-) -> tuple[int | None, tuple[Step, ...]]:
+) -> tuple[int | None, tuple[PowerStep, ...]]:
     """The least number of cases with enough power: double or halve, then close in."""
-    steps = [Step(cases=cases, power=power(cases))]
+    steps = [PowerStep(cases=cases, power=power(cases))]
     too_few, enough = FEWEST_CASES, None
     while steps[-1].power < target and enough is None and steps[-1].cases < LARGEST * cases:
         too_few = steps[-1].cases
-        steps.append(Step(cases=2 * too_few, power=power(2 * too_few)))
+        steps.append(PowerStep(cases=2 * too_few, power=power(2 * too_few)))
     if steps[-1].power < target:
         return None, tuple(steps)
     enough = steps[-1].cases
     while enough > CLOSE * too_few and enough - too_few > 1:
         middle = max(too_few + 1, min(enough - 1, round((enough * too_few) ** 0.5)))
-        steps.append(Step(cases=middle, power=power(middle)))
+        steps.append(PowerStep(cases=middle, power=power(middle)))
         if steps[-1].power < target:
             too_few = middle
         else:

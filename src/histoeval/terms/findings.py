@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from histoeval.resources import load_toml
-from histoeval.terms.matching import Matcher
+from histoeval.terms.matching import NameMatcher
 from histoeval.terms.plain import Word, plain, plain_word, words_of
 from histoeval.terms.tree import Tree
 
@@ -137,8 +137,8 @@ def _tree() -> Tree:
 
 
 @cache
-def _matcher() -> Matcher:
-    return Matcher(dict(_names()))
+def _matcher() -> NameMatcher:
+    return NameMatcher(dict(_names()))
 
 
 def _names() -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ _Trie = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class NameMatch:
     """A name found in a phrase: where it stands there, and whose name it is."""
 
     start: int
@@ -42,7 +42,7 @@ def in_capitals(phrase: str, words: Sequence[Word]) -> bool:
     return len(words) > _MOST_WORDS_IN_CAPITALS and not any(c.islower() for c in phrase)
 
 
-class Matcher:
+class NameMatcher:
     """Names, each with the id of what it names, to be found in phrases.
 
     Words are compared in plain form, so that hyphens, commas, slashes, number and spelling do not
@@ -73,7 +73,7 @@ class Matcher:
         if node.setdefault(_END, id_) != id_:
             raise ValueError(f"{name!r} names both {node[_END]} and {id_}")
 
-    def find(self, phrase: str) -> tuple[Match, ...]:
+    def find(self, phrase: str) -> tuple[NameMatch, ...]:
         """All names in a phrase, from left to right; where two overlap, the longer one."""
         return self._remembered(phrase) if len(phrase) <= _LONGEST_KEPT else self._find(phrase)
 
@@ -83,7 +83,7 @@ class Matcher:
         whole = [id_ for end, id_ in self._from(0, statement) if end == len(statement.words)]
         return whole[0] if whole else None
 
-    def _find(self, phrase: str) -> tuple[Match, ...]:
+    def _find(self, phrase: str) -> tuple[NameMatch, ...]:
         words = words_of(phrase)
         statement = _Statement(phrase, words)
         found = [
@@ -92,11 +92,11 @@ class Matcher:
             for end, id_ in self._from(start, statement)
         ]
         taken = [False] * len(words)
-        matches: list[Match] = []
+        matches: list[NameMatch] = []
         for start, end, id_ in sorted(found, key=lambda f: (f[0] - f[1], f[0])):
             if not any(taken[start:end]):
                 taken[start:end] = [True] * (end - start)
-                matches.append(Match(words[start].start, words[end - 1].end, id_))
+                matches.append(NameMatch(words[start].start, words[end - 1].end, id_))
         return tuple(sorted(matches, key=lambda m: m.start))
 
     def _from(self, start: int, statement: _Statement) -> Iterator[tuple[int, str]]:

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tree, table
-from histoeval.terms.matching import Match, Matcher, in_capitals, is_cased
+from histoeval.terms.matching import NameMatch, NameMatcher, in_capitals, is_cased
 from histoeval.terms.plain import words_of
 from histoeval.terms.sites import contains, find_sites, organ_of, site_tree
 
@@ -20,14 +20,14 @@ _Words = frozenset[str]
 
 
 @cache
-def _matcher() -> Matcher:
+def _matcher() -> NameMatcher:
     names = {name: concept.id for concept in concepts().values() for name in concept.names}
-    matcher = Matcher(names)
+    matcher = NameMatcher(names)
     matcher.learn({short: id_ for short, id_ in _expanded(matcher) if not matcher.exact(short)})
     return matcher
 
 
-def _expanded(known: Matcher) -> Iterator[tuple[str, str]]:
+def _expanded(known: NameMatcher) -> Iterator[tuple[str, str]]:
     """The abbreviations of one meaning that is a diagnosis, and which one."""
     for row in table("abbreviations")["abbreviation"]:
         meanings = [row.get("expansion", ""), *row.get("also", [])]
@@ -50,7 +50,7 @@ def arises_in(concept: Concept, organs: Iterable[str]) -> bool:
 
 
 @lru_cache(maxsize=1 << 14)
-def find_diagnoses(phrase: str, organs: frozenset[str] = frozenset()) -> tuple[Match, ...]:
+def find_diagnoses(phrase: str, organs: frozenset[str] = frozenset()) -> tuple[NameMatch, ...]:
     """The diagnoses that a phrase names, from left to right; where two overlap, the longer one.
 
     An abbreviation of several meanings has the one that the diagnoses list gives it, if any; where
@@ -62,7 +62,7 @@ def find_diagnoses(phrase: str, organs: frozenset[str] = frozenset()) -> tuple[M
         return found
     told = {w.start: (w.end, id_) for w in words if (id_ := _meaning(w.text, organs))}
     covered = {m.start for m in found if m.start in told and m.end > told[m.start][0]}
-    read = [Match(s, end, id_) for s, (end, id_) in told.items() if s not in covered]
+    read = [NameMatch(s, end, id_) for s, (end, id_) in told.items() if s not in covered]
     kept = [m for m in found if not any(m.start < r.end and r.start < m.end for r in read)]
     return tuple(sorted([*kept, *read], key=lambda match: match.start))
 
@@ -191,7 +191,7 @@ def _statements(phrase: str, organs: frozenset[str]) -> list[_Statement]:
     return parts
 
 
-def _name(phrase: str, match: Match, before: Sequence[str]) -> _Name:
+def _name(phrase: str, match: NameMatch, before: Sequence[str]) -> _Name:
     """What a match names; what does no harm is no longer that when it is called malignant."""
     text, concept = phrase[match.start : match.end], concepts()[match.id]
     if "malignant" in before and concept.behaviour in _HARMLESS:

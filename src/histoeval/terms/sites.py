@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from histoeval.resources import load_toml
-from histoeval.terms.matching import Match, Matcher
+from histoeval.terms.matching import NameMatch, NameMatcher
 from histoeval.terms.tree import Tree
 
 _NO_SITE = ""
@@ -55,22 +55,22 @@ def site_tree() -> Tree:
 
 
 @cache
-def _matcher() -> Matcher:
+def _matcher() -> NameMatcher:
     names = {name: site.id for site in sites().values() for name in site.names}
-    return Matcher(dict.fromkeys(_data()["wording"]["no_site"], _NO_SITE) | names)
+    return NameMatcher(dict.fromkeys(_data()["wording"]["no_site"], _NO_SITE) | names)
 
 
-def find_sites(phrase: str) -> tuple[Match, ...]:
+def find_sites(phrase: str) -> tuple[NameMatch, ...]:
     """The sites that a phrase names, by noun or adjective, from left to right."""
     return tuple(match for match in _matcher().find(phrase) if match.id != _NO_SITE)
 
 
 @cache
-def _operations() -> Matcher:
-    return Matcher(dict(_data()["operations"]))
+def _operations() -> NameMatcher:
+    return NameMatcher(dict(_data()["operations"]))
 
 
-def find_operated(phrase: str) -> tuple[Match, ...]:
+def find_operated(phrase: str) -> tuple[NameMatch, ...]:
     """The sites that are told by what was done to them, as a mastectomy tells the breast."""
     return _operations().find(phrase)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 from histoeval.report import Noun
-from histoeval.trust.policy.policy import DIMENSIONS, ROUNDING, Dimension, Policy, Weights
+from histoeval.trust.policy.policy import DIMENSIONS, ROUNDING, Dimension, DimensionWeights, Policy
 from histoeval.trust.results import Share
 
 Route = Literal["deploy", "review", "reject"]
@@ -30,7 +30,7 @@ class Trust(Noun):
     missing: tuple[str, ...] = ()
 
 
-def total(grounding: float, logic: float, stability: float, weights: Weights) -> float:
+def total(grounding: float, logic: float, stability: float, weights: DimensionWeights) -> float:
     """The paper's sum: each dimension times its weight."""
     summed = grounding * weights.grounding + logic * weights.logic + stability * weights.stability
     return min(1.0, summed)
@@ -40,7 +40,7 @@ def fuse(
     grounding: Share | None,
     logic: Share | None,
     stability: Share | None,
-    weights: Weights,
+    weights: DimensionWeights,
     policy: Policy,
     *,
     claims_known: Share | None = None,
@@ -67,7 +67,7 @@ def fuse(
     )
 
 
-def _with(bound: float, known: dict[Dimension, float | None], weights: Weights) -> float:
+def _with(bound: float, known: dict[Dimension, float | None], weights: DimensionWeights) -> float:
     """Trust with a bound in place of all that is missing."""
     grounding, logic, stability = (bound if value is None else value for value in known.values())
     return total(grounding, logic, stability, weights)

@@ -15,7 +15,7 @@ from histoeval.report import Assertion, EntityType, Noun
 Share = Annotated[FiniteFloat, Field(ge=0.0, le=1.0)]
 
 
-class Span(Noun):
+class ReportSpan(Noun):
     """A stretch of a report: ``text == report.text[start:end]``."""
 
     text: str
@@ -26,7 +26,7 @@ class Span(Noun):
 class Claim(Noun):
     """Something that a report asserts, denies or leaves open, with words for what would be seen."""
 
-    span: Span
+    span: ReportSpan
     type: EntityType
     assertion: Assertion
     phrase: str
@@ -70,8 +70,8 @@ class Grounding(Noun):
 class Contradiction(Noun):
     """Two stretches of a report that cannot both be true."""
 
-    first: Span
-    second: Span
+    first: ReportSpan
+    second: ReportSpan
     probability: Share
     source: str
     """`nli`, or the rule that found it, such as `rule:side`."""

@@ -23,7 +23,7 @@ SEVERITIES = {
 """The worse, the darker, so that the order is seen by every eye; matches are the only blue."""
 
 
-class Span(NamedTuple):
+class HighlightSpan(NamedTuple):
     """A stretch of a text with the numbers of what is listed about it, and its style."""
 
     start: int
@@ -32,7 +32,7 @@ class Span(NamedTuple):
     style: Style
 
 
-def coloured(text: str, spans: Sequence[Span]) -> Text:
+def coloured(text: str, spans: Sequence[HighlightSpan]) -> Text:
     """The text with every span in its style and numbers behind it; the inner one is seen."""
     shown = Text()
     for piece, over, _, ending in _pieces(text, spans):
@@ -43,7 +43,7 @@ def coloured(text: str, spans: Sequence[Span]) -> Text:
     return shown
 
 
-def in_brackets(text: str, spans: Sequence[Span]) -> Text:
+def in_brackets(text: str, spans: Sequence[HighlightSpan]) -> Text:
     """The text with every span as ``[text](numbers)``."""
     shown = Text()
     for piece, _, starting, ending in _pieces(text, spans):
@@ -53,8 +53,8 @@ def in_brackets(text: str, spans: Sequence[Span]) -> Text:
 
 
 def _pieces(
-    text: str, spans: Sequence[Span]
-) -> Iterator[tuple[str, list[Span], list[Span], list[Span]]]:
+    text: str, spans: Sequence[HighlightSpan]
+) -> Iterator[tuple[str, list[HighlightSpan], list[HighlightSpan], list[HighlightSpan]]]:
     """The text cut at every border: the spans over each piece, and those that begin or end."""
     spans = sorted(spans, key=lambda span: span.start - span.end)
     borders = {at for span in spans for at in (span.start, span.end)}

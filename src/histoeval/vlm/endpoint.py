@@ -17,7 +17,7 @@ from histoeval.errors import EndpointError, Problem
 from histoeval.judge.prompt import Message
 from histoeval.llm.api_key import Secret
 from histoeval.llm.cache import Cache
-from histoeval.llm.chat import NoReply, Refused, Reply, Request
+from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
 from histoeval.llm.event_loop import run_to_end
 from histoeval.llm.service import Service
 from histoeval.vlm.model import Ask, KeepingSubject, SubjectChoice
@@ -113,7 +113,7 @@ class EndpointSubject(KeepingSubject):
 
     def _failed(self, error: NoReply) -> Problem:
         """The reason in words; one refusal says little of the next once others were taken."""
-        refused = isinstance(error, Refused)
+        refused = isinstance(error, RequestRefused)
         if not (refused and self._answered):
             self._failures += 1
         if self._failures >= max(FEWEST_FAILURES, self._concurrency):

@@ -11,14 +11,14 @@ from histoeval.errors import ModelError, Problem
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Reply
 from histoeval.runtime.transformer import fingerprint, require_hf
-from histoeval.vlm.model import Ask, KeepingSubject, Manner
+from histoeval.vlm.model import Ask, KeepingSubject, VlmSampling
 
 
 class LocalSubject(KeepingSubject):
     """An image-text-to-text model, asked one question at a time, so that batches change nothing."""
 
     def __init__(
-        self, name: str | Path, cache: Cache, manner: Manner, device: str | None = None
+        self, name: str | Path, cache: Cache, manner: VlmSampling, device: str | None = None
     ) -> None:
         require_hf()
         self._processor, self._model = _load(str(name), device)

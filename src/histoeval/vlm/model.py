@@ -39,7 +39,7 @@ class Ask(NamedTuple):
     """Each a whole PNG or JPEG file."""
 
 
-class Said(NamedTuple):
+class VlmAnswer(NamedTuple):
     """What the subject answered, and whether it was cut off at the most tokens."""
 
     text: str
@@ -64,11 +64,11 @@ class Subject(Protocol):
     def describe(self, images: Sequence[bytes], prompt: Instruction) -> str | Problem:
         """What it says of pictures."""
 
-    def describe_all(self, asks: Sequence[Ask]) -> list[Said | Problem]:
+    def describe_all(self, asks: Sequence[Ask]) -> list[VlmAnswer | Problem]:
         """An answer to each, in their order; equal ones are asked once."""
 
 
-class Manner(Noun):
+class VlmSampling(Noun):
     """How a subject is asked; all of it counts for what it answers."""
 
     temperature: Annotated[float, Field(ge=0)] = 0.0
@@ -91,7 +91,7 @@ class Manner(Noun):
 class KeepingSubject(ABC):
     """A subject that keeps what was answered; how it is asked is left to those who can."""
 
-    def __init__(self, name: str, cache: Cache, manner: Manner) -> None:
+    def __init__(self, name: str, cache: Cache, manner: VlmSampling) -> None:
         self.name = name
         self.cache = cache
         self.manner = manner
@@ -108,7 +108,7 @@ class KeepingSubject(ABC):
         (said,) = self.describe_all([Ask(prompt, prompt.text.strip(), tuple(images))])
         return said if isinstance(said, Problem) else said.text
 
-    def describe_all(self, asks: Sequence[Ask]) -> list[Said | Problem]:
+    def describe_all(self, asks: Sequence[Ask]) -> list[VlmAnswer | Problem]:
         """What is known from before, and for the rest what the model says now."""
         keys = [self._key(ask) for ask in asks]
         told: dict[str, Reply | Problem] = {}
@@ -141,12 +141,12 @@ class KeepingSubject(ABC):
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _said(outcome: Reply | Problem) -> Said | Problem:
+def _said(outcome: Reply | Problem) -> VlmAnswer | Problem:
     if isinstance(outcome, Problem):
         return outcome
     if not outcome.text.strip():
         return Problem("empty_report", "the model answered with nothing")
-    return Said(outcome.text.strip(), outcome.finish == "length")
+    return VlmAnswer(outcome.text.strip(), outcome.finish == "length")
 
 
 class SubjectChoice(Noun):
@@ -157,7 +157,7 @@ class SubjectChoice(Noun):
     model: str
     key_env: str | None = None
     key_file: Path | None = None
-    manner: Manner = Manner()
+    manner: VlmSampling = VlmSampling()
     patience: Patience = Patience()
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
     cache: Path | None = None

@@ -16,8 +16,8 @@ import histoeval.run.models
 from histoeval.cli.experiment.run import experiment_app
 from histoeval.errors import InputError, OutputError, SettingError
 from histoeval.experiments.measures import Found
-from histoeval.experiments.rows import Perturbed, read_perturbed
-from histoeval.experiments.sensitivity import Bench
+from histoeval.experiments.rows import PerturbedRow, read_perturbed
+from histoeval.experiments.sensitivity import MeasureSet
 from tests.support.edited_reports import BENIGN, MALIGNANT, HandReader
 from tests.support.fake_server import Call, Loopback, serving
 
@@ -32,10 +32,10 @@ class Shared:
 
     name, signature = "logic", "shared words"
 
-    def measure(self, rows: Sequence[Perturbed]) -> list[Found]:
+    def measure(self, rows: Sequence[PerturbedRow]) -> list[Found]:
         return [self._one(row) for row in rows]
 
-    def _one(self, row: Perturbed) -> float:
+    def _one(self, row: PerturbedRow) -> float:
         true, said = set((row.reference or "").split()), set((row.report or "").split())
         return len(true & said) / len(true | said)
 
@@ -43,14 +43,14 @@ class Shared:
 class Levelled(Shared):
     name, signature = "stability", "levels"
 
-    def _one(self, row: Perturbed) -> float:
+    def _one(self, row: PerturbedRow) -> float:
         return 1 - row.level / 10
 
 
 @pytest.fixture(autouse=True)
 def _stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(histoeval.run.models, "load_reader", lambda _: HandReader())
-    bench = Bench([Shared(), Levelled()], None, {"grounding": "no images here"})
+    bench = MeasureSet([Shared(), Levelled()], None, {"grounding": "no images here"})
     monkeypatch.setattr(histoeval.experiments.instruments, "open_bench", lambda *_: bench)
 
 

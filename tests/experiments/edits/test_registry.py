@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from histoeval.experiments.edits.hallucination import apart
 from histoeval.experiments.edits.registry import (
     CONTROL,
-    Edited,
+    EditedReport,
     edits,
     groups,
     kinds,
     levels,
     perturb,
 )
-from histoeval.experiments.edits.source_report import Cannot, Change, Original, applied
+from histoeval.experiments.edits.source_report import Change, NotApplicable, Original, applied
 from histoeval.report import Report
 from histoeval.terms.concepts import Behaviour, closeness, main_concept
 from tests.support.edited_reports import BENIGN, MALIGNANT, read
@@ -27,17 +27,17 @@ from tests.support.edited_reports import BENIGN, MALIGNANT, read
 def made(name: str, text: str = MALIGNANT, seed: int = 0) -> str:
     """The text after one edit, which can be made."""
     changes = edits()[name](Original(read(text)), Random(seed))
-    assert not isinstance(changes, Cannot), changes
+    assert not isinstance(changes, NotApplicable), changes
     return applied(text, changes)
 
 
 def refused(name: str, text: str) -> str:
     changes = edits()[name](Original(read(text)), Random(0))
-    assert isinstance(changes, Cannot)
+    assert isinstance(changes, NotApplicable)
     return changes.reason
 
 
-def all_made(seed: int = 0) -> list[Edited]:
+def all_made(seed: int = 0) -> list[EditedReport]:
     found, _ = perturb(read(MALIGNANT), "case", seed=seed, each=None)
     return found
 

@@ -8,8 +8,8 @@ import pytest
 
 from histoeval.errors import InputError, Problem
 from histoeval.io.annotation.brat import read_standoff
-from histoeval.io.annotation.names import Refused, Vocabulary
-from histoeval.io.corpus import Passage, read_corpus
+from histoeval.io.annotation.names import RefusedPassage, Vocabulary
+from histoeval.io.corpus import AnnotatedPassage, read_corpus
 
 TEXT = "😀 No invasive\ncarcinoma. Possible DCIS, grade 2.\n"
 ANNOTATIONS = """\
@@ -26,7 +26,7 @@ N1\tReference T1 SNOMED:123\tcarcinoma
 """
 
 
-def read(annotations: str, text: str = TEXT) -> Passage:
+def read(annotations: str, text: str = TEXT) -> AnnotatedPassage:
     return read_standoff(text, annotations, "doc", "hospital", Vocabulary())
 
 
@@ -62,7 +62,7 @@ def test_programs_that_count_an_emoji_twice_are_read_all_the_same() -> None:
     ],
 )
 def test_a_broken_document_is_refused(line: str, code: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedPassage) as refused:
         read(ANNOTATIONS + line + "\n")
     assert refused.value.code == code
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.errors import InputError, OutputError, SettingError
-from histoeval.io.annotation.names import Refused
+from histoeval.io.annotation.names import RefusedPassage
 from histoeval.io.annotation.offsets import Utf16, place_of
 from histoeval.io.corpus import WRITTEN, guess_format, read_corpus, write_corpus
 from tests.support.annotated_passages import PASSAGE
@@ -83,7 +83,7 @@ def test_places_are_counted_as_java_counts_them(text: str) -> None:
 
 
 def test_half_a_character_is_no_place() -> None:
-    with pytest.raises(Refused, match="in the middle of a character"):
+    with pytest.raises(RefusedPassage, match="in the middle of a character"):
         Utf16("a😀b").character(2)
 
 

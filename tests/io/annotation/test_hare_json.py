@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from histoeval.errors import InputError
 from histoeval.io.annotation.hare_json import read_example, tokens_of, write_example
-from histoeval.io.annotation.names import Refused, Vocabulary
-from histoeval.io.corpus import Passage, read_corpus, write_corpus
+from histoeval.io.annotation.names import RefusedPassage, Vocabulary
+from histoeval.io.corpus import AnnotatedPassage, read_corpus, write_corpus
 from histoeval.report import Entity, EntityType, Report
 from tests.support.annotated_passages import PASSAGE, passages
 
@@ -41,13 +41,15 @@ def test_the_text_is_the_tokens_with_blanks_between(tmp_path: Path) -> None:
 
 
 @given(passages(st.sampled_from([0.25, 1.0])))
-def test_a_passage_survives_being_written_and_read(passage: Passage) -> None:
+def test_a_passage_survives_being_written_and_read(passage: AnnotatedPassage) -> None:
     example = json.loads(json.dumps(write_example(passage)))
     assert read_example(example, "other", "other", Vocabulary()) == passage
 
 
 @given(passages())
-def test_without_its_text_a_passage_keeps_its_entities_word_by_word(passage: Passage) -> None:
+def test_without_its_text_a_passage_keeps_its_entities_word_by_word(
+    passage: AnnotatedPassage,
+) -> None:
     example = write_example(passage)
     del example["text"]
     read = read_example(example, "other", "other", Vocabulary())
@@ -83,21 +85,21 @@ def test_the_published_keys_are_written() -> None:
     ],
 )
 def test_a_broken_example_is_refused(change: dict[str, Any], code: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedPassage) as refused:
         read_example(EXAMPLE | change, "a", "b", Vocabulary())
     assert refused.value.code == code
 
 
 def test_an_arrow_that_points_the_wrong_way_is_said_to(tmp_path: Path) -> None:
     turned = EXAMPLE | {"relations": [{"head": 0, "tail": 1, "type": "IHC"}]}
-    with pytest.raises(Refused, match="it must go from marker to result"):
+    with pytest.raises(RefusedPassage, match="it must go from marker to result"):
         read_example(turned, "a", "b", Vocabulary())
 
 
 def test_an_entity_without_a_word_cannot_be_written(tmp_path: Path) -> None:
     blank = Entity(text=" ", start=1, end=2, type=EntityType.SITE)
     content = Report(text="a b", entities=(blank,))
-    passage = Passage(id="p", source="s", report_id="r", content=content)
+    passage = AnnotatedPassage(id="p", source="s", report_id="r", content=content)
     target = tmp_path / "out.json"
     with pytest.raises(InputError, match="p has an entity at 1:2 without a word"):
         write_corpus(target, [passage], "hare")

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.io.annotation.label_studio import label_studio_config, read_task, write_task
-from histoeval.io.annotation.names import Refused, Vocabulary
-from histoeval.io.corpus import Passage, read_corpus
+from histoeval.io.annotation.names import RefusedPassage, Vocabulary
+from histoeval.io.corpus import AnnotatedPassage, read_corpus
 from histoeval.report import Assertion, EntityType
 from tests.support.annotated_passages import PASSAGE, passages
 
@@ -48,7 +48,7 @@ def task(*result: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"id": 3, "data": {"text": TEXT}, "annotations": [annotation], "predictions": []} | more
 
 
-def read(given_task: dict[str, Any]) -> Passage:
+def read(given_task: dict[str, Any]) -> AnnotatedPassage:
     return read_task(given_task, "file-1", "file", Vocabulary())
 
 
@@ -76,7 +76,7 @@ def test_an_export_is_read_with_assertions_and_arrows(tmp_path: Path) -> None:
 def test_old_versions_that_count_an_emoji_twice_are_read_all_the_same() -> None:
     passage = read(task(region("a", "carcinoma", "diagnosis", shift=1)))
     assert passage.content.entities[0].text == "carcinoma"
-    with pytest.raises(Refused, match="'carcinoma' does not stand at"):
+    with pytest.raises(RefusedPassage, match="'carcinoma' does not stand at"):
         read(task(region("a", "carcinoma", "diagnosis", shift=2)))
 
 
@@ -127,7 +127,7 @@ def test_a_label_beside_the_type_may_be_the_assertion() -> None:
     ],
 )
 def test_a_broken_task_is_refused(broken: dict[str, Any], code: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedPassage) as refused:
         read(broken)
     assert refused.value.code == code
 
@@ -142,7 +142,7 @@ def test_of_several_annotations_the_ground_truth_counts_and_cancelled_ones_do_no
 
 
 @given(passages(st.sampled_from([0.25, 1.0])))
-def test_a_passage_survives_being_written_and_read(passage: Passage) -> None:
+def test_a_passage_survives_being_written_and_read(passage: AnnotatedPassage) -> None:
     assert read(json.loads(json.dumps(write_task(passage)))) == passage
 
 
@@ -151,7 +151,7 @@ def test_pre_annotations_say_how_sure_they_are_only_when_they_are_not() -> None:
     unsure = PASSAGE.model_dump()
     for entity in unsure["entities"]:
         entity["score"] = 0.5
-    (prediction,) = write_task(Passage.model_validate(unsure))["predictions"]
+    (prediction,) = write_task(AnnotatedPassage.model_validate(unsure))["predictions"]
     assert prediction["score"] == 0.5
     assert prediction["result"][0]["score"] == 0.5
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.errors import InputError, Problem, SettingError
-from histoeval.io.annotation.names import Refused, Vocabulary
+from histoeval.io.annotation.names import RefusedPassage, Vocabulary
 from histoeval.io.annotation.ours import read_row, write_row
-from histoeval.io.corpus import Passage, read_corpus, write_corpus
+from histoeval.io.corpus import AnnotatedPassage, read_corpus, write_corpus
 from histoeval.report import Relation
 from tests.support.annotated_passages import PASSAGE, passages
 from tests.support.paths import SHARED
@@ -32,13 +32,13 @@ ROW = {
 
 
 @given(passages(st.sampled_from([0.25, 0.5, 1.0])))
-def test_a_passage_survives_being_written_and_read(passage: Passage) -> None:
+def test_a_passage_survives_being_written_and_read(passage: AnnotatedPassage) -> None:
     assert read_row(json.loads(write_row(passage)), "other", "other", Vocabulary()) == passage
-    assert Passage.model_validate_json(passage.model_dump_json()) == passage
+    assert AnnotatedPassage.model_validate_json(passage.model_dump_json()) == passage
 
 
 def test_what_people_annotated_is_written_without_confidence() -> None:
-    passage = Passage.model_validate(ROW)
+    passage = AnnotatedPassage.model_validate(ROW)
     assert json.loads(write_row(passage)) == ROW
     assert "score" not in write_row(PASSAGE)
 
@@ -68,9 +68,11 @@ def test_entities_that_mean_nothing_here_go_and_relations_follow() -> None:
     row["relations"] = [[1, 2]]
     with pytest.raises(InputError, match=r"'Comment' is not known.*--labels"):
         read_row(row, "a", "b", Vocabulary())
-    assert read_row(row, "a", "b", Vocabulary({"comment": "O"})) == Passage.model_validate(ROW)
+    assert read_row(row, "a", "b", Vocabulary({"comment": "O"})) == AnnotatedPassage.model_validate(
+        ROW
+    )
     row["relations"] = [[1, 9]]
-    with pytest.raises(Refused, match="no relation between two of 3"):
+    with pytest.raises(RefusedPassage, match="no relation between two of 3"):
         read_row(row, "a", "b", Vocabulary({"comment": None}))
 
 
@@ -117,7 +119,7 @@ def test_a_broken_row_is_a_problem_and_the_others_are_still_read(
     ],
 )
 def test_a_text_that_the_reader_could_not_read_is_a_problem(errors: object, said: str) -> None:
-    with pytest.raises(Refused, match=said) as refused:
+    with pytest.raises(RefusedPassage, match=said) as refused:
         read_row({"id": "a", "row": 3, "errors": errors}, "a", "b", Vocabulary())
     assert refused.value.code == "not_read"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import InputError, Problem
-from histoeval.io.annotation.names import Refused, Vocabulary
+from histoeval.io.annotation.names import RefusedPassage, Vocabulary
 from histoeval.io.annotation.webanno import read_document
-from histoeval.io.corpus import Passage, read_corpus
+from histoeval.io.corpus import AnnotatedPassage, read_corpus
 from histoeval.report import Assertion
 
 HEAD = """\
@@ -46,7 +46,7 @@ DOCUMENT = (
 )
 
 
-def read(text: str, labels: dict[str, str | None] | None = None) -> Passage:
+def read(text: str, labels: dict[str, str | None] | None = None) -> AnnotatedPassage:
     return read_document(text, "doc", "report", "hospital", Vocabulary(labels))
 
 
@@ -126,7 +126,7 @@ def test_an_unknown_label_must_be_explained() -> None:
 )
 def test_a_broken_document_is_refused(old: str, new: str, code: str) -> None:
     assert old in DOCUMENT
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedPassage) as refused:
         read(DOCUMENT.replace(old, new))
     assert refused.value.code == code
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import InputError, MissingDependency, Problem
-from histoeval.io.annotation.names import Refused, Vocabulary
+from histoeval.io.annotation.names import RefusedPassage, Vocabulary
 from histoeval.io.annotation.xmi import read_cas
-from histoeval.io.corpus import Passage, read_corpus
+from histoeval.io.corpus import AnnotatedPassage, read_corpus
 from histoeval.report import Assertion
 
 
@@ -59,7 +59,7 @@ CAS = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-def read(cas: str, types: bytes = TYPES) -> Passage:
+def read(cas: str, types: bytes = TYPES) -> AnnotatedPassage:
     return read_cas(cas.encode(), types, "doc", "report", "hospital", Vocabulary())
 
 
@@ -90,7 +90,7 @@ def test_entities_assertions_and_relations_are_read_behind_an_emoji() -> None:
 def test_a_broken_document_is_refused(old: str, new: str, code: str) -> None:
     pytest.importorskip("cassis")
     assert old in CAS
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedPassage) as refused:
         read(CAS.replace(old, new))
     assert refused.value.code == code
 

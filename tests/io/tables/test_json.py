@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from histoeval.errors import InputError
-from histoeval.io.tables.formats import Record, Table
+from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.json_documents import open_json
 from histoeval.io.tables.jsonlines import open_json_lines
 
@@ -29,8 +29,8 @@ ROW = {"reference": "a", "candidate": "b"}
 
 
 @pytest.fixture
-def document(tmp_path: Path) -> Callable[[str | bytes], Table]:
-    def opened(content: str | bytes) -> Table:
+def document(tmp_path: Path) -> Callable[[str | bytes], RecordTable]:
+    def opened(content: str | bytes) -> RecordTable:
         path = tmp_path / "pairs.json"
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return open_json(path, "utf-8")
@@ -39,8 +39,8 @@ def document(tmp_path: Path) -> Callable[[str | bytes], Table]:
 
 
 @pytest.fixture
-def lines(tmp_path: Path) -> Callable[[str | bytes], Table]:
-    def opened(content: str | bytes) -> Table:
+def lines(tmp_path: Path) -> Callable[[str | bytes], RecordTable]:
+    def opened(content: str | bytes) -> RecordTable:
         path = tmp_path / "pairs.jsonl"
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return open_json_lines(path, "utf-8")
@@ -48,17 +48,17 @@ def lines(tmp_path: Path) -> Callable[[str | bytes], Table]:
     return opened
 
 
-Opener = Callable[[str | bytes], Table]
+Opener = Callable[[str | bytes], RecordTable]
 anywhere = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
-def values(table: Table) -> list[Any]:
+def values(table: RecordTable) -> list[Any]:
     return [record.values for record in table.read(())]
 
 
-def codes(table: Table) -> list[str]:
+def codes(table: RecordTable) -> list[str]:
     return [record.problem.code if record.problem else "good" for record in table.read(())]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections import defaultdict
 
-from histoeval.io.ontology.obo import Named
+from histoeval.io.ontology.obo import OntologyConcept
 from histoeval.train.aligner.compositions import bases, composed, composition_table
 
 TABLE = tomllib.loads(
@@ -22,7 +22,12 @@ axis = "stage"
 names = [["stage I", "stage 1"], ["stage II", "stage 2"]]
 """
 )
-ORGANS = {"organ": [Named("organs", "k", "kidney", ("ren",)), Named("organs", "a", "left atrium")]}
+ORGANS = {
+    "organ": [
+        OntologyConcept("organs", "k", "kidney", ("ren",)),
+        OntologyConcept("organs", "a", "left atrium"),
+    ]
+}
 
 
 def test_each_value_of_an_axis_has_several_wordings_and_shares_its_group_with_the_others() -> None:
@@ -68,7 +73,9 @@ def test_every_axis_of_the_shipped_table_has_bases_and_values_that_differ() -> N
 
 def test_a_base_is_also_carried_by_a_longer_phrase_that_says_nothing_on_the_axis() -> None:
     table = TABLE | {"carriers": {"of": ["{}, biopsy", "{} on the left side"]}}
-    many = {"organ": [Named("organs", f"o{n}", f"organ {'abcdefghij'[n]}") for n in range(10)]}
+    many = {
+        "organ": [OntologyConcept("organs", f"o{n}", f"organ {'abcdefghij'[n]}") for n in range(10)]
+    }
     longer = [n for n in composed(table, many, most=4) if "/longer" in n.id]
     assert 0 < len(longer) < 20
     assert all("biopsy" in name for named in longer for name in named.names)

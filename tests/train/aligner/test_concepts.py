@@ -8,9 +8,16 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.io.ontology.obo import Named
+from histoeval.io.ontology.obo import OntologyConcept
 from histoeval.train.aligner.compositions import COMPOSED
-from histoeval.train.aligner.concepts import Concept, Pool, PoolMaker, bag, form, is_held_out
+from histoeval.train.aligner.concepts import (
+    ConceptPool,
+    NamedConcept,
+    PoolMaker,
+    bag,
+    form,
+    is_held_out,
+)
 from histoeval.train.aligner.contrasts import Contrasts
 from histoeval.train.aligner.spelling_variants import Variants, spelling_table
 
@@ -21,7 +28,9 @@ CONTRASTS = Contrasts(
 )
 
 
-def pool_of(*sources: Iterable[Named], held_out: Iterable[Named] = ()) -> Pool:
+def pool_of(
+    *sources: Iterable[OntologyConcept], held_out: Iterable[OntologyConcept] = ()
+) -> ConceptPool:
     maker = PoolMaker(held_out)
     for source in sources:
         maker.add(source, 1.0)
@@ -31,7 +40,7 @@ def pool_of(*sources: Iterable[Named], held_out: Iterable[Named] = ()) -> Pool:
     return maker.pool()
 
 
-def concept_with(pool: Pool, name: str) -> tuple[int, Concept]:
+def concept_with(pool: ConceptPool, name: str) -> tuple[int, NamedConcept]:
     (found,) = [
         (place, concept) for place, concept in enumerate(pool.concepts) if name in concept.names
     ]
@@ -40,8 +49,8 @@ def concept_with(pool: Pool, name: str) -> tuple[int, Concept]:
 
 def test_concepts_of_two_sources_with_the_same_preferred_name_are_one() -> None:
     pool = pool_of(
-        [Named("a", "1", "Renal tumour", ("kidney tumor",))],
-        [Named("b", "2", "renal tumors", ("tumor of kidney",), ("9",))],
+        [OntologyConcept("a", "1", "Renal tumour", ("kidney tumor",))],
+        [OntologyConcept("b", "2", "renal tumors", ("tumor of kidney",), ("9",))],
     )
     _, concept = concept_with(pool, "kidney tumor")
     assert concept.names == ["Renal tumour", "kidney tumor", "renal tumors", "tumor of kidney"]
@@ -50,7 +59,10 @@ def test_concepts_of_two_sources_with_the_same_preferred_name_are_one() -> None:
 
 def test_the_preferred_name_of_one_concept_is_no_synonym_of_another_and_they_are_allied() -> None:
     pool = pool_of(
-        [Named("a", "1", "adult wart", ("wart", "grown-up wart")), Named("a", "2", "wart")]
+        [
+            OntologyConcept("a", "1", "adult wart", ("wart", "grown-up wart")),
+            OntologyConcept("a", "2", "wart"),
+        ]
     )
     adult, concept = concept_with(pool, "adult wart")
     wart, _ = concept_with(pool, "wart")
@@ -59,11 +71,15 @@ def test_the_preferred_name_of_one_concept_is_no_synonym_of_another_and_they_are
 
 
 def test_no_name_of_a_held_out_concept_is_learned_in_any_source_order_or_variant() -> None:
-    kept_out = Named("a", "1", "Squamous Cell Carcinoma", ("epidermoid cancer",))
+    kept_out = OntologyConcept("a", "1", "Squamous Cell Carcinoma", ("epidermoid cancer",))
     pool = pool_of(
-        [kept_out, Named("a", "2", "chronic gastritis")],
-        [Named("b", "3", "carcinoma, squamous cell", ("squamous-cell carcinomas", "SCC"))],
-        held_out=[kept_out, Named("a", "4", "acute gastritis")],
+        [kept_out, OntologyConcept("a", "2", "chronic gastritis")],
+        [
+            OntologyConcept(
+                "b", "3", "carcinoma, squamous cell", ("squamous-cell carcinomas", "SCC")
+            )
+        ],
+        held_out=[kept_out, OntologyConcept("a", "4", "acute gastritis")],
     )
     names = [name for c in pool.concepts for name in (*c.names, *c.variants)]
     hidden = {bag(name) for name in (*kept_out.names, "acute gastritis")}
@@ -76,9 +92,9 @@ def test_no_name_of_a_held_out_concept_is_learned_in_any_source_order_or_variant
 def test_a_swap_that_is_a_name_is_that_concept_and_one_that_is_none_is_a_new_one() -> None:
     pool = pool_of(
         [
-            Named("a", "1", "acute colitis"),
-            Named("a", "2", "chronic colitis"),
-            Named("a", "3", "acute otitis", ("otitis, acute", "ear inflammation")),
+            OntologyConcept("a", "1", "acute colitis"),
+            OntologyConcept("a", "2", "chronic colitis"),
+            OntologyConcept("a", "3", "acute otitis", ("otitis, acute", "ear inflammation")),
         ]
     )
     acute, concept = concept_with(pool, "acute colitis")
@@ -92,15 +108,15 @@ def test_a_swap_that_is_a_name_is_that_concept_and_one_that_is_none_is_a_new_one
 
 
 def test_a_swap_that_is_a_synonym_changes_nothing_and_is_thrown_away() -> None:
-    pool = pool_of([Named("a", "1", "acute thing", ("chronic thing",))])
+    pool = pool_of([OntologyConcept("a", "1", "acute thing", ("chronic thing",))])
     assert [concept.opposites for concept in pool.concepts] == [set()]
 
 
 def test_composed_phrases_of_one_group_are_opposites_and_known_names_are_kept() -> None:
     maker = PoolMaker()
-    maker.add([Named("a", "1", "left kidney")], 1.0)
-    left = Named(COMPOSED, "s/l", "left kidney", ("kidney, left",), ("side/kidney",))
-    right = Named(COMPOSED, "s/r", "right kidney", (), ("side/kidney",))
+    maker.add([OntologyConcept("a", "1", "left kidney")], 1.0)
+    left = OntologyConcept(COMPOSED, "s/l", "left kidney", ("kidney, left",), ("side/kidney",))
+    right = OntologyConcept(COMPOSED, "s/r", "right kidney", (), ("side/kidney",))
     maker.add_composed([left, right], 0.5)
     pool = maker.pool()
     place, concept = concept_with(pool, "left kidney")
@@ -118,7 +134,7 @@ def test_a_minus_is_part_of_what_a_name_says() -> None:
 
 
 def test_variants_of_a_concept_are_never_names_of_another() -> None:
-    pool = pool_of([Named("a", str(n), f"tumor of site {n}") for n in range(30)])
+    pool = pool_of([OntologyConcept("a", str(n), f"tumor of site {n}") for n in range(30)])
     owner = {form(name): place for place, c in enumerate(pool.concepts) for name in c.names}
     for place, concept in enumerate(pool.concepts):
         assert concept.variants

@@ -13,22 +13,22 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
-from histoeval.train.aligner.concepts import Concept, Pool
+from histoeval.train.aligner.concepts import ConceptPool, NamedConcept
 from histoeval.train.aligner.embedder import (
+    AlignerTraining,
     Embedder,
-    Learning,
+    EmbedderShape,
     Lessons,
-    Shape,
     cut_pieces,
     learn,
     shape_encoder,
 )
-from histoeval.train.aligner.sampling import Phrases, phrases_of
+from histoeval.train.aligner.sampling import NameSampler, phrases_of
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
-LEARNING = Learning(epochs=2, draws=32, batch=8, rate=1e-3)
+LEARNING = AlignerTraining(epochs=2, draws=32, batch=8, rate=1e-3)
 
 
 @pytest.fixture
@@ -37,11 +37,13 @@ def encoder(tiny_models: ModelFolders) -> Any:
 
 
 @pytest.fixture(scope="module")
-def phrases() -> Phrases:
-    concepts = [Concept([f"{n}a", f"{n}b"], 1.0, [f"{n}c"], {(n + 1) % 6}, {"g"}) for n in range(6)]
+def phrases() -> NameSampler:
+    concepts = [
+        NamedConcept([f"{n}a", f"{n}b"], 1.0, [f"{n}c"], {(n + 1) % 6}, {"g"}) for n in range(6)
+    ]
     names = [name for c in concepts for name in (*c.names, *c.variants)]
     tokens = {name: [2, 10 + place, 30 + place % 3, 3] for place, name in enumerate(names)}
-    return phrases_of(Pool(concepts, {(0, 2)}), lambda some: [tokens[name] for name in some])
+    return phrases_of(ConceptPool(concepts, {(0, 2)}), lambda some: [tokens[name] for name in some])
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
@@ -63,24 +65,24 @@ def test_the_first_layers_are_kept(encoder: Any) -> None:
     tokens = torch.tensor([[2, 7, 9, 3]])
     with torch.inference_mode():
         states = deep(tokens, output_hidden_states=True).hidden_states
-        shape_encoder(deep, Shape(layers=2))
+        shape_encoder(deep, EmbedderShape(layers=2))
         assert torch.equal(deep(tokens).last_hidden_state, states[2])
     assert deep.config.num_hidden_layers == 2
-    shape_encoder(deep, Shape())
+    shape_encoder(deep, EmbedderShape())
     assert len(deep.encoder.layer) == 2
     with pytest.raises(ModelError, match="has 2 layers, and not 9"):
-        shape_encoder(deep, Shape(layers=9))
+        shape_encoder(deep, EmbedderShape(layers=9))
     with pytest.raises(ModelError, match="cannot be told"):
-        shape_encoder(Headless(config), Shape(layers=1))
+        shape_encoder(Headless(config), EmbedderShape(layers=1))
 
 
 def test_frozen_layers_and_what_is_below_them_do_not_learn(
-    tiny_models: ModelFolders, phrases: Phrases
+    tiny_models: ModelFolders, phrases: NameSampler
 ) -> None:
     config = transformers.AutoConfig.from_pretrained(tiny_models.aligner, num_hidden_layers=2)
     encoder = transformers.AutoModel.from_config(config)
     encoder.pooler = None
-    shape_encoder(encoder, Shape(frozen=1, dropout=0.0))
+    shape_encoder(encoder, EmbedderShape(frozen=1, dropout=0.0))
     before = {name: weights.clone() for name, weights in encoder.state_dict().items()}
     learn(Embedder(encoder, "mean"), phrases, LEARNING, tokens=8, seed=1)
     changed = {
@@ -111,7 +113,7 @@ def test_words_that_are_kept_have_the_vectors_they_had(encoder: Any) -> None:
     assert encoder.config.vocab_size == len(kept)
 
 
-def test_every_epoch_draws_anew_and_allied_concepts_are_marked(phrases: Phrases) -> None:
+def test_every_epoch_draws_anew_and_allied_concepts_are_marked(phrases: NameSampler) -> None:
     lessons = Lessons(phrases, LEARNING, seed=1)
     lessons.begin(0)
     first = lessons.prepare(range(32))
@@ -127,7 +129,7 @@ def test_every_epoch_draws_anew_and_allied_concepts_are_marked(phrases: Phrases)
 
 
 def test_it_learns_and_a_stopped_training_goes_on_to_the_same_weights(
-    tiny_models: ModelFolders, phrases: Phrases, tmp_path: Path
+    tiny_models: ModelFolders, phrases: NameSampler, tmp_path: Path
 ) -> None:
     def train(
         stop_after: int | None, checkpoint: Path | None
@@ -154,7 +156,7 @@ def test_it_learns_and_a_stopped_training_goes_on_to_the_same_weights(
     assert all(torch.equal(whole[name], again[name]) for name in whole)
 
 
-def test_what_stands_beside_the_vectors_is_learned_with(encoder: Any, phrases: Phrases) -> None:
+def test_what_stands_beside_the_vectors_is_learned_with(encoder: Any, phrases: NameSampler) -> None:
     """Where the channel alone tells all concepts apart, there is less to learn."""
     concept = np.repeat(np.arange(6), 3)
     apart = np.where(concept[:, None] == np.arange(6), 100, 0).astype(np.int8)

@@ -17,8 +17,8 @@ from histoeval.train.concordance import fit as concordance
 from histoeval.train.concordance.fit import (
     LEAST,
     STRENGTHS,
+    FitData,
     Floats,
-    Scored,
     choose,
     cross_validated,
     fit,
@@ -33,7 +33,7 @@ TRUE = {"diagnosis": 2.0, "site": 1.0, "diagnosis*behaviour*grade": 1.0}
 PLAIN = STRENGTHS[0]
 
 
-def made_up(pairs: int, seed: int = 0, noise: float = 0.0) -> Scored:
+def made_up(pairs: int, seed: int = 0, noise: float = 0.0) -> FitData:
     """Pairs whose scores follow three of the terms, three pairs to a case, in two sets."""
     source = np.random.default_rng(seed)
     terms = source.uniform(0, 1, (pairs, len(TERMS)))
@@ -41,7 +41,7 @@ def made_up(pairs: int, seed: int = 0, noise: float = 0.0) -> Scored:
     scores = 5 * terms @ weights / weights.sum() + source.normal(0, noise, pairs)
     groups = np.array([f"case {n // 3}" for n in range(pairs)])
     sets = np.array(["one" if n < pairs // 2 else "other" for n in range(pairs)])
-    return Scored(terms, np.clip(scores, 0, 5), sets, groups)
+    return FitData(terms, np.clip(scores, 0, 5), sets, groups)
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_no_weight_is_negative_and_details_keep_their_least(seed: int) -> None:
     source = np.random.default_rng(seed)
     terms = source.uniform(0, 1, (12, len(TERMS)))
     groups = np.array([str(n) for n in range(12)])
-    scored = Scored(terms, source.integers(0, 6, 12).astype(float), np.full(12, "s"), groups)
+    scored = FitData(terms, source.integers(0, 6, 12).astype(float), np.full(12, "s"), groups)
     weights = dict(zip(TERMS, fit_weights(scored, 0.1), strict=True))
     assert min(weights.values()) >= 0
     assert all(weights[term] >= least - 1e-9 for term, least in LEAST.items())
@@ -92,7 +92,7 @@ def test_a_perfect_candidate_gets_the_top_whatever_is_fitted() -> None:
     perfect = np.ones((1, len(TERMS)))
     for top in (3.0, 5.0):
         scored = made_up(60)
-        low = Scored(scored.terms, scored.scores * top / 10, scored.sets, scored.groups)
+        low = FitData(scored.terms, scored.scores * top / 10, scored.sets, scored.groups)
         assert predict(fit(low, PLAIN, top), perfect)[0] == top
 
 
@@ -185,7 +185,7 @@ class Spy:
         self._inner = getattr(concordance, name)
         monkeypatch.setattr(concordance, name, self)
 
-    def __call__(self, scored: Scored, *rest: object) -> object:
+    def __call__(self, scored: FitData, *rest: object) -> object:
         self.shown.append(frozenset(scored.groups.tolist()))
         return self._inner(scored, *rest)
 
@@ -217,7 +217,7 @@ def test_scores_that_are_held_out_change_nothing_of_the_choice_or_the_fit() -> N
     here = np.flatnonzero(fold == 0)
     shuffled = scored.scores.copy()
     shuffled[here] = 5 - shuffled[here]
-    other = Scored(scored.terms, shuffled, scored.sets, scored.groups)
+    other = FitData(scored.terms, shuffled, scored.sets, scored.groups)
     values = [cross_validated(each, 5.0, folds=3, inner=2)[here] for each in (scored, other)]
     assert values[0].tolist() == values[1].tolist()
 
@@ -241,13 +241,13 @@ def test_the_order_inside_a_set_counts_and_that_between_sets_does_not() -> None:
     scored = made_up(80)
     shifted = np.where(scored.sets == "one", scored.scores, scored.scores + 100)
     weights = fit_weights(scored, 0.02)
-    again = fit_weights(Scored(scored.terms, shifted, scored.sets, scored.groups), 0.02)
+    again = fit_weights(FitData(scored.terms, shifted, scored.sets, scored.groups), 0.02)
     assert again == pytest.approx(weights, abs=1e-3)
 
 
 def test_scores_that_are_all_the_same_cannot_be_followed() -> None:
     scored = made_up(12)
-    flat = Scored(scored.terms, np.full(12, 3.0), scored.sets, scored.groups)
+    flat = FitData(scored.terms, np.full(12, 3.0), scored.sets, scored.groups)
     with pytest.raises(InputError, match="nothing to fit"):
         fit(flat, PLAIN, 5.0)
 

@@ -195,9 +195,9 @@ def test_the_lowest_score_is_not_taken_for_a_higher_one(lowest: float) -> None:
     import numpy as np
 
     from histoeval.concordance.weights import TERMS
-    from histoeval.train.concordance.fit import Scored
+    from histoeval.train.concordance.fit import FitData
 
     true = np.array([lowest, lowest, 3.0, 4.0])
     names = np.array(["a"] * 4)
-    scored = Scored(np.ones((4, len(TERMS))), true, names, names)
+    scored = FitData(np.ones((4, len(TERMS))), true, names, names)
     assert concordance_run._figures(scored, true, None)["quadratic_kappa"] == 1.0

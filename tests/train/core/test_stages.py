@@ -12,18 +12,20 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
-from histoeval.evaluate.tile_labels import Tile, entries_of, targets_of
+from histoeval.evaluate.tile_labels import LabelledTile, entries_of, targets_of
 from histoeval.train.core.checkpoint import Checkpoint
-from histoeval.train.core.stages import Stage, Stages
+from histoeval.train.core.stages import TrainingStage, TrainingStages
 from histoeval.train.grounding import text_tower as phrase_tower
-from histoeval.train.grounding.augmentation import Views
-from histoeval.train.grounding.loop import Course, Lesson, learn
-from histoeval.train.grounding.model import ImageTower, Matcher
+from histoeval.train.grounding.augmentation import AugmentationSettings
+from histoeval.train.grounding.loop import LoopSettings, TileDataset, learn
+from histoeval.train.grounding.model import ContrastiveModel, ImageTowerModel
 from histoeval.train.grounding.text_tower import Distillation, distil
 
 ROWS = [[1, 2], [2, 3, 4], [5], [3, 1], [4, 4, 2], [1, 5]]
 HOW = Distillation(steps=11, batch=4, rate=0.05)
-COURSE = Course(epochs=3, batch=4, together=2, average=0.5, rate=0.05, views=Views(grey=0.5))
+COURSE = LoopSettings(
+    epochs=3, batch=4, together=2, average=0.5, rate=0.05, views=AugmentationSettings(grey=0.5)
+)
 
 
 class StoppedError(Exception):
@@ -64,30 +66,32 @@ def places(chosen: Sequence[int]) -> Any:
     return torch.nn.functional.normalize(drawn[list(chosen)], dim=-1)
 
 
-def lesson() -> Lesson:
+def lesson() -> TileDataset:
     told = [(f"{n}", ("benign", "malignant")[n % 2], f"slide {n // 2}") for n in range(8)]
     tiles = [
-        Tile(key, "colon", None, behaviour, "H&E", slide, slide, "train")
+        LabelledTile(key, "colon", None, behaviour, "H&E", slide, slide, "train")
         for key, behaviour, slide in told
     ]
     draws = torch.Generator().manual_seed(2)
     pixels = torch.randint(0, 255, (8, 3, 16, 16), generator=draws, dtype=torch.uint8)
     entries = entries_of(tiles)
     phrases = [torch.randn(len(e.phrases), 5, generator=draws) for e in entries]
-    return Lesson(pixels, tiles, torch.from_numpy(targets_of(tiles, entries)), entries, phrases)
+    return TileDataset(
+        pixels, tiles, torch.from_numpy(targets_of(tiles, entries)), entries, phrases
+    )
 
 
-def matcher() -> Matcher:
+def matcher() -> ContrastiveModel:
     torch.manual_seed(4)
-    return Matcher(ImageTower(Trunk(), 4), 5)
+    return ContrastiveModel(ImageTowerModel(Trunk(), 4), 5)
 
 
-def stage_in(file: Path | None, last: int = 100) -> Stage:
+def stage_in(file: Path | None, last: int = 100) -> TrainingStage:
     def watch(step: int, steps: int, loss: float) -> None:
         if step >= last:
             raise StoppedError
 
-    return Stages(Checkpoint(file), 11, watch).begin("a stage", 11)
+    return TrainingStages(Checkpoint(file), 11, watch).begin("a stage", 11)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -127,7 +131,7 @@ def test_what_a_finished_stage_gave_is_found_and_its_way_is_forgotten(tmp_path: 
     stage = stage_in(tmp_path / "c.pt")
     stage.keep({"steps": 3})
     stage.finish({"likeness": 0.5})
-    again = Stages(Checkpoint(tmp_path / "c.pt"))
+    again = TrainingStages(Checkpoint(tmp_path / "c.pt"))
     assert again.begin("a stage").outcome == {"likeness": 0.5}
     assert again.begin("another").outcome is None
     assert again.under_way == {}
@@ -135,7 +139,7 @@ def test_what_a_finished_stage_gave_is_found_and_its_way_is_forgotten(tmp_path: 
 
 def test_stages_are_watched_as_one() -> None:
     told: list[tuple[int, int]] = []
-    stages = Stages(Checkpoint(None), 30, lambda step, steps, _: told.append((step, steps)))
+    stages = TrainingStages(Checkpoint(None), 30, lambda step, steps, _: told.append((step, steps)))
     first, second = stages.begin("one", 10), stages.begin("two", 20)
     first.tell(10, 0.5)
     second.tell(5, 0.5)

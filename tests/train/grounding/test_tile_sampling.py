@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from histoeval.evaluate.tile_labels import Tile
+from histoeval.evaluate.tile_labels import LabelledTile
 from histoeval.train.grounding.tile_sampling import weights_of
 
 
-def tile(concept: str, behaviour: str | None) -> Tile:
-    return Tile("k", "colon", concept, behaviour, "H&E", "s", "c", "train")
+def tile(concept: str, behaviour: str | None) -> LabelledTile:
+    return LabelledTile("k", "colon", concept, behaviour, "H&E", "s", "c", "train")
 
 
 def test_a_large_case_does_not_drown_a_small_one() -> None:

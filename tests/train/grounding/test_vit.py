@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
 from histoeval.errors import ModelError
-from histoeval.train.grounding.augmentation import Views, normalised, view
+from histoeval.train.grounding.augmentation import AugmentationSettings, normalised, view
 from histoeval.train.grounding.vit import EPSILON, GRID, trunk_from_onnx
 from tests.support.tiny_tiles import WIDTH, write_trunk
 
@@ -72,7 +72,8 @@ def test_another_graph_is_refused(tmp_path: Path) -> None:
 def test_views_follow_their_draws_and_keep_their_size() -> None:
     tiles = torch.randint(0, 255, (3, 3, 224, 224), dtype=torch.uint8)
     first, again, other = (
-        view(tiles, Views(), torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)
+        view(tiles, AugmentationSettings(), torch.Generator().manual_seed(seed))
+        for seed in (1, 1, 2)
     )
     assert first.shape == (3, 3, 224, 224)
     assert torch.equal(first, again)
@@ -80,7 +81,7 @@ def test_views_follow_their_draws_and_keep_their_size() -> None:
 
 
 def test_a_view_without_changes_is_the_tile_mirrored_or_turned() -> None:
-    plain = Views(stain=0.0, light=0.0, smallest=1.0, blurred=0.0, grey=0.0)
+    plain = AugmentationSettings(stain=0.0, light=0.0, smallest=1.0, blurred=0.0, grey=0.0)
     tiles = torch.full((2, 3, 224, 224), 90, dtype=torch.uint8)
     found = view(tiles, plain, torch.Generator().manual_seed(0))
     assert (found - normalised(tiles.float() / 255)).abs().mean() < 0.1, "only noise is added"

@@ -16,10 +16,10 @@ pytest.importorskip("transformers")
 from histoeval.errors import InputError, ModelError, OutputError
 from histoeval.extract.huggingface import HuggingFaceReader
 from histoeval.extract.labels import read_tags
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import HARE_TYPES, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer
-from histoeval.train.hare_bench.classifier import UNTOLD, Beginning
+from histoeval.train.hare_bench.classifier import UNTOLD, UntrainedClassifier
 from histoeval.train.hare_bench.config import NerSettings, sha256_of
 from histoeval.train.hare_bench.ner import examples_of, label_names, tags_of, train_ner
 from tests.support.tiny_corpus import PASSAGES, Learned, passage
@@ -43,7 +43,9 @@ def settings_for(encoder: Path, corpus: Path, **changes: Any) -> NerSettings:
 
 @pytest.fixture(scope="module")
 def untaught(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) -> Transformer:
-    beginning = Beginning(str(tiny_models.aligner), "token-classification", TAGS, 40, seed=0)
+    beginning = UntrainedClassifier(
+        str(tiny_models.aligner), "token-classification", TAGS, 40, seed=0
+    )
     return beginning.make(tmp_path_factory.mktemp("untaught"), "cpu")
 
 
@@ -52,11 +54,13 @@ def learned(tagger: Learned) -> Path:
     return tagger.folder
 
 
-def entities_in(passage: Passage) -> list[tuple[int, int, EntityType]]:
+def entities_in(passage: AnnotatedPassage) -> list[tuple[int, int, EntityType]]:
     return [(entity.start, entity.end, entity.type) for entity in passage.content.entities]
 
 
-def taught(model: Transformer, given: Passage, names: dict[EntityType, str] = OURS) -> list[str]:
+def taught(
+    model: Transformer, given: AnnotatedPassage, names: dict[EntityType, str] = OURS
+) -> list[str]:
     """Each token of a passage with its tag, less those that nothing is learned from."""
     tags = tags_of(names)
     return [

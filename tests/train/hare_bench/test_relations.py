@@ -20,7 +20,7 @@ from histoeval.extract.labels import relation_label
 from histoeval.io.corpus import write_corpus
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer
-from histoeval.train.hare_bench.classifier import Beginning
+from histoeval.train.hare_bench.classifier import UntrainedClassifier
 from histoeval.train.hare_bench.config import RelationSettings
 from histoeval.train.hare_bench.entity_pairs import MARKERS, EntityPair, pairs_of, sample
 from histoeval.train.hare_bench.relations import LABELS, evaluate, train_relations
@@ -41,7 +41,7 @@ def settings_for(encoder: Path, corpus: Path, **changes: Any) -> RelationSetting
 @pytest.fixture(scope="module")
 def untaught(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) -> Transformer:
     folder = tmp_path_factory.mktemp("untaught")
-    beginning = Beginning(
+    beginning = UntrainedClassifier(
         str(tiny_models.aligner), "sequence-classification", LABELS, 64, seed=0, markers=MARKERS
     )
     return beginning.make(folder, "cpu")

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("scipy")
 
-from histoeval.nli.entailer import Entailment, Pair, probabilities
+from histoeval.nli.entailer import Entailment, NliPair, probabilities
 from histoeval.train.nli.reranker import fit_opinion, unlearned_pairs
 from histoeval.train.nli.synthetic.wordings import LABELS, table
 
@@ -31,7 +31,7 @@ class Unsure:
 
     identity = "unsure"
 
-    def judge(self, pairs: Sequence[Pair]) -> list[Entailment]:
+    def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
         return [Entailment(1 / 3, 1 / 3, 1 / 3) for _ in pairs]
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from histoeval.evaluate.calibration import calibration
-from histoeval.extract.manifest import Curve
+from histoeval.extract.manifest import ConfidenceCurve
 from histoeval.train.reader.confidence import fit_curve
 
 
 def drawn(slope: float, offset: float, count: int = 20_000) -> list[tuple[float, bool]]:
     """Answers of a reader that is right as often as the curve says, and not as it says itself."""
     source = random.Random(7)
-    truth = Curve(slope=slope, offset=offset)
+    truth = ConfidenceCurve(slope=slope, offset=offset)
     said = [source.uniform(0.02, 0.98) for _ in range(count)]
     return [(score, source.random() < truth(score)) for score in said]
 

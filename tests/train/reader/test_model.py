@@ -20,17 +20,17 @@ from histoeval.extract.manifest import ENCODER, LINKER, read_manifest
 from histoeval.extract.tagset import TAGS, spans_of
 from histoeval.report import Entity, EntityType, Relation, Report
 from histoeval.train.core.loop import Schedule, fit
-from histoeval.train.reader.examples import Example, annotated, collate
+from histoeval.train.reader.examples import ReaderExample, annotated, collate
 from histoeval.train.reader.export import write_reader
 from histoeval.train.reader.language_adaptation import GapFiller, gap_loss, stretches
-from histoeval.train.reader.model import JointReader, Shape, Weights, loss_of
+from histoeval.train.reader.model import JointReader, LossWeights, ReaderShape, loss_of
 from histoeval.train.reader.soft_labels import label, relate
 from tests.support.tiny_corpus import PASSAGES
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
-CALM = Shape(width=32, layers=1, heads=2, dropout=0.0)
+CALM = ReaderShape(width=32, layers=1, heads=2, dropout=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def tokenizer(tiny_models: ModelFolders) -> Any:
 
 
 @pytest.fixture(scope="module")
-def examples(tokenizer: Any) -> list[Example]:
+def examples(tokenizer: Any) -> list[ReaderExample]:
     return [annotated(p.content, tokenizer.encode(p.text)) for p in PASSAGES]
 
 
@@ -55,19 +55,19 @@ def make(folder: Path, seed: int = 0) -> JointReader:
 
 
 @pytest.fixture(scope="module")
-def learned(plain_encoder: Path, examples: list[Example]) -> JointReader:
+def learned(plain_encoder: Path, examples: list[ReaderExample]) -> JointReader:
     """A reader that knows the passages by heart."""
     model = make(plain_encoder)
 
     def loss(places: Any) -> Any:
-        return loss_of(model, collate([examples[i] for i in places], 0, "cpu"), Weights())
+        return loss_of(model, collate([examples[i] for i in places], 0, "cpu"), LossWeights())
 
     fit(model, len(examples), loss, Schedule(epochs=60, batch=4, rate=5e-3), seed=1)
     return model
 
 
 def test_an_example_has_the_entities_of_its_passage(
-    tokenizer: Any, examples: list[Example]
+    tokenizer: Any, examples: list[ReaderExample]
 ) -> None:
     for passage, example in zip(PASSAGES, examples, strict=True):
         offsets = tokenizer.encode(passage.text).offsets
@@ -78,7 +78,7 @@ def test_an_example_has_the_entities_of_its_passage(
         assert found == [(e.start, e.end, e.type) for e in passage.content.entities]
 
 
-def test_an_example_says_which_pairs_are_related(examples: list[Example]) -> None:
+def test_an_example_says_which_pairs_are_related(examples: list[ReaderExample]) -> None:
     for passage, example in zip(PASSAGES, examples, strict=True):
         related = {
             tuple(pair)
@@ -112,7 +112,7 @@ def test_an_entity_that_no_token_touches_is_left_out_with_its_relations(tokenize
 
 
 def test_what_stands_beside_a_text_does_not_change_its_logits(
-    plain_encoder: Path, examples: list[Example]
+    plain_encoder: Path, examples: list[ReaderExample]
 ) -> None:
     model = make(plain_encoder)
     order = sorted(range(len(examples)), key=lambda i: len(examples[i].tokens))
@@ -127,16 +127,18 @@ def test_what_stands_beside_a_text_does_not_change_its_logits(
     assert torch.allclose(links, both_links[len(long.pairs) :], atol=1e-5)
 
 
-def test_sure_shares_are_learned_as_tags_are(plain_encoder: Path, examples: list[Example]) -> None:
+def test_sure_shares_are_learned_as_tags_are(
+    plain_encoder: Path, examples: list[ReaderExample]
+) -> None:
     model = make(plain_encoder)
     batch = collate(examples[:2], 0, "cpu")
-    hard = loss_of(model, batch, Weights()).item()
+    hard = loss_of(model, batch, LossWeights()).item()
     batch.tag_shares = torch.nn.functional.one_hot(batch.tags.clamp(min=0), len(TAGS)).float()
-    assert loss_of(model, batch, Weights()).item() == pytest.approx(hard, abs=1e-5)
+    assert loss_of(model, batch, LossWeights()).item() == pytest.approx(hard, abs=1e-5)
 
 
 def test_a_reader_that_learned_passages_labels_them_as_they_are(
-    learned: JointReader, tokenizer: Any, examples: list[Example]
+    learned: JointReader, tokenizer: Any, examples: list[ReaderExample]
 ) -> None:
     texts = [passage.text for passage in PASSAGES]
     found = label([learned], texts, [tokenizer.encode(text) for text in texts], 0, "cpu")

@@ -12,14 +12,14 @@ torch = pytest.importorskip("torch")
 from histoeval.extract.links import LEVELS
 from histoeval.extract.tagset import ASSERTIONS, TAGS, TokenSpan, spans_of
 from histoeval.report import EntityType
-from histoeval.train.reader.examples import Example, collate, linkable
+from histoeval.train.reader.examples import ReaderExample, collate, linkable
 from histoeval.train.reader.soft_label_files import load_examples, save_examples
 from tests.support.tiny_corpus import PASSAGES, passage
 
 TEXTS = [*PASSAGES, passage("none", "Nothing to see here."), passage("one", "[D:tumour]")]
 
 
-def example_of(number: int) -> Example:
+def example_of(number: int) -> ReaderExample:
     """Words as tokens, entities of one word, and shares drawn by chance."""
     draw = np.random.default_rng(number)
     report = TEXTS[number].content
@@ -33,11 +33,11 @@ def example_of(number: int) -> Example:
 
 
 @pytest.fixture
-def examples() -> list[Example]:
+def examples() -> list[ReaderExample]:
     return [example_of(number) for number in range(len(TEXTS))]
 
 
-def test_examples_come_back_as_they_were(examples: list[Example], tmp_path: Path) -> None:
+def test_examples_come_back_as_they_were(examples: list[ReaderExample], tmp_path: Path) -> None:
     save_examples(tmp_path / "part.npz", examples)
     found = load_examples(tmp_path / "part.npz")
     assert len(found) == len(examples)
@@ -50,7 +50,7 @@ def test_examples_come_back_as_they_were(examples: list[Example], tmp_path: Path
         assert spans_of(after.tags.tolist()) == spans_of(before.tags.tolist())
 
 
-def test_they_can_be_learned_from_as_before(examples: list[Example], tmp_path: Path) -> None:
+def test_they_can_be_learned_from_as_before(examples: list[ReaderExample], tmp_path: Path) -> None:
     save_examples(tmp_path / "part.npz", examples)
     before = collate(examples, 0, "cpu")
     after = collate(load_examples(tmp_path / "part.npz"), 0, "cpu")
@@ -63,6 +63,6 @@ def test_they_can_be_learned_from_as_before(examples: list[Example], tmp_path: P
     assert int(after.codes.max()) < LEVELS
 
 
-def test_a_file_is_whole_or_not_there(examples: list[Example], tmp_path: Path) -> None:
+def test_a_file_is_whole_or_not_there(examples: list[ReaderExample], tmp_path: Path) -> None:
     save_examples(tmp_path / "part.npz", examples)
     assert [file.name for file in tmp_path.iterdir()] == ["part.npz"]

@@ -19,10 +19,10 @@ from histoeval.errors import ModelError
 from histoeval.extract.windows import Window
 from histoeval.train.core.checkpoint import Checkpoint
 from histoeval.train.core.encoder import STATE, load_encoder
-from histoeval.train.core.resume import Step
+from histoeval.train.core.resume import TrainingStep
 from histoeval.train.reader import teachers
 from histoeval.train.reader.config import ReaderSettings
-from histoeval.train.reader.plan import Course
+from histoeval.train.reader.plan import TrainingPlan
 from histoeval.train.reader.soft_label_files import load_examples
 from histoeval.train.reader.steps import gold_examples, part_of, teach
 from histoeval.train.reader.train import Surroundings, take_steps
@@ -53,14 +53,14 @@ def bench(
     return write_bench(tmp_path_factory.mktemp("bench"), plain_encoder, teacher_encoder)
 
 
-def course_of(bench: Bench, work: Path, **changes: Any) -> Course:
-    return Course(ReaderSettings.model_validate(bench.settings | changes), work, "cpu")
+def course_of(bench: Bench, work: Path, **changes: Any) -> TrainingPlan:
+    return TrainingPlan(ReaderSettings.model_validate(bench.settings | changes), work, "cpu")
 
 
 class Taken(NamedTuple):
     """A course whose steps were all taken without a break, and what came of it."""
 
-    course: Course
+    course: TrainingPlan
     outcome: tuple[dict[str, Any], dict[str, Any]]
     told: list[str]
 
@@ -76,7 +76,7 @@ def taken(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Taken:
     return Taken(course, take_steps(course, Surroundings("cpu", tell=told.append)), told)
 
 
-def weights_in(course: Course) -> dict[str, Any]:
+def weights_in(course: TrainingPlan) -> dict[str, Any]:
     folder = course.student.folder
     found: dict[str, Any] = torch.load(folder / STATE, weights_only=True)
     return found
@@ -100,14 +100,14 @@ def test_all_steps_are_taken_in_their_order_and_scored(taken: Taken) -> None:
 
 def stop_after(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kill the run as soon as a step has come to its end."""
-    finish = Step._finish
+    finish = TrainingStep._finish
 
-    def finish_and_stop(self: Step, facts: Any) -> None:
+    def finish_and_stop(self: TrainingStep, facts: Any) -> None:
         finish(self, facts)
         if self.name == name:
             raise StoppedError
 
-    monkeypatch.setattr(Step, "_finish", finish_and_stop)
+    monkeypatch.setattr(TrainingStep, "_finish", finish_and_stop)
 
 
 def test_a_run_that_is_killed_after_each_step_ends_with_the_same_weights(
@@ -146,7 +146,7 @@ def test_a_run_that_is_killed_between_epochs_ends_with_the_same_weights(
     assert equal(weights_in(course), weights_in(taken.course))
 
 
-def times(course: Course) -> dict[str, int]:
+def times(course: TrainingPlan) -> dict[str, int]:
     return {step.parent.name: step.stat().st_mtime_ns for step in course.work.glob("*/step.json")}
 
 

@@ -25,7 +25,7 @@ from histoeval.report import Assertion, Report
 from histoeval.runtime.transformer import Runtime
 from histoeval.train.core.encoder import load_encoder, load_reader
 from histoeval.train.reader.config import ReaderSettings
-from histoeval.train.reader.plan import Course
+from histoeval.train.reader.plan import TrainingPlan
 from histoeval.train.reader.torch_reader import TorchReader
 from histoeval.train.reader.train import SHIPPED, Surroundings, train_reader
 from tests.support.reader_corpus import KNOWN, write_bench
@@ -167,7 +167,7 @@ def test_the_command_shows_what_each_step_gave(known: Learned, tmp_path: Path) -
 
 
 def student_of(known: Learned) -> TorchReader:
-    course = Course(
+    course = TrainingPlan(
         ReaderSettings.model_validate(known.settings),
         known.folder.with_name("reader.work"),
         "cpu",

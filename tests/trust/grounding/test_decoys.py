@@ -21,7 +21,7 @@ from histoeval.trust.grounding.decoys import (
     our_foreign,
     standing,
 )
-from histoeval.trust.grounding.encoder import Calibration
+from histoeval.trust.grounding.encoder import ClaimCalibration
 from tests.support.colour_encoder import claim
 
 DIAGNOSIS, FINDING, SITE = EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE
@@ -104,7 +104,7 @@ def test_there_is_no_standing_among_equals() -> None:
 
 
 def test_the_value_is_a_half_at_the_midpoint_and_rises_with_the_standing() -> None:
-    curve = Calibration(slope=2.0, midpoint=1.0)
+    curve = ClaimCalibration(slope=2.0, midpoint=1.0)
     values = [calibrated(z, curve) for z in (-1e6, 0.0, 1.0, 2.0, 1e6)]
     assert values == sorted(values)
     assert values[2] == 0.5

@@ -15,7 +15,13 @@ pytest.importorskip("openslide")
 from histoeval.slides.open import open_slide
 from histoeval.slides.tiles import TileRequest, plan_tiles
 from histoeval.slides.tissue import find_tissue
-from histoeval.trust.grounding.patches import LeftOut, cut, offsets, picture_patches, slide_patches
+from histoeval.trust.grounding.patches import (
+    SkippedPatches,
+    cut,
+    offsets,
+    picture_patches,
+    slide_patches,
+)
 from histoeval.trust.results import Spot
 from tests.support.painted_slides import glass, put, stained, write_pyramid
 
@@ -57,7 +63,7 @@ def test_a_small_picture_is_enlarged_and_told_in_its_own_pixels(tmp_path: Path) 
     path = tmp_path / "small.png"
     Image.fromarray(stained(120, 200)).save(path)
     with open_slide(path) as slide:
-        found = list(picture_patches(slide, find_tissue(slide), 224, LeftOut()))
+        found = list(picture_patches(slide, find_tissue(slide), 224, SkippedPatches()))
     assert {patch.pixels.shape for patch in found} == {(224, 224, 3)}
     assert [(p.spot.x, p.spot.y, p.spot.width) for p in found] == [(0, 0, 120), (80, 0, 120)]
 
@@ -68,7 +74,7 @@ def test_glass_and_black_are_left_out_and_counted(tmp_path: Path) -> None:
     page[448:, 448:] = 0
     path = tmp_path / "page.png"
     Image.fromarray(page).save(path)
-    left_out = LeftOut()
+    left_out = SkippedPatches()
     with open_slide(path) as slide:
         found = list(picture_patches(slide, find_tissue(slide), 224, left_out))
     assert found[0].spot == Spot(x=0, y=0, width=224, height=224)
@@ -83,7 +89,7 @@ def test_patches_of_a_slide_are_its_pixels_at_twenty_times(tmp_path: Path) -> No
     with open_slide(path) as slide:
         tissue = find_tissue(slide)
         plan = plan_tiles(slide, tissue, TileRequest())
-        found = list(slide_patches(slide, plan, tissue, 224, LeftOut()))
+        found = list(slide_patches(slide, plan, tissue, 224, SkippedPatches()))
     assert len(found) == 4 * len(plan.places) == 4
     second = found[1]
     assert second.spot == Spot(x=448, y=0, width=448, height=448)

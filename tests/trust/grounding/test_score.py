@@ -16,7 +16,7 @@ from histoeval.errors import Problem
 from histoeval.report import Assertion, EntityType
 from histoeval.trust.grounding.decoys import calibrated, our_foreign, standing
 from histoeval.trust.grounding.embedded_image import Bag
-from histoeval.trust.grounding.encoder import Calibration, Encoder, Pixels, Vectors
+from histoeval.trust.grounding.encoder import ClaimCalibration, ImageTextEncoder, Pixels, Vectors
 from histoeval.trust.grounding.score import equation_1, ground
 from histoeval.trust.results import Grounding, Spot
 from tests.support.colour_encoder import NAMED, STRANGE, CautiousEncoder, ColourEncoder, claim
@@ -39,7 +39,9 @@ def bag_of(
     return Bag(maker.images(patches), spots, (), reasons)
 
 
-def grounded(bag: Bag, claims: Sequence[object], encoder: Encoder | None = None) -> Grounding:
+def grounded(
+    bag: Bag, claims: Sequence[object], encoder: ImageTextEncoder | None = None
+) -> Grounding:
     made = [claim(each) if isinstance(each, str) else each for each in claims]
     found = ground(bag, made, encoder or ColourEncoder(), STRANGE)  # type: ignore[arg-type]
     assert isinstance(found, Grounding), found
@@ -114,7 +116,7 @@ def test_what_is_there_is_worth_more_than_what_is_not() -> None:
 
 def test_the_measured_calibration_of_an_encoder_is_used() -> None:
     class Measured(ColourEncoder):
-        calibration = Calibration(slope=0.0, midpoint=0.0)
+        calibration = ClaimCalibration(slope=0.0, midpoint=0.0)
 
     found = grounded(bag_of("pink"), ["pink matrix"], Measured())
     assert found.value == 0.5
@@ -123,8 +125,8 @@ def test_the_measured_calibration_of_an_encoder_is_used() -> None:
 
 def test_a_kind_of_claim_that_was_measured_by_itself_has_its_own_curve() -> None:
     class Measured(ColourEncoder):
-        calibration = Calibration(slope=0.0, midpoint=0.0)
-        calibrations: ClassVar = {EntityType.SITE: Calibration(slope=9.0, midpoint=0.0)}
+        calibration = ClaimCalibration(slope=0.0, midpoint=0.0)
+        calibrations: ClassVar = {EntityType.SITE: ClaimCalibration(slope=9.0, midpoint=0.0)}
 
     claims = [claim("pink matrix"), claim("pink tissue", EntityType.SITE)]
     plain, own = grounded(bag_of("pink"), claims, Measured()).supports

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from histoeval.errors import Problem
-from histoeval.nli.entailer import Pair
+from histoeval.nli.entailer import NliPair
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.trust.logic.score import DEFAULT_TOP, Top, equation_2, logic_of, signature_of
 from histoeval.trust.logic.sentence_pairs import sentence_pairs
@@ -130,8 +130,8 @@ def test_what_is_not_asked_the_other_way_round_could_not_have_counted(k: int) ->
     some, every = Says(0.2, **said), Says(0.2, **said)
     value = logic(TRUE, some, top=Top(number=k)).value
     held = [p for s in specimens_of(read(TRUE))[0] for p in pairs_of(statements_of(s))]
-    forth = every.judge([Pair(p.first.passage.text, p.second.text) for p in held])
-    back = every.judge([Pair(p.second.passage.text, p.first.text) for p in held])
+    forth = every.judge([NliPair(p.first.passage.text, p.second.text) for p in held])
+    back = every.judge([NliPair(p.second.passage.text, p.first.text) for p in held])
     lower = [min(a.contradiction, b.contradiction) for a, b in zip(forth, back, strict=True)]
     rare = [p * 0.02 / 0.98 * 2 / (p * 0.02 / 0.98 * 2 + 1 - p) for p in lower]
     assert not any(p.opposed for p in held)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from histoeval.trust.logic.specimen import specimens_of
-from histoeval.trust.logic.statements import Held, Statement, pairs_of, statements_of
+from histoeval.trust.logic.statements import Statement, StatementPair, pairs_of, statements_of
 from tests.support.logic_reports import cases, read
 
 COLON = (
@@ -17,7 +17,7 @@ def stated(text: str) -> list[Statement]:
     return [each for specimen in specimens_of(read(text))[0] for each in statements_of(specimen)]
 
 
-def held(text: str) -> list[Held]:
+def held(text: str) -> list[StatementPair]:
     specimens = specimens_of(read(text))[0]
     return [pair for specimen in specimens for pair in pairs_of(statements_of(specimen))]
 

@@ -9,9 +9,9 @@ import pytest
 from histoeval.errors import InputError, SettingError
 from histoeval.trust.policy.policy import (
     PAPER,
+    DimensionWeights,
     Floors,
     Policy,
-    Weights,
     policy_text,
     read_policy,
     weights_of,
@@ -117,7 +117,7 @@ def test_the_hash_follows_the_numbers_and_not_the_name_or_comments(tmp_path: Pat
 def test_what_is_written_is_read_back_whole(tmp_path: Path) -> None:
     policy = Policy(
         name="ours",
-        weights=Weights(grounding=0.05, logic=0.15, stability=0.8),
+        weights=DimensionWeights(grounding=0.05, logic=0.15, stability=0.8),
         deploy_from=None,
         reject_below=1 / 3,
         floors=Floors(logic=0.2),
@@ -128,14 +128,14 @@ def test_what_is_written_is_read_back_whole(tmp_path: Path) -> None:
 
 
 def test_a_dimension_without_weight_is_asked_for_only_by_its_floor() -> None:
-    weights = Weights(grounding=0.6, logic=0.4, stability=0.0)
+    weights = DimensionWeights(grounding=0.6, logic=0.4, stability=0.0)
     bare = Policy(weights=weights, deploy_from=0.8, reject_below=0.5)
     assert not bare.asks("stability")
     assert bare.model_copy(update={"floors": Floors(stability=0.1)}).asks("stability")
 
 
 def test_weights_are_read_as_people_write_them() -> None:
-    assert weights_of("0.2, 0.3,0.5") == Weights(grounding=0.2, logic=0.3, stability=0.5)
+    assert weights_of("0.2, 0.3,0.5") == DimensionWeights(grounding=0.2, logic=0.3, stability=0.5)
     assert str(weights_of("1,0,0")) == "1,0,0"
 
 

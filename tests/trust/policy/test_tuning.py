@@ -9,21 +9,30 @@ from sklearn.metrics import roc_auc_score  # type: ignore[import-untyped]
 
 from histoeval.errors import InputError
 from histoeval.trust.fusion import ROUTES
-from histoeval.trust.policy.policy import Floors, Policy, Weights, read_policy
-from histoeval.trust.policy.tuning import Labelled, Plan, deal, figures, fit, grid, routes, tune
+from histoeval.trust.policy.policy import DimensionWeights, Floors, Policy, read_policy
+from histoeval.trust.policy.tuning import (
+    LabelledReports,
+    TuningPlan,
+    deal,
+    figures,
+    fit,
+    grid,
+    routes,
+    tune,
+)
 
 BASE = read_policy().model_copy(update={"floors": Floors()})
-PLAN = Plan(base=BASE, repeats=1, folds=3, parts=10)
+PLAN = TuningPlan(base=BASE, repeats=1, folds=3, parts=10)
 
 
 def made(
     rows: int = 120, weights: tuple[float, ...] = (0.1, 0.8, 0.1), noise: float = 0.0
-) -> Labelled:
+) -> LabelledReports:
     random = np.random.default_rng(7)
     dimensions = random.random((rows, 3))
     hidden = dimensions @ np.array(weights) + noise * random.standard_normal(rows)
     good = hidden > np.median(hidden)
-    return Labelled(dimensions, good.astype(float), ~good, np.arange(rows))
+    return LabelledReports(dimensions, good.astype(float), ~good, np.arange(rows))
 
 
 def test_the_grid_holds_every_dealing_once() -> None:
@@ -61,7 +70,7 @@ def test_a_case_is_never_in_two_folds_and_labels_are_spread() -> None:
 def test_hidden_weights_are_found_and_beat_those_of_the_paper_on_other_reports() -> None:
     found = tune(made(), PLAN)
     assert found.objective == "auroc"
-    assert found.policy.weights == Weights(grounding=0.1, logic=0.8, stability=0.1)
+    assert found.policy.weights == DimensionWeights(grounding=0.1, logic=0.8, stability=0.1)
     assert len(found.folds) == 3
     assert np.mean([fold.tuned for fold in found.folds]) > 0.98
     assert all(fold.tuned > fold.paper for fold in found.folds)
@@ -70,7 +79,7 @@ def test_hidden_weights_are_found_and_beat_those_of_the_paper_on_other_reports()
 def test_noise_is_not_worth_anything_on_other_reports_though_it_seems_so_inside() -> None:
     random = np.random.default_rng(3)
     labels = random.random(60) > 0.5
-    noise = Labelled(random.random((60, 3)), labels.astype(float), ~labels, np.arange(60))
+    noise = LabelledReports(random.random((60, 3)), labels.astype(float), ~labels, np.arange(60))
     found = tune(noise, PLAN.model_copy(update={"repeats": 4}))
     outside = float(np.mean([fold.tuned for fold in found.folds]))
     assert found.inside > 0.55
@@ -134,6 +143,6 @@ def test_it_is_the_same_every_time() -> None:
         (made()._replace(cases=np.zeros(120, dtype=np.intp)), "1 cases are too few"),
     ],
 )
-def test_too_little_is_said_to_be(labelled: Labelled, said: str) -> None:
+def test_too_little_is_said_to_be(labelled: LabelledReports, said: str) -> None:
     with pytest.raises(InputError, match=said):
         tune(labelled, PLAN)

@@ -10,7 +10,7 @@ import pytest
 from histoeval.align.aligner import Vectors
 from histoeval.align.lexical import LexicalAligner
 from histoeval.errors import Problem, SettingError
-from histoeval.nli.entailer import Entailment, Pair
+from histoeval.nli.entailer import Entailment, NliPair
 from histoeval.trust.stability.distance import (
     NAMES,
     ConcordanceDistance,
@@ -99,7 +99,7 @@ class Oracle:
 
     identity = "oracle"
 
-    def judge(self, pairs: Sequence[Pair]) -> list[Entailment]:
+    def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
         same = [p.premise.split()[0] == p.hypothesis.split()[0] for p in pairs]
         return [Entailment(0.8, 0.1, 0.1) if each else Entailment(0.2, 0.7, 0.1) for each in same]
 

@@ -18,8 +18,8 @@ from histoeval.trust.stability.examine import (
     reports_for,
     stability_for,
 )
-from histoeval.trust.stability.tile_reports import Draft, Written, write_all
-from histoeval.vlm.model import Ask, Said, Subject
+from histoeval.trust.stability.tile_reports import TileReport, TileReportDraft, write_all
+from histoeval.vlm.model import Ask, Subject, VlmAnswer
 from tests.support.fake_server import Call, Wrong
 from tests.support.fake_vlm import (
     BENIGN,
@@ -255,26 +255,28 @@ class Script:
 
     identity, gone = "script", None
 
-    def __init__(self, lines: dict[str, Said | Problem]) -> None:
+    def __init__(self, lines: dict[str, VlmAnswer | Problem]) -> None:
         self.lines = lines
         self.asked: list[str] = []
 
-    def describe_all(self, asks: Sequence[Ask]) -> list[Said | Problem]:
+    def describe_all(self, asks: Sequence[Ask]) -> list[VlmAnswer | Problem]:
         self.asked += [ask.text for ask in asks]
-        return [self.lines.get(ask.text, Said("merged")) for ask in asks]
+        return [self.lines.get(ask.text, VlmAnswer("merged")) for ask in asks]
 
 
-def written(lines: dict[str, Said | Problem]) -> Written | Problem:
+def written(lines: dict[str, VlmAnswer | Problem]) -> TileReport | Problem:
     exam = examination()
-    draft = Draft("neutral", tuple(Ask(exam.neutral, text) for text in lines))
+    draft = TileReportDraft("neutral", tuple(Ask(exam.neutral, text) for text in lines))
     subject: Subject = Script(lines)  # type: ignore[assignment]
     (found,) = write_all([draft], subject, exam.merge)
     return found
 
 
 def test_a_tile_of_which_nothing_is_said_is_left_out_and_told() -> None:
-    found = written({"a": Said("one"), "b": Problem("empty_report", ""), "c": Said("three")})
-    assert isinstance(found, Written)
+    found = written(
+        {"a": VlmAnswer("one"), "b": Problem("empty_report", ""), "c": VlmAnswer("three")}
+    )
+    assert isinstance(found, TileReport)
     assert found.text == "merged"
     assert "1 of 3 tiles" in found.notes[0]
     all_silent = written({"a": Problem("empty_report", ""), "b": Problem("empty_report", "")})
@@ -282,11 +284,11 @@ def test_a_tile_of_which_nothing_is_said_is_left_out_and_told() -> None:
 
 
 def test_a_tile_that_could_not_be_asked_about_leaves_no_report() -> None:
-    found = written({"a": Said("one"), "b": Problem("subject_unreachable", "gone")})
+    found = written({"a": VlmAnswer("one"), "b": Problem("subject_unreachable", "gone")})
     assert problem(found).code == "subject_unreachable"
 
 
 def test_answers_that_were_cut_off_are_told() -> None:
-    found = written({"a": Said("one", cut=True), "b": Said("two")})
-    assert isinstance(found, Written)
+    found = written({"a": VlmAnswer("one", cut=True), "b": VlmAnswer("two")})
+    assert isinstance(found, TileReport)
     assert "1 of 2 answers were cut off" in found.notes[0]

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from histoeval.errors import Problem
-from histoeval.trust.stability.image_views import LONGEST, View, Views, encoded, restained, views_of
+from histoeval.trust.stability.image_views import (
+    LONGEST,
+    ImageViews,
+    View,
+    encoded,
+    restained,
+    views_of,
+)
 from tests.support.fake_vlm import write_picture
 from tests.support.painted_slides import glass, put, stained, write_pyramid
 
@@ -23,8 +30,8 @@ Pixels = NDArray[np.float64]
 WHITE = (255.0, 255.0, 255.0)
 
 
-def views(found: Views | Problem) -> Views:
-    assert isinstance(found, Views), found
+def views(found: ImageViews | Problem) -> ImageViews:
+    assert isinstance(found, ImageViews), found
     return found
 
 
@@ -106,7 +113,7 @@ def test_without_pillow_there_is_a_reason_and_what_to_install(
 
 
 def test_restaining_follows_the_seed_and_changes_all_views_alike() -> None:
-    shown = Views((View("a", stained(128, 128)), View("b", stained(128, 128, seed=5))), WHITE)
+    shown = ImageViews((View("a", stained(128, 128)), View("b", stained(128, 128, seed=5))), WHITE)
     first, again = views(restained(shown, 4, "case")), views(restained(shown, 4, "case"))
     other = views(restained(shown, 5, "case"))
     for mine, same, changed, before in zip(
@@ -119,7 +126,7 @@ def test_restaining_follows_the_seed_and_changes_all_views_alike() -> None:
 
 
 def test_no_stain_is_multiplied_by_nearly_one_or_by_more_than_the_paper_does() -> None:
-    shown = Views((View("a", stained(128, 128)),), WHITE)
+    shown = ImageViews((View("a", stained(128, 128)),), WHITE)
     for seed in range(20):
         note = views(restained(shown, seed, "case")).notes[0]
         for factor in map(float, note.removeprefix("stains multiplied by ").split(" and ")):
@@ -128,13 +135,13 @@ def test_no_stain_is_multiplied_by_nearly_one_or_by_more_than_the_paper_does() -
 
 def test_a_tile_without_two_stains_is_restained_with_those_of_the_slide() -> None:
     pale = np.full((128, 128, 3), (240, 200, 220), np.uint8)
-    shown = Views((View("a", stained(128, 128)), View("pale", pale)), WHITE)
+    shown = ImageViews((View("a", stained(128, 128)), View("pale", pale)), WHITE)
     assert len(views(restained(shown, 0, "case")).shown) == 2
 
 
 def test_where_no_stain_can_be_found_there_is_a_problem() -> None:
     grey = np.full((128, 128, 3), 250, np.uint8)
-    found = restained(Views((View("a", grey),), WHITE), 0, "case")
+    found = restained(ImageViews((View("a", grey),), WHITE), 0, "case")
     assert isinstance(found, Problem)
     assert found.code == "no_stain"
 

@@ -13,38 +13,38 @@ import pytest
 from typer.testing import CliRunner
 
 from histoeval.agreement.panel import Column
-from histoeval.agreement.study import Plan, study
+from histoeval.agreement.study import StudyPlan, study
 from histoeval.cli.main import app
 from histoeval.errors import InputError
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
 from histoeval.view.figures.agreement import figures
 from histoeval.view.figures.annotated_report import annotated
-from histoeval.view.figures.canvas import Picture
+from histoeval.view.figures.canvas import Canvas
 from histoeval.view.figures.corpora import stopwords, word_cloud
 from histoeval.view.figures.corpus_pictures import corpus_figures, sample_texts
 from histoeval.view.figures.words import count_terms, density, flatten, neighbour_vectors, words_of
 from tests.support.panels import made
 
-QUICK = Plan(resamples=50, permutations=10)
+QUICK = StudyPlan(resamples=50, permutations=10)
 A = ["Invasive ductal carcinoma of the breast. Lymph node negative."] * 5 + [
     "Lymph node metastasis; carcinoma grade two."
 ]
 B = ["Clear lungs, no pleural effusion.", "Small pleural effusion on the left."] * 3
 
 
-def labels(picture: Picture) -> list[str]:
+def labels(picture: Canvas) -> list[str]:
     """What can be read in the file that people get."""
     texts = ElementTree.fromstring(picture.svg()).iter("{http://www.w3.org/2000/svg}text")
     return ["".join(text.itertext()) for text in texts]
 
 
 @pytest.fixture(scope="module")
-def drawn() -> dict[str, Picture]:
+def drawn() -> dict[str, Canvas]:
     panel = made()
     return dict(figures(panel, study(panel, QUICK), QUICK))
 
 
-def test_five_figures_show_every_metric_and_every_pair(drawn: dict[str, Picture]) -> None:
+def test_five_figures_show_every_metric_and_every_pair(drawn: dict[str, Canvas]) -> None:
     assert list(drawn) == ["scatter", "distribution", "calibration", "forest", "heatmap"]
     frames = drawn["scatter"].figure.axes
     dots = [len(np.asarray(each.get_offsets())) for axes in frames for each in axes.collections]
@@ -65,7 +65,7 @@ def test_the_same_study_is_the_same_bytes() -> None:
     assert once["scatter"].png() == again["scatter"].png()
 
 
-def test_the_heatmap_has_ones_on_its_diagonal_and_is_symmetric(drawn: dict[str, Picture]) -> None:
+def test_the_heatmap_has_ones_on_its_diagonal_and_is_symmetric(drawn: dict[str, Canvas]) -> None:
     cells = [
         text for text in labels(drawn["heatmap"]) if text.lstrip("-").replace(".", "").isdigit()
     ]

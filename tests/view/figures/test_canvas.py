@@ -17,7 +17,7 @@ from histoeval.view.figures import canvas as module
 from histoeval.view.figures.canvas import (
     LOOK,
     PALETTE,
-    Picture,
+    Canvas,
     blank,
     drawable,
     drawing,
@@ -32,7 +32,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @drawing
-def example(title: str = "A & B", description: str = "two <things>") -> Picture:
+def example(title: str = "A & B", description: str = "two <things>") -> Canvas:
     figure = blank(144, 72, title)
     figure.add_subplot().plot([0, 1], [0, 1], color=PALETTE[0], label="$a_1$ < $b$")
     figure.legend()

@@ -16,8 +16,15 @@ from rich.console import Console
 from rich.style import Style
 
 from histoeval import Assertion, Entity, EntityType, HistoEvalError, Pair, Score, Signature
-from histoeval.concordance.evidence import Kind, Matched, Mistake, Part, Severity, evidence_of
-from histoeval.view.highlight import MATCH, SEVERITIES, Span, coloured, in_brackets
+from histoeval.concordance.evidence import (
+    ComparedPart,
+    EntityMatch,
+    ErrorKind,
+    ReportError,
+    Severity,
+    evidence_of,
+)
+from histoeval.view.highlight import MATCH, SEVERITIES, HighlightSpan, coloured, in_brackets
 from histoeval.view.terminal.explanation import page, show_explanation
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -41,49 +48,49 @@ def of_candidate(phrase: str, kind: EntityType, said: Assertion = Assertion.PRES
     return entity(CANDIDATE, phrase, kind, said)
 
 
-DIAGNOSIS = Matched(
+DIAGNOSIS = EntityMatch(
     "diagnosis",
     of_reference("invasive ductal carcinoma", EntityType.DIAGNOSIS),
     of_candidate("infiltrating ductal carcinoma", EntityType.DIAGNOSIS),
     0.973,
 )
-BREAST = Matched(
+BREAST = EntityMatch(
     "site",
     of_reference("breast", EntityType.SITE),
     of_candidate("breast", EntityType.SITE),
     1.0,
 )
 ERRORS = (
-    Mistake(
-        Kind.OMISSION,
+    ReportError(
+        ErrorKind.OMISSION,
         "measurements",
         Severity.MINOR,
         of_reference("14 mm", EntityType.MEASUREMENT),
         None,
     ),
-    Mistake(
-        Kind.INVENTION,
+    ReportError(
+        ErrorKind.INVENTION,
         "findings",
         Severity.MODERATE,
         None,
         of_candidate("Necrosis", EntityType.FINDING),
     ),
-    Mistake(
-        Kind.CONTRADICTION,
+    ReportError(
+        ErrorKind.CONTRADICTION,
         "findings",
         Severity.MAJOR,
         of_reference("vascular invasion", EntityType.FINDING, Assertion.ABSENT),
         of_candidate("Vascular invasion", EntityType.FINDING),
     ),
-    Mistake(
-        Kind.WRONG_LATERALITY,
+    ReportError(
+        ErrorKind.WRONG_LATERALITY,
         "laterality",
         Severity.CRITICAL,
         of_reference("Right breast", EntityType.SITE),
         of_candidate("Left breast", EntityType.SITE),
     ),
 )
-EVIDENCE = evidence_of([Part(0.5, (DIAGNOSIS, BREAST), ERRORS)])
+EVIDENCE = evidence_of([ComparedPart(0.5, (DIAGNOSIS, BREAST), ERRORS)])
 PARTS = {"expert_scale": 3.104, "diagnosis": 1.0, "no_inventions": 0.5, "laterality": 0.0}
 
 
@@ -171,10 +178,10 @@ def test_a_terminal_of_few_colours_gets_brackets(colours: str | None) -> None:
 
 
 def test_a_stretch_with_a_match_and_an_error_has_both_numbers_and_the_worse_style() -> None:
-    grade = Mistake(
-        Kind.WRONG_GRADE, "grade", Severity.MAJOR, DIAGNOSIS.reference, DIAGNOSIS.candidate
+    grade = ReportError(
+        ErrorKind.WRONG_GRADE, "grade", Severity.MAJOR, DIAGNOSIS.reference, DIAGNOSIS.candidate
     )
-    score = score_of(evidence_of([Part(1.0, (DIAGNOSIS,), (grade,))]))
+    score = score_of(evidence_of([ComparedPart(1.0, (DIAGNOSIS,), (grade,))]))
     assert "[invasive ductal carcinoma](=1 !!!1)" in shown(score)
     ground = SEVERITIES[Severity.MAJOR].render("invasive ductal carcinoma(=1 !!!1)")
     assert ground.split("invasive")[0] + "invasive" in shown(score, colours="truecolor")
@@ -211,8 +218,8 @@ def test_errors_come_worst_first_with_severity_kind_words_and_places() -> None:
 
 
 def test_matches_are_listed_with_part_similarity_and_assertion() -> None:
-    denied = Matched("findings", ERRORS[2].reference or BREAST.reference, BREAST.candidate, 0.5)
-    seen = flat(shown(score_of(evidence_of([Part(1.0, (DIAGNOSIS, denied))]))))
+    denied = EntityMatch("findings", ERRORS[2].reference or BREAST.reference, BREAST.candidate, 0.5)
+    seen = flat(shown(score_of(evidence_of([ComparedPart(1.0, (DIAGNOSIS, denied))]))))
     assert "1 diagnosis invasive ductal carcinoma infiltrating ductal carcinoma 0.97" in seen
     assert "2 findings ¬vascular invasion breast 0.50" in seen
 
@@ -245,7 +252,9 @@ def test_evidence_of_another_form_is_refused_in_plain_words() -> None:
 
 
 def test_an_entity_that_does_not_stand_in_the_text_is_listed_and_not_marked() -> None:
-    seen = shown(score_of(evidence_of([Part(1.0, (BREAST,))])), reference="Other words, longer")
+    seen = shown(
+        score_of(evidence_of([ComparedPart(1.0, (BREAST,))])), reference="Other words, longer"
+    )
     assert "Other words, longer" in seen
     assert "1  site  breast" in seen
 
@@ -253,10 +262,10 @@ def test_an_entity_that_does_not_stand_in_the_text_is_listed_and_not_marked() ->
 def test_nothing_in_a_report_can_command_the_terminal() -> None:
     text = "carci\x1b[2Jnoma\x9b31m \x07\r\nend"
     bad = Entity(text=text[:17], start=0, end=17, type=EntityType.DIAGNOSIS)
-    found = Part(
+    found = ComparedPart(
         0.0,
-        (Matched("a\x1bb", bad, bad, 1.0),),
-        (Mistake(Kind.OMISSION, "p", Severity.MINOR, bad, None),),
+        (EntityMatch("a\x1bb", bad, bad, 1.0),),
+        (ReportError(ErrorKind.OMISSION, "p", Severity.MINOR, bad, None),),
     )
     for colours in (None, "truecolor"):
         seen = shown(
@@ -296,7 +305,7 @@ def test_every_character_is_shown_once_whatever_the_spans(text: str, data: st.Da
     for _ in range(data.draw(st.integers(0, 5))):
         start = data.draw(st.integers(0, len(text) - 1))
         places.add((start, data.draw(st.integers(start + 1, len(text)))))
-    spans = [Span(start, end, "=1", MATCH) for start, end in places]
+    spans = [HighlightSpan(start, end, "=1", MATCH) for start, end in places]
     added = {coloured: len("(=1)"), in_brackets: len("[](=1)")}
     for draw, length in added.items():
         seen = draw(text, spans).plain

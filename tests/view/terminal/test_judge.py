@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
-from histoeval.judge.check import Verdict
-from histoeval.judge.estimate import Estimate
+from histoeval.judge.check import CriterionVerdict
+from histoeval.judge.estimate import RequestEstimate
 from histoeval.view.terminal.judge import (
     criteria_table,
     estimate_table,
@@ -61,7 +61,7 @@ def test_what_is_not_known_is_not_shown_as_nothing() -> None:
     assert "unknown" in shown(
         usage_table({"m": used | {"seconds": 1, "cost": None, "currency": "X"}})
     )
-    estimate = Estimate(
+    estimate = RequestEstimate(
         judge="m",
         pairs=10,
         questions=20,
@@ -78,7 +78,7 @@ def test_what_is_not_known_is_not_shown_as_nothing() -> None:
 
 
 def test_a_verdict_says_what_a_judge_may_be_used_for() -> None:
-    good = Verdict(
+    good = CriterionVerdict(
         criterion="clarity",
         answered=1,
         in_order=0.95,

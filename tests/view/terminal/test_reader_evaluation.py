@@ -16,7 +16,7 @@ from histoeval.evaluate.reader import (
     evaluate_reader,
     read_passages,
 )
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.progress import step_progress
 from histoeval.report import Report
 from histoeval.view.terminal.reader_evaluation import evaluation_tables, source_table
@@ -54,7 +54,7 @@ def table_named(text: str, title: str) -> str:
     return "\n".join(lines[first : last + 1])
 
 
-def half_read(corpus: Iterable[Passage] = CORPUS) -> Evaluation:
+def half_read(corpus: Iterable[AnnotatedPassage] = CORPUS) -> Evaluation:
     """Four of seven entities found, and one of four relations."""
     kept = Report(text=REPORT.text, entities=REPORT.entities[:4], relations=REPORT.relations[:1])
     return evaluate_reader(ListedReader([kept]), corpus)

@@ -25,7 +25,7 @@ Sign = Literal[-1, 1]
 Words = tuple[str, ...]
 
 
-class Said(NamedTuple):
+class AxisMention(NamedTuple):
     """A value of an axis, and at which word of the phrase it is said."""
 
     at: int
@@ -86,7 +86,7 @@ def lexicon() -> Lexicon:
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class AxisValues:
     """What a phrase says on each axis, and how often it denies or affirms by a word."""
 
     signs: dict[str, Sign]
@@ -94,7 +94,7 @@ class Meaning:
     affirmed: bool
 
 
-def meaning_of(phrase: str) -> Meaning:
+def meaning_of(phrase: str) -> AxisValues:
     """What the words of a phrase say. An axis with both values in one phrase says nothing."""
     said = [*_found(plain(phrase).split())]
     negations = [each.at for each in said if each.axis == POLARITY and each.sign < 0]
@@ -110,21 +110,21 @@ def meaning_of(phrase: str) -> Meaning:
                     sign = 1 if sign < 0 else -1
             values.setdefault(each.axis, set()).add(sign)
     signs = {axis: min(both) for axis, both in values.items() if len(both) == 1}
-    return Meaning(signs, len(negations), affirmed)
+    return AxisValues(signs, len(negations), affirmed)
 
 
-def _found(words: Sequence[str]) -> Iterator[Said]:
+def _found(words: Sequence[str]) -> Iterator[AxisMention]:
     """All that is said, the longest wording at each place."""
     known = lexicon()
     at = 0
     while at < len(words):
         for length in range(min(known.longest, len(words) - at), 0, -1):
             if entry := known.whole.get(tuple(words[at : at + length])):
-                yield from (Said(at, axis, sign) for axis, sign in entry)
+                yield from (AxisMention(at, axis, sign) for axis, sign in entry)
                 at += length
                 break
         else:
-            yield from (Said(at, axis, sign) for axis, sign in _affixed(words[at]))
+            yield from (AxisMention(at, axis, sign) for axis, sign in _affixed(words[at]))
             at += 1
 
 

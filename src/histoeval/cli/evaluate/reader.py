@@ -16,9 +16,9 @@ from histoeval.cli.options.output import FiguresOption, show, write_figures
 from histoeval.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from histoeval.evaluate.reader import Evaluation, Reading
+    from histoeval.evaluate.reader import Evaluation, PredictedPassage
     from histoeval.extract.reader import Reader
-    from histoeval.io.corpus import Passage
+    from histoeval.io.corpus import AnnotatedPassage
 
 Labels = dict[str, str | None]
 
@@ -48,7 +48,7 @@ class ReaderModels:
 
 
 @bundle
-class Resampling:
+class ResamplingOptions:
     """What figures are given beside the plain ones."""
 
     by: Annotated[Literal["source"] | None, typer.Option(help="Also tell each source apart.")] = (
@@ -87,7 +87,7 @@ def reader(
             show_default=False,
         ),
     ] = None,
-    resampling: Resampling = Resampling(),
+    resampling: ResamplingOptions = ResamplingOptions(),
 ) -> None:
     """Compare what a reader finds with what people annotated.
 
@@ -115,7 +115,7 @@ def reader(
 
 
 def _evaluated(
-    loaded: Reader, readings: Sequence[Reading], how: Resampling
+    loaded: Reader, readings: Sequence[PredictedPassage], how: ResamplingOptions
 ) -> tuple[Evaluation, dict[str, Evaluation]]:
     """The figures of all passages, and, where asked for, of each source."""
     from histoeval.evaluate.reader import (
@@ -138,7 +138,7 @@ def _names(labels: Path | None) -> Labels | None:
 
 def _passages(
     corpus: Path, kind: FormatName | None, names: Labels | None
-) -> tuple[list[Passage], list[Problem]]:
+) -> tuple[list[AnnotatedPassage], list[Problem]]:
     """The passages that can be read, and why the others cannot."""
     from histoeval.io.corpus import read_corpus
 

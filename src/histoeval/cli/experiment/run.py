@@ -21,7 +21,7 @@ from histoeval.cli.options.experiment import (
 from histoeval.cli.options.models import MODELS, AlignerOption, DeviceOption, ReaderOption
 
 if TYPE_CHECKING:
-    from histoeval.experiments.sensitivity import Bench
+    from histoeval.experiments.sensitivity import MeasureSet
 
 experiment_app = typer.Typer(
     no_args_is_help=True,
@@ -97,7 +97,7 @@ def sensitivity(
 
     models = Models(reader=reader, aligner=aligner, encoder=text_encoder, device=device)
     specs = [spec.strip() for spec in metrics.split(",") if spec.strip()]
-    bench: Bench = open_bench(perturbed, specs, models, images, encoder, nli, mpp)
+    bench: MeasureSet = open_bench(perturbed, specs, models, images, encoder, nli, mpp)
     with step_progress("measuring", len(read_perturbed(perturbed))) as tell:
         rows = measure_file(
             perturbed, output, bench, overwrite=overwrite, watch=lambda done, *_: tell(done)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from histoeval.cli.options.bundle import spread
-from histoeval.cli.options.endpoint import CacheOption, Load, Rates, Waiting
+from histoeval.cli.options.endpoint import CacheOption, Load, Rates, TimeoutOptions
 from histoeval.cli.options.files import demand_folder, write_lines
 from histoeval.cli.options.judge import (
     FormatOption,
@@ -29,7 +29,7 @@ def check(
     repeats: RepeatsOption = 1,
     form: FormatOption = "auto",
     load: Load = Load(),
-    waiting: Waiting = Waiting(),
+    waiting: TimeoutOptions = TimeoutOptions(),
     key: JudgeKey = JudgeKey(),
 ) -> None:
     """Ask about 55 pairs of known order, and say for which criteria a judge may be used.

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from histoeval.cli.judge.cache import cache_app
 from histoeval.cli.judge.check import check
 from histoeval.cli.options.bundle import PairColumns, bundle, spread
-from histoeval.cli.options.endpoint import ASKING, Load, Rates, Replies, Waiting
+from histoeval.cli.options.endpoint import ASKING, Load, Rates, Replies, TimeoutOptions
 from histoeval.cli.options.judge import (
     FormatOption,
     JudgeKey,
@@ -23,8 +23,8 @@ from histoeval.cli.options.judge import (
 from histoeval.cli.options.models import EncodingOption, OverwriteOption
 
 if TYPE_CHECKING:
-    from histoeval.io.pairs import Source
-    from histoeval.judge.panel import Bench
+    from histoeval.io.pairs import PairSource
+    from histoeval.judge.panel import JudgePanel
     from histoeval.llm.usage import Prices
 
 FILE = "file"
@@ -96,7 +96,7 @@ def judge(
     manner: JudgeManner = JudgeManner(),
     load: Load = Load(),
     rates: Rates = Rates(),
-    waiting: Waiting = Waiting(),
+    waiting: TimeoutOptions = TimeoutOptions(),
     key: JudgeKey = JudgeKey(),
     columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
@@ -130,7 +130,7 @@ def judge(
     _judge(source, bench, prompt, table, beside=beside, output=output, overwrite=overwrite)
 
 
-def _show_estimate(source: Source, bench: Bench, prompt: str, prices: Prices) -> None:
+def _show_estimate(source: PairSource, bench: JudgePanel, prompt: str, prices: Prices) -> None:
     from rich.console import Console
 
     from histoeval.judge.estimate import estimate
@@ -142,8 +142,8 @@ def _show_estimate(source: Source, bench: Bench, prompt: str, prices: Prices) ->
 
 
 def _judge(
-    source: Source,
-    bench: Bench,
+    source: PairSource,
+    bench: JudgePanel,
     prompt: str,
     prices: Prices,
     *,

@@ -37,7 +37,7 @@ from histoeval.cli.options.models import (
 
 if TYPE_CHECKING:
     from histoeval.io.pairs import Columns
-    from histoeval.judge.choice import Choice
+    from histoeval.judge.choice import JudgeConfig
     from histoeval.run.models import Models
 
 T = TypeVar("T")
@@ -170,7 +170,7 @@ class ModelNames:
         ),
     ] = None
 
-    def models(self, judge: Choice | None = None) -> Models:
+    def models(self, judge: JudgeConfig | None = None) -> Models:
         """As the making of metrics takes them."""
         from histoeval.io.annotation.names import read_labels
         from histoeval.run.models import Models

@@ -67,7 +67,7 @@ class Rates:
 
 
 @bundle
-class Waiting:
+class TimeoutOptions:
     """How long an answer is waited for, and how often."""
 
     timeout: Annotated[

@@ -14,7 +14,7 @@ from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
     from histoeval.report import Noun
-    from histoeval.table import Told
+    from histoeval.table import ResultTable
     from histoeval.vlm.model import Subject
 
 SET = "The perturbed set, as `experiment perturb` writes it."
@@ -71,7 +71,7 @@ class LanguageModel:
 def say(
     folder: Path,
     name: str,
-    tables: Sequence[Told],
+    tables: Sequence[ResultTable],
     notes: Sequence[str],
     rows: Sequence[Noun],
     about: Mapping[str, Any],

@@ -13,7 +13,7 @@ from histoeval.cli.options.endpoint import ASKING, faults_told
 from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
-    from histoeval.judge.choice import Choice
+    from histoeval.judge.choice import JudgeConfig
 
 JUDGES = "Judges"
 ENDPOINT, MODEL = "HISTOEVAL_JUDGE_ENDPOINT", "HISTOEVAL_JUDGE_MODEL"
@@ -61,21 +61,21 @@ class JudgeNames:
         ),
     ] = None
 
-    def choice(self, **rest: Any) -> Choice | None:
+    def choice(self, **rest: Any) -> JudgeConfig | None:
         """The judges that options or the environment name; None where they name none at all."""
         endpoint, model = self.endpoint, self.model
         if not endpoint and not model:
             endpoint, model = _from_environment(ENDPOINT), _from_environment(MODEL)
         if not endpoint and not model:
             return None
-        from histoeval.judge.choice import Choice
+        from histoeval.judge.choice import JudgeConfig
 
         if not endpoint or not model:
             raise SettingError("a judge is named by both --endpoint and --model")
         with faults_told():
-            return Choice(endpoints=tuple(endpoint), models=tuple(model), **rest)
+            return JudgeConfig(endpoints=tuple(endpoint), models=tuple(model), **rest)
 
-    def demanded(self, **rest: Any) -> Choice:
+    def demanded(self, **rest: Any) -> JudgeConfig:
         """The judges, where there must be some."""
         choice = self.choice(**rest)
         if choice is None:

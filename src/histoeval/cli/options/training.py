@@ -57,7 +57,7 @@ class Recipe:
 
 
 @bundle
-class Training:
+class TorchTraining:
     """A training of a model in torch: its recipe, and how it runs."""
 
     recipe: Recipe

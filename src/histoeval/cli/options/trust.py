@@ -26,7 +26,7 @@ from histoeval.cli.options.vlm import (
     MergeOption,
     PictureOption,
     PromptOption,
-    SubjectAsking,
+    VlmRequestOptions,
 )
 from histoeval.errors import SettingError
 
@@ -57,7 +57,7 @@ OutputOption = Annotated[
 
 
 @bundle
-class Looking:
+class ImageOptions:
     """Where the images are, and what is looked at of them."""
 
     images: Annotated[
@@ -96,7 +96,7 @@ class Looking:
 
 
 @bundle
-class Verdict:
+class VerdictOptions:
     """How the verdict comes about."""
 
     policy: Annotated[
@@ -206,7 +206,7 @@ class AttackedSubject:
         int, typer.Option(min=1, help="Times the stain is perturbed.", rich_help_panel=SHOWING)
     ] = 1
     picture: PictureOption = "jpeg"
-    asking: SubjectAsking = SubjectAsking()
+    asking: VlmRequestOptions = VlmRequestOptions()
 
     def choice(self, seed: int, device: str | None) -> SubjectChoice | None:
         """The model that options name; None where they name none."""

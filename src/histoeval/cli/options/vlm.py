@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from histoeval.cli.options.bundle import bundle
-from histoeval.cli.options.endpoint import Load, Rates, Replies, Waiting, faults_told
+from histoeval.cli.options.endpoint import Load, Rates, Replies, TimeoutOptions, faults_told
 
 if TYPE_CHECKING:
     from histoeval.vlm.model import SubjectChoice
@@ -59,13 +59,13 @@ class SubjectKey:
 
 
 @bundle
-class SubjectAsking:
+class VlmRequestOptions:
     """How the model is asked, and what is kept of its answers."""
 
     temperature: Annotated[float, typer.Option(min=0, rich_help_panel=SUBJECT)] = 0.0
     load: Load = Load()
     rates: Rates = Rates()
-    waiting: Waiting = Waiting()
+    waiting: TimeoutOptions = TimeoutOptions()
     key: SubjectKey = SubjectKey()
     replies: Replies = Replies()
 

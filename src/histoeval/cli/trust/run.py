@@ -14,12 +14,12 @@ from histoeval.cli.options.bundle import spread
 from histoeval.cli.options.models import OverwriteOption
 from histoeval.cli.options.trust import (
     AttackedSubject,
-    Looking,
+    ImageOptions,
     OutputOption,
     ReportColumns,
     ReportsOption,
     TrustModels,
-    Verdict,
+    VerdictOptions,
 )
 from histoeval.cli.trust.tune import tune
 from histoeval.errors import OutputError, SettingError
@@ -43,8 +43,8 @@ def trust(
     reports: ReportsOption = None,
     output: OutputOption = None,
     overwrite: OverwriteOption = False,
-    looking: Looking = Looking(),
-    verdict: Verdict = Verdict(),
+    looking: ImageOptions = ImageOptions(),
+    verdict: VerdictOptions = VerdictOptions(),
     models: TrustModels = TrustModels(),
     subject: AttackedSubject = AttackedSubject(),
     columns: ReportColumns = ReportColumns(),
@@ -59,9 +59,9 @@ def trust(
     if reports is None or output is None:
         raise SettingError("give both --reports FILE and --output DIR")
     from histoeval.run.trust.reports import trust_reports
-    from histoeval.run.trust.setup import Wanted
+    from histoeval.run.trust.setup import TrustOptions
 
-    wanted = Wanted(
+    wanted = TrustOptions(
         encoder=models.encoder,
         nli=models.nli,
         distance=models.distance,

@@ -13,11 +13,11 @@ from histoeval.cli.options.files import demand_folder
 from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
-    from histoeval.run.labelled_reports import Asked
-    from histoeval.run.trust.tune import Tuning
+    from histoeval.run.labelled_reports import LabelRequest
+    from histoeval.run.trust.tune import TuningResult
     from histoeval.trust.policy.policy import Dimension
     from histoeval.trust.policy.thresholds import Costs, Target
-    from histoeval.trust.policy.tuning import Plan
+    from histoeval.trust.policy.tuning import TuningPlan
 
 LABELS = "Labels"
 THRESHOLDS = "Thresholds"
@@ -58,11 +58,11 @@ class LabelColumns:
         ),
     ] = None
 
-    def asked(self) -> Asked:
+    def asked(self) -> LabelRequest:
         """As the reading of labelled reports takes them."""
-        from histoeval.run.labelled_reports import Asked
+        from histoeval.run.labelled_reports import LabelRequest
 
-        return Asked(
+        return LabelRequest(
             label=self.label,
             case=self.case,
             more_is=self.more_is,
@@ -95,12 +95,12 @@ class Search:
     ] = 5
     seed: Annotated[int, typer.Option(rich_help_panel=SEARCH)] = 0
 
-    def plan(self, aim: Target | Costs) -> Plan:
+    def plan(self, aim: Target | Costs) -> TuningPlan:
         """The search for weights and thresholds that come up to this aim."""
         from histoeval.trust.policy.policy import read_policy
-        from histoeval.trust.policy.tuning import Plan
+        from histoeval.trust.policy.tuning import TuningPlan
 
-        return Plan(
+        return TuningPlan(
             base=read_policy(self.policy),
             aim=aim,
             without=dimensions_of(self.without or ()),
@@ -112,7 +112,7 @@ class Search:
 
 
 @bundle
-class Thresholds:
+class ThresholdOptions:
     """What thresholds have to come up to: shares, or costs in their place."""
 
     wrong_deployed: Annotated[
@@ -177,7 +177,7 @@ def tune(
     output: Annotated[Path, typer.Option(help="File for the policy, as YAML.")],
     labelled: LabelColumns = LabelColumns(),
     search: Search = Search(),
-    thresholds: Thresholds = Thresholds(),
+    thresholds: ThresholdOptions = ThresholdOptions(),
 ) -> None:
     """Choose weights and thresholds on labelled reports, and tell what they are worth on others."""
     from histoeval.progress import step_progress
@@ -192,7 +192,7 @@ def tune(
     typer.echo(f"Written: {output}")
 
 
-def _show(found: Tuning) -> None:
+def _show(found: TuningResult) -> None:
     from rich.console import Console
 
     from histoeval.run.trust.tune import history

@@ -7,10 +7,10 @@ from random import Random
 
 from histoeval.experiments.edits.hallucination import benign_name
 from histoeval.experiments.edits.source_report import (
-    Cannot,
     Change,
+    FindingMention,
+    NotApplicable,
     Original,
-    Seen,
     capitalised,
     is_plural,
     tables,
@@ -27,7 +27,7 @@ from histoeval.terms.concepts import Behaviour, closeness, main_concept
 from histoeval.terms.sites import find_sites
 from histoeval.terms.values.laterality import side_of
 
-Made = tuple[Change, ...] | Cannot
+Made = tuple[Change, ...] | NotApplicable
 
 _FAR = 0.35
 """Diagnoses that are less close than this exclude each other."""
@@ -41,13 +41,13 @@ def assertion_conflict(original: Original, chance: Random) -> Made:
     """What is there is denied in another sentence, or what is not there affirmed."""
     able = [s for s in original.seen if _can_be_turned(original, s)]
     if not able:
-        return Cannot("it has no weighty finding that is plainly affirmed or denied")
+        return NotApplicable("it has no weighty finding that is plainly affirmed or denied")
     seen = chance.choice(able)
     frames = tables()["frames"]["affirm" if seen.denied else "deny"]
     return (original.added(_framed(chance.choice(frames), _named(seen)), seen.entity),)
 
 
-def _can_be_turned(original: Original, seen: Seen) -> bool:
+def _can_be_turned(original: Original, seen: FindingMention) -> bool:
     """Whether the opposite of a finding, said of the whole report, contradicts it for certain."""
     sentence = original.sentence_of(seen.entity)
     return (
@@ -61,7 +61,7 @@ def _can_be_turned(original: Original, seen: Seen) -> bool:
     )
 
 
-def _named(seen: Seen) -> str:
+def _named(seen: FindingMention) -> str:
     """The finding in words that go into any sentence: those of the report, or its plain name."""
     words = seen.entity.text
     return words if words.casefold() in seen.finding.names else seen.finding.name
@@ -78,9 +78,9 @@ def side_conflict(original: Original, chance: Random) -> Made:
     """The other side in one place of a report that has one side only."""
     found = sides(original.text)
     if not found:
-        return Cannot("it names no side of a site")
+        return NotApplicable("it names no side of a site")
     if len({each[0].casefold() for each in found}) > 1 or original.has_parts:
-        return Cannot("it speaks of both sides, or of several specimens")
+        return NotApplicable("it speaks of both sides, or of several specimens")
     last = found[-1]
     other = opposite_side(last[0])
     if len(found) > 1 and not _same_sentence(original, found[0].start(), last.start()):
@@ -88,7 +88,7 @@ def side_conflict(original: Original, chance: Random) -> Made:
     rest = original.text[last.end() : last.end() + 60]
     site = next(iter(find_sites(rest)), None)
     if site is None or side_of(f"left {rest[site.start : site.end]}") is None:
-        return Cannot("it names a side once, and not of which site")
+        return NotApplicable("it names a side once, and not of which site")
     frame = chance.choice(tables()["frames"]["side"])
     words = frame.format(side=other.lower(), site=rest[site.start : site.end].lower())
     return (original.added(words),)
@@ -101,10 +101,10 @@ def _same_sentence(original: Original, one: int, other: int) -> bool:
 def grade_conflict(original: Original, chance: Random) -> Made:
     """A second grade for the tumour: one of two mentions moved, or another put in."""
     if original.has_parts:
-        return Cannot("it speaks of several specimens, which may have grades of their own")
+        return NotApplicable("it speaks of several specimens, which may have grades of their own")
     able = [(e, moved) for e in graded(original) if (moved := _far(e.text)) is not None]
     if not able:
-        return Cannot("it gives no grade that can be moved along its scale")
+        return NotApplicable("it gives no grade that can be moved along its scale")
     entity, moved = able[-1]
     first = able[0][0]
     if len(able) > 1 and not _same_sentence(original, first.start, entity.start):
@@ -128,7 +128,7 @@ def marker_conflict(original: Original, chance: Random) -> Made:
     """A marker that is positive called negative in another sentence, or the other way round."""
     able = marker_results(original)
     if not able:
-        return Cannot("it gives no marker that is plainly positive or negative")
+        return NotApplicable("it gives no marker that is plainly positive or negative")
     marker, _, polarity = chance.choice(able)
     frames = tables()["frames"]["negative" if polarity == "positive" else "positive"]
     frame = chance.choice(frames)
@@ -140,9 +140,9 @@ def benign_conclusion(original: Original, chance: Random) -> Made:
     """A benign conclusion where the morphology, or another mention, is malignant."""
     main = original.main
     if main is None or main.concept.behaviour is not Behaviour.MALIGNANT:
-        return Cannot("it makes no malignant diagnosis")
+        return NotApplicable("it makes no malignant diagnosis")
     if original.has_parts:
-        return Cannot("it speaks of several specimens, some of which may be benign")
+        return NotApplicable("it speaks of several specimens, some of which may be benign")
     speaking = [s for s in original.seen if s.finding.suggests == "malignant" and not s.denied]
     others = [d for d in original.mentions if d.entity != main.entity]
     if speaking or others:
@@ -156,7 +156,7 @@ def excluded_diagnosis(original: Original, chance: Random) -> Made:
     """A conclusion that what is described excludes, in place of the true one."""
     main = original.main
     if main is None or not original.concludes(main.entity):
-        return Cannot("it has no sentence that concludes with a known diagnosis")
+        return NotApplicable("it has no sentence that concludes with a known diagnosis")
     affirmed = {s.finding.id for s in original.seen if not s.denied}
     able = [
         name
@@ -166,7 +166,7 @@ def excluded_diagnosis(original: Original, chance: Random) -> Made:
         if _excludes(original, name)
     ]
     if not able:
-        return Cannot("it describes nothing that excludes one of our diagnoses")
+        return NotApplicable("it describes nothing that excludes one of our diagnoses")
     return (original.replaced(main.entity, chance.choice(able)),)
 
 

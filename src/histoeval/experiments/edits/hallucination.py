@@ -11,13 +11,19 @@ from bisect import bisect_left
 from random import Random
 from typing import Any
 
-from histoeval.experiments.edits.source_report import Cannot, Change, Original, in_case_of, tables
+from histoeval.experiments.edits.source_report import (
+    Change,
+    NotApplicable,
+    Original,
+    in_case_of,
+    tables,
+)
 from histoeval.report import EntityType
 from histoeval.terms.concepts import Behaviour, Concept, closeness, diagnosis_tree, main_concept
 from histoeval.terms.concepts import concepts as all_concepts
 from histoeval.terms.sites import find_sites, site_closeness
 
-Made = tuple[Change, ...] | Cannot
+Made = tuple[Change, ...] | NotApplicable
 
 _STRANGE = 0.3
 """Diagnoses that are less close than this are of different families."""
@@ -36,14 +42,14 @@ _ACTION = re.compile(
 def subtype(original: Original, chance: Random) -> Made:
     """A sibling of the diagnosis, alike in behaviour and at home in the same organ."""
     if original.main is None:
-        return Cannot("it makes no known diagnosis")
+        return NotApplicable("it makes no known diagnosis")
     main = original.main.concept
     lineage = diagnosis_tree().lineage(main.id)
     siblings = diagnosis_tree().children(lineage[1]) if len(lineage) > 1 else ()
     able = [c for name in siblings if _is_rival(main, c := all_concepts()[name])]
     able = [c for c in able if closeness(main, c) >= _KIN]
     if not able:
-        return Cannot("its diagnosis has no near sibling of the same organ and behaviour")
+        return NotApplicable("its diagnosis has no near sibling of the same organ and behaviour")
     nearest = sorted(able, key=lambda c: (-closeness(main, c), c.id))[:_NEAREST]
     return _everywhere(original, chance.choice(nearest).name)
 
@@ -63,10 +69,10 @@ def _everywhere(original: Original, name: str) -> tuple[Change, ...]:
 def another_diagnosis(original: Original, chance: Random) -> Made:
     """A diagnosis of another family and of the same behaviour."""
     if original.main is None:
-        return Cannot("it makes no known diagnosis")
+        return NotApplicable("it makes no known diagnosis")
     able = [row["name"] for row in tables()["stand_in"] if _is_stranger(original, row)]
     if not able:
-        return Cannot("none of our diagnoses is of its behaviour and far enough from it")
+        return NotApplicable("none of our diagnoses is of its behaviour and far enough from it")
     return _everywhere(original, chance.choice(able))
 
 
@@ -95,11 +101,11 @@ def another_organ(original: Original, chance: Random) -> Made:
     if original.main is not None:
         homes |= original.main.concept.organs
     if not named and original.main is None:
-        return Cannot("it names no known site and makes no known diagnosis")
+        return NotApplicable("it names no known site and makes no known diagnosis")
     able = [row for row in tables()["stand_in"] if _is_abroad(row["organ"], homes)]
     able = [r for r in able if original.main is None or _is_stranger(original, r)]
     if not able:
-        return Cannot("none of our organs and diagnoses is far enough from its own")
+        return NotApplicable("none of our organs and diagnoses is far enough from its own")
     row = chance.choice(able)
     moved = [
         Change(start=e.start + m.start, before=e.text[m.start : m.end],
@@ -138,7 +144,7 @@ def benign_name(diagnosis: str) -> str:
 def benign_for_malignant(original: Original, chance: Random) -> Made:  # noqa: ARG001
     """A benign lesion in place of the malignant diagnosis."""
     if original.main is None or original.main.concept.behaviour is not Behaviour.MALIGNANT:
-        return Cannot("it makes no malignant diagnosis")
+        return NotApplicable("it makes no malignant diagnosis")
     return _everywhere(original, benign_name(original.main.entity.text))
 
 
@@ -146,7 +152,7 @@ def invented_finding(original: Original, chance: Random) -> Made:
     """A finding of which the report says nothing."""
     able = [r for r in tables()["invented"] if not original.spoken_of.intersection(r["is"])]
     if not able:
-        return Cannot("it speaks of all the findings that we could invent")
+        return NotApplicable("it speaks of all the findings that we could invent")
     return (original.described(chance.choice(able)["sentence"]),)
 
 
@@ -157,7 +163,7 @@ def foreign_morphology(original: Original, chance: Random) -> Made:
     able = [r for r in tables()["invented"] if not original.spoken_of.intersection(r["is"])]
     count = min(len(there), len(able), _MOST_REPLACED)
     if count == 0:
-        return Cannot("it describes no known finding")
+        return NotApplicable("it describes no known finding")
     chosen = sorted(chance.sample(there, count), key=lambda e: e.start)
     rows = chance.sample(able, count)
     return apart([original.replaced(e, r["phrase"]) for e, r in zip(chosen, rows, strict=True)])

@@ -15,12 +15,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from histoeval.errors import Problem
-from histoeval.experiments.edits.registry import Edited, Skipped
+from histoeval.experiments.edits.registry import EditedReport, SkippedEdit
 from histoeval.experiments.edits.source_report import Change
 from histoeval.llm.fence import fenced, mark_of
 from histoeval.resources import resource_text
 from histoeval.trust.stability.attacks import Instruction
-from histoeval.vlm.model import Ask, Said, Subject
+from histoeval.vlm.model import Ask, Subject, VlmAnswer
 
 _FENCE = re.compile(r"^```[a-zA-Z]*\s*|\s*```\s*$")
 _SHORTEST, _LONGEST = 0.5, 1.8
@@ -28,7 +28,7 @@ _SHORTEST, _LONGEST = 0.5, 1.8
 _MOST_TOKENS = 2048
 
 
-Rewritten = tuple[list[Edited], list[Skipped]]
+Rewritten = tuple[list[EditedReport], list[SkippedEdit]]
 """What a model made of a report, and what it did not."""
 
 
@@ -74,8 +74,8 @@ def rewrite(subject: Subject, texts: Sequence[str], groups: Sequence[str]) -> li
     found = []
     for text in texts:
         outcomes = [_read(next(said), text, group) for group in groups]
-        made = [each for each in outcomes if isinstance(each, Edited)]
-        found.append((made, [each for each in outcomes if isinstance(each, Skipped)]))
+        made = [each for each in outcomes if isinstance(each, EditedReport)]
+        found.append((made, [each for each in outcomes if isinstance(each, SkippedEdit)]))
     return found
 
 
@@ -85,20 +85,22 @@ def _ask(text: str, group: str) -> Ask:
     return Ask(instruction, f"{instruction.text}\n\n{report}")
 
 
-def _read(said: Said | Problem, text: str, group: str) -> Edited | Skipped:
+def _read(said: VlmAnswer | Problem, text: str, group: str) -> EditedReport | SkippedEdit:
     """The edit that an answer tells of, or why there is none."""
     row = _prompts()["groups"][group]
     if isinstance(said, Problem):
-        return Skipped(row["edit"], said.message)
+        return SkippedEdit(row["edit"], said.message)
     try:
         answer = _Answer.model_validate_json(_FENCE.sub("", said.text.strip()))
     except ValidationError:
-        return Skipped(row["edit"], "the model's answer is not the JSON object that was asked for")
+        return SkippedEdit(
+            row["edit"], "the model's answer is not the JSON object that was asked for"
+        )
     if reason := _fault(answer, text):
-        return Skipped(row["edit"], reason)
+        return SkippedEdit(row["edit"], reason)
     start = text.index(answer.before) if answer.before else len(text)
     change = Change(start=start, before=answer.before, after=answer.after)
-    return Edited(
+    return EditedReport(
         group=group, edit=row["edit"], level=row["level"], text=answer.report, changes=(change,)
     )
 

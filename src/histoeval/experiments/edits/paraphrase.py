@@ -8,8 +8,8 @@ from random import Random
 
 from histoeval.experiments.edits.hallucination import apart
 from histoeval.experiments.edits.source_report import (
-    Cannot,
     Change,
+    NotApplicable,
     Original,
     concludes,
     in_case_of,
@@ -17,7 +17,7 @@ from histoeval.experiments.edits.source_report import (
 )
 from histoeval.extract.sentences import Sentence
 
-Made = tuple[Change, ...] | Cannot
+Made = tuple[Change, ...] | NotApplicable
 
 _MOST_SYNONYMS = 4
 _FEWEST_SENTENCES = 2
@@ -34,7 +34,7 @@ def synonym(original: Original, chance: Random) -> Made:
                 found.append(Change(start=match.start(), before=match[0], after=after))
     found = [c for c in found if not _names_another(original.text, c)]
     if not found:
-        return Cannot("it has none of the words that we know others for")
+        return NotApplicable("it has none of the words that we know others for")
     chance.shuffle(found)
     return tuple(sorted(apart(found)[:_MOST_SYNONYMS], key=lambda c: c.start))
 
@@ -54,7 +54,7 @@ def presence(original: Original, chance: Random) -> Made:  # noqa: ARG001 - as a
                 Change(start=match.start(), before=match[0], after=match.expand(row["say"]))
             )
     kept = apart([c for c in found if c.before != c.after])
-    return kept or Cannot("it says nowhere in our words that something is there or is not")
+    return kept or NotApplicable("it says nowhere in our words that something is there or is not")
 
 
 def abbreviation(original: Original, chance: Random) -> Made:  # noqa: ARG001
@@ -65,7 +65,7 @@ def abbreviation(original: Original, chance: Random) -> Made:  # noqa: ARG001
         for match in re.finditer(rf"\b{re.escape(term)}\b", original.text, re.IGNORECASE)
     ]
     kept = apart(sorted(found, key=lambda c: -len(c.before)))
-    return kept or Cannot("it has no term that we know a short form of")
+    return kept or NotApplicable("it has no term that we know a short form of")
 
 
 def order(original: Original, chance: Random) -> Made:
@@ -80,7 +80,7 @@ def order(original: Original, chance: Random) -> Made:
         and "\n" not in text[said[at].start : said[at + 1].end]
     ]
     if not able or original.has_parts:
-        return Cannot("it has no two sentences that could change places")
+        return NotApplicable("it has no two sentences that could change places")
     one, other = said[(at := chance.choice(able))], said[at + 1]
     before = text[one.start : other.end]
     gap = text[one.end : other.start]
@@ -112,7 +112,7 @@ def layout(original: Original, chance: Random) -> Made:
         if "\n" not in original.text[one.end : other.start]
     ]
     if len(said) < _FEWEST_SENTENCES or not gaps:
-        return Cannot("it has one sentence a line already, or one sentence")
+        return NotApplicable("it has one sentence a line already, or one sentence")
     mark = chance.choice(["\n", "\n- "])
     return tuple(
         Change(start=start, before=original.text[start:end], after=mark) for start, end in gaps

@@ -15,16 +15,23 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from histoeval.experiments.edits.source_report import Cannot, Change, Original, applied, tables
+from histoeval.experiments.edits import contradiction, hallucination, paraphrase, wrong_detail
+from histoeval.experiments.edits.source_report import (
+    Change,
+    NotApplicable,
+    Original,
+    applied,
+    tables,
+)
 from histoeval.report import Noun, Report
 from histoeval.resources import resource_bytes
 
 CONTROL = "control"
 Level = Annotated[int, Field(ge=0)]
-Edit = Callable[[Original, Random], "tuple[Change, ...] | Cannot"]
+Edit = Callable[[Original, Random], "tuple[Change, ...] | NotApplicable"]
 
 
-class Kind(Noun):
+class EditKind(Noun):
     """An edit as the data file describes it."""
 
     name: str
@@ -33,7 +40,7 @@ class Kind(Noun):
     about: str
 
 
-class Edited(Noun):
+class EditedReport(Noun):
     """A report after one edit; the control is the report itself."""
 
     group: str
@@ -43,7 +50,7 @@ class Edited(Noun):
     changes: tuple[Change, ...] = ()
 
 
-class Skipped(NamedTuple):
+class SkippedEdit(NamedTuple):
     """An edit that could not be made, and why."""
 
     edit: str
@@ -51,9 +58,9 @@ class Skipped(NamedTuple):
 
 
 @cache
-def kinds() -> tuple[Kind, ...]:
+def kinds() -> tuple[EditKind, ...]:
     """Every edit there is, the mildest group first."""
-    return tuple(Kind.model_validate(row) for row in tables()["edit"])
+    return tuple(EditKind.model_validate(row) for row in tables()["edit"])
 
 
 @cache
@@ -82,15 +89,15 @@ def perturb(
     seed: int = 0,
     chosen: Sequence[str] | None = None,
     each: int | None = 1,
-) -> tuple[list[Edited], list[Skipped]]:
+) -> tuple[list[EditedReport], list[SkippedEdit]]:
     """The control and the edits of a report, and the edits that could not be made.
 
     `name` is the report's id. Of every group of `chosen` as many edits as `each` are made, drawn
     by chance; all that can be made where it is None.
     """
     original = Original(report)
-    made = [Edited(group=CONTROL, edit=CONTROL, level=0, text=report.text)]
-    skipped: list[Skipped] = []
+    made = [EditedReport(group=CONTROL, edit=CONTROL, level=0, text=report.text)]
+    skipped: list[SkippedEdit] = []
     for group in chosen if chosen is not None else groups():
         own = [kind for kind in kinds() if kind.group == group]
         Random(f"{seed}/{name}/{group}").shuffle(own)
@@ -99,22 +106,24 @@ def perturb(
             if each is not None and found >= each:
                 break
             outcome = _made(kind, original, Random(f"{seed}/{name}/{kind.name}"))
-            if isinstance(outcome, Edited):
+            if isinstance(outcome, EditedReport):
                 made.append(outcome)
                 found += 1
             else:
-                skipped.append(Skipped(kind.name, outcome.reason))
+                skipped.append(SkippedEdit(kind.name, outcome.reason))
     return made, skipped
 
 
-def _made(kind: Kind, original: Original, chance: Random) -> Edited | Cannot:
+def _made(kind: EditKind, original: Original, chance: Random) -> EditedReport | NotApplicable:
     changes = edits()[kind.name](original, chance)
-    if isinstance(changes, Cannot):
+    if isinstance(changes, NotApplicable):
         return changes
     text = applied(original.text, changes)
     if text.split() == original.text.split() and kind.name != "layout":
-        return Cannot("the edit leaves the report as it was")
-    return Edited(group=kind.group, edit=kind.name, level=kind.level, text=text, changes=changes)
+        return NotApplicable("the edit leaves the report as it was")
+    return EditedReport(
+        group=kind.group, edit=kind.name, level=kind.level, text=text, changes=changes
+    )
 
 
 @cache

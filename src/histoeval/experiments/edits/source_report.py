@@ -33,13 +33,13 @@ class Change(Noun):
     after: str
 
 
-class Cannot(NamedTuple):
+class NotApplicable(NamedTuple):
     """Why a report cannot be edited in a certain way."""
 
     reason: str
 
 
-class Seen(NamedTuple):
+class FindingMention(NamedTuple):
     """A finding of the report that the catalogue knows."""
 
     entity: Entity
@@ -47,7 +47,7 @@ class Seen(NamedTuple):
     denied: bool
 
 
-class Diagnosed(NamedTuple):
+class DiagnosisMade(NamedTuple):
     """A diagnosis that the report makes and the catalogue knows."""
 
     entity: Entity
@@ -86,15 +86,15 @@ class Original:
         return [e for e in self.report.entities if e.type is kind and e.score >= _SURE]
 
     @cached_property
-    def diagnoses(self) -> tuple[Diagnosed, ...]:
+    def diagnoses(self) -> tuple[DiagnosisMade, ...]:
         """Every diagnosis that is made and known, in the order of the text."""
         made = [e for e in self.of_type(EntityType.DIAGNOSIS) if e.assertion is Assertion.PRESENT]
         return tuple(
-            Diagnosed(e, known) for e in made if (known := main_concept(e.text)) is not None
+            DiagnosisMade(e, known) for e in made if (known := main_concept(e.text)) is not None
         )
 
     @cached_property
-    def main(self) -> Diagnosed | None:
+    def main(self) -> DiagnosisMade | None:
         """The diagnosis that the report comes to: of those in the conclusion, the worst and last.
 
         Where nothing says that it concludes, the worst and last of all. Words that say only that
@@ -104,14 +104,14 @@ class Original:
         concluded = [d for d in told if self.concludes(d.entity)] or told
         worst = list(Behaviour)
 
-        def rank(d: Diagnosed) -> tuple[int, bool, int]:
+        def rank(d: DiagnosisMade) -> tuple[int, bool, int]:
             """The worst behaviour, then the more exact name, then the later place."""
             return worst.index(d.concept.behaviour), d.concept.generic, -d.entity.start
 
         return min(concluded, key=rank, default=None)
 
     @cached_property
-    def mentions(self) -> tuple[Diagnosed, ...]:
+    def mentions(self) -> tuple[DiagnosisMade, ...]:
         """Everything that names the main diagnosis, by a wider or a narrower word too."""
         if self.main is None:
             return ()
@@ -124,18 +124,18 @@ class Original:
         )
 
     @cached_property
-    def seen(self) -> tuple[Seen, ...]:
+    def seen(self) -> tuple[FindingMention, ...]:
         """Every finding that is known, affirmed or denied; each entity by its weightiest."""
         return tuple(self._seen())
 
-    def _seen(self) -> Iterator[Seen]:
+    def _seen(self) -> Iterator[FindingMention]:
         for entity in self.of_type(EntityType.FINDING):
             found = find_findings(entity.text)
             if entity.assertion is Assertion.UNCERTAIN or not found:
                 continue
             weightiest = max(found, key=lambda f: (findings()[f.id].importance, f.end - f.start))
             denied = (entity.assertion is Assertion.ABSENT) != weightiest.denied
-            yield Seen(entity, findings()[weightiest.id], denied)
+            yield FindingMention(entity, findings()[weightiest.id], denied)
 
     @cached_property
     def spoken_of(self) -> frozenset[str]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from random import Random
 
-from histoeval.experiments.edits.source_report import Cannot, Change, Original, in_case_of
+from histoeval.experiments.edits.source_report import Change, NotApplicable, Original, in_case_of
 from histoeval.report import Assertion, Entity, EntityType
 from histoeval.terms.sites import find_sites
 from histoeval.terms.values.marker_results import read_result
 from histoeval.terms.values.markers import marker_of
 
-Made = tuple[Change, ...] | Cannot
+Made = tuple[Change, ...] | NotApplicable
 
 _DENYING = re.compile(r"\b(?:no|not|without|negative for)\b[^.;]*$", re.IGNORECASE)
 _SIDE = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)
@@ -78,7 +78,7 @@ def grade_by_one(original: Original, chance: Random) -> Made:
         if found and all(moved):
             pairs = zip(found, moved, strict=True)
             return tuple(original.replaced(e, words) for e, words in pairs if words)
-    return Cannot("it gives no grade, or one that is on none of our scales")
+    return NotApplicable("it gives no grade, or one that is on none of our scales")
 
 
 def size(original: Original, chance: Random) -> Made:
@@ -86,7 +86,7 @@ def size(original: Original, chance: Random) -> Made:
     text = original.text
     found = [n for n in _SIZED.finditer(text) if float(n[0]) > 0]
     if not found:
-        return Cannot("it gives no size in cm or mm")
+        return NotApplicable("it gives no size in cm or mm")
     number = chance.choice(found)[0]
     factor = chance.choice([1.35, 0.65])
     digits = 1 if "." in number or float(number) < 3 else 0
@@ -117,7 +117,7 @@ def other_side(original: Original, chance: Random) -> Made:  # noqa: ARG001 - as
     """Left and right change places, everywhere."""
     found = sides(original.text)
     if not found:
-        return Cannot("it names no side of a site")
+        return NotApplicable("it names no side of a site")
     return tuple(Change(start=m.start(), before=m[0], after=opposite_side(m[0])) for m in found)
 
 
@@ -139,7 +139,7 @@ def marker_result(original: Original, chance: Random) -> Made:
     """The result of a marker turned into its opposite, and of all that share it."""
     able = marker_results(original)
     if not able:
-        return Cannot("it gives no marker that is plainly positive or negative")
+        return NotApplicable("it gives no marker that is plainly positive or negative")
     _, result, polarity = chance.choice(able)
     opposite = "negative" if polarity == "positive" else "positive"
     words = re.sub(polarity, opposite, result.text, flags=re.IGNORECASE)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from histoeval.io.annotation.draft import Draft, Link, Refused, Span
+from histoeval.io.annotation.draft import DraftSpan, Link, PassageDraft, RefusedPassage
 from histoeval.io.annotation.names import Vocabulary, attribute
 from histoeval.io.annotation.offsets import place_of
-from histoeval.io.annotation.passage import Passage
+from histoeval.io.annotation.passage import AnnotatedPassage
 
 _SPAN = re.compile(r"(\S+) (\d+) (\d+)")
 _ARROW = re.compile(r"\S+ \S+?:(\S+) \S+?:(\S+)")
@@ -25,10 +25,10 @@ def read_standoff(
     name: str,
     source: str,
     vocabulary: Vocabulary,
-) -> Passage:
+) -> AnnotatedPassage:
     """The passage of a document, which is also its report."""
-    draft = Draft(name, source, name, text)
-    takers: dict[str, Callable[[Draft, str, str], None]] = {
+    draft = PassageDraft(name, source, name, text)
+    takers: dict[str, Callable[[PassageDraft, str, str], None]] = {
         "T": _take_span,
         "R": _take_relation,
         "E": _refuse_event,
@@ -43,36 +43,36 @@ def read_standoff(
     return draft.finish(vocabulary)
 
 
-def _take_span(draft: Draft, key: str, rest: str) -> None:
+def _take_span(draft: PassageDraft, key: str, rest: str) -> None:
     bounds, _, said = rest.partition("\t")
     if ";" in bounds:
-        raise Refused(
+        raise RefusedPassage(
             "discontinuous_span",
             f"{key} is in pieces ({bounds}): an entity must be one stretch of text; make it "
             "one, or several",
         )
     label, start, end = _parts(_SPAN, key, bounds)
     place = place_of(draft.text, int(start), int(end), said or None)
-    draft.spans[key] = Span(*place, (label,))
+    draft.spans[key] = DraftSpan(*place, (label,))
 
 
-def _take_relation(draft: Draft, key: str, rest: str) -> None:
+def _take_relation(draft: PassageDraft, key: str, rest: str) -> None:
     head, tail = _parts(_ARROW, key, rest.strip())
     draft.links.append(Link(head, tail))
 
 
-def _take_attribute(draft: Draft, key: str, rest: str) -> None:
+def _take_attribute(draft: PassageDraft, key: str, rest: str) -> None:
     said, target, value = _parts(_SAID, key, rest.strip())
     if target in draft.spans and (assertion := attribute(said, value)):
         draft.spans[target] = draft.spans[target]._replace(assertion=assertion)
 
 
-def _refuse_event(_: Draft, key: str, rest: str) -> None:
-    raise Refused("event", f"{key} is an event ({rest}), and only relations of two are read")
+def _refuse_event(_: PassageDraft, key: str, rest: str) -> None:
+    raise RefusedPassage("event", f"{key} is an event ({rest}), and only relations of two are read")
 
 
 def _parts(pattern: re.Pattern[str], key: str, line: str) -> tuple[str, ...]:
     match = pattern.fullmatch(line)
     if match is None:
-        raise Refused("broken_annotation", f"{key} cannot be understood: {line!r}")
+        raise RefusedPassage("broken_annotation", f"{key} cannot be understood: {line!r}")
     return match.groups()

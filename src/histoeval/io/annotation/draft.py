@@ -8,14 +8,14 @@ from typing import Literal, NamedTuple
 
 from pydantic import ValidationError
 
-from histoeval.io.annotation.names import Refused, Vocabulary
-from histoeval.io.annotation.passage import Passage
+from histoeval.io.annotation.names import RefusedPassage, Vocabulary
+from histoeval.io.annotation.passage import AnnotatedPassage
 from histoeval.report import RELATION_TYPES, Assertion, Entity, EntityType, Relation, Report
 
-__all__ = ["Draft", "Link", "Refused", "Span", "complaint"]
+__all__ = ["DraftSpan", "Link", "PassageDraft", "RefusedPassage", "complaint"]
 
 
-class Span(NamedTuple):
+class DraftSpan(NamedTuple):
     """A stretch of the text, and the names any of which may say what type it is."""
 
     start: int
@@ -34,17 +34,17 @@ class Link(NamedTuple):
 
 
 @dataclass
-class Draft:
+class PassageDraft:
     """A passage in the making: spans by whatever key the file gives them, and links."""
 
     id: str
     source: str
     report_id: str
     text: str
-    spans: dict[Hashable, Span] = field(default_factory=dict)
+    spans: dict[Hashable, DraftSpan] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
 
-    def finish(self, vocabulary: Vocabulary) -> Passage:
+    def finish(self, vocabulary: Vocabulary) -> AnnotatedPassage:
         """The passage, or the reason why there is none."""
         types = {key: vocabulary.type_of(span.names) for key, span in self.spans.items()}
         known = {key: kind for key, kind in types.items() if kind is not None}
@@ -59,12 +59,14 @@ class Draft:
         try:
             report = Report(text=self.text, entities=entities, relations=tuple(relations))
         except ValidationError as error:
-            raise Refused("broken_annotation", complaint(error)) from error
-        return Passage(id=self.id, source=self.source, report_id=self.report_id, content=report)
+            raise RefusedPassage("broken_annotation", complaint(error)) from error
+        return AnnotatedPassage(
+            id=self.id, source=self.source, report_id=self.report_id, content=report
+        )
 
-    def _entity(self, span: Span, kind: EntityType) -> Entity:
+    def _entity(self, span: DraftSpan, kind: EntityType) -> Entity:
         if not 0 <= span.start < span.end <= len(self.text):
-            raise Refused(
+            raise RefusedPassage(
                 "broken_offsets",
                 f"the {kind} at {span.start}:{span.end} is not within the text, "
                 f"which has {len(self.text)} characters",
@@ -81,7 +83,7 @@ class Draft:
     def _settled(self, link: Link, types: Mapping[Hashable, EntityType | None]) -> Link:
         """The link, turned if it has no arrow; refused if no relation can be there."""
         if missing := [key for key in (link.head, link.tail) if key not in types]:
-            raise Refused(
+            raise RefusedPassage(
                 "broken_relation", f"a relation has an end, {missing[0]}, that is not there"
             )
         head, tail = types[link.head], types[link.tail]
@@ -91,7 +93,7 @@ class Draft:
         if turned and link.arrow == "either way":
             return Link(link.tail, link.head)
         one, other = (self.text[s.start : s.end] for s in map(self.spans.__getitem__, link[:2]))
-        raise Refused(
+        raise RefusedPassage(
             "impossible_relation",
             f"a relation goes from {one!r} to {other!r}, and none can hold from {head} to {tail}"
             + (f"; it must go from {tail} to {head}" if turned else ""),

@@ -16,9 +16,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from histoeval.errors import InputError
-from histoeval.io.annotation.draft import Draft, Link, Refused, Span, complaint
+from histoeval.io.annotation.draft import DraftSpan, Link, PassageDraft, RefusedPassage, complaint
 from histoeval.io.annotation.names import Vocabulary, assertion_of
-from histoeval.io.annotation.passage import Passage
+from histoeval.io.annotation.passage import AnnotatedPassage
 from histoeval.report import Assertion, Confidence, Entity
 
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -54,16 +54,16 @@ def read_example(
     name: str,
     source: str,
     vocabulary: Vocabulary,
-) -> Passage:
+) -> AnnotatedPassage:
     """The passage of an example; its text is the tokens with blanks between, unless given."""
     try:
         example = _Example.model_validate(row)
     except ValidationError as error:
-        raise Refused("broken_annotation", complaint(error)) from error
+        raise RefusedPassage("broken_annotation", complaint(error)) from error
     name = name if example.id is None else str(example.id)
     report = name if example.report is None else str(example.report)
     text = " ".join(example.tokens) if example.text is None else example.text
-    draft = Draft(name, example.source or source, report, text)
+    draft = PassageDraft(name, example.source or source, report, text)
     places = list(_places(text, example.tokens))
     for position, mention in enumerate(example.entities):
         draft.spans[position] = _span(mention, places)
@@ -71,7 +71,7 @@ def read_example(
     return draft.finish(vocabulary)
 
 
-def write_example(passage: Passage) -> dict[str, Any]:
+def write_example(passage: AnnotatedPassage) -> dict[str, Any]:
     """The passage as an example, with our names for types."""
     report = passage.content
     places = tokens_of(passage.text, (b for e in report.entities for b in (e.start, e.end)))
@@ -124,17 +124,19 @@ def _places(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
     for token in tokens:
         start = text.find(token, end)
         if start < 0 or text[end:start].strip():
-            raise Refused("broken_text", f"the token {token!r} does not stand where the text says")
+            raise RefusedPassage(
+                "broken_text", f"the token {token!r} does not stand where the text says"
+            )
         end = start + len(token)
         yield start, end
 
 
-def _span(mention: _Mention, places: Places) -> Span:
+def _span(mention: _Mention, places: Places) -> DraftSpan:
     if not 0 <= mention.start < mention.end <= len(places):
-        raise Refused(
+        raise RefusedPassage(
             "broken_offsets",
             f"the {mention.type} over tokens {mention.start}:{mention.end} is not within the "
             f"{len(places)} tokens",
         )
     start, end = places[mention.start][0], places[mention.end - 1][1]
-    return Span(start, end, (mention.type,), assertion_of(mention.assertion), mention.score)
+    return DraftSpan(start, end, (mention.type,), assertion_of(mention.assertion), mention.score)

@@ -12,10 +12,10 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from pydantic import BaseModel, Field, ValidationError
 
-from histoeval.io.annotation.draft import Draft, Link, Refused, Span, complaint
+from histoeval.io.annotation.draft import DraftSpan, Link, PassageDraft, RefusedPassage, complaint
 from histoeval.io.annotation.names import ASSERTION, Vocabulary, assertion_named, assertion_of
 from histoeval.io.annotation.offsets import place_of
-from histoeval.io.annotation.passage import Passage
+from histoeval.io.annotation.passage import AnnotatedPassage
 from histoeval.report import RELATION_TYPES, Assertion, Entity, EntityType
 from histoeval.resources import load_toml
 
@@ -50,18 +50,18 @@ def read_task(
     name: str,
     source: str,
     vocabulary: Vocabulary,
-) -> Passage:
+) -> AnnotatedPassage:
     """The passage of a task of an export, whole or minimal."""
     data = task.get("data", task)
     if not isinstance(data, dict):
-        raise Refused("broken_annotation", "the task's data is not an object")
+        raise RefusedPassage("broken_annotation", "the task's data is not an object")
     name = str(data.get("id", task.get("id", name)))
     report = str(data.get("report", name))
-    draft = Draft(name, str(data.get("source", source)), report, _text(data))
+    draft = PassageDraft(name, str(data.get("source", source)), report, _text(data))
     try:
         items = [_Item.model_validate(item) for item in _result(task)]
     except ValidationError as error:
-        raise Refused("broken_annotation", complaint(error)) from error
+        raise RefusedPassage("broken_annotation", complaint(error)) from error
     _fill(draft, items)
     return draft.finish(vocabulary)
 
@@ -72,7 +72,9 @@ def _text(data: Mapping[str, Any]) -> str:
         return text
     texts = [value for value in data.values() if isinstance(value, str)]
     if len(texts) != 1:
-        raise Refused("broken_annotation", "the task has no text, or several and none called so")
+        raise RefusedPassage(
+            "broken_annotation", "the task has no text, or several and none called so"
+        )
     return texts[0]
 
 
@@ -84,7 +86,7 @@ def _result(task: Mapping[str, Any]) -> Sequence[Any]:
     done = [a for a in annotations if isinstance(a, dict) and not a.get("was_cancelled")]
     chosen = [a for a in done if a.get("ground_truth")] or done
     if len(chosen) > 1:
-        raise Refused(
+        raise RefusedPassage(
             "several_annotations",
             f"there are {len(chosen)} annotations of it: mark one as the ground truth, or export "
             "those of each annotator by themselves",
@@ -92,7 +94,7 @@ def _result(task: Mapping[str, Any]) -> Sequence[Any]:
     guesses = [p for p in task.get("predictions") or [] if isinstance(p, dict)]
     exported = "annotations" in task or "completions" in task
     if not chosen and (exported or not guesses):
-        raise Refused("no_annotation", "nobody has annotated it")
+        raise RefusedPassage("no_annotation", "nobody has annotated it")
     result = (chosen or guesses)[0].get("result", [])
     return result if isinstance(result, list) else []
 
@@ -114,7 +116,7 @@ def _minimal(task: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 yield {"id": str(number), "type": "choices", "from_name": control, "value": other}
 
 
-def _fill(draft: Draft, items: Sequence[_Item]) -> None:
+def _fill(draft: PassageDraft, items: Sequence[_Item]) -> None:
     """Put the regions and arrows of a result into a draft."""
     chosen = {
         item.id: assertion_of(choice)
@@ -136,19 +138,19 @@ def _fill(draft: Draft, items: Sequence[_Item]) -> None:
             )
 
 
-def _span(text: str, item: _Item, chosen: Assertion | None) -> Span:
+def _span(text: str, item: _Item, chosen: Assertion | None) -> DraftSpan:
     value = item.value
     if value.start is None or value.end is None:
-        raise Refused("broken_offsets", f"the region {item.id!r} has no start or no end")
+        raise RefusedPassage("broken_offsets", f"the region {item.id!r} has no start or no end")
     start, end = place_of(text, value.start, value.end, value.text)
     labels = [*value.labels, *value.hypertextlabels]
     said = [assertion for label in labels if (assertion := assertion_named(label))]
     names = tuple(label for label in labels if not assertion_named(label))
     asserted = chosen or (said[0] if said else Assertion.PRESENT)
-    return Span(start, end, names, asserted, 1.0 if item.score is None else item.score)
+    return DraftSpan(start, end, names, asserted, 1.0 if item.score is None else item.score)
 
 
-def write_task(passage: Passage) -> dict[str, Any]:
+def write_task(passage: AnnotatedPassage) -> dict[str, Any]:
     """The passage as a task with a pre-annotation, for `label_studio_config`.
 
     Offsets are in characters, as Label Studio has counted since 2022.

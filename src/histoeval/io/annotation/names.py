@@ -19,7 +19,7 @@ _YES = ("true", "yes", "1", "")
 _NO = ("false", "no", "0")
 
 
-class Refused(Exception):  # noqa: N818 - not an error of the program: a passage is left out
+class RefusedPassage(Exception):  # noqa: N818 - not an error of the program: a passage is left out
     """Why one passage cannot be used; the others still can."""
 
     def __init__(self, code: str, reason: str) -> None:
@@ -75,7 +75,7 @@ def assertion_of(value: str) -> Assertion:
     """The assertion that a word must stand for."""
     found = assertion_named(value)
     if found is None:
-        raise Refused(
+        raise RefusedPassage(
             "unknown_assertion",
             f"the assertion {value!r} is none of {', '.join(Assertion)}",
         )

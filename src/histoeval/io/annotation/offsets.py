@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from histoeval.io.annotation.names import Refused
+from histoeval.io.annotation.names import RefusedPassage
 
 
 class Utf16:
@@ -22,7 +22,7 @@ class Utf16:
         """The character at a unit; the second half of a character is no place at all."""
         before = bisect_left(self._units, unit)
         if before and self._units[before - 1] == unit - 1:
-            raise Refused("broken_offsets", f"offset {unit} is in the middle of a character")
+            raise RefusedPassage("broken_offsets", f"offset {unit} is in the middle of a character")
         return unit - before
 
     def unit(self, character: int) -> int:
@@ -43,7 +43,7 @@ def place_of(text: str, start: int, end: int, said: str | None) -> tuple[int, in
         start, end = units.character(start), units.character(end)
         if _alike(text[start:end], said):
             return start, end
-    raise Refused(
+    raise RefusedPassage(
         "broken_offsets",
         f"{said!r} does not stand at {start}:{end}, where the text has {text[start:end]!r}",
     )

@@ -8,23 +8,25 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from histoeval.io.annotation.draft import Refused, complaint
+from histoeval.io.annotation.draft import RefusedPassage, complaint
 from histoeval.io.annotation.names import Vocabulary
-from histoeval.io.annotation.passage import Passage, link_of
+from histoeval.io.annotation.passage import AnnotatedPassage, link_of
 
 
-def read_row(row: Mapping[str, Any], name: str, source: str, vocabulary: Vocabulary) -> Passage:
+def read_row(
+    row: Mapping[str, Any], name: str, source: str, vocabulary: Vocabulary
+) -> AnnotatedPassage:
     """The passage of a row; what the reader wrote has no source and no report of its own."""
     if "errors" in row and "text" not in row:
-        raise Refused("not_read", f"it could not be read: {_first_error(row['errors'])}")
+        raise RefusedPassage("not_read", f"it could not be read: {_first_error(row['errors'])}")
     known = {"id": name, "source": source, "report": row.get("id", name)}
     try:
-        return Passage.model_validate(known | _translated(row, vocabulary))
+        return AnnotatedPassage.model_validate(known | _translated(row, vocabulary))
     except ValidationError as error:
-        raise Refused("broken_annotation", complaint(error)) from error
+        raise RefusedPassage("broken_annotation", complaint(error)) from error
 
 
-def write_row(passage: Passage) -> str:
+def write_row(passage: AnnotatedPassage) -> str:
     """The passage as one line."""
     return json.dumps(passage.model_dump(), ensure_ascii=False)
 
@@ -52,7 +54,9 @@ def _checked(link: Any, entities: int) -> dict[str, Any]:
     """A relation whose ends are among the entities."""
     if isinstance(link, dict) and {link.get("head"), link.get("tail")} <= set(range(entities)):
         return link
-    raise Refused("broken_relation", f"{link} is no relation between two of {entities} entities")
+    raise RefusedPassage(
+        "broken_relation", f"{link} is no relation between two of {entities} entities"
+    )
 
 
 def _first_error(errors: object) -> str:

@@ -10,7 +10,7 @@ from pydantic import model_serializer, model_validator
 from histoeval.report import Noun, Relation, Report
 
 
-class Passage(Noun):
+class AnnotatedPassage(Noun):
     """An annotated stretch of text. As JSON it is a row of our own corpus files.
 
     Confidences are read where they are given, and written only where somebody is not sure: in

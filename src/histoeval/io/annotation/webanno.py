@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from histoeval.io.annotation.draft import Draft, Link, Refused, Span
+from histoeval.io.annotation.draft import DraftSpan, Link, PassageDraft, RefusedPassage
 from histoeval.io.annotation.layers import holds_entities, names_and_assertion
 from histoeval.io.annotation.names import Vocabulary
 from histoeval.io.annotation.offsets import Utf16
-from histoeval.io.annotation.passage import Passage
+from histoeval.io.annotation.passage import AnnotatedPassage
 
 FORMAT = "#FORMAT=WebAnno TSV 3."
 _KINDS: dict[str, Literal["span", "relation"]] = {"#T_SP": "span", "#T_RL": "relation"}
@@ -36,7 +36,7 @@ class Layer(NamedTuple):
     column: int
 
 
-class Row(NamedTuple):
+class WebAnnoRow(NamedTuple):
     """A token or a part of one: its number, its place in units of UTF-16, and its cells."""
 
     number: str
@@ -46,7 +46,7 @@ class Row(NamedTuple):
     cells: Sequence[str]
 
 
-class Cell(NamedTuple):
+class StackedValue(NamedTuple):
     """One of the values stacked in a cell, and the numbers by which it is told from others."""
 
     value: str | None
@@ -66,22 +66,22 @@ class _Found:
 
 def read_document(
     text: str, name: str, report_id: str, source: str, vocabulary: Vocabulary
-) -> Passage:
+) -> AnnotatedPassage:
     """The passage of a document."""
     lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
     if not lines[0].startswith(FORMAT):
-        raise Refused("wrong_format", f"it does not begin with {FORMAT}x")
+        raise RefusedPassage("wrong_format", f"it does not begin with {FORMAT}x")
     layers = list(_layers(lines))
     width = sum(max(1, len(layer.features)) for layer in layers)
     whole, rows = _body(lines, width)
     places = Utf16(whole)
-    draft = Draft(name, source, report_id, whole)
+    draft = PassageDraft(name, source, report_id, whole)
     for key, found in _annotations(rows, layers).items():
         names, assertion = names_and_assertion(
             found.layer.name, dict(zip(found.layer.features, found.values, strict=False))
         )
         span = (places.character(found.start), places.character(found.end))
-        draft.spans[key] = Span(*span, names, assertion)
+        draft.spans[key] = DraftSpan(*span, names, assertion)
     draft.links = list(_links(rows, layers))
     return draft.finish(vocabulary)
 
@@ -98,10 +98,10 @@ def _layers(lines: Sequence[str]) -> Iterator[Layer]:
         column += max(1, len(features))
 
 
-def _body(lines: Sequence[str], width: int) -> tuple[str, list[Row]]:
+def _body(lines: Sequence[str], width: int) -> tuple[str, list[WebAnnoRow]]:
     """The text, and the rows below it."""
     whole, length, sentence = "", 0, ""
-    rows: list[Row] = []
+    rows: list[WebAnnoRow] = []
     for number, line in enumerate(lines, start=1):
         if line.startswith("#Text="):
             sentence += _unescaped(line.removeprefix("#Text=")) + "\n"
@@ -121,31 +121,35 @@ def _padded(whole: str, length: int, start: int) -> str:
     if length - start == 1 and whole.endswith("\n"):
         return whole[:-1]
     if start < length:
-        raise Refused("broken_text", f"a sentence begins at {start}, where another one still is")
+        raise RefusedPassage(
+            "broken_text", f"a sentence begins at {start}, where another one still is"
+        )
     return whole + " " * (start - length)
 
 
-def _row(line: str, number: int, width: int) -> Row:
+def _row(line: str, number: int, width: int) -> WebAnnoRow:
     parts = line.split("\t")
     place = re.fullmatch(r"(\d+)-(\d+)", parts[1]) if len(parts) >= 3 + width else None
     if place is None:
-        raise Refused("broken_text", f"line {number} is not a token with {width} columns")
+        raise RefusedPassage("broken_text", f"line {number} is not a token with {width} columns")
     start, end = int(place[1]), int(place[2])
-    return Row(parts[0], start, end, _unescaped(parts[2]), parts[3 : 3 + width])
+    return WebAnnoRow(parts[0], start, end, _unescaped(parts[2]), parts[3 : 3 + width])
 
 
-def _check(whole: str, rows: Sequence[Row]) -> None:
+def _check(whole: str, rows: Sequence[WebAnnoRow]) -> None:
     places = Utf16(whole)
     for row in rows:
         there = whole[places.character(row.start) : places.character(row.end)]
         if there != row.token:
-            raise Refused(
+            raise RefusedPassage(
                 "broken_offsets",
                 f"token {row.number} is {row.token!r}, and {there!r} stands at its place",
             )
 
 
-def _annotations(rows: Sequence[Row], layers: Sequence[Layer]) -> dict[tuple[str, str], _Found]:
+def _annotations(
+    rows: Sequence[WebAnnoRow], layers: Sequence[Layer]
+) -> dict[tuple[str, str], _Found]:
     """Every annotation of a span, by its layer and its number, or else by its only row."""
     found: dict[tuple[str, str], _Found] = {}
     spans = [layer for layer in layers if layer.kind == "span" and holds_entities(layer.name)]
@@ -160,7 +164,7 @@ def _annotations(rows: Sequence[Row], layers: Sequence[Layer]) -> dict[tuple[str
     return found
 
 
-def _links(rows: Sequence[Row], layers: Sequence[Layer]) -> Iterator[Link]:
+def _links(rows: Sequence[WebAnnoRow], layers: Sequence[Layer]) -> Iterator[Link]:
     """Every relation between annotations that can be entities."""
     for layer in layers:
         base = next((f[3:] for f in layer.features if f.startswith("BT_")), "")
@@ -179,19 +183,19 @@ def _key(number: str | None, row: str) -> str:
     return f"[{number}]" if number and number != "0" else row
 
 
-def _cells(cell: str) -> list[Cell]:
+def _cells(cell: str) -> list[StackedValue]:
     """What is stacked in a cell: `_` is nothing, `*` an annotation without a value."""
     if cell == "_":
         return []
     return [_cell(part) for part in _STACKED.findall(cell)]
 
 
-def _cell(part: str) -> Cell:
+def _cell(part: str) -> StackedValue:
     match = _VALUE.fullmatch(part)
     if match is None:
-        raise Refused("broken_text", f"the cell {part!r} is not well formed")
+        raise RefusedPassage("broken_text", f"the cell {part!r} is not well formed")
     value = None if match[1] == "*" else _unescaped(match[1])
-    return Cell(value, match[2], match[3])
+    return StackedValue(value, match[2], match[3])
 
 
 def _unescaped(text: str) -> str:

@@ -11,10 +11,10 @@ from importlib import import_module
 from typing import Any
 
 from histoeval.errors import MissingDependency
-from histoeval.io.annotation.draft import Draft, Link, Refused, Span
+from histoeval.io.annotation.draft import DraftSpan, Link, PassageDraft, RefusedPassage
 from histoeval.io.annotation.layers import holds_entities, names_and_assertion
 from histoeval.io.annotation.names import Vocabulary
-from histoeval.io.annotation.passage import Passage
+from histoeval.io.annotation.passage import AnnotatedPassage
 
 GOVERNOR, DEPENDENT = "Governor", "Dependent"
 
@@ -26,13 +26,13 @@ def read_cas(
     report_id: str,
     source: str,
     vocabulary: Vocabulary,
-) -> Passage:
+) -> AnnotatedPassage:
     """The passage of a document."""
     cas = _load(content, typesystem)
     text = cas.sofa_string
     if not isinstance(text, str):
-        raise Refused("broken_text", "it holds no text")
-    draft = Draft(name, source, report_id, text)
+        raise RefusedPassage("broken_text", "it holds no text")
+    draft = PassageDraft(name, source, report_id, text)
     for annotation in cas.select("uima.tcas.Annotation"):
         layer = annotation.type.name
         fields = {feature.name for feature in annotation.type.all_features}
@@ -45,7 +45,7 @@ def read_cas(
         else:
             features = {field: _text(annotation[field]) for field in sorted(fields)}
             said = names_and_assertion(layer, features)
-            draft.spans[annotation.xmiID] = Span(annotation.begin, annotation.end, *said)
+            draft.spans[annotation.xmiID] = DraftSpan(annotation.begin, annotation.end, *said)
     return draft.finish(vocabulary)
 
 
@@ -64,7 +64,7 @@ def _load(content: bytes, typesystem: bytes) -> Any:
             types = cassis.load_typesystem(io.BytesIO(typesystem))
             return cassis.load_cas_from_xmi(io.BytesIO(content), typesystem=types)
     except Exception as error:
-        raise Refused("wrong_format", f"it is not UIMA CAS XMI: {error}") from error
+        raise RefusedPassage("wrong_format", f"it is not UIMA CAS XMI: {error}") from error
 
 
 def _key(annotation: Any) -> object:

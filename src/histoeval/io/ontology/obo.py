@@ -32,7 +32,7 @@ Row = tuple[str, list[str], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class OntologyConcept:
     """A concept of one source: what it is called, and what it is a kind of."""
 
     source: str
@@ -47,14 +47,14 @@ class Named:
         return (self.name, *self.synonyms)
 
 
-def read_ontology(path: Path, kind: Kind, **options: Any) -> Iterator[Named]:
+def read_ontology(path: Path, kind: Kind, **options: Any) -> Iterator[OntologyConcept]:
     """The concepts of a file; `options` are those of the reader of its kind."""
     source = path.name.partition(".")[0]
     with _lines(path) as lines:
         for key, names, parents in _READERS[kind](lines, **options):
             whole = list(dict.fromkeys(" ".join(name.split()) for name in names))
             if spoken := [name for name in whole if name]:
-                yield Named(source, key, spoken[0], tuple(spoken[1:]), tuple(parents))
+                yield OntologyConcept(source, key, spoken[0], tuple(spoken[1:]), tuple(parents))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 from histoeval.errors import InputError
 from histoeval.io.files import ONE_TABLE, check_there, format_of
 from histoeval.io.tables.columns import normalised
-from histoeval.io.tables.formats import Table
+from histoeval.io.tables.formats import RecordTable
 from histoeval.io.tables.row_faults import shown
 
 
@@ -21,7 +21,7 @@ def check_table(path: Path) -> str:
     return kind
 
 
-def demanded_column(named: str, table: Table, path: Path) -> str:
+def demanded_column(named: str, table: RecordTable, path: Path) -> str:
     """A column that was named, which must be there."""
     if named in table.columns:
         return named
@@ -30,12 +30,12 @@ def demanded_column(named: str, table: Table, path: Path) -> str:
     raise InputError(f"{path} has no column {named!r}{hint}{columns_found(table)}")
 
 
-def columns_found(table: Table) -> str:
+def columns_found(table: RecordTable) -> str:
     """The columns there are, for whoever has named one that is not."""
     names = [repr(shown(name[:40])) for name in table.columns[:20]]
     return f". Columns found: {', '.join(names)}{' …' if len(table.columns) > 20 else ''}"
 
 
-def columns_by_name(table: Table) -> dict[str, str]:
+def columns_by_name(table: RecordTable) -> dict[str, str]:
     """Columns by their names as these are compared; of two equal ones, the left."""
     return {normalised(name): name for name in reversed(table.columns)}

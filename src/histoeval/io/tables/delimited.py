@@ -17,7 +17,7 @@ from pathlib import Path
 
 from histoeval.errors import InputError
 from histoeval.io.tables.columns import Columns, recognised
-from histoeval.io.tables.formats import Record, Table
+from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.lines import Lines, open_lines
 from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, place, shown
 
@@ -26,7 +26,7 @@ class RecordTooLongError(Exception):
     """A record has grown over the limit."""
 
 
-def open_delimited(path: Path, encoding: str, named: Columns, delimiters: str) -> Table:
+def open_delimited(path: Path, encoding: str, named: Columns, delimiters: str) -> RecordTable:
     """A table whose columns are split by one of these characters, the one that fits its header."""
     csv.field_size_limit(max(csv.field_size_limit(), 2 * RECORD_LIMIT))
     with open_lines(path, encoding) as lines:
@@ -37,7 +37,7 @@ def open_delimited(path: Path, encoding: str, named: Columns, delimiters: str) -
         lines.take_back([line])
         columns = _header(lines, delimiter, path)
     read = partial(_read, path, encoding, delimiter, columns)
-    return Table(columns, read, half_character="not_utf8")
+    return RecordTable(columns, read, half_character="not_utf8")
 
 
 def _fit(header: str, delimiter: str, named: Columns) -> tuple[int, int]:

@@ -39,7 +39,7 @@ class Record(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class RecordTable:
     """Columns, and a way to read the records from the start, given the columns that are needed.
 
     `half_character` says what a lone surrogate in a cell comes from: a byte that could not be
@@ -79,12 +79,12 @@ def columns_of(
     return tuple(names)
 
 
-def table_of_records(records: Iterable[Mapping[str, object]]) -> tuple[Table, Survey]:
+def table_of_records(records: Iterable[Mapping[str, object]]) -> tuple[RecordTable, Survey]:
     """A table of what is in memory already."""
     kept = list(records)
     read = partial(_read_memory, kept)
     columns = columns_of(read(()), "the list of records", most=len(kept))
-    return Table(columns, read), Survey(0, _hash_of(kept))
+    return RecordTable(columns, read), Survey(0, _hash_of(kept))
 
 
 def _read_memory(records: Sequence[object], _needed: Sequence[str]) -> Iterator[Record]:

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, TextIO
 
 from histoeval.errors import InputError
 from histoeval.io.tables.encoding import CHUNK
-from histoeval.io.tables.formats import Record, Table, columns_of
+from histoeval.io.tables.formats import Record, RecordTable, columns_of
 from histoeval.io.tables.jsonlines import bad_byte, open_json_lines
 from histoeval.io.tables.lines import open_text
 from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, kind_of, place
@@ -31,7 +31,7 @@ class BrokenDocumentError(Exception):
     """From here on the text is not JSON."""
 
 
-class Shape(NamedTuple):
+class DocumentShape(NamedTuple):
     """Where the rows are: in a list, in the list that is one member, or the members themselves."""
 
     kind: Literal["list", "member", "mapping", "lines"]
@@ -134,21 +134,21 @@ class Walk:
         return BrokenDocumentError(f"{reason} at character {self._dropped + at + 1}")
 
 
-def open_json(path: Path, encoding: str) -> Table:
+def open_json(path: Path, encoding: str) -> RecordTable:
     """A table from a list of objects, a list inside an object, or objects by their ids."""
     with open_text(path, encoding) as (text, _):
         shape = _shape(Walk(text), path)
     if shape.kind == "lines":
         return open_json_lines(path, encoding)
     read = partial(_read, path, encoding, shape)
-    return Table(columns_of(read(()), str(path)), read, keyed=shape.kind == "mapping")
+    return RecordTable(columns_of(read(()), str(path)), read, keyed=shape.kind == "mapping")
 
 
-def _shape(walk: Walk, path: Path) -> Shape:
+def _shape(walk: Walk, path: Path) -> DocumentShape:
     """Where in the document the rows are. A list says so at once, an object only at its end."""
     start = walk.peek()
     if start == "[":
-        return Shape("list")
+        return DocumentShape("list")
     if start != "{":
         raise InputError(f"{path} holds neither a list of objects nor an object that holds one")
     lists: list[str] = []
@@ -161,7 +161,7 @@ def _shape(walk: Walk, path: Path) -> Shape:
                 lists.append(key)
             objects += bracket == "{"
         if walk.peek() == "{":
-            return Shape("lines")
+            return DocumentShape("lines")
     except BrokenDocumentError:
         if not (lists or objects):
             raise InputError(f"{path} is not JSON, and nothing in it can be read") from None
@@ -169,10 +169,12 @@ def _shape(walk: Walk, path: Path) -> Shape:
         raise InputError(f"{path} holds several lists of objects: {', '.join(lists)}; keep one")
     if not lists and not objects:
         raise InputError(f"{path} holds no list of objects; write [{{...}}, {{...}}]")
-    return Shape("member", lists[0]) if lists else Shape("mapping")
+    return DocumentShape("member", lists[0]) if lists else DocumentShape("mapping")
 
 
-def _read(path: Path, encoding: str, shape: Shape, _needed: Sequence[str]) -> Iterator[Record]:
+def _read(
+    path: Path, encoding: str, shape: DocumentShape, _needed: Sequence[str]
+) -> Iterator[Record]:
     with open_text(path, encoding) as (text, position):
         number = 0
         try:
@@ -184,7 +186,7 @@ def _read(path: Path, encoding: str, shape: Shape, _needed: Sequence[str]) -> It
             yield Record(number, None, trouble, position=position())
 
 
-def _rows(walk: Walk, shape: Shape) -> Iterator[tuple[str | None, object, str]]:
+def _rows(walk: Walk, shape: DocumentShape) -> Iterator[tuple[str | None, object, str]]:
     if shape.kind == "list":
         yield from ((None, value, raw) for value, raw in walk.elements())
     else:

@@ -8,15 +8,15 @@ from functools import partial
 from pathlib import Path
 
 from histoeval.io.tables.cell_checks import half_character
-from histoeval.io.tables.formats import Record, Table, columns_of
+from histoeval.io.tables.formats import Record, RecordTable, columns_of
 from histoeval.io.tables.lines import open_lines
 from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, kind_of, place
 
 
-def open_json_lines(path: Path, encoding: str) -> Table:
+def open_json_lines(path: Path, encoding: str) -> RecordTable:
     """A table with one JSON object per line; blank lines are passed over."""
     read = partial(_read, path, encoding)
-    return Table(columns_of(read(()), str(path)), read)
+    return RecordTable(columns_of(read(()), str(path)), read)
 
 
 def _read(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[Record]:

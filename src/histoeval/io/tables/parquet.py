@@ -9,21 +9,21 @@ from pathlib import Path
 import polars as pl
 
 from histoeval.errors import InputError
-from histoeval.io.tables.formats import Record, Table
+from histoeval.io.tables.formats import Record, RecordTable
 
 SLICE_BYTES = 2 * 2**20
 SLICE_ROWS = 8192
 """A slice is as many rows as take about so many bytes in the file, and never more than this."""
 
 
-def open_parquet(path: Path) -> Table:
+def open_parquet(path: Path) -> RecordTable:
     """A table whose columns are read only where they are needed."""
     try:
         frame = pl.scan_parquet(path, glob=False)
         columns = tuple(frame.collect_schema().names())
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{path} is not a Parquet file: {_first_line(error)}") from error
-    return Table(columns, partial(_read, path))
+    return RecordTable(columns, partial(_read, path))
 
 
 def _read(path: Path, needed: Sequence[str]) -> Iterator[Record]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from histoeval.errors import Problem
 from histoeval.io.tables.cell_checks import name_of, text_of
 from histoeval.io.tables.columns import Layout
-from histoeval.io.tables.formats import Record, Table
+from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.row_faults import Fault
 from histoeval.report import Pair
 
@@ -20,7 +20,7 @@ _NO_ID = Fault("missing_id")
 _NO_SYSTEM = Fault("missing_value")
 
 
-class Row(NamedTuple):
+class PairRow(NamedTuple):
     """One pair, or the problems that stand in its place; never both.
 
     `number` counts the rows of the source from 1, for people. `system` is None where the row is
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     position: int = 0
 
 
-class Seen:
+class SeenNames:
     """The names that have come by, as 64-bit hashes in sorted buckets: ten bytes for each.
 
     Two names share a hash in about one of a hundred thousand files of ten million rows.
@@ -56,12 +56,12 @@ class Seen:
         return True
 
 
-class Naming:
+class RowNaming:
     """What the rows of a table are called: by a column, by a key, or by their place."""
 
     def __init__(self, column: str | None) -> None:
         self._column = column
-        self._seen = Seen()
+        self._seen = SeenNames()
 
     def name(
         self, record: Record, values: Mapping[str, object], group: str = ""
@@ -92,7 +92,7 @@ class Naming:
         return name_of(record.key, _NO_ID) if record.key is not None else str(record.number - 1)
 
 
-def problems_in(table: Table, record: Record, cells: Cells) -> tuple[Problem, ...]:
+def problems_in(table: RecordTable, record: Record, cells: Cells) -> tuple[Problem, ...]:
     """Everything that is wrong with the cells of a row."""
     return tuple(
         table.said(cell).problem(record.place, column)
@@ -104,12 +104,12 @@ def problems_in(table: Table, record: Record, cells: Cells) -> tuple[Problem, ..
 class RowReader:
     """Reads a table once, row by row, remembering which ids were used."""
 
-    def __init__(self, table: Table, layout: Layout) -> None:
+    def __init__(self, table: RecordTable, layout: Layout) -> None:
         self._table = table
         self._layout = layout
-        self._naming = Naming(layout.id)
+        self._naming = RowNaming(layout.id)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[PairRow]:
         """Every record as one row per system; one that cannot be read at all, as one row."""
         for record in self._table.read(self._layout.columns):
             if record.values is None:
@@ -117,12 +117,12 @@ class RowReader:
             else:
                 yield from self._readable(record, record.values)
 
-    def _unreadable(self, record: Record) -> Row:
+    def _unreadable(self, record: Record) -> PairRow:
         assert record.problem is not None, "a record has values or a problem"
         label = self._naming.label(record)
-        return Row(record.number, label, None, None, (record.problem,), record.position)
+        return PairRow(record.number, label, None, None, (record.problem,), record.position)
 
-    def _readable(self, record: Record, values: Mapping[str, object]) -> list[Row]:
+    def _readable(self, record: Record, values: Mapping[str, object]) -> list[PairRow]:
         layout = self._layout
         named = None if layout.system is None else name_of(values.get(layout.system), _NO_SYSTEM)
         label, id_fault = self._naming.name(record, values, named if isinstance(named, str) else "")
@@ -138,7 +138,7 @@ class RowReader:
                 and isinstance(candidate, str)
             ):
                 pair = Pair(id=label, reference=reference, candidate=candidate, system=system)
-                rows.append(Row(record.number, label, system, pair, (), record.position))
+                rows.append(PairRow(record.number, label, system, pair, (), record.position))
             else:
                 cells = [
                     (layout.id or "id", id_fault),
@@ -149,8 +149,8 @@ class RowReader:
                 rows.append(self._broken(record, label, system, cells))
         return rows
 
-    def _broken(self, record: Record, label: str, system: str | Fault, cells: Cells) -> Row:
+    def _broken(self, record: Record, label: str, system: str | Fault, cells: Cells) -> PairRow:
         """A row with everything that is wrong with it."""
         problems = problems_in(self._table, record, cells)
         known = system if isinstance(system, str) else None
-        return Row(record.number, label, known, None, problems, record.position)
+        return PairRow(record.number, label, known, None, problems, record.position)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from histoeval.nli.features.parse import Statements
-from histoeval.terms.values.counts import Count, Range, word
+from histoeval.terms.values.counts import CountRange, Range, word
 from histoeval.terms.values.quantity_relations import Fits
 
 _NEAR = 4.0
@@ -37,7 +37,7 @@ def _has_several(other: Statements) -> bool:
     return any(c.total and c.total[0] > 1 for c in other.counts)
 
 
-def _answered(told: Sequence[Count], asked: Count) -> Fits:
+def _answered(told: Sequence[CountRange], asked: CountRange) -> Fits:
     near = [one for one in told if one.noun == asked.noun and not _is_elsewhere(one, asked)]
     if not near:
         return Fits.OPEN
@@ -52,7 +52,7 @@ def _answered(told: Sequence[Count], asked: Count) -> Fits:
     return Fits.OPEN if Fits.OPEN in fits else Fits.SAME
 
 
-def _is_elsewhere(one: Count, asked: Count) -> bool:
+def _is_elsewhere(one: CountRange, asked: CountRange) -> bool:
     """Whether what is asked is counted at another place, or at one of which nothing is told."""
     for row in {place.partition(":")[0] for place in asked.where}:
         told, wanted = _in_row(one, row), _in_row(asked, row)
@@ -61,11 +61,11 @@ def _is_elsewhere(one: Count, asked: Count) -> bool:
     return False
 
 
-def _in_row(count: Count, row: str) -> set[str]:
+def _in_row(count: CountRange, row: str) -> set[str]:
     return {place for place in count.where if place.startswith(f"{row}:")}
 
 
-def _known(near: Sequence[Count], name: str) -> list[Range]:
+def _known(near: Sequence[CountRange], name: str) -> list[Range]:
     """What is told of one number: each, and the sum of all."""
     if name == "free":
         both = [c for c in near if c.part and c.total]

@@ -7,7 +7,7 @@ from itertools import product
 
 from histoeval.nli.features.parse import Statements
 from histoeval.terms.values import grades
-from histoeval.terms.values.implied_grades import Graded, graded, has_tiers
+from histoeval.terms.values.implied_grades import ImpliedGrades, graded, has_tiers
 from histoeval.terms.values.quantity_relations import Fits
 
 _GRADES_SAME, _GRADES_OTHER = 0.85, 0.8
@@ -55,7 +55,9 @@ def of_grades(one: Statements, other: Statements) -> dict[str, float]:
     }
 
 
-def _fits(told: Graded, asked: Graded, one: Statements, other: Statements) -> Fits | None:
+def _fits(
+    told: ImpliedGrades, asked: ImpliedGrades, one: Statements, other: Statements
+) -> Fits | None:
     """What one grade is to another where a scale has to be worked out or changed."""
     if asked.gleason and told.group and not told.gleason:
         return (

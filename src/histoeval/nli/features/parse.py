@@ -12,7 +12,7 @@ from histoeval.terms.findings import find_findings
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import find_operated, find_sites, organ_of
 from histoeval.terms.values import grades, marker_results, stages
-from histoeval.terms.values.counts import Count, counts
+from histoeval.terms.values.counts import CountRange, counts
 from histoeval.terms.values.laterality import Side, side_of
 from histoeval.terms.values.markers import find_markers
 from histoeval.terms.values.quantities import Quantity, quantities
@@ -99,7 +99,7 @@ class Statements:
     findings: frozenset[tuple[str, bool]]
     sites: frozenset[str]
     quantities: tuple[Quantity, ...]
-    counts: tuple[Count, ...]
+    counts: tuple[CountRange, ...]
     labels: frozenset[str]
     places: frozenset[str]
     members: tuple[frozenset[int], ...]

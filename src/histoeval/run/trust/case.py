@@ -18,15 +18,15 @@ from histoeval.errors import (
 )
 from histoeval.extract.reader import Reader
 from histoeval.io.tables.row_faults import shown
-from histoeval.io.trust_cases import Case
+from histoeval.io.trust_cases import TrustCase
 from histoeval.nli.entailer import Entails
 from histoeval.report import Report
-from histoeval.run.trust.rows import Missing, TrustRow
+from histoeval.run.trust.rows import MissingReason, TrustRow
 from histoeval.trust.fusion import Trust, fuse
 from histoeval.trust.grounding.claims import claims_of, not_seen
 from histoeval.trust.grounding.decoys import Foreign
 from histoeval.trust.grounding.embedded_image import Bag, bag_of_image
-from histoeval.trust.grounding.encoder import Encoder
+from histoeval.trust.grounding.encoder import ImageTextEncoder
 from histoeval.trust.grounding.score import ground
 from histoeval.trust.logic.score import Top, logic_of
 from histoeval.trust.policy.policy import DIMENSIONS, Policy
@@ -53,7 +53,7 @@ NO_ATTACK = Problem(
 
 
 @dataclass(frozen=True)
-class Tiling:
+class TileSelection:
     """Which tiles of a slide are looked at: how many, or all (None), and by which seed."""
 
     most: int | None
@@ -66,7 +66,7 @@ class Tiling:
             raise SettingError(f"--mpp {self.mpp:g} is no number of microns: give one above 0")
 
 
-class Asking(NamedTuple):
+class VlmSetup(NamedTuple):
     """The model that wrote the reports, and what it is shown and asked."""
 
     subject: Subject
@@ -86,16 +86,16 @@ class Instruments:
     foreign: Foreign
     policy: Policy
     top: Top
-    tiling: Tiling
-    encoder: Encoder | Problem | None = None
+    tiling: TileSelection
+    encoder: ImageTextEncoder | Problem | None = None
     """A problem where there is none on this machine."""
     distance: Distance | None = None
-    asking: Asking | None = None
+    asking: VlmSetup | None = None
     bags: dict[Path, Bag | Problem] = field(default_factory=dict, repr=False, compare=False)
     """The last images that were looked at: several reports may be about one."""
 
     @property
-    def eyes(self) -> Encoder:
+    def eyes(self) -> ImageTextEncoder:
         """The encoder, for those who have seen that there is one."""
         assert self.encoder is not None, "rows with images come with an encoder"
         assert not isinstance(self.encoder, Problem), "without one there is no bag"
@@ -111,7 +111,7 @@ class Verdict(NamedTuple):
     grounding: Grounding | None = None
 
 
-def judge_case(case: Case, folder: Path, tools: Instruments) -> Verdict:
+def judge_case(case: TrustCase, folder: Path, tools: Instruments) -> Verdict:
     """The verdict on one case; where its report cannot be read, all of it is missing."""
     if case.report is None:
         return Verdict(_row(case, {}, tools.policy))
@@ -155,7 +155,7 @@ def _read(text: str, reader: Reader) -> Report:
     return report
 
 
-def _image_of(case: Case, folder: Path) -> Path | Problem:
+def _image_of(case: TrustCase, folder: Path) -> Path | Problem:
     """Where the image of a case lies."""
     if case.image is None:
         return NO_IMAGE
@@ -189,7 +189,7 @@ def _ground(bag: Bag, report: Report, tools: Instruments) -> Grounding | Problem
 
 
 def _stability(
-    case: Case, text: str, image: Path | Problem, tools: Instruments
+    case: TrustCase, text: str, image: Path | Problem, tools: Instruments
 ) -> Stability | Problem:
     """By the reports that the row holds; where it holds none, by asking the model for them."""
     if case.troubled:
@@ -207,7 +207,7 @@ def _stability(
     return stability_for(image, text, *tools.asking, tools.distance, specimen=case.specimen)
 
 
-def _row(case: Case, found: Dimensions, policy: Policy) -> TrustRow:
+def _row(case: TrustCase, found: Dimensions, policy: Policy) -> TrustRow:
     values = {
         name: None if name not in found or isinstance(each := found[name], Problem) else each.value
         for name in DIMENSIONS
@@ -215,8 +215,10 @@ def _row(case: Case, found: Dimensions, policy: Policy) -> TrustRow:
     seen = found.get("grounding")
     share = _known(seen) if isinstance(seen, Grounding) else None
     trust = fuse(**values, weights=policy.weights, policy=policy, claims_known=share)
-    errors = [Missing.of(problem) for problem in case.problems]
-    errors += [Missing.of(each, name) for name, each in found.items() if isinstance(each, Problem)]
+    errors = [MissingReason.of(problem) for problem in case.problems]
+    errors += [
+        MissingReason.of(each, name) for name, each in found.items() if isinstance(each, Problem)
+    ]
     return TrustRow(
         id=case.id,
         row=case.number,
@@ -234,7 +236,7 @@ def _known(grounding: Grounding) -> float:
     return sum(known) / len(known)
 
 
-def _evidence(case: Case, found: Dimensions, trust: Trust, policy: Policy) -> dict[str, Any]:
+def _evidence(case: TrustCase, found: Dimensions, trust: Trust, policy: Policy) -> dict[str, Any]:
     """All that a person can check: what each dimension found, and how the verdict came."""
     told_: dict[str, Any] = {
         name: each.model_dump(mode="json")

@@ -13,14 +13,14 @@ from typing import Any
 
 from histoeval.errors import OutputError, Problem
 from histoeval.io.jsonl_rows import write_lines
-from histoeval.io.trust_cases import Case, CaseSource, cases_of_records, open_cases
+from histoeval.io.trust_cases import CaseSource, TrustCase, cases_of_records, open_cases
 from histoeval.progress import row_progress
 from histoeval.run.pipeline import Watch, nobody_watches, tell
 from histoeval.run.scoring import records_of
 from histoeval.run.totals import ExactSum, RowCount
 from histoeval.run.trust.case import Instruments, judge_case
 from histoeval.run.trust.rows import TrustFolder, TrustRow
-from histoeval.run.trust.setup import Wanted, open_instruments
+from histoeval.run.trust.setup import TrustOptions, open_instruments
 from histoeval.trust.fusion import ROUTES
 from histoeval.trust.logic.score import signature_of
 from histoeval.trust.policy.policy import DIMENSIONS
@@ -54,7 +54,7 @@ def trust_reports(
     *,
     images: str | Path | None = None,
     output: str | Path | None = None,
-    wanted: Wanted | None = None,
+    wanted: TrustOptions | None = None,
     text: str | None = None,
     image: str | None = None,
     id: str | None = None,  # noqa: A002 - the name people give the column
@@ -88,7 +88,7 @@ def trust_reports(
     else:
         records: Iterable[Mapping[str, object]] = records_of(data)
         source = cases_of_records(records, text=text, image=image, id_=id, images=home)
-    tools = open_instruments(wanted or Wanted(), source)
+    tools = open_instruments(wanted or TrustOptions(), source)
     folder = None if output is None else TrustFolder(Path(output))
     kept: list[TrustRow] = []
     with row_progress(source, "judging") as watch:
@@ -178,7 +178,7 @@ class Tally(RowCount):
         }
 
 
-def _found_again(folder: TrustFolder, rows: Iterator[Case]) -> Iterator[TrustRow]:
+def _found_again(folder: TrustFolder, rows: Iterator[TrustCase]) -> Iterator[TrustRow]:
     """The rows that a stopped run has left, held against the input by their ids."""
     for found in folder.finished():
         case = next(rows, None)

@@ -24,7 +24,7 @@ from histoeval.trust.results import Share
 ROWS, SUMMARY, EVIDENCE, PAGE = "trust.jsonl", "summary.json", "evidence", "report.html"
 
 
-class Missing(Noun):
+class MissingReason(Noun):
     """Why a dimension, or all of a row, is missing."""
 
     dimension: str | None = None
@@ -33,7 +33,7 @@ class Missing(Noun):
     column: str | None = None
 
     @classmethod
-    def of(cls, problem: Problem, dimension: str | None = None) -> Missing:
+    def of(cls, problem: Problem, dimension: str | None = None) -> MissingReason:
         """A problem, with the dimension that it takes away."""
         return cls(
             dimension=dimension,
@@ -54,7 +54,7 @@ class TrustRow(Noun):
     trust: Share | None = None
     route: Route
     evidence: dict[str, Any] = Field(default_factory=dict)
-    errors: tuple[Missing, ...] = ()
+    errors: tuple[MissingReason, ...] = ()
 
     def line(self) -> bytes:
         """The row as one line of JSON."""

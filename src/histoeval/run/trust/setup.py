@@ -12,10 +12,10 @@ from histoeval.nli.entailer import Entails
 from histoeval.nli.load import open_entailer
 from histoeval.report import Noun
 from histoeval.run.models import Models, load_reader
-from histoeval.run.trust.case import Asking, Instruments, Tiling
+from histoeval.run.trust.case import Instruments, TileSelection, VlmSetup
 from histoeval.trust.grounding.decoys import our_foreign
 from histoeval.trust.grounding.embedded_image import SAMPLED
-from histoeval.trust.grounding.encoder import BUILTIN, Encoder, open_encoder
+from histoeval.trust.grounding.encoder import BUILTIN, ImageTextEncoder, open_encoder
 from histoeval.trust.logic.score import DEFAULT_TOP, Top
 from histoeval.trust.policy.policy import Policy, read_policy, weights_of
 from histoeval.trust.stability.score import Distance, open_distance
@@ -24,7 +24,7 @@ ALL = "all"
 """In place of a number: every tile of a slide."""
 
 
-class Wanted(Noun):
+class TrustOptions(Noun):
     """Which instruments to use, as a person names them.
 
     From Python, encoder, NLI model and distance can also be given as objects that are one;
@@ -46,10 +46,10 @@ class Wanted(Noun):
     """What the model is asked, as `histoeval.trust.stability.examine.make_examination` takes it."""
 
 
-def open_instruments(wanted: Wanted, source: CaseSource) -> Instruments:
+def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
     """The instruments that are wanted, less those that no row can need."""
     policy = policy_of(wanted)
-    tiling = Tiling(tiles_of(wanted.tiles), wanted.seed, wanted.mpp)
+    tiling = TileSelection(tiles_of(wanted.tiles), wanted.seed, wanted.mpp)
     top = DEFAULT_TOP if wanted.top is None else top_of(wanted.top)
     layout = source.layout
     encoder = None if layout.image is None else _encoder(wanted)
@@ -69,7 +69,7 @@ def open_instruments(wanted: Wanted, source: CaseSource) -> Instruments:
     )
 
 
-def policy_of(wanted: Wanted) -> Policy:
+def policy_of(wanted: TrustOptions) -> Policy:
     """The policy that was named, with the weights that were given beside it."""
     policy = read_policy(wanted.policy)
     return policy if wanted.weights is None else policy.weighing(weights_of(wanted.weights))
@@ -104,10 +104,10 @@ def _number_or_share(text: str) -> tuple[str, float]:
     return ("number", int(text)) if text.isdecimal() else ("share", float(text))
 
 
-def _encoder(wanted: Wanted) -> Encoder | Problem:
+def _encoder(wanted: TrustOptions) -> ImageTextEncoder | Problem:
     """The encoder; where none is named and none is shipped, grounding is missing by that reason."""
     if not isinstance(wanted.encoder, str | None):
-        encoder: Encoder = wanted.encoder
+        encoder: ImageTextEncoder = wanted.encoder
         return encoder
     try:
         return open_encoder(wanted.encoder, wanted.models.device)
@@ -117,25 +117,25 @@ def _encoder(wanted: Wanted) -> Encoder | Problem:
         return Problem("no_encoder", str(error))
 
 
-def _entailer(wanted: Wanted) -> Entails:
+def _entailer(wanted: TrustOptions) -> Entails:
     if isinstance(wanted.nli, str | Path | None):
         return open_entailer(wanted.nli, wanted.models.device)
     entailer: Entails = wanted.nli
     return entailer
 
 
-def _distance(wanted: Wanted, reader: Any, entailer: Entails) -> Distance:
+def _distance(wanted: TrustOptions, reader: Any, entailer: Entails) -> Distance:
     if not isinstance(wanted.distance, str):
         distance: Distance = wanted.distance
         return distance
     return open_distance(wanted.distance, reader=reader, entailer=entailer)
 
 
-def _asking(wanted: Wanted) -> Asking:
+def _asking(wanted: TrustOptions) -> VlmSetup:
     from histoeval.trust.stability.examine import make_examination
     from histoeval.vlm.model import SubjectChoice, open_subject
 
     named = wanted.subject
     subject = open_subject(named) if isinstance(named, SubjectChoice) else named
     rest = {"seed": wanted.seed, "mpp": wanted.mpp} | dict(wanted.examination)
-    return Asking(subject, make_examination(**rest))
+    return VlmSetup(subject, make_examination(**rest))

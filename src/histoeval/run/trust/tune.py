@@ -11,10 +11,10 @@ import numpy as np
 
 from histoeval.errors import OutputError
 from histoeval.io.results import files_of
-from histoeval.run.labelled_reports import Asked, read_labelled
+from histoeval.run.labelled_reports import LabelRequest, read_labelled
 from histoeval.trust.fusion import ROUTES
 from histoeval.trust.policy.policy import PAPER, policy_text
-from histoeval.trust.policy.tuning import Measured, Plan, Tuned, tune
+from histoeval.trust.policy.tuning import FoldResult, TunedPolicy, TuningPlan, tune
 from histoeval.version import __version__
 
 FIGURES = {"auroc": "area under the ROC curve", "spearman": "Spearman's rho"}
@@ -35,32 +35,32 @@ class Outside(NamedTuple):
         return self.tuned > self.paper
 
 
-class Tuning(NamedTuple):
+class TuningResult(NamedTuple):
     """A tuned policy with all that was measured, and where the labels came from."""
 
-    tuned: Tuned
+    tuned: TunedPolicy
     outside: Outside
     tuned_routes: Any
     """Routes x (right, wrong), over all folds of all repeats."""
     base_routes: Any
-    plan: Plan
+    plan: TuningPlan
     about: dict[str, Any]
 
 
 def tune_file(
     path: Path,
-    plan: Plan,
+    plan: TuningPlan,
     *,
     labels: Path | None = None,
-    asked: Asked | None = None,
+    asked: LabelRequest | None = None,
     watch: Callable[[int], None] = lambda _done: None,
-) -> Tuning:
+) -> TuningResult:
     """Tune a policy on the labelled reports of a file."""
-    asked = (asked or Asked()).model_copy(update={"without": plan.without})
+    asked = (asked or LabelRequest()).model_copy(update={"without": plan.without})
     file = read_labelled(path, labels, asked)
     plan = _without_floors(plan)
     tuned = tune(file.labelled, plan, watch)
-    return Tuning(
+    return TuningResult(
         tuned,
         outside_of(tuned.folds),
         sum(fold.tuned_routes for fold in tuned.folds),
@@ -70,7 +70,7 @@ def tune_file(
     )
 
 
-def outside_of(folds: tuple[Measured, ...]) -> Outside:
+def outside_of(folds: tuple[FoldResult, ...]) -> Outside:
     """Means and standard deviations over folds; NaN where none could be measured."""
     if not folds:
         return Outside(math.nan, math.nan, math.nan, math.nan, 0)
@@ -81,7 +81,7 @@ def outside_of(folds: tuple[Measured, ...]) -> Outside:
     )
 
 
-def write_policy(tuning: Tuning, output: Path) -> None:
+def write_policy(tuning: TuningResult, output: Path) -> None:
     """Write the policy, whole or not at all, with how it was made as comments on top."""
     draft = output.with_name(f"{output.name}.part")
     with files_of(output):
@@ -91,7 +91,7 @@ def write_policy(tuning: Tuning, output: Path) -> None:
         draft.replace(output)
 
 
-def history(tuning: Tuning) -> list[str]:
+def history(tuning: TuningResult) -> list[str]:
     """How a policy was made and what it is worth, in lines for people."""
     about, plan, outside = tuning.about, tuning.plan, tuning.outside
     figure = FIGURES[tuning.tuned.objective]
@@ -115,7 +115,7 @@ def history(tuning: Tuning) -> list[str]:
     return [*lines, *_threshold_lines(tuning)]
 
 
-def _threshold_lines(tuning: Tuning) -> list[str]:
+def _threshold_lines(tuning: TuningResult) -> list[str]:
     if not tuning.tuned_routes.any():
         return ["thresholds: not tuned, since no label says which reports are wrong"]
     lines = [f"thresholds: {tuning.plan.aim}; on reports that had no say:"]
@@ -133,7 +133,7 @@ def share_text(part: int, whole: int) -> str:
     return f"{part / whole:.1%}" if whole else "none"
 
 
-def _without_floors(plan: Plan) -> Plan:
+def _without_floors(plan: TuningPlan) -> TuningPlan:
     """A dimension that gets no weight since it is not known has no floor either."""
     floors = plan.base.floors.model_copy(update=dict.fromkeys(plan.without))
     base = plan.base.model_copy(update={"floors": floors})

@@ -15,7 +15,7 @@ MOST_PIXELS = 150_000_000
 """A picture is decoded whole; beyond this it must come as a tiled slide."""
 
 
-class Picture(Slide):
+class PlainPicture(Slide):
     """A picture without levels; it never says its microns per pixel."""
 
     def __init__(self, path: Path) -> None:

@@ -25,7 +25,7 @@ _ONE = (
 )
 
 
-class Count(NamedTuple):
+class CountRange(NamedTuple):
     """So many of so many of a thing, as ranges; what is not told is empty."""
 
     noun: str
@@ -75,7 +75,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 @lru_cache(maxsize=1 << 13)
-def counts(text: str) -> tuple[Count, ...]:
+def counts(text: str) -> tuple[CountRange, ...]:
     """The counts that a text tells."""
     low = text.lower()
     known = _patterns()
@@ -94,7 +94,7 @@ def counts(text: str) -> tuple[Count, ...]:
 
 def _of_sentence(
     text: str, known: dict[str, re.Pattern[str]], about_nodes: bool
-) -> Iterator[Count]:
+) -> Iterator[CountRange]:
     taken: list[tuple[int, int]] = []
     for name in ("of", "slash", "of_which", "of_them", "plain", "after"):
         for found in known[name].finditer(text):
@@ -107,7 +107,7 @@ def _of_sentence(
                 yield count
 
 
-def _read(found: re.Match[str], near: str, text: str, about_nodes: bool) -> Count | None:
+def _read(found: re.Match[str], near: str, text: str, about_nodes: bool) -> CountRange | None:
     got = found.groupdict()
     noun = next((name for name in _data()["nouns"] if got.get(name)), None)
     if noun is None:
@@ -123,24 +123,24 @@ def _read(found: re.Match[str], near: str, text: str, about_nodes: bool) -> Coun
         return None
     if _FREE.match(text[found.end() :]):
         part = total - part
-    return Count(noun, (part, part), (total, total), where)
+    return CountRange(noun, (part, part), (total, total), where)
 
 
-def _alone(found: re.Match[str], noun: str, where: frozenset[str], text: str) -> Count:
+def _alone(found: re.Match[str], noun: str, where: frozenset[str], text: str) -> CountRange:
     value = _range(text[: found.start("number")], float(found["number"]))
     near = found.group() + " " + re.split(r"\d", text[found.end() : found.end() + 60])[0]
     if found.start("number") > found.start():
         near = text[max(0, found.start() - 15) : found.end()]
         if word("held").search(near) and not re.search(r"\bun", near):
-            return Count(noun, value, None, where)
+            return CountRange(noun, value, None, where)
     if re.search(r"\buninvolved\b", found.group()) or word("free").search(near):
         every = re.search(r"\b(?:all|every|each)\b", text)
         if every:
-            return Count(noun, (0.0, 0.0), value, where)
-        return Count(noun, None, None, where, value)
+            return CountRange(noun, (0.0, 0.0), value, where)
+        return CountRange(noun, None, None, where, value)
     if word("held").search(text):
-        return Count(noun, value, None, where)
-    return Count(noun, None, value, where)
+        return CountRange(noun, value, None, where)
+    return CountRange(noun, None, value, where)
 
 
 def _range(before: str, value: float) -> Range:

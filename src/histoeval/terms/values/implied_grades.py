@@ -18,7 +18,7 @@ _GROUPS = {(3, 3): "1", (3, 4): "2", (4, 3): "3"}
 _OF_SUM = {6: "1", 7: "23", 8: "4", 9: "5", 10: "5"}
 
 
-class Graded(NamedTuple):
+class ImpliedGrades(NamedTuple):
     """The grades that a text leaves on each scale; empty where it tells nothing."""
 
     number: frozenset[str] = frozenset()
@@ -47,7 +47,7 @@ def _rows(kind: str) -> tuple[tuple[re.Pattern[str], Mapping[str, Any]], ...]:
 
 
 @lru_cache(maxsize=1 << 13)
-def graded(low: str) -> Graded:
+def graded(low: str) -> ImpliedGrades:
     """What a text in lower case tells of grades."""
     stated = frozenset(_stated(low))
     worked = frozenset() if stated else frozenset(_worked(low))
@@ -55,7 +55,7 @@ def graded(low: str) -> Graded:
         "+".join(found) for found in _pattern("gleason", "sum").findall(low) if "gleason" in low
     )
     tier = frozenset(name for name in ("low", "high") if _pattern("stated", name).search(low))
-    return Graded(stated or worked, frozenset(_groups(low)), tier, sums, bool(worked))
+    return ImpliedGrades(stated or worked, frozenset(_groups(low)), tier, sums, bool(worked))
 
 
 def has_tiers(low: str) -> bool:

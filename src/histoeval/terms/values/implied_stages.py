@@ -23,7 +23,7 @@ class _Organ(NamedTuple):
     extent: tuple[tuple[re.Pattern[str], str], ...]
 
 
-class Worked(NamedTuple):
+class ImpliedStages(NamedTuple):
     """The categories that what a text tells leaves; empty where it says nothing of them."""
 
     tumour: frozenset[str]
@@ -65,10 +65,10 @@ def organ_at(low: str) -> int | None:
 
 
 @lru_cache(maxsize=1 << 13)
-def worked_out(low: str, organ: int) -> Worked:
+def worked_out(low: str, organ: int) -> ImpliedStages:
     """What a text in lower case leaves of the categories of an organ."""
     table = _organs()[organ]
-    return Worked(frozenset(_tumour(low, table)), frozenset(_nodes(low, table, organ)))
+    return ImpliedStages(frozenset(_tumour(low, table)), frozenset(_nodes(low, table, organ)))
 
 
 def _tumour(low: str, table: _Organ) -> Iterator[str]:

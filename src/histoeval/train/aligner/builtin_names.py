@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from histoeval.io.ontology.obo import Named
+from histoeval.io.ontology.obo import OntologyConcept
 from histoeval.resources import load_toml
 
 
@@ -16,32 +16,36 @@ def table(name: str) -> dict[str, Any]:
     return load_toml(f"terms/data/{name}.toml")
 
 
-def diagnoses() -> Iterator[Named]:
+def diagnoses() -> Iterator[OntologyConcept]:
     """What can be diagnosed, with the lineage parent."""
     for row in table("diagnoses")["concept"]:
         parents = (row["parent"],) if row["parent"] else ()
-        yield Named("diagnoses", row["id"], row["name"], tuple(row.get("aliases", ())), parents)
+        yield OntologyConcept(
+            "diagnoses", row["id"], row["name"], tuple(row.get("aliases", ())), parents
+        )
 
 
-def organs() -> Iterator[Named]:
+def organs() -> Iterator[OntologyConcept]:
     """Anatomical sites."""
     for row in table("organs")["organ"]:
         parents = (row["parent"],) if row["parent"] else ()
-        yield Named("organs", row["id"], row["name"], tuple(row.get("aliases", ())), parents)
+        yield OntologyConcept(
+            "organs", row["id"], row["name"], tuple(row.get("aliases", ())), parents
+        )
 
 
-def markers() -> Iterator[Named]:
+def markers() -> Iterator[OntologyConcept]:
     """Markers; those of one kind stand beside each other."""
     for row in table("markers")["marker"]:
         aliases = tuple(row.get("aliases", ()))
-        yield Named("markers", row["name"], row["name"], aliases, (row["kind"],))
+        yield OntologyConcept("markers", row["name"], row["name"], aliases, (row["kind"],))
 
 
-def findings() -> Iterator[Named]:
+def findings() -> Iterator[OntologyConcept]:
     """What can be seen besides the diagnosis, in the wordings that affirm it."""
     for row in table("findings")["finding"]:
         parents = (row["parent"],) if row.get("parent") else ()
-        yield Named("findings", row["id"], row["name"], tuple(row["aliases"]), parents)
+        yield OntologyConcept("findings", row["id"], row["name"], tuple(row["aliases"]), parents)
 
 
 def denials() -> dict[str, tuple[str, ...]]:
@@ -49,11 +53,13 @@ def denials() -> dict[str, tuple[str, ...]]:
     return {row["id"]: tuple(row.get("denied_aliases", ())) for row in table("findings")["finding"]}
 
 
-def abbreviations() -> Iterator[Named]:
+def abbreviations() -> Iterator[OntologyConcept]:
     """Abbreviations of one meaning; those of several would teach that all of them are one."""
     for row in table("abbreviations")["abbreviation"]:
         if expansion := row.get("expansion"):
-            yield Named("abbreviations", expansion, expansion, (row["short"], *row.get("also", ())))
+            yield OntologyConcept(
+                "abbreviations", expansion, expansion, (row["short"], *row.get("also", ()))
+            )
 
 
 def short_forms() -> dict[str, str]:

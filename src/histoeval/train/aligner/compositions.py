@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from histoeval.io.ontology.obo import Named
+from histoeval.io.ontology.obo import OntologyConcept
 from histoeval.resources import load_toml
 from histoeval.train.aligner.builtin_names import (
     behaviours,
@@ -43,7 +43,7 @@ def composition_table() -> dict[str, Any]:
     return load_toml("train/aligner/data/compositions.toml")
 
 
-def bases(listed: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, list[Named]]:
+def bases(listed: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, list[OntologyConcept]]:
     """What phrases are made of, by kind; `listed` are those that no catalogue holds."""
     behaviour = behaviours()
     found = list(diagnoses())
@@ -59,14 +59,18 @@ def bases(listed: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, list[Named
         "finding": list(findings()),
     }
     for kind, rows in listed.items():
-        own = [Named(kind, name, name, tuple(others)) for name, *others in rows]
+        own = [OntologyConcept(kind, name, name, tuple(others)) for name, *others in rows]
         kinds[kind] = kinds.get(kind, []) + own
     return kinds
 
 
 def composed(
-    content: Mapping[str, Any], of: Mapping[str, Sequence[Named]], *, most: int, seed: int = 0
-) -> Iterator[Named]:
+    content: Mapping[str, Any],
+    of: Mapping[str, Sequence[OntologyConcept]],
+    *,
+    most: int,
+    seed: int = 0,
+) -> Iterator[OntologyConcept]:
     """Concepts with up to so many wordings each."""
     carriers = content.get("carriers", {}).get("of", ())
     denied = denials()
@@ -87,7 +91,7 @@ def composed(
         yield from _same(same, of, most, seed)
 
 
-def _fitting(base: Named, said: set[str]) -> list[str]:
+def _fitting(base: OntologyConcept, said: set[str]) -> list[str]:
     """The names of a base that can be put into phrases of an axis; none if its first cannot."""
     names = [name for name in base.names if len(name.split()) <= _MOST_WORDS]
     fit = [name for name in names if not said & _words(name)]
@@ -102,13 +106,13 @@ def _carrier(group: str, carriers: Sequence[str], said: set[str], seed: int) -> 
 
 
 def _same(
-    same: Mapping[str, Any], of: Mapping[str, Sequence[Named]], most: int, seed: int
-) -> Iterator[Named]:
+    same: Mapping[str, Any], of: Mapping[str, Sequence[OntologyConcept]], most: int, seed: int
+) -> Iterator[OntologyConcept]:
     """What means the same by itself, or where `of` is given, when it is said of some bases."""
     axis = same["axis"]
     if "of" not in same:
         for name, *others in same["names"]:
-            yield Named(COMPOSED, f"{axis}/{name}", name, tuple(others), (axis,))
+            yield OntologyConcept(COMPOSED, f"{axis}/{name}", name, tuple(others), (axis,))
     said = _words(" ".join(name for names in same["names"] for name in names))
     kept = [base for kind in same.get("of", ()) for base in of[kind] if _fitting(base, said)]
     if len(kept) > _MOST_BASES:
@@ -128,13 +132,13 @@ def _phrase(
     most: int,
     seed: int,
     more: Sequence[str] = (),
-) -> Named:
+) -> OntologyConcept:
     """The first wording with the first name, and others drawn by chance; `more` are names as is."""
     chance = random.Random(f"{seed}/{group}/{value}")
     first = wordings[0].format(names[0])
     drawn = [chance.choice(wordings).format(chance.choice(names[:6])) for _ in range(2 * most)]
     others = [name for name in dict.fromkeys(drawn) if name != first][: most - 1]
-    return Named(COMPOSED, f"{group}/{value}", first, (*others, *more[:most]), (group,))
+    return OntologyConcept(COMPOSED, f"{group}/{value}", first, (*others, *more[:most]), (group,))
 
 
 def _words(text: str) -> set[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
 
-from histoeval.io.ontology.obo import Named
+from histoeval.io.ontology.obo import OntologyConcept
 from histoeval.terms.plain import plain
 from histoeval.train.aligner.compositions import COMPOSED
 from histoeval.train.aligner.contrasts import Contrasts
@@ -28,7 +28,7 @@ _MOST_SHARING = 30
 
 
 @dataclass(slots=True)
-class Concept:
+class NamedConcept:
     """Names of one thing, variants of them, how often it is drawn, and what is unlike it."""
 
     names: list[str]
@@ -40,10 +40,10 @@ class Concept:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class ConceptPool:
     """All concepts, and the pairs of them that must not be taught apart."""
 
-    concepts: list[Concept]
+    concepts: list[NamedConcept]
     allied: set[tuple[int, int]]
 
 
@@ -69,13 +69,13 @@ def is_held_out(concept: str, share: float) -> bool:
 class PoolMaker:
     """Puts concepts together, source by source, and then what they are told apart from."""
 
-    def __init__(self, held_out: Iterable[Named] = ()) -> None:
+    def __init__(self, held_out: Iterable[OntologyConcept] = ()) -> None:
         self._forbidden = {bag(name) for named in held_out for name in named.names}
-        self._concepts: list[Concept] = []
+        self._concepts: list[NamedConcept] = []
         self._preferred: dict[str, int] = {}
         self._owners: dict[str, set[int]] = {}
 
-    def add(self, concepts: Iterable[Named], weight: float) -> None:
+    def add(self, concepts: Iterable[OntologyConcept], weight: float) -> None:
         """Concepts of one source, each drawn in proportion to the weight."""
         for named in concepts:
             names = self._allowed(named.names)
@@ -84,7 +84,7 @@ class PoolMaker:
                 self._enter(place, names)
                 self._concepts[place].groups |= {f"{named.source}/{p}" for p in named.parents}
 
-    def add_composed(self, concepts: Iterable[Named], weight: float) -> None:
+    def add_composed(self, concepts: Iterable[OntologyConcept], weight: float) -> None:
         """Composed phrases: one that has a name by itself is what that name says."""
         groups: dict[str, list[int]] = {}
         for named in concepts:
@@ -135,11 +135,11 @@ class PoolMaker:
         """All words of all names, in lower case."""
         return {word.lower() for c in self._concepts for name in c.names for word in name.split()}
 
-    def pool(self) -> Pool:
+    def pool(self) -> ConceptPool:
         """What was put together."""
         for concept in self._concepts:
             concept.names = list(dict.fromkeys(concept.names))
-        return Pool(self._concepts, set(self._shared()))
+        return ConceptPool(self._concepts, set(self._shared()))
 
     def tell_apart(self) -> None:
         """Take from each concept the names that are preferred names of others."""
@@ -169,7 +169,7 @@ class PoolMaker:
         return self._preferred[preferred]
 
     def _new(self, weight: float) -> int:
-        self._concepts.append(Concept([], weight))
+        self._concepts.append(NamedConcept([], weight))
         return len(self._concepts) - 1
 
     def _enter(self, place: int, names: Collection[str]) -> None:

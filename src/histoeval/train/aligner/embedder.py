@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from histoeval.errors import ModelError
 from histoeval.report import Noun
 from histoeval.train.aligner.loss import BASE, MARGIN, multi_similarity
-from histoeval.train.aligner.sampling import Draws, Integers, Phrases, allied_pairs, draw
+from histoeval.train.aligner.sampling import Draws, Integers, NameSampler, allied_pairs, draw
 from histoeval.train.core.loop import Schedule, Watch, fit, nobody_watches
 
 _PARTS = 8
@@ -25,7 +25,7 @@ Pooling = Literal["cls", "mean"]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Learning(Schedule):
+class AlignerTraining(Schedule):
     """How an aligner learns; an epoch is `draws` draws, each of two pairs of names."""
 
     epochs: Annotated[int, Field(ge=1)] = 8
@@ -48,7 +48,7 @@ class Learning(Schedule):
     """How alike names must at least be pulled, and what is not the same must at most stay."""
 
 
-class Shape(Noun):
+class EmbedderShape(Noun):
     """What is made of the encoder."""
 
     layers: Annotated[int, Field(ge=1)] | None = None
@@ -85,7 +85,7 @@ class Embedder(nn.Module):  # type: ignore[misc]
         return nn.functional.normalize(pooled.float(), dim=-1)
 
 
-def shape_encoder(encoder: Any, shape: Shape) -> None:
+def shape_encoder(encoder: Any, shape: EmbedderShape) -> None:
     """Keep the first layers of an encoder, still those that are not to learn, set its dropout."""
     if shape.layers is not None:
         module, name = _layers(encoder)
@@ -125,7 +125,7 @@ def cut_pieces(encoder: Any, kept: Sequence[int]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class NameBatch:
     """The names of a step, the concept of each, and pairs that are not to be learned from."""
 
     names: Integers
@@ -136,7 +136,7 @@ class Batch:
 class Lessons:
     """What an embedder is shown: other draws in every epoch, which follow from the seed."""
 
-    def __init__(self, phrases: Phrases, learning: Learning, seed: int) -> None:
+    def __init__(self, phrases: NameSampler, learning: AlignerTraining, seed: int) -> None:
         self._phrases = phrases
         self._learning = learning
         self._seed = seed
@@ -154,19 +154,19 @@ class Lessons:
             own=given.own,
         )
 
-    def prepare(self, positions: Sequence[int]) -> Batch:
+    def prepare(self, positions: Sequence[int]) -> NameBatch:
         """The draws at these positions, short names first."""
         names = self._draws.names[positions].reshape(-1)
         labels = self._draws.labels[positions].reshape(-1).repeat(2)
         order = np.argsort(self._phrases.tokens.lengths[names], kind="stable")
         names, labels = names[order], labels[order]
-        return Batch(names, labels, allied_pairs(self._phrases, labels))
+        return NameBatch(names, labels, allied_pairs(self._phrases, labels))
 
 
 def learn(
     embedder: Embedder,
-    phrases: Phrases,
-    learning: Learning,
+    phrases: NameSampler,
+    learning: AlignerTraining,
     *,
     tokens: int,
     seed: int,
@@ -191,15 +191,15 @@ def learn(
 
 
 def _loss(
-    embedder: Embedder, phrases: Phrases, tokens: int, learning: Learning
-) -> Callable[[Batch], Tensor]:
+    embedder: Embedder, phrases: NameSampler, tokens: int, learning: AlignerTraining
+) -> Callable[[NameBatch], Tensor]:
     device = next(embedder.parameters()).device
     table = torch.from_numpy(phrases.tokens.padded(tokens, embedder.padding)).to(device)
     lengths = np.minimum(phrases.tokens.lengths, tokens)
     beside = torch.from_numpy(phrases.beside).to(device)
     on_gpu = device.type == "cuda"
 
-    def loss(batch: Batch) -> Tensor:
+    def loss(batch: NameBatch) -> Tensor:
         """Names of one concept near each other, others far; allied ones are neither."""
         labels = torch.from_numpy(batch.labels).to(device, non_blocking=True)
         allied = torch.from_numpy(batch.allied).to(device, non_blocking=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from histoeval.io.ontology.obo import Kind, Named, read_ontology
+from histoeval.io.ontology.obo import Kind, OntologyConcept, read_ontology
 from histoeval.report import Noun
 from histoeval.resources import resource_path
 from histoeval.train.aligner.builtin_names import (
@@ -20,7 +20,7 @@ from histoeval.train.aligner.builtin_names import (
     short_forms,
 )
 from histoeval.train.aligner.compositions import bases, composed, composition_table
-from histoeval.train.aligner.concepts import Pool, PoolMaker, is_held_out
+from histoeval.train.aligner.concepts import ConceptPool, PoolMaker, is_held_out
 from histoeval.train.aligner.contrasts import Contrasts, contrast_table
 from histoeval.train.aligner.spelling_variants import Variants, spelling_table
 from histoeval.train.core.settings import FilePath
@@ -54,13 +54,13 @@ class Ontology(Noun):
     """Of MRCONSO, as is `sources`."""
     sources: tuple[str, ...] | None = None
 
-    def read(self) -> list[Named]:
+    def read(self) -> list[OntologyConcept]:
         """The concepts of the file."""
         options = self.model_dump(include={"within", "languages", "sources"}, exclude_none=True)
         return list(read_ontology(self.file, self.kind, **options))
 
 
-class Naming(Noun):
+class NameSettings(Noun):
     """What is made of the names."""
 
     held_out: Annotated[float, Field(ge=0, lt=1)] = 0.1
@@ -80,7 +80,7 @@ class Naming(Noun):
     seed: int = 0
 
 
-def held_out_of(concepts: Iterable[Named], share: float) -> list[Named]:
+def held_out_of(concepts: Iterable[OntologyConcept], share: float) -> list[OntologyConcept]:
     """The concepts that are kept for testing."""
     return [named for named in concepts if is_held_out(named.id, share)]
 
@@ -93,7 +93,9 @@ def lists_sha256() -> str:
     return hashlib.sha256(b"".join(content)).hexdigest()
 
 
-def make_pool(ontologies: Iterable[Ontology], naming: Naming, tell: Callable[[str], Any]) -> Pool:
+def make_pool(
+    ontologies: Iterable[Ontology], naming: NameSettings, tell: Callable[[str], Any]
+) -> ConceptPool:
     """Read all names and put them together; the first ontology is the one that is tested on."""
     read = [(ontology.read(), ontology.weight) for ontology in ontologies]
     tested = held_out_of(read[0][0], naming.held_out) if read else []

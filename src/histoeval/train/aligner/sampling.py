@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from histoeval.train.aligner.concepts import Pool
+from histoeval.train.aligner.concepts import ConceptPool
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -55,7 +55,7 @@ class Lists:
 
 
 @dataclass(frozen=True, slots=True)
-class Phrases:
+class NameSampler:
     """What an aligner learns from. Names of a concept stand together, its own before variants."""
 
     tokens: Lists
@@ -87,7 +87,7 @@ class Phrases:
         np.savez_compressed(path, **parts)  # type: ignore[arg-type]
 
     @classmethod
-    def load(cls, path: Path) -> Phrases:
+    def load(cls, path: Path) -> NameSampler:
         """What was saved."""
         with np.load(path) as parts:
             return cls(**{each.name: _loaded(parts, each.name) for each in fields(cls)})
@@ -101,8 +101,8 @@ def _loaded(parts: Any, name: str) -> Any:
 
 
 def phrases_of(
-    pool: Pool, encode: Encode, longest: int | None = None, beside: Beside | None = None
-) -> Phrases:
+    pool: ConceptPool, encode: Encode, longest: int | None = None, beside: Beside | None = None
+) -> NameSampler:
     """The arrays of a pool; `encode` gives the tokens of each of some names, `beside` the channel.
 
     Names of more tokens than `longest` are left out where a concept has others.
@@ -126,7 +126,7 @@ def phrases_of(
     for place, numbers in enumerate(kinds):
         for number in numbers:
             members[number].append(place)
-    return Phrases(
+    return NameSampler(
         tokens=Lists.of(tokens),
         first=np.array(first),
         own=np.array(own),
@@ -152,7 +152,7 @@ def _in_hundredths(texts: Sequence[str], beside: Beside | None) -> NDArray[np.in
     return np.stack([np.round(beside(text) * 100).astype(np.int8) for text in texts])
 
 
-def _groups(pool: Pool) -> set[str]:
+def _groups(pool: ConceptPool) -> set[str]:
     return {name for concept in pool.concepts for name in concept.groups}
 
 
@@ -167,7 +167,13 @@ class Draws:
 
 
 def draw(
-    phrases: Phrases, size: int, seed: Sequence[int], *, opposite: float, sibling: float, own: float
+    phrases: NameSampler,
+    size: int,
+    seed: Sequence[int],
+    *,
+    opposite: float,
+    sibling: float,
+    own: float,
 ) -> Draws:
     """Pairs of names by chance.
 
@@ -189,14 +195,14 @@ def draw(
     return Draws(np.concatenate(names, axis=1), np.stack([one, two], axis=1))
 
 
-def _concepts(phrases: Phrases, size: int, chance: np.random.Generator) -> Integers:
+def _concepts(phrases: NameSampler, size: int, chance: np.random.Generator) -> Integers:
     ends = np.cumsum(phrases.weight)
     found: Integers = np.searchsorted(ends, chance.random(size) * ends[-1], side="right")
     return found
 
 
 def _two_names(
-    phrases: Phrases, concepts: Integers, chance: np.random.Generator, share: float
+    phrases: NameSampler, concepts: Integers, chance: np.random.Generator, share: float
 ) -> Integers:
     """A name of each concept's own and another one; the same again where there is no other."""
     size = len(concepts)
@@ -209,7 +215,7 @@ def _two_names(
     return np.stack([first, second], axis=1) + phrases.first[concepts][:, None]
 
 
-def allied_pairs(phrases: Phrases, labels: Integers) -> Integers:
+def allied_pairs(phrases: NameSampler, labels: Integers) -> Integers:
     """Pairs of places in `labels` whose concepts share a name: these are not taught apart."""
     places: dict[int, list[int]] = {}
     for place, label in enumerate(labels.tolist()):

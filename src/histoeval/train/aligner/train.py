@@ -13,18 +13,18 @@ from histoeval.align.opposites.vector import channel
 from histoeval.align.opposites.vector import identity as channel_identity
 from histoeval.errors import InputError
 from histoeval.report import Noun
-from histoeval.train.aligner.concepts import Pool
+from histoeval.train.aligner.concepts import ConceptPool
 from histoeval.train.aligner.embedder import (
+    AlignerTraining,
     Embedder,
-    Learning,
-    Shape,
+    EmbedderShape,
     cut_pieces,
     learn,
     shape_encoder,
 )
-from histoeval.train.aligner.names import Naming, Ontology, lists_sha256, make_pool
-from histoeval.train.aligner.sampling import Phrases, phrases_of
-from histoeval.train.core.encoder import Encoder, load_encoder
+from histoeval.train.aligner.names import NameSettings, Ontology, lists_sha256, make_pool
+from histoeval.train.aligner.sampling import NameSampler, phrases_of
+from histoeval.train.core.encoder import TorchEncoder, load_encoder
 from histoeval.train.core.loop import Watch, nobody_watches
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.settings import FilePath, ModelName
@@ -41,9 +41,9 @@ class AlignerSettings(Noun):
     encoder: ModelName
     opposites: FilePath | None = None
     """Rows of opposites to test on, which are never learned from."""
-    naming: Naming = Naming()
-    shape: Shape = Shape()
-    learning: Learning = Learning()
+    naming: NameSettings = NameSettings()
+    shape: EmbedderShape = EmbedderShape()
+    learning: AlignerTraining = AlignerTraining()
     least_pieces: Annotated[int, Field(ge=1)] | None = None
     """Word pieces that stand in fewer names are cut from the vocabulary; none when left out."""
     longest: Annotated[int, Field(ge=1)] | None = None
@@ -67,14 +67,14 @@ def nobody_hears(line: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class UntrainedAligner:
     """An embedder that has learned nothing yet, its tokenizer, and what it is to learn."""
 
     embedder: Embedder
     tokenizer: Any
     for_transformers: Any
     """The same tokenizer, as Transformers knows it."""
-    phrases: Phrases
+    phrases: NameSampler
     concepts: int
 
 
@@ -133,7 +133,7 @@ def request_of(settings: AlignerSettings) -> dict[str, Any]:
 
 def begin(
     settings: AlignerSettings, device: str | None, tell: Callable[[str], Any] = nobody_hears
-) -> Beginning:
+) -> UntrainedAligner:
     """Read all names, and make the embedder that will learn them."""
     pool = make_pool(settings.ontologies, settings.naming, tell)
     encoder = load_encoder(settings.encoder, settings.shape.tokens, device)
@@ -152,7 +152,7 @@ def begin(
         channel if settings.learning.channel else None,
     )
     for_transformers = _for_transformers(tokenizer, encoder, settings.shape.tokens)
-    return Beginning(
+    return UntrainedAligner(
         embedder.to(encoder.device), tokenizer, for_transformers, phrases, len(pool.concepts)
     )
 
@@ -167,25 +167,25 @@ def encoded_by(tokenizer: Any, most: int) -> Callable[[Sequence[str]], list[list
     return encode
 
 
-def _names(pool: Pool) -> Iterable[str]:
+def _names(pool: ConceptPool) -> Iterable[str]:
     return (name for concept in pool.concepts for name in concept.names)
 
 
-def _for_transformers(tokenizer: Any, encoder: Encoder, most: int) -> Any:
+def _for_transformers(tokenizer: Any, encoder: TorchEncoder, most: int) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     special = encoder.tokenizer.special_tokens_map
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=most, **special)
 
 
-def _padding(tokenizer: Any, encoder: Encoder) -> int:
+def _padding(tokenizer: Any, encoder: TorchEncoder) -> int:
     """What stands where a phrase has ended, as the tokenizer that is used numbers it."""
     piece = encoder.tokenizer.pad_token
     return int(tokenizer.token_to_id(piece)) if piece is not None else 0
 
 
 def _write(
-    begun: Beginning, settings: AlignerSettings, request: dict[str, Any], folder: Path
+    begun: UntrainedAligner, settings: AlignerSettings, request: dict[str, Any], folder: Path
 ) -> dict[str, Any]:
     """Write the aligner for Transformers and for `BuiltinAligner`, and measure the latter."""
     from histoeval.align.builtin import BuiltinAligner

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from histoeval.concordance.weights import TERMS, Combination, Curve
+from histoeval.concordance.weights import TERMS, Combination, MonotoneCurve
 from histoeval.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -43,7 +43,7 @@ _KNOTS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class FitData:
     """What is fitted to: terms by pair, the experts' scores, and what belongs together."""
 
     terms: Floats
@@ -51,14 +51,14 @@ class Scored:
     sets: NDArray[np.str_]
     groups: NDArray[np.str_]
 
-    def some(self, places: Integers) -> Scored:
+    def some(self, places: Integers) -> FitData:
         """Only these pairs."""
-        return Scored(
+        return FitData(
             self.terms[places], self.scores[places], self.sets[places], self.groups[places]
         )
 
 
-def fit(scored: Scored, strength: float, top: float, floor: float = 0.0) -> Combination:
+def fit(scored: FitData, strength: float, top: float, floor: float = 0.0) -> Combination:
     """The weights and the curve for these pairs; a perfect candidate gets `top`."""
     weights = fit_weights(scored, strength)
     means = scored.terms @ weights / weights.sum()
@@ -67,7 +67,7 @@ def fit(scored: Scored, strength: float, top: float, floor: float = 0.0) -> Comb
     return Combination(weights=kept, curve=curve, floor=floor)
 
 
-def fit_weights(scored: Scored, strength: float) -> Floats:
+def fit_weights(scored: FitData, strength: float) -> Floats:
     """The weights, none of them negative, that put candidates into the experts' order."""
     from scipy.optimize import minimize
 
@@ -89,7 +89,7 @@ def fit_weights(scored: Scored, strength: float) -> Floats:
     return found
 
 
-def _ordered(scored: Scored) -> tuple[Integers, Integers, Floats]:
+def _ordered(scored: FitData) -> tuple[Integers, Integers, Floats]:
     """All pairs of one set of which one is better, and how much each counts.
 
     Sets count alike, however large; a zero says less than the rest, since it is given for many
@@ -112,7 +112,7 @@ def _ordered(scored: Scored) -> tuple[Integers, Integers, Floats]:
     return np.concatenate(better), np.concatenate(worse), np.concatenate(share)
 
 
-def fit_curve(means: Floats, scores: Floats, bottom: float, top: float) -> Curve:
+def fit_curve(means: Floats, scores: Floats, bottom: float, top: float) -> MonotoneCurve:
     """The rising line through a few points that is nearest to the scores; it ends at the top."""
     from scipy.optimize import nnls
 
@@ -122,7 +122,7 @@ def fit_curve(means: Floats, scores: Floats, bottom: float, top: float) -> Curve
     steps, _ = nnls(short, top - scores)
     heights = np.maximum(top - np.concatenate([np.cumsum(steps[::-1])[::-1], [0.0]]), bottom)
     heights[0] = bottom  # where nothing is right
-    return Curve(at=tuple(_KNOTS), value=tuple(round(float(h), 4) for h in heights))
+    return MonotoneCurve(at=tuple(_KNOTS), value=tuple(round(float(h), 4) for h in heights))
 
 
 def predict(combination: Combination, terms: Floats) -> Floats:
@@ -132,7 +132,7 @@ def predict(combination: Combination, terms: Floats) -> Floats:
 
 
 def cross_validated(
-    scored: Scored,
+    scored: FitData,
     top: float,
     floor: float = 0.0,
     *,
@@ -152,7 +152,7 @@ def cross_validated(
     return values
 
 
-def choose(scored: Scored, top: float, folds: int, seed: int) -> float:
+def choose(scored: FitData, top: float, folds: int, seed: int) -> float:
     """The strength with which cross-validated values follow the scores best, all sets alike."""
     if len(np.unique(scored.groups)) < 2:
         raise InputError("too few cases for cross-validation: more are needed, or more folds")
@@ -164,7 +164,7 @@ def choose(scored: Scored, top: float, folds: int, seed: int) -> float:
     return max(tried, key=lambda strength: tried[strength])
 
 
-def _validated(scored: Scored, fold: Integers, strength: float, top: float) -> Floats:
+def _validated(scored: FitData, fold: Integers, strength: float, top: float) -> Floats:
     values = np.zeros(len(scored.scores))
     for number in np.unique(fold):
         here, there = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
@@ -172,7 +172,7 @@ def _validated(scored: Scored, fold: Integers, strength: float, top: float) -> F
     return values
 
 
-def _followed(scored: Scored, values: Floats) -> float:
+def _followed(scored: FitData, values: Floats) -> float:
     """The mean rank correlation over the sets, and over what is above the lowest score in each."""
     from scipy.stats import spearmanr
 

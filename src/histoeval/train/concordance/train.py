@@ -14,11 +14,11 @@ from histoeval.concordance.rubric import CRITERIA
 from histoeval.concordance.weights import Combination, Combinations, matrix_of
 from histoeval.errors import InputError, MissingDependency
 from histoeval.io.results import write_json
-from histoeval.io.sheets import Rated, read_sheet
+from histoeval.io.sheets import RatedPair, read_sheet
 from histoeval.metrics.concordance import TOP, Concordance
 from histoeval.report import Noun
 from histoeval.train.concordance.card import concordance_card
-from histoeval.train.concordance.fit import Scored, choose, cross_validated, fit, joined_groups
+from histoeval.train.concordance.fit import FitData, choose, cross_validated, fit, joined_groups
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.settings import FilePath
 from histoeval.train.hare_bench.config import sha256_of
@@ -85,13 +85,13 @@ def train_concordance(
         [each.pair.reference for _, each in rated],
     )
     scores = [each.scores[sheet.score] for sheet, each in rated]
-    scored = Scored(terms, np.array(scores), np.array(sets), np.array(groups))
+    scored = FitData(terms, np.array(scores), np.array(sets), np.array(groups))
     expert, figures = _fitted(scored, TOP, FLOOR, settings)
     criteria, agreed = {}, {}
     told = np.flatnonzero([sheet.criteria for sheet, _ in rated])
     for criterion, top in CRITERIA.items():
         given = np.array([rated[i][1].scores[criterion] for i in told])
-        some = Scored(terms[told], given, scored.sets[told], scored.groups[told])
+        some = FitData(terms[told], given, scored.sets[told], scored.groups[told])
         criteria[criterion], agreed[criterion] = _fitted(some, float(top), 0.0, settings)
     combinations = Combinations(expert=expert, criteria=criteria)
     results = {
@@ -133,7 +133,7 @@ def _require_scipy() -> None:
         )
 
 
-def _read(sheet: SheetFile) -> Sequence[Rated]:
+def _read(sheet: SheetFile) -> Sequence[RatedPair]:
     wanted = [sheet.score, *(CRITERIA if sheet.criteria else ())]
     wide = sheet.cases is not None
     found = read_sheet(
@@ -148,7 +148,7 @@ def _read(sheet: SheetFile) -> Sequence[Rated]:
 
 
 def _fitted(
-    scored: Scored, top: float, floor: float, settings: ConcordanceSettings
+    scored: FitData, top: float, floor: float, settings: ConcordanceSettings
 ) -> tuple[Combination, dict[str, Any]]:
     """The weights from all pairs, and how well such weights do on cases they have not seen."""
     values = cross_validated(
@@ -163,7 +163,7 @@ def _fitted(
     }
 
 
-def _figures(scored: Scored, values: Any, name: Any) -> dict[str, Any]:
+def _figures(scored: FitData, values: Any, name: Any) -> dict[str, Any]:
     from scipy.stats import kendalltau, pearsonr, spearmanr
 
     inside = np.ones(len(values), dtype=bool) if name is None else scored.sets == name

@@ -11,13 +11,13 @@ import torch
 from histoeval.errors import ModelError
 from histoeval.extract.manifest import Manifest
 from histoeval.runtime.transformer import Runtime, Transformer
-from histoeval.train.reader.model import JointReader, Shape
+from histoeval.train.reader.model import JointReader, ReaderShape
 
 STATE = "reader.pt"
 
 
 @dataclass(frozen=True, slots=True)
-class Encoder:
+class TorchEncoder:
     """An encoder on its device with its tokenizer, as Transformers and as tokenizers know it."""
 
     name: str
@@ -33,7 +33,7 @@ class Encoder:
         return int(self.tokenizer.pad_token_id or 0)
 
 
-def load_encoder(name: str, tokens: int, device: str | None) -> Encoder:
+def load_encoder(name: str, tokens: int, device: str | None) -> TorchEncoder:
     """An encoder that reads texts of so many tokens, or as many as it can."""
     loaded = Transformer(name, "encoder", Runtime(device, "float32"))
     loaded.tokenizer.model_max_length = tokens
@@ -47,10 +47,12 @@ def load_encoder(name: str, tokens: int, device: str | None) -> Encoder:
     fast.no_truncation()
     fast.no_padding()
     fast.encode_special_tokens = True
-    return Encoder(name, loaded.model, loaded.tokenizer, fast, loaded.most_tokens, loaded.device)
+    return TorchEncoder(
+        name, loaded.model, loaded.tokenizer, fast, loaded.most_tokens, loaded.device
+    )
 
 
-def new_reader(encoder: Encoder, shape: Shape, seed: int) -> JointReader:
+def new_reader(encoder: TorchEncoder, shape: ReaderShape, seed: int) -> JointReader:
     """A reader that has learned nothing but what its encoder knows."""
     torch.manual_seed(seed)
     reader = JointReader(encoder.model, shape)
@@ -73,7 +75,7 @@ def save_teacher(reader: JointReader, folder: Path) -> None:
     torch.save(state, folder / STATE)
 
 
-def load_reader(encoder: Encoder, shape: Shape, folder: Path) -> JointReader:
+def load_reader(encoder: TorchEncoder, shape: ReaderShape, folder: Path) -> JointReader:
     """A reader that was kept."""
     reader = new_reader(encoder, shape, seed=0)
     reader.load_state_dict(torch.load(folder / STATE, map_location="cpu", weights_only=True))

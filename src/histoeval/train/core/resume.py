@@ -21,7 +21,7 @@ from histoeval.train.hare_bench.config import identity_of
 RECORD = "step.json"
 
 
-class Step:
+class TrainingStep:
     """One step: where its files lie, and what makes it the same as another."""
 
     def __init__(self, folder: Path, request: Mapping[str, Any]) -> None:
@@ -30,7 +30,7 @@ class Step:
         self.identity = identity_of({"step": folder.name, **request})
         self.checkpoint = folder / CHECKPOINT
 
-    def run(self, act: Callable[[Step], Mapping[str, Any]]) -> dict[str, Any]:
+    def run(self, act: Callable[[TrainingStep], Mapping[str, Any]]) -> dict[str, Any]:
         """Do what is to be done, unless it was done before; the facts that `act` gives back."""
         found = self._record()
         if found.get("identity") == self.identity and found.get("done"):

@@ -16,10 +16,10 @@ TOLD_EVERY = 10
 """Steps between two words on the loss: to look at one, a GPU must be waited for."""
 
 
-class Stage:
+class TrainingStage:
     """One stage: what it gave, or how far it has come."""
 
-    def __init__(self, stages: Stages, name: str, steps: int) -> None:
+    def __init__(self, stages: TrainingStages, name: str, steps: int) -> None:
         self._stages = stages
         self._before = stages.steps_done
         self.name = name
@@ -57,7 +57,7 @@ class Stage:
         self._stages.watch(self._before + step, self._stages.steps, loss)
 
 
-class Stages:
+class TrainingStages:
     """All stages of a training, in the order in which they are begun."""
 
     def __init__(self, kept: Checkpoint, steps: int = 0, watch: Watch = nobody_watches) -> None:
@@ -69,9 +69,9 @@ class Stages:
         self.steps_done = 0
         self.watch = watch
 
-    def begin(self, name: str, steps: int = 0) -> Stage:
+    def begin(self, name: str, steps: int = 0) -> TrainingStage:
         """The next stage, which takes so many steps."""
-        return Stage(self, name, steps)
+        return TrainingStage(self, name, steps)
 
     def keep(self, under_way: Mapping[str, Any]) -> None:
         """Write what is done and what is under way."""
@@ -79,6 +79,6 @@ class Stages:
         self.kept.keep({"done": self.done, "under_way": self.under_way})
 
 
-def alone(name: str = "alone") -> Stage:
+def alone(name: str = "alone") -> TrainingStage:
     """A stage of nothing, which keeps nothing and tells nobody."""
-    return Stages(Checkpoint(None)).begin(name)
+    return TrainingStages(Checkpoint(None)).begin(name)

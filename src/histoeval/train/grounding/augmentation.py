@@ -28,7 +28,7 @@ _DARKEST = 1 / 255
 
 
 @dataclass(frozen=True, slots=True)
-class Views:
+class AugmentationSettings:
     """How much views may differ from the tile."""
 
     stain: float = 0.25
@@ -49,7 +49,7 @@ def normalised(pixels: Tensor) -> Tensor:
     return (pixels - mean) / std
 
 
-def view(tiles: Tensor, views: Views, draws: Any) -> Tensor:
+def view(tiles: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
     """One view of each tile (bytes, colours first), normalised; `draws` is a torch generator."""
     pixels = tiles.float() / 255
     pixels = _cut(pixels, views, draws)
@@ -64,7 +64,7 @@ def _uniform(count: int, low: float, high: float, draws: Any) -> Tensor:
     return torch.rand(count, 1, 1, 1, generator=draws, device=draws.device) * (high - low) + low
 
 
-def _cut(pixels: Tensor, views: Views, draws: Any) -> Tensor:
+def _cut(pixels: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
     """A square somewhere in the tile, turned by any angle, brought to the size of the tile."""
     count = len(pixels)
     side = _uniform(count, views.smallest, 1.0, draws).sqrt().view(-1)
@@ -90,7 +90,7 @@ def _turned(pixels: Tensor, draws: Any) -> Tensor:
     return torch.where(chosen, pixels.transpose(2, 3), pixels)
 
 
-def _restained(pixels: Tensor, views: Views, draws: Any) -> Tensor:
+def _restained(pixels: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
     density = -pixels.clamp(min=_DARKEST).log()
     factors = [_uniform(len(pixels), 1 - views.stain, 1 + views.stain, draws) for _ in range(3)]
     shifts = [_uniform(len(pixels), -0.2, 0.2, draws) * views.stain for _ in range(3)]
@@ -107,7 +107,7 @@ def _mixed(channels: Tensor, weights: npt.NDArray[np.float64]) -> list[Tensor]:
     return [sum(part * float(w) for part, w in zip(given, row, strict=True)) for row in weights.T]
 
 
-def _relit(pixels: Tensor, views: Views, draws: Any) -> Tensor:
+def _relit(pixels: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
     count, amount = len(pixels), views.light
     bright, contrast, colour = (_uniform(count, 1 - amount, 1 + amount, draws) for _ in range(3))
     pixels = pixels * bright
@@ -120,7 +120,7 @@ def _relit(pixels: Tensor, views: Views, draws: Any) -> Tensor:
     return (pixels - grey) * colour + grey
 
 
-def _blurred(pixels: Tensor, views: Views, draws: Any) -> Tensor:
+def _blurred(pixels: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
     """Some a little out of focus, as scanners are, and some with noise."""
     soft = nn.functional.avg_pool2d(nn.functional.pad(pixels, (1, 1, 1, 1), "reflect"), 3, 1)
     amount = _uniform(len(pixels), 0.3, 1.0, draws)

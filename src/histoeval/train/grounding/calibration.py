@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from histoeval.evaluate.grounding_scores import Array, Scored, auroc
+from histoeval.evaluate.grounding_scores import Array, ScoredTiles, auroc
 from histoeval.evaluate.tile_labels import FALSE, TRUE, Targets
-from histoeval.trust.grounding.manifest import Calibration
+from histoeval.trust.grounding.manifest import LogisticCalibration
 
 CLAIMED = ("organ", "concept", "family", "site")
 """The groups that claims are drawn from."""
@@ -33,7 +33,7 @@ _CALM = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class ScoredClaims:
     """True and foreign claims about images, by how far each stands above foreign ones."""
 
     distances: Array
@@ -41,7 +41,7 @@ class Claims:
     groups: npt.NDArray[np.str_]
 
 
-def distances_of(found: Scored, targets: Targets) -> Array:
+def distances_of(found: ScoredTiles, targets: Targets) -> Array:
     """Each cosine in standard deviations above the mean of foreign claims of the same group."""
     distances = np.zeros_like(found.cosines)
     for group in CLAIMED:
@@ -56,7 +56,7 @@ def distances_of(found: Scored, targets: Targets) -> Array:
     return distances
 
 
-def claims_of(found: Scored, groups: Sequence[str] = CLAIMED) -> Claims:
+def claims_of(found: ScoredTiles, groups: Sequence[str] = CLAIMED) -> ScoredClaims:
     """All true claims and all foreign ones, of which each image has many more."""
     targets = found.targets()
     distances = distances_of(found, targets)
@@ -64,10 +64,10 @@ def claims_of(found: Scored, groups: Sequence[str] = CLAIMED) -> Claims:
     names = np.array([entry.group for entry in found.entries])
     chosen = np.isin(targets, (TRUE, FALSE)) & columns
     rows, places = np.nonzero(chosen)
-    return Claims(distances[rows, places], targets[rows, places] == TRUE, names[places])
+    return ScoredClaims(distances[rows, places], targets[rows, places] == TRUE, names[places])
 
 
-def fit_curves(found: Scored) -> dict[str, Calibration]:
+def fit_curves(found: ScoredTiles) -> dict[str, LogisticCalibration]:
     """A curve for each kind of claim, with true and foreign claims of the same weight."""
     kinds = dict.fromkeys(KINDS.values())
     claims = {k: claims_of(found, [g for g in CLAIMED if KINDS[g] == k]) for k in kinds}
@@ -78,7 +78,7 @@ def fit_curves(found: Scored) -> dict[str, Calibration]:
     }
 
 
-def fit_curve(claims: Claims, steps: int = 200) -> Calibration:
+def fit_curve(claims: ScoredClaims, steps: int = 200) -> LogisticCalibration:
     """The logistic curve by which true claims are likeliest true and foreign ones foreign."""
     weights = np.where(claims.true, 0.5 / claims.true.sum(), 0.5 / (~claims.true).sum())
     parameters = np.array([1.0, 0.0])
@@ -92,17 +92,17 @@ def fit_curve(claims: Claims, steps: int = 200) -> Calibration:
         if np.abs(step).max() < 1e-9:
             break
     slope_, offset = (float(value) for value in parameters)
-    return Calibration(slope=slope_, midpoint=-offset / slope_)
+    return LogisticCalibration(slope=slope_, midpoint=-offset / slope_)
 
 
-def curve(distances: Array, given: Calibration) -> Array:
+def curve(distances: Array, given: LogisticCalibration) -> Array:
     """From 0 (foreign) to 1 (true)."""
     odds = np.clip(given.slope * (distances - given.midpoint), -30, 30)
     return np.asarray(1 / (1 + np.exp(-odds)), np.float64)
 
 
 def replaced_figures(
-    found: Scored, curves: Mapping[str, Calibration]
+    found: ScoredTiles, curves: Mapping[str, LogisticCalibration]
 ) -> dict[str, dict[str, float]]:
     """The calibrated value of true claims, of foreign ones, and the drop between, by group."""
     told = {}

@@ -14,18 +14,25 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from histoeval.evaluate.grounding_scores import Array, Scored
-from histoeval.evaluate.tile_labels import HE, TRUE, Tile
+from histoeval.evaluate.grounding_scores import Array, ScoredTiles
+from histoeval.evaluate.tile_labels import HE, TRUE, LabelledTile
 from histoeval.train.core.checkpoint import Checkpoint
-from histoeval.train.core.stages import Stages
-from histoeval.train.grounding.loop import Course, Lesson, embedded, learn, said, steps_of
-from histoeval.train.grounding.model import Matcher
+from histoeval.train.core.stages import TrainingStages
+from histoeval.train.grounding.loop import (
+    LoopSettings,
+    TileDataset,
+    embedded,
+    learn,
+    said,
+    steps_of,
+)
+from histoeval.train.grounding.model import ContrastiveModel
 from histoeval.train.grounding.scope import fit_images
 from histoeval.trust.grounding.builtin import stain_scores
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class FoldPredictions:
     """What models said of tiles they had not learned."""
 
     cosines: Array
@@ -37,12 +44,12 @@ class Trial:
     taught: npt.NDArray[np.bool_]
     """For each tile which entries its model had learned of."""
 
-    def stains(self, lesson: Lesson) -> Array:
+    def stains(self, lesson: TileDataset) -> Array:
         """How much likelier another stain is than H&E, for each tile."""
         groups = [entry.group for entry in lesson.entries]
         return stain_scores(self.cosines, groups, [entry.name for entry in lesson.entries])
 
-    def scored(self, lesson: Lesson) -> Scored:
+    def scored(self, lesson: TileDataset) -> ScoredTiles:
         """The tiles in H&E of organs that had been seen."""
         kept = [
             place
@@ -50,10 +57,10 @@ class Trial:
             if self.seen[place] and tile.stain_kind == HE
         ]
         tiles = [lesson.tiles[i] for i in kept]
-        return Scored(tiles, lesson.entries, self.cosines[kept], self.taught[kept])
+        return ScoredTiles(tiles, lesson.entries, self.cosines[kept], self.taught[kept])
 
 
-def folds_of(tiles: Sequence[Tile], count: int, seed: int = 0) -> npt.NDArray[np.int64]:
+def folds_of(tiles: Sequence[LabelledTile], count: int, seed: int = 0) -> npt.NDArray[np.int64]:
     """The fold of each tile; all tiles of a case are in one."""
     kinds: dict[str, tuple[str, str]] = {}
     for tile in tiles:
@@ -64,7 +71,7 @@ def folds_of(tiles: Sequence[Tile], count: int, seed: int = 0) -> npt.NDArray[np
     return np.array([dealt[tile.case] for tile in tiles], np.int64)
 
 
-def taught_rows(tiles: Sequence[Tile], count: int) -> list[tuple[list[int], list[int]]]:
+def taught_rows(tiles: Sequence[LabelledTile], count: int) -> list[tuple[list[int], list[int]]]:
     """For each fold that can be tested: the tiles that are learned, and those that are not."""
     folds = folds_of(tiles, count)
     parts = [
@@ -75,18 +82,18 @@ def taught_rows(tiles: Sequence[Tile], count: int) -> list[tuple[list[int], list
 
 
 def cross_validate(
-    lesson: Lesson,
-    course: Course,
-    begin: Callable[[], Matcher],
+    lesson: TileDataset,
+    course: LoopSettings,
+    begin: Callable[[], ContrastiveModel],
     count: int,
     tell: Callable[[str], object],
-    stages: Stages | None = None,
-) -> Trial:
+    stages: TrainingStages | None = None,
+) -> FoldPredictions:
     """Train a model for each fold on all other folds, and hear what it says of this one.
 
     With stages, what a fold has said is kept, and not asked again when the training goes on.
     """
-    stages = stages or Stages(Checkpoint(None))
+    stages = stages or TrainingStages(Checkpoint(None))
     cosines = np.zeros((len(lesson.tiles), len(lesson.entries)))
     distances = np.zeros(len(lesson.tiles))
     seen = np.zeros(len(lesson.tiles), bool)
@@ -105,11 +112,11 @@ def cross_validate(
         organs = {lesson.tiles[i].organ for i in rows}
         seen[held] = [lesson.tiles[i].organ in organs for i in held]
         taught[held] = true[rows].any(axis=0)
-    return Trial(cosines, distances, seen, taught)
+    return FoldPredictions(cosines, distances, seen, taught)
 
 
 def _heard(
-    model: Matcher, lesson: Lesson, rows: Sequence[int], held: Sequence[int]
+    model: ContrastiveModel, lesson: TileDataset, rows: Sequence[int], held: Sequence[int]
 ) -> dict[str, Any]:
     """What a model that has learned some tiles says of others."""
     usual = [i for i in rows if lesson.tiles[i].stain_kind == HE]

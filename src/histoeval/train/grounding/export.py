@@ -12,19 +12,19 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from histoeval.evaluate.tile_labels import Entry
+from histoeval.evaluate.tile_labels import TileConcept
 from histoeval.extract.manifest import hash_of
 from histoeval.runtime.onnx import cores, open_session
 from histoeval.train.core.onnx_int8 import exported, write_graph
-from histoeval.train.grounding.model import ImageTower
-from histoeval.train.grounding.scope import ImageScope, Vectors, wordings_of
+from histoeval.train.grounding.model import ImageTowerModel
+from histoeval.train.grounding.scope import Vectors, WhiteningScope, wordings_of
 from histoeval.train.grounding.text_tower import PhraseTower
 from histoeval.train.grounding.vit import MEAN, SIDE, STD
 from histoeval.trust.grounding import manifest as manifests
 
 
 def write_towers(
-    image: ImageTower, text: PhraseTower, tokenizer: Any, folder: Path, *, tokens: int
+    image: ImageTowerModel, text: PhraseTower, tokenizer: Any, folder: Path, *, tokens: int
 ) -> None:
     """Write both towers and the tokenizer; pictures go through one at a time."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def seen_by(folder: Path, pixels: npt.NDArray[np.uint8]) -> Vectors:
 
 
 def said_by(
-    folder: Path, entries: Sequence[Entry], tokens: Mapping[str, Sequence[int]]
+    folder: Path, entries: Sequence[TileConcept], tokens: Mapping[str, Sequence[int]]
 ) -> tuple[Vectors, Vectors]:
     """For each entry the mean vector of its wordings, and the meaning of each wording."""
     session = open_session(folder / manifests.TEXT)
@@ -73,10 +73,10 @@ def said_by(
 
 def write_known(
     folder: Path,
-    entries: Sequence[Entry],
+    entries: Sequence[TileConcept],
     vectors: Vectors,
     meanings: Vectors,
-    scope: ImageScope,
+    scope: WhiteningScope,
 ) -> None:
     """Keep what the model has learned of: entries, their wordings, and usual images."""
     wordings, owners = wordings_of(entries)
@@ -94,7 +94,7 @@ def write_known(
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class ManifestFields:
     """What a manifest says beside limits and curves."""
 
     name: str
@@ -106,10 +106,10 @@ class Described:
 
 def write_manifest(
     folder: Path,
-    described: Described,
+    described: ManifestFields,
     *,
-    scope: manifests.Scope,
-    calibrations: Mapping[str, manifests.Calibration],
+    scope: manifests.ScopeLimits,
+    calibrations: Mapping[str, manifests.LogisticCalibration],
 ) -> None:
     """Write the manifest, with the hashes of what stands beside it."""
     manifests.write_grounding_manifest(
@@ -117,7 +117,7 @@ def write_manifest(
         manifests.GroundingManifest(
             name=described.name,
             files={file: hash_of(folder / file) for file in manifests.FILES},
-            image=manifests.ImageTower(size=SIDE, mean=MEAN, std=STD),
+            image=manifests.ImageTowerSpec(size=SIDE, mean=MEAN, std=STD),
             text=manifests.TextTower(max_tokens=described.tokens),
             dimension=described.dimension,
             temperature=described.temperature,

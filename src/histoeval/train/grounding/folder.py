@@ -12,17 +12,17 @@ import numpy as np
 from histoeval.evaluate.grounding_scores import apart, auroc, figures
 from histoeval.evaluate.tile_labels import HE
 from histoeval.train.grounding.calibration import fit_curves, replaced_figures
-from histoeval.train.grounding.cross_validation import Trial
+from histoeval.train.grounding.cross_validation import FoldPredictions
 from histoeval.train.grounding.export import (
-    Described,
+    ManifestFields,
     said_by,
     seen_by,
     write_known,
     write_manifest,
     write_towers,
 )
-from histoeval.train.grounding.loop import Lesson
-from histoeval.train.grounding.model import ImageTower
+from histoeval.train.grounding.loop import TileDataset
+from histoeval.train.grounding.model import ImageTowerModel
 from histoeval.train.grounding.scope import (
     KEPT_IMAGES,
     KEPT_PHRASES,
@@ -43,16 +43,16 @@ _HAIR = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class TrainedTowers:
     """Both towers as they were learned, and how phrases become tokens."""
 
-    image: ImageTower
+    image: ImageTowerModel
     text: PhraseTower
     tokenizer: Any
     tokens_of: Callable[[Sequence[str]], list[list[int]]]
 
 
-def write_model(folder: Path, made: Made, lesson: Lesson, tokens: int) -> Vectors:
+def write_model(folder: Path, made: TrainedTowers, lesson: TileDataset, tokens: int) -> Vectors:
     """Write towers and what they know; the meaning of each wording comes back."""
     usual = [place for place, tile in enumerate(lesson.tiles) if tile.stain_kind == HE]
     write_towers(made.image, made.text, made.tokenizer, folder, tokens=tokens)
@@ -67,15 +67,15 @@ def write_model(folder: Path, made: Made, lesson: Lesson, tokens: int) -> Vector
 
 def write_limits(
     folder: Path,
-    lesson: Lesson,
-    trial: Trial,
+    lesson: TileDataset,
+    trial: FoldPredictions,
     meanings: Vectors,
-    described: Described,
+    described: ManifestFields,
 ) -> dict[str, Any]:
     """Write the manifest, with limits and curves from what was held out; the figures of that."""
     usual = [place for place, tile in enumerate(lesson.tiles) if tile.stain_kind == HE]
     tried = try_phrases(lesson.entries, meanings)
-    limits = manifests.Scope(
+    limits = manifests.ScopeLimits(
         image=manifests.Limit(threshold=threshold(trial.distances[usual], KEPT_IMAGES)),
         stain=manifests.Limit(
             threshold=threshold(trial.stains(lesson)[usual], KEPT_IMAGES) + _HAIR
@@ -95,7 +95,9 @@ def write_limits(
     }
 
 
-def images_told(trial: Trial, lesson: Lesson, limits: manifests.Scope) -> dict[str, Any]:
+def images_told(
+    trial: FoldPredictions, lesson: TileDataset, limits: manifests.ScopeLimits
+) -> dict[str, Any]:
     """How often held-out tiles of each kind of stain are called unknown."""
     kinds = np.array([tile.stain_kind for tile in lesson.tiles])
     stains = trial.stains(lesson)

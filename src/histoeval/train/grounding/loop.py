@@ -15,10 +15,16 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from histoeval.evaluate.tile_labels import Entry, Tile, exclusive
-from histoeval.train.core.stages import TOLD_EVERY, Stage, alone
-from histoeval.train.grounding.augmentation import Views, normalised, view
-from histoeval.train.grounding.model import ImageTower, Matcher, bank_loss, frozen, group_loss
+from histoeval.evaluate.tile_labels import LabelledTile, TileConcept, exclusive
+from histoeval.train.core.stages import TOLD_EVERY, TrainingStage, alone
+from histoeval.train.grounding.augmentation import AugmentationSettings, normalised, view
+from histoeval.train.grounding.model import (
+    ContrastiveModel,
+    ImageTowerModel,
+    bank_loss,
+    frozen,
+    group_loss,
+)
 from histoeval.train.grounding.text_tower import share
 from histoeval.train.grounding.tile_sampling import weights_of
 
@@ -29,7 +35,7 @@ _AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class LoopSettings:
     """The settings of a training that do not depend on data."""
 
     epochs: int = 8
@@ -49,17 +55,17 @@ class Course:
     average: float = 0.0
     """How much of the running average of weights is kept in a step; at 0 there is none."""
     seed: int = 1
-    views: Views = field(default_factory=Views)
+    views: AugmentationSettings = field(default_factory=AugmentationSettings)
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TileDataset:
     """What is learned from: tiles as bytes, what they show, and phrases as vectors."""
 
     pixels: Tensor
-    tiles: Sequence[Tile]
+    tiles: Sequence[LabelledTile]
     targets: Tensor
-    entries: Sequence[Entry]
+    entries: Sequence[TileConcept]
     phrases: Sequence[Tensor]
     """For each entry one row for each of its wordings."""
 
@@ -75,7 +81,7 @@ class Lesson:
         return torch.stack(rows)
 
 
-def parameter_groups(model: Matcher, course: Course) -> list[dict[str, Any]]:
+def parameter_groups(model: ContrastiveModel, course: LoopSettings) -> list[dict[str, Any]]:
     """Weights with the rate at which each learns."""
     heads = [p for n, p in model.named_parameters() if not n.startswith("image.trunk")]
     groups: list[dict[str, Any]] = [{"params": heads, "lr": course.rate}]
@@ -104,7 +110,7 @@ def parameter_groups(model: Matcher, course: Course) -> list[dict[str, Any]]:
 class Bank:
     """What a step is held against: each entry is said in one of its wordings."""
 
-    def __init__(self, lesson: Lesson, seed: int) -> None:
+    def __init__(self, lesson: TileDataset, seed: int) -> None:
         self._table = lesson.wordings()
         self._targets = lesson.targets
         self._rivals = lesson.rivals()
@@ -115,7 +121,7 @@ class Bank:
             if any(entry.group == group for entry in lesson.entries)
         }
 
-    def loss(self, model: Matcher, vectors: Tensor, rows: Tensor) -> Tensor:
+    def loss(self, model: ContrastiveModel, vectors: Tensor, rows: Tensor) -> Tensor:
         """The loss of the tiles at these rows, which have these vectors."""
         count, most = self._table.shape[:2]
         chosen = torch.randint(most, (count,), generator=self.draws)
@@ -130,7 +136,7 @@ class Bank:
         return total
 
 
-def _steps(lesson: Lesson, rows: Sequence[int], course: Course) -> Iterator[Tensor]:
+def _steps(lesson: TileDataset, rows: Sequence[int], course: LoopSettings) -> Iterator[Tensor]:
     """The tiles of each step of all epochs; tiles of a slide that stand together follow on."""
     chances = weights_of([lesson.tiles[i] for i in rows])
     draws = np.random.default_rng(course.seed)
@@ -147,12 +153,14 @@ def _steps(lesson: Lesson, rows: Sequence[int], course: Course) -> Iterator[Tens
         yield torch.from_numpy(chosen.reshape(-1).astype(np.int64))
 
 
-def steps_of(course: Course, count: int) -> int:
+def steps_of(course: LoopSettings, count: int) -> int:
     """All steps of a training with so many tiles."""
     return course.epochs * max(1, count // course.batch)
 
 
-def step_loss(bank: Bank, model: Matcher, vectors: Tensor, rows: Tensor, together: int) -> Tensor:
+def step_loss(
+    bank: Bank, model: ContrastiveModel, vectors: Tensor, rows: Tensor, together: int
+) -> Tensor:
     """The loss of tiles, and where some stand together, half of it that of their mean."""
     loss = bank.loss(model, vectors, rows)
     if together == 1:
@@ -165,7 +173,7 @@ def step_loss(bank: Bank, model: Matcher, vectors: Tensor, rows: Tensor, togethe
 class Pupil:
     """A model while it learns, with all that it needs to go on as if it had never stopped."""
 
-    def __init__(self, model: Matcher, lesson: Lesson, course: Course) -> None:
+    def __init__(self, model: ContrastiveModel, lesson: TileDataset, course: LoopSettings) -> None:
         self.device = lesson.pixels.device
         self.model, self.lesson, self.course = model, lesson, course
         groups = parameter_groups(model, course)
@@ -201,7 +209,7 @@ class Pupil:
         self.steps += 1
         return loss.detach()
 
-    def taught(self) -> Matcher:
+    def taught(self) -> ContrastiveModel:
         """The model that was learned: the average of its weights where one was kept."""
         for weights, average in zip(self.learning, self.averages, strict=False):
             weights.data.copy_(average)
@@ -231,15 +239,15 @@ class Pupil:
 
 
 def learn(
-    model: Matcher,
-    lesson: Lesson,
+    model: ContrastiveModel,
+    lesson: TileDataset,
     rows: Sequence[int],
-    course: Course,
+    course: LoopSettings,
     *,
     until: float = math.inf,
     watch: Callable[[int, float], None] | None = None,
-    stage: Stage | None = None,
-) -> Matcher:
+    stage: TrainingStage | None = None,
+) -> ContrastiveModel:
     """Teach a model these rows, until the end or until a time; the model that was learned.
 
     With a stage every finished epoch is kept, and what was kept before is gone on from.
@@ -262,14 +270,14 @@ def learn(
     return pupil.taught()
 
 
-def embedded(model: Matcher, pixels: Tensor) -> npt.NDArray[np.float32]:
+def embedded(model: ContrastiveModel, pixels: Tensor) -> npt.NDArray[np.float32]:
     """The vectors of tiles as they are."""
     vectors: npt.NDArray[np.float32] = embedded_by(model.image, pixels)
     return vectors
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
-def embedded_by(tower: ImageTower, pixels: Tensor) -> npt.NDArray[np.float32]:
+def embedded_by(tower: ImageTowerModel, pixels: Tensor) -> npt.NDArray[np.float32]:
     """The same by an image tower alone."""
     found = []
     for first in range(0, len(pixels), _AT_ONCE):
@@ -280,7 +288,7 @@ def embedded_by(tower: ImageTower, pixels: Tensor) -> npt.NDArray[np.float32]:
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
-def said(model: Matcher, phrases: Sequence[Tensor]) -> npt.NDArray[np.float32]:
+def said(model: ContrastiveModel, phrases: Sequence[Tensor]) -> npt.NDArray[np.float32]:
     """One vector for each entry: the mean of its wordings."""
     means = [model.phrase(rows).mean(dim=0) for rows in phrases]
     return np.asarray(torch.nn.functional.normalize(torch.stack(means), dim=-1).cpu().numpy())

@@ -13,7 +13,7 @@ DIMENSION = 256
 _HIDDEN = 512
 
 
-class ImageTower(nn.Module):  # type: ignore[misc]
+class ImageTowerModel(nn.Module):  # type: ignore[misc]
     """Normalised pixels to vectors of length one: summary token and mean patch, projected."""
 
     def __init__(self, trunk: VisionTransformer, dimension: int = DIMENSION) -> None:
@@ -50,10 +50,10 @@ class PhraseHead(nn.Module):  # type: ignore[misc]
         return nn.functional.normalize(self.layers(vectors).float(), dim=-1)
 
 
-class Matcher(nn.Module):  # type: ignore[misc]
+class ContrastiveModel(nn.Module):  # type: ignore[misc]
     """Both towers while they learn, and how cosines become log odds."""
 
-    def __init__(self, image: ImageTower, width: int) -> None:
+    def __init__(self, image: ImageTowerModel, width: int) -> None:
         super().__init__()
         self.image = image
         self.phrase = PhraseHead(width, image.projection.out_features)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from histoeval.evaluate.grounding_scores import Array
-from histoeval.evaluate.tile_labels import Entry
+from histoeval.evaluate.tile_labels import TileConcept
 
 _SHRINKAGE = 0.05
 """How much of the covariance is replaced by that of a ball, against chance directions."""
@@ -29,7 +29,7 @@ called known is worse than a wording that is refused.
 Vectors = npt.NDArray[np.float32]
 
 
-class ImageScope(NamedTuple):
+class WhiteningScope(NamedTuple):
     """A centre, and a matrix after which usual vectors have length 1."""
 
     centre: Vectors
@@ -41,7 +41,7 @@ class ImageScope(NamedTuple):
         return np.asarray(np.linalg.norm(moved.astype(np.float64), axis=1), np.float64)
 
 
-def fit_images(vectors: Vectors) -> ImageScope:
+def fit_images(vectors: Vectors) -> WhiteningScope:
     """The scope of these vectors; their root mean square distance is 1."""
     rows = vectors.astype(np.float64)
     centre = rows.mean(axis=0)
@@ -50,10 +50,10 @@ def fit_images(vectors: Vectors) -> ImageScope:
     ball = np.trace(spread) / size * np.eye(size)
     values, axes = np.linalg.eigh((1 - _SHRINKAGE) * spread + _SHRINKAGE * ball)
     whitening = (axes / np.sqrt(values * size)) @ axes.T
-    return ImageScope(centre.astype(np.float32), whitening.astype(np.float32))
+    return WhiteningScope(centre.astype(np.float32), whitening.astype(np.float32))
 
 
-def wordings_of(entries: Sequence[Entry]) -> tuple[list[str], npt.NDArray[np.int64]]:
+def wordings_of(entries: Sequence[TileConcept]) -> tuple[list[str], npt.NDArray[np.int64]]:
     """All wordings of the bank, and for each the place of its entry."""
     said = [(phrase, place) for place, entry in enumerate(entries) for phrase in entry.phrases]
     return [phrase for phrase, _ in said], np.array([place for _, place in said], np.int64)
@@ -68,7 +68,7 @@ class PhraseTrial(NamedTuple):
     """All that says the same entry is left out: as if it had never been learned."""
 
 
-def try_phrases(entries: Sequence[Entry], meanings: Vectors) -> PhraseTrial:
+def try_phrases(entries: Sequence[TileConcept], meanings: Vectors) -> PhraseTrial:
     """Leave out one wording at a time, and then one concept or organ at a time."""
     _, owners = wordings_of(entries)
     cosines = (meanings @ meanings.T).astype(np.float64)
@@ -81,7 +81,7 @@ def try_phrases(entries: Sequence[Entry], meanings: Vectors) -> PhraseTrial:
     return PhraseTrial(known, unknown)
 
 
-def _related(entries: Sequence[Entry]) -> npt.NDArray[np.bool_]:
+def _related(entries: Sequence[TileConcept]) -> npt.NDArray[np.bool_]:
     """Entries that share a wording, or of which one holds the name of the other."""
     words = [{phrase.lower() for phrase in entry.phrases} for entry in entries]
     table = np.eye(len(entries), dtype=bool)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from histoeval.train.core.stages import Stage, alone
+from histoeval.train.core.stages import TrainingStage, alone
 from histoeval.train.grounding.model import PhraseHead
 
 KEPT_EVERY = 250
@@ -117,7 +117,7 @@ def distil(
     how: Distillation,
     *,
     until: float = math.inf,
-    stage: Stage | None = None,
+    stage: TrainingStage | None = None,
 ) -> float:
     """Teach the student (tokens, mask to unit vectors) where the teacher puts names.
 

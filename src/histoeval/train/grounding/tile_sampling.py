@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from histoeval.evaluate.tile_labels import Tile
+from histoeval.evaluate.tile_labels import LabelledTile
 
 
-def weights_of(tiles: Sequence[Tile]) -> npt.NDArray[np.float64]:
+def weights_of(tiles: Sequence[LabelledTile]) -> npt.NDArray[np.float64]:
     """How often each tile is drawn: no case, and in no organ a behaviour, outweighs the others."""
     counts: dict[object, int] = defaultdict(int)
     for tile in tiles:
@@ -25,7 +25,7 @@ def weights_of(tiles: Sequence[Tile]) -> npt.NDArray[np.float64]:
     return np.asarray(weights / weights.sum(), np.float64)
 
 
-def _balance(tile: Tile, sums: Mapping[object, float]) -> float:
+def _balance(tile: LabelledTile, sums: Mapping[object, float]) -> float:
     """Up to three times as often where an organ is mostly of the other behaviour."""
     if tile.organ is None or tile.behaviour is None:
         return 0.3

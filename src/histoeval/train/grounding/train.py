@@ -12,11 +12,17 @@ import torch
 from pydantic import Field
 
 from histoeval.align.builtin import BuiltinAligner
-from histoeval.evaluate.tile_labels import Tile, all_entries, entries_of, read_tiles, targets_of
+from histoeval.evaluate.tile_labels import (
+    LabelledTile,
+    all_entries,
+    entries_of,
+    read_tiles,
+    targets_of,
+)
 from histoeval.evaluate.tiles import INDEX, read_pixels
 from histoeval.report import Noun
 from histoeval.resources import resource_bytes
-from histoeval.train.aligner.embedder import Embedder, Shape, cut_pieces, shape_encoder
+from histoeval.train.aligner.embedder import Embedder, EmbedderShape, cut_pieces, shape_encoder
 from histoeval.train.aligner.names import Ontology
 from histoeval.train.aligner.train import encoded_by
 from histoeval.train.core.checkpoint import Checkpoint
@@ -24,11 +30,11 @@ from histoeval.train.core.encoder import load_encoder
 from histoeval.train.core.loop import Watch, nobody_watches
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.settings import FilePath, ModelName
-from histoeval.train.core.stages import Stage, Stages, alone
+from histoeval.train.core.stages import TrainingStage, TrainingStages, alone
 from histoeval.train.core.vocabulary import cut_tokenizer, kept_pieces
-from histoeval.train.grounding.cross_validation import Trial, cross_validate, taught_rows
-from histoeval.train.grounding.loop import Course, Lesson, learn, steps_of
-from histoeval.train.grounding.model import ImageTower, Matcher
+from histoeval.train.grounding.cross_validation import FoldPredictions, cross_validate, taught_rows
+from histoeval.train.grounding.loop import LoopSettings, TileDataset, learn, steps_of
+from histoeval.train.grounding.model import ContrastiveModel, ImageTowerModel
 from histoeval.train.grounding.text_tower import Distillation, PhraseTower, distil
 from histoeval.train.grounding.vit import trunk_from_onnx
 from histoeval.train.hare_bench.config import encoder_name, identity_of, sha256_of, versions
@@ -59,7 +65,7 @@ class GroundingSettings(Noun):
     dimension: Annotated[int, Field(ge=2)] = 256
     folds: Annotated[int, Field(ge=2)] = 4
     distillation: Distillation = Distillation()
-    learning: Course = Course()
+    learning: LoopSettings = LoopSettings()
     seed: int = 1
     name: str = "grounding"
     """What the model is called in signatures."""
@@ -72,7 +78,7 @@ def nobody_hears(line: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Phrases:
+class PhraseEncoder:
     """A text tower without its head, and how it reads."""
 
     meaning: Embedder
@@ -102,7 +108,7 @@ def train_grounding(
     if overwrite:
         folder.clear()
     kept = Checkpoint(folder.checkpoint, identity_of(request))
-    stages = Stages(kept, steps_in_all(settings), watch)
+    stages = TrainingStages(kept, steps_in_all(settings), watch)
     tell("teaching the text tower names")
     phrases = learn_phrases(settings, device, stages.begin("names", settings.distillation.steps))
     tell("reading tiles")
@@ -147,14 +153,17 @@ def steps_in_all(settings: GroundingSettings) -> int:
     return settings.distillation.steps + learned
 
 
-def learned_tiles(settings: GroundingSettings) -> list[Tile]:
+def learned_tiles(settings: GroundingSettings) -> list[LabelledTile]:
     """The tiles of the splits that are learned."""
     return [t for t in read_tiles(settings.tiles / INDEX) if t.split in _LEARNED]
 
 
 def learn_all(
-    settings: GroundingSettings, lesson: Lesson, begin: Callable[[], Matcher], stages: Stages
-) -> Matcher:
+    settings: GroundingSettings,
+    lesson: TileDataset,
+    begin: Callable[[], ContrastiveModel],
+    stages: TrainingStages,
+) -> ContrastiveModel:
     """The model that is written: it has learned from the tiles of all folds."""
     count = len(lesson.tiles)
     stage = stages.begin("all cases", steps_of(settings.learning, count))
@@ -168,8 +177,8 @@ def learn_all(
 
 
 def learn_phrases(
-    settings: GroundingSettings, device: str | None, stage: Stage | None = None
-) -> Phrases:
+    settings: GroundingSettings, device: str | None, stage: TrainingStage | None = None
+) -> PhraseEncoder:
     """The text tower without its head, taught where the aligner puts names."""
     wordings = [phrase for entry in all_entries() for phrase in entry.phrases]
     others = [n for o in settings.ontologies for named in o.read() for n in named.names]
@@ -180,7 +189,7 @@ def learn_phrases(
         kept = kept_pieces(tokenizer, names, settings.least_pieces)
         tokenizer = cut_tokenizer(tokenizer, kept)
         cut_pieces(encoder.model, kept)
-    shape_encoder(encoder.model, Shape(layers=settings.layers, dropout=0.0))
+    shape_encoder(encoder.model, EmbedderShape(layers=settings.layers, dropout=0.0))
     student = Embedder(encoder.model, "mean").to(encoder.device)
     teacher = BuiltinAligner(settings.teacher)
     rows = encoded_by(tokenizer, settings.tokens)(names)
@@ -198,10 +207,10 @@ def learn_phrases(
     else:
         likeness = distil(student, rows, places, settings.distillation, stage=stage)
         stage.finish({"model": student.state_dict(), "likeness": likeness})
-    return Phrases(student, tokenizer, encoded_by(tokenizer, settings.tokens), likeness)
+    return PhraseEncoder(student, tokenizer, encoded_by(tokenizer, settings.tokens), likeness)
 
 
-def lesson_of(settings: GroundingSettings, phrases: Phrases) -> Lesson:
+def lesson_of(settings: GroundingSettings, phrases: PhraseEncoder) -> TileDataset:
     """The tiles to learn from, what they show, and the wordings as the text tower reads them."""
     tiles = learned_tiles(settings)
     device = next(phrases.meaning.parameters()).device
@@ -218,19 +227,19 @@ def lesson_of(settings: GroundingSettings, phrases: Phrases) -> Lesson:
             for entry in entries
         ]
     targets = torch.from_numpy(targets_of(tiles, entries)).to(device)
-    return Lesson(pixels.contiguous().to(device), tiles, targets, entries, said)
+    return TileDataset(pixels.contiguous().to(device), tiles, targets, entries, said)
 
 
-def beginning(settings: GroundingSettings, lesson: Lesson) -> Callable[[], Matcher]:
+def beginning(settings: GroundingSettings, lesson: TileDataset) -> Callable[[], ContrastiveModel]:
     """Makes the same untaught model each time it is called."""
 
-    def begin() -> Matcher:
+    def begin() -> ContrastiveModel:
         """Weights depend on the seed alone, not on what was drawn before."""
         torch.manual_seed(settings.seed)
         trunk = trunk_from_onnx(settings.trunk)
         trunk.blocks = trunk.blocks[: settings.depth]
         width = lesson.phrases[0].shape[-1]
-        matcher = Matcher(ImageTower(trunk, settings.dimension), width)
+        matcher = ContrastiveModel(ImageTowerModel(trunk, settings.dimension), width)
         return matcher.to(lesson.pixels.device)  # type: ignore[no-any-return]
 
     return begin
@@ -239,19 +248,19 @@ def beginning(settings: GroundingSettings, lesson: Lesson) -> Callable[[], Match
 def write(
     settings: GroundingSettings,
     request: Mapping[str, Any],
-    matcher: Matcher,
-    phrases: Phrases,
-    lesson: Lesson,
-    trial: Trial,
+    matcher: ContrastiveModel,
+    phrases: PhraseEncoder,
+    lesson: TileDataset,
+    trial: FoldPredictions,
     folder: Path,
 ) -> dict[str, Any]:
     """Write what `BuiltinEncoder` loads, and measure it by what was held out."""
-    from histoeval.train.grounding.export import Described
-    from histoeval.train.grounding.folder import Made, write_limits, write_model
+    from histoeval.train.grounding.export import ManifestFields
+    from histoeval.train.grounding.folder import TrainedTowers, write_limits, write_model
 
     tower = PhraseTower(phrases.meaning, matcher.phrase)
-    made = Made(matcher.image, tower, phrases.tokenizer, phrases.tokens_of)
-    described = Described(
+    made = TrainedTowers(matcher.image, tower, phrases.tokenizer, phrases.tokens_of)
+    described = ManifestFields(
         name=settings.name,
         dimension=settings.dimension,
         temperature=1 / float(matcher.steepness.detach()),
@@ -271,7 +280,7 @@ def write(
     }
 
 
-def counted(tiles: Sequence[Tile]) -> dict[str, Any]:
+def counted(tiles: Sequence[LabelledTile]) -> dict[str, Any]:
     """What the tiles show, counted, for the card."""
     kinds: dict[str, dict[str, int]] = {"organ": {}, "concept": {}, "stain": {}}
     for tile in tiles:

@@ -49,7 +49,7 @@ PER_BLOCK = {
 }
 
 
-class Attention(nn.Module):  # type: ignore[misc]
+class PatchAttention(nn.Module):  # type: ignore[misc]
     """Plain self-attention over the patches of one image."""
 
     def __init__(self, width: int, heads: int) -> None:
@@ -78,7 +78,7 @@ class Block(nn.Module):  # type: ignore[misc]
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.norm1 = nn.LayerNorm(width, eps=EPSILON)
-        self.attention = Attention(width, heads)
+        self.attention = PatchAttention(width, heads)
         self.scale1 = nn.Parameter(torch.ones(width))
         self.norm2 = nn.LayerNorm(width, eps=EPSILON)
         self.fc1 = nn.Linear(width, 4 * width)

@@ -24,7 +24,7 @@ _HEADS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ClassifierExample:
     """The tokens of one window and its label, or one label for each token."""
 
     tokens: Sequence[int]
@@ -32,7 +32,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class UntrainedClassifier:
     """What a model is made of before it has learned anything."""
 
     encoder: str
@@ -81,7 +81,7 @@ def save(model: Any, tokenizer: Any, folder: Path) -> None:
 
 
 def loss_of(
-    transformer: Transformer, examples: Sequence[Example]
+    transformer: Transformer, examples: Sequence[ClassifierExample]
 ) -> Callable[[Sequence[int]], torch.Tensor]:
     """The mean cross-entropy of some of these examples, padded to the longest of them."""
     import torch

@@ -20,7 +20,7 @@ from pydantic import Field, field_validator
 
 from histoeval.errors import InputError
 from histoeval.evaluate.matches import Matches, rates
-from histoeval.io.corpus import Passage, read_corpus
+from histoeval.io.corpus import AnnotatedPassage, read_corpus
 from histoeval.report import Noun
 from histoeval.train.core.loop import Schedule
 from histoeval.train.core.settings import FilePath, ModelName
@@ -111,7 +111,7 @@ class SelectSettings(Corpora):
         return given
 
 
-def read_passages(path: Path, settings: Corpora) -> list[Passage]:
+def read_passages(path: Path, settings: Corpora) -> list[AnnotatedPassage]:
     """The passages of a corpus, every one of which must be whole."""
     try:
         passages = list(read_corpus(path, labels=settings.labels))
@@ -153,7 +153,7 @@ def sha256_of(path: Path, patterns: Sequence[str] = ("**/*",)) -> str:
     return hashlib.sha256("".join(listed).encode()).hexdigest()
 
 
-def shared_reports(train: Iterable[Passage], dev: Iterable[Passage]) -> int:
+def shared_reports(train: Iterable[AnnotatedPassage], dev: Iterable[AnnotatedPassage]) -> int:
     """How many reports have passages on both sides, which makes scores better than the model."""
     return len({p.report_id for p in train} & {p.report_id for p in dev})
 

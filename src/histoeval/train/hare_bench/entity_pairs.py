@@ -9,7 +9,7 @@ from itertools import product
 
 from histoeval.extract.tagging import mark
 from histoeval.extract.windows import Window, windows
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import Entity, EntityType
 from histoeval.runtime.transformer import Transformer
 
@@ -34,7 +34,7 @@ class EntityPair:
 
 
 def pairs_of(
-    passages: Sequence[Passage], model: Transformer, kinds: Collection[Kind]
+    passages: Sequence[AnnotatedPassage], model: Transformer, kinds: Collection[Kind]
 ) -> list[EntityPair]:
     """All pairs of some passages whose types can be related."""
     return [pair for passage in passages for pair in _pairs(passage, model, kinds)]
@@ -48,7 +48,9 @@ def sample(pairs: Sequence[EntityPair], negatives: float, seed: str) -> list[int
     return sorted(related + random.Random(seed).sample(others, wanted))
 
 
-def _pairs(passage: Passage, model: Transformer, kinds: Collection[Kind]) -> Iterator[EntityPair]:
+def _pairs(
+    passage: AnnotatedPassage, model: Transformer, kinds: Collection[Kind]
+) -> Iterator[EntityPair]:
     entities = passage.content.entities
     linked = {(relation.head, relation.tail) for relation in passage.content.relations}
     cut = _windows(passage.text, model)

@@ -18,13 +18,13 @@ from histoeval.extract.huggingface import HuggingFaceReader
 from histoeval.extract.labels import read_tags
 from histoeval.extract.reader import Reader
 from histoeval.extract.windows import Window, windows
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import Entity, EntityType, Report
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval.train.core.loop import Watch, nobody_watches
-from histoeval.train.hare_bench.classifier import UNTOLD, Beginning, Example
+from histoeval.train.hare_bench.classifier import UNTOLD, ClassifierExample, UntrainedClassifier
 from histoeval.train.hare_bench.config import NerSettings, Types, scores_of
-from histoeval.train.hare_bench.train import Judgement, teach
+from histoeval.train.hare_bench.train import SampleScores, teach
 
 OVERLAP = 96
 """Tokens that neighbouring windows share, as in the reader."""
@@ -37,7 +37,7 @@ class EntityLesson:
 
     def __init__(self, settings: NerSettings) -> None:
         self.names = label_names(settings.types)
-        self.beginning = Beginning(
+        self.beginning = UntrainedClassifier(
             settings.encoder,
             "token-classification",
             tags_of(self.names),
@@ -45,15 +45,19 @@ class EntityLesson:
             settings.seed,
         )
 
-    def examples(self, passages: Sequence[Passage], model: Transformer) -> list[Example]:
+    def examples(
+        self, passages: Sequence[AnnotatedPassage], model: Transformer
+    ) -> list[ClassifierExample]:
         """All windows of all passages."""
         tags = self.beginning.labels
         return [e for passage in passages for e in examples_of(passage, model, self.names, tags)]
 
-    def judge(self, folder: Path, passages: Sequence[Passage], device: str | None) -> Judgement:
+    def judge(
+        self, folder: Path, passages: Sequence[AnnotatedPassage], device: str | None
+    ) -> SampleScores:
         """The scores of the reader that loads the folder."""
         reader = HuggingFaceReader(folder, None, runtime=Runtime(device, "float32"))
-        return Judgement(len(passages), evaluate(reader, passages, self.names))
+        return SampleScores(len(passages), evaluate(reader, passages, self.names))
 
 
 def train_ner(
@@ -83,8 +87,11 @@ def tags_of(names: Mapping[EntityType, str]) -> list[str]:
 
 
 def examples_of(
-    passage: Passage, model: Transformer, names: Mapping[EntityType, str], tags: Sequence[str]
-) -> Iterator[Example]:
+    passage: AnnotatedPassage,
+    model: Transformer,
+    names: Mapping[EntityType, str],
+    tags: Sequence[str],
+) -> Iterator[ClassifierExample]:
     """The windows of a passage; a word is learned in the one that owns it, and nowhere else."""
     numbers = {tag: number for number, tag in enumerate(tags)}
     for window in _windows(passage.text, model):
@@ -92,11 +99,11 @@ def examples_of(
         told = _word_tags(passage.content, encoding, window, names)
         labels = [numbers[told[w]] if w in told else UNTOLD for w in encoding.word_ids]
         if any(label != UNTOLD for label in labels):
-            yield Example(encoding.ids, labels)
+            yield ClassifierExample(encoding.ids, labels)
 
 
 def evaluate(
-    reader: Reader, passages: Sequence[Passage], names: Mapping[EntityType, str]
+    reader: Reader, passages: Sequence[AnnotatedPassage], names: Mapping[EntityType, str]
 ) -> dict[str, Any]:
     """Precision, recall and F1 of what a reader finds, exact and overlapping."""
     exact: Tally = {}

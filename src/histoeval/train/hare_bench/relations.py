@@ -14,14 +14,14 @@ from histoeval.errors import InputError
 from histoeval.evaluate.matches import Matches
 from histoeval.extract.labels import relation_label
 from histoeval.extract.tagset import softmax
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval.train.core.loop import Watch, nobody_watches
-from histoeval.train.hare_bench.classifier import Beginning, Example
+from histoeval.train.hare_bench.classifier import ClassifierExample, UntrainedClassifier
 from histoeval.train.hare_bench.config import RelationSettings, scores_of
 from histoeval.train.hare_bench.entity_pairs import MARKERS, EntityPair, pairs_of, sample
-from histoeval.train.hare_bench.train import Judgement, teach
+from histoeval.train.hare_bench.train import SampleScores, teach
 
 LABELS = ("no_relation", "relation")
 """As positions: 0 for a pair that is not related, 1 for one that is."""
@@ -37,7 +37,7 @@ class RelationLesson:
     def __init__(self, settings: RelationSettings) -> None:
         self.settings = settings
         self.kinds = _KINDS[settings.types]
-        self.beginning = Beginning(
+        self.beginning = UntrainedClassifier(
             settings.encoder,
             "sequence-classification",
             LABELS,
@@ -47,20 +47,26 @@ class RelationLesson:
             sorted("-".join(kind) for kind in self.kinds),
         )
 
-    def examples(self, passages: Sequence[Passage], model: Transformer) -> list[Example]:
+    def examples(
+        self, passages: Sequence[AnnotatedPassage], model: Transformer
+    ) -> list[ClassifierExample]:
         """Related pairs and sampled others, as far as a window shows them."""
         pairs = [pair for pair in pairs_of(passages, model, self.kinds) if pair.tokens]
         if not any(pair.related for pair in pairs):
             raise InputError(f"{self.settings.train} has no relations of the types to be learned")
         chosen = sample(pairs, self.settings.negatives, f"{self.settings.seed}/train")
-        return [Example(pairs[place].tokens, int(pairs[place].related)) for place in chosen]
+        return [
+            ClassifierExample(pairs[place].tokens, int(pairs[place].related)) for place in chosen
+        ]
 
-    def judge(self, folder: Path, passages: Sequence[Passage], device: str | None) -> Judgement:
+    def judge(
+        self, folder: Path, passages: Sequence[AnnotatedPassage], device: str | None
+    ) -> SampleScores:
         """The scores of the model in the folder, on all pairs and on a sample of them."""
         model = Transformer(folder, "sequence-classification", Runtime(device, "float32"))
         pairs = pairs_of(passages, model, self.kinds)
         tested = sample(pairs, self.settings.test_negatives, f"{self.settings.seed}/dev")
-        return Judgement(len(tested), evaluate(model, pairs, tested))
+        return SampleScores(len(tested), evaluate(model, pairs, tested))
 
 
 def train_relations(

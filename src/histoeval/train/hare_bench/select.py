@@ -45,7 +45,7 @@ def nobody_watches_any(name: str) -> AbstractContextManager[Watch]:  # noqa: ARG
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class TrainingSite:
     """Where trainings run, whether they replace earlier ones, and who watches each by its name."""
 
     device: str | None = None
@@ -57,18 +57,20 @@ class Bench:
         return {"device": self.device, "overwrite": self.overwrite, "watch": watch}
 
 
-THIS_MACHINE = Bench()
+THIS_MACHINE = TrainingSite()
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """A cell of the table, and whether it is the best of its column."""
 
     text: str
     best: bool = False
 
 
-def select(settings: SelectSettings, output: Path, bench: Bench = THIS_MACHINE) -> dict[str, Any]:
+def select(
+    settings: SelectSettings, output: Path, bench: TrainingSite = THIS_MACHINE
+) -> dict[str, Any]:
     """Train what is not trained yet, and write the table as `results.json` and `results.md`."""
     rows = [_row(name, settings, output, bench) for name in settings.encoders]
     rows.sort(key=lambda row: -row.get("overall", {}).get("f1", [-1.0])[0])
@@ -80,7 +82,7 @@ def select(settings: SelectSettings, output: Path, bench: Bench = THIS_MACHINE) 
     return results
 
 
-def selection_cells(results: Mapping[str, Any]) -> list[list[Cell]]:
+def selection_cells(results: Mapping[str, Any]) -> list[list[TableCell]]:
     """The rows of the table, each headed by its encoder."""
     best = {
         heading: max((_number(row, heading)[0] for row in _scored(results)), default=None)
@@ -88,8 +90,8 @@ def selection_cells(results: Mapping[str, Any]) -> list[list[Cell]]:
     }
     return [
         [
-            Cell(row["name"]),
-            Cell(_millions(row.get("parameters"))),
+            TableCell(row["name"]),
+            TableCell(_millions(row.get("parameters"))),
             *[_cell(row, heading, best[heading]) for heading in COLUMNS],
         ]
         for row in results["encoders"]
@@ -115,7 +117,7 @@ def failures(results: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _row(name: str, settings: SelectSettings, output: Path, bench: Bench) -> dict[str, Any]:
+def _row(name: str, settings: SelectSettings, output: Path, bench: TrainingSite) -> dict[str, Any]:
     """What the trainings of one encoder come to."""
     tagged, related = [], []
     try:
@@ -181,12 +183,12 @@ def _number(row: Mapping[str, Any], heading: str) -> tuple[float, float | None]:
     return value, deviation
 
 
-def _cell(row: Mapping[str, Any], heading: str, best: float | None) -> Cell:
+def _cell(row: Mapping[str, Any], heading: str, best: float | None) -> TableCell:
     if "failure" in row:
-        return Cell("none")
+        return TableCell("none")
     value, deviation = _number(row, heading)
     text = f"{value:.3f}" if deviation is None else f"{value:.3f} ±{deviation:.3f}"
-    return Cell(text, best=value == best)
+    return TableCell(text, best=value == best)
 
 
 def _millions(parameters: int | None) -> str:

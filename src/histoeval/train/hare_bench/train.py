@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.runtime.transformer import Transformer
 from histoeval.train.core.card import card_of, weights_of
 from histoeval.train.core.loop import Watch, fit
 from histoeval.train.core.model_folder import ModelFolder
-from histoeval.train.hare_bench.classifier import Beginning, Example, loss_of, save
+from histoeval.train.hare_bench.classifier import (
+    ClassifierExample,
+    UntrainedClassifier,
+    loss_of,
+    save,
+)
 from histoeval.train.hare_bench.config import (
     NerSettings,
     RelationSettings,
@@ -25,28 +30,32 @@ from histoeval.train.hare_bench.config import (
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class SampleScores:
     """How many samples a model was judged by, and its scores."""
 
     samples: int
     scores: dict[str, Any]
 
 
-class Lesson(Protocol):
+class BenchModel(Protocol):
     """What sets one model of the bench apart from another."""
 
     name: str
-    beginning: Beginning
+    beginning: UntrainedClassifier
 
-    def examples(self, passages: Sequence[Passage], model: Transformer) -> list[Example]:
+    def examples(
+        self, passages: Sequence[AnnotatedPassage], model: Transformer
+    ) -> list[ClassifierExample]:
         """What there is to learn in some passages."""
 
-    def judge(self, folder: Path, passages: Sequence[Passage], device: str | None) -> Judgement:
+    def judge(
+        self, folder: Path, passages: Sequence[AnnotatedPassage], device: str | None
+    ) -> SampleScores:
         """How good the model in a folder is, as those who load it see it."""
 
 
 def teach(
-    lesson: Lesson,
+    lesson: BenchModel,
     settings: NerSettings | RelationSettings,
     output: Path,
     *,

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from histoeval.errors import InputError
 from histoeval.io.results import files_of
-from histoeval.nli.entailer import Pair, pair_tokens
+from histoeval.nli.entailer import NliPair, pair_tokens
 from histoeval.nli.manifest import EntailerManifest
 from histoeval.train.nli.synthetic.pairs import LabelledPair
 from histoeval.train.nli.synthetic.wordings import LABELS, table
@@ -108,7 +108,7 @@ def negation_pairs(path: Path) -> Iterator[LabelledPair]:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedPairs:
     """Pairs as tokens, one after the other: where each begins, and its hypothesis in it."""
 
     values: NDArray[np.uint16]
@@ -148,7 +148,7 @@ class Encoded:
         )
 
     @classmethod
-    def load(cls, path: Path) -> Encoded:
+    def load(cls, path: Path) -> EncodedPairs:
         """Pairs as they were written."""
         kept = np.load(path)
         starts = np.concatenate([[0], np.cumsum(kept["lengths"], dtype=np.int64)])
@@ -165,18 +165,18 @@ def encode_pairs(
     tokenizer: Any,
     limits: EntailerManifest,
     tell: Callable[[int], object] = lambda done: None,  # noqa: ARG005
-) -> Encoded:
+) -> EncodedPairs:
     """Pairs as the model will read them."""
     values: list[NDArray[np.uint16]] = []
     starts, seconds, labels = [0], [], []
     for done, pair in enumerate(pairs):
-        tokens, kinds = pair_tokens(tokenizer, Pair(pair.premise, pair.hypothesis), limits)
+        tokens, kinds = pair_tokens(tokenizer, NliPair(pair.premise, pair.hypothesis), limits)
         values.append(np.asarray(tokens, np.uint16))
         starts.append(starts[-1] + len(tokens))
         seconds.append(kinds.index(1))
         labels.append(LABELS.index(pair.label))
         tell(done)
-    return Encoded(
+    return EncodedPairs(
         np.concatenate(values),
         np.asarray(starts, np.int64),
         np.asarray(seconds, np.int64),

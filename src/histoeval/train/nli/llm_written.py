@@ -26,7 +26,7 @@ _DRESSED = 0.35
 """Share of texts that are said in another style."""
 
 
-class Written(NamedTuple):
+class WriterPair(NamedTuple):
     """A pair and who wrote it."""
 
     writer: int
@@ -34,11 +34,11 @@ class Written(NamedTuple):
 
 
 @cache
-def written_by_hand() -> tuple[Written, ...]:
+def written_by_hand() -> tuple[WriterPair, ...]:
     """All pairs, writer by writer."""
     lines = resource_text(FILE).splitlines()
     rows = [json.loads(line) for line in lines]
-    return tuple(Written(row.pop("writer"), LabelledPair(**row)) for row in rows)
+    return tuple(WriterPair(row.pop("writer"), LabelledPair(**row)) for row in rows)
 
 
 def kept_back_pairs() -> Iterator[LabelledPair]:

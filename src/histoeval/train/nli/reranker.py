@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from histoeval.nli.entailer import Entails, Pair
+from histoeval.nli.entailer import Entails, NliPair
 from histoeval.nli.features.extract import names, observed
 from histoeval.nli.reranker import Floats, Opinion
 from histoeval.train.nli.llm_written import kept_back_pairs
@@ -41,7 +41,7 @@ def fit_opinion(network: Entails, pairs: Sequence[Labelled]) -> Opinion:
     """The weights under which the labels of the pairs are likeliest, held near what is expected."""
     seen = [observed(premise, hypothesis) for premise, hypothesis, _ in pairs]
     heard = [place for place, each in enumerate(seen) if each is not None]
-    told = network.judge([Pair(*pairs[place][:2]) for place in heard])
+    told = network.judge([NliPair(*pairs[place][:2]) for place in heard])
     rows = np.array([[(seen[place] or {})[name] for name in names()] for place in heard])
     shares = np.log(np.maximum(np.array(told, np.float64), _LEAST))
     labels = np.array([LABELS.index(pairs[place][2]) for place in heard])

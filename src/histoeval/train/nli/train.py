@@ -15,14 +15,14 @@ from histoeval.errors import InputError
 from histoeval.nli.manifest import TOKENS, limits_of
 from histoeval.report import Noun
 from histoeval.train.aligner.embedder import cut_pieces
-from histoeval.train.core.encoder import Encoder, load_encoder
+from histoeval.train.core.encoder import TorchEncoder, load_encoder
 from histoeval.train.core.loop import Schedule, Watch, fit, nobody_watches
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.settings import FilePath, ModelName
 from histoeval.train.core.vocabulary import cut_tokenizer, kept_pieces
 from histoeval.train.hare_bench.config import encoder_name, identity_of, sha256_of, versions
 from histoeval.train.nli.data import (
-    Encoded,
+    EncodedPairs,
     General,
     encode_pairs,
     negation_pairs,
@@ -43,7 +43,7 @@ _DEV_SEED = 1
 _REST_SEED = 7
 
 
-class NliLearning(Schedule):
+class NliTraining(Schedule):
     """How an NLI model learns."""
 
     epochs: Annotated[int, Field(ge=1)] = 3
@@ -69,7 +69,7 @@ class NliSettings(Noun):
     """Word pieces that stand in fewer texts are cut from the vocabulary; none when left out."""
     second_opinion: bool = False
     """Whether what terms say of a pair is heard beside the network."""
-    learning: NliLearning = NliLearning()
+    learning: NliTraining = NliTraining()
     seed: int = 1
     name: str = "nli"
     """What the model is called in signatures."""
@@ -167,7 +167,7 @@ def gather(settings: NliSettings) -> Material:
     return Material(train, {name: pairs for name, pairs in tests.items() if pairs})
 
 
-def smaller(encoder: Encoder, pairs: Sequence[LabelledPair], least: int | None) -> Any:
+def smaller(encoder: TorchEncoder, pairs: Sequence[LabelledPair], least: int | None) -> Any:
     """The tokenizer; where asked for, without the pieces that hardly any text has."""
     if least is None:
         return encoder.fast
@@ -182,7 +182,7 @@ def smaller(encoder: Encoder, pairs: Sequence[LabelledPair], least: int | None) 
 
 
 def _loss(
-    model: CrossEncoder, encoded: Encoded, encoder: Encoder
+    model: CrossEncoder, encoded: EncodedPairs, encoder: TorchEncoder
 ) -> Callable[[Sequence[int]], Tensor]:
     device: Literal["cuda", "cpu"] = "cuda" if encoder.device.startswith("cuda") else "cpu"
 

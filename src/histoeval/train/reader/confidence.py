@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.evaluate.calibration import Judged, calibration
-from histoeval.evaluate.reader import Measure, Reading, judged_of, read_passages
+from histoeval.evaluate.reader import PredictedPassage, ReaderMeasure, judged_of, read_passages
 from histoeval.extract.builtin import BuiltinReader
-from histoeval.extract.manifest import Curve, read_manifest, write_manifest
-from histoeval.io.corpus import Passage
+from histoeval.extract.manifest import ConfidenceCurve, read_manifest, write_manifest
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import Noun
 
 FOLDS = 5
-_MEASURES = {"entity_curve": Measure.EXACT, "relation_curve": Measure.RELATIONS_ON_GOLD}
+_MEASURES = {"entity_curve": ReaderMeasure.EXACT, "relation_curve": ReaderMeasure.RELATIONS_ON_GOLD}
 _LEAST = 20
 """With fewer answers to judge by there is no curve."""
 
@@ -35,10 +35,10 @@ class Worth(Noun):
     answers: int
 
 
-def calibrate(folder: Path, passages: Sequence[Passage]) -> dict[str, Worth]:
+def calibrate(folder: Path, passages: Sequence[AnnotatedPassage]) -> dict[str, Worth]:
     """Fit the curves of a reader's folder on held-out passages and write them to its manifest."""
     manifest = read_manifest(folder).model_copy(
-        update={"entity_curve": Curve(), "relation_curve": Curve()}
+        update={"entity_curve": ConfidenceCurve(), "relation_curve": ConfidenceCurve()}
     )
     write_manifest(folder, manifest)
     readings = read_passages(BuiltinReader(folder), passages)
@@ -53,7 +53,7 @@ def calibrate(folder: Path, passages: Sequence[Passage]) -> dict[str, Worth]:
     return worth
 
 
-def fit_curve(judged: Sequence[Judged], steps: int = 50) -> Curve:
+def fit_curve(judged: Sequence[Judged], steps: int = 50) -> ConfidenceCurve:
     """The most likely line between log odds, by Newton's method.
 
     As Platt advises, right and wrong count as a little less than sure, so that a reader that is
@@ -75,7 +75,7 @@ def fit_curve(judged: Sequence[Judged], steps: int = 50) -> Curve:
         line = line - step
         if np.abs(step).max() < 1e-9:
             break
-    return Curve(slope=float(line[0]), offset=float(line[1]))
+    return ConfidenceCurve(slope=float(line[0]), offset=float(line[1]))
 
 
 def _surprise(odds: NDArray[np.float64], aim: NDArray[np.float64]) -> float:
@@ -83,7 +83,7 @@ def _surprise(odds: NDArray[np.float64], aim: NDArray[np.float64]) -> float:
     return float((np.logaddexp(0, odds) - aim * odds).sum())
 
 
-def _worth(readings: Sequence[Reading], measure: Measure) -> Worth | None:
+def _worth(readings: Sequence[PredictedPassage], measure: ReaderMeasure) -> Worth | None:
     """What a curve is worth, unless some fold holds nearly all that there is to judge by."""
     folds = [_fold(reading.passage.report_id) for reading in readings]
     after: list[Judged] = []

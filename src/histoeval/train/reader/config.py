@@ -21,12 +21,12 @@ from histoeval.train.core.loop import Schedule
 from histoeval.train.core.settings import FilePath, ModelName
 from histoeval.train.hare_bench.config import Corpora
 from histoeval.train.reader.language_adaptation import Adaptation
-from histoeval.train.reader.model import Shape, Weights
+from histoeval.train.reader.model import LossWeights, ReaderShape
 
 Count = Annotated[int, Field(ge=1)]
 
 
-class Source(Noun):
+class UnlabelledSource(Noun):
     """A file of unlabelled texts. What is said of windows here is said of this file alone."""
 
     file: FilePath
@@ -50,7 +50,7 @@ class Source(Noun):
         return {"file": given} if isinstance(given, str) else given
 
 
-class Teaching(Schedule):
+class TeacherSettings(Schedule):
     """How teachers learn, and how many there are: one for each seed."""
 
     seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (1,)
@@ -87,7 +87,7 @@ class ReaderSettings(Noun):
     dev: FilePath
     labels: dict[str, str | None] | None = None
     """What labels of the corpora mean that are not known, as in `Tumour: diagnosis`."""
-    unlabelled: tuple[Source, ...] = ()
+    unlabelled: tuple[UnlabelledSource, ...] = ()
     encoder: ModelName
     """What the student begins with."""
     teacher: ModelName | None = None
@@ -95,13 +95,13 @@ class ReaderSettings(Noun):
 
     adapt: Adaptation | None = None
     adapt_teacher: Adaptation | None = None
-    teach: Teaching | None = None
+    teach: TeacherSettings | None = None
     windows: Windows = Windows()
     distil: Schedule | None = None
     fit: Schedule | None = None
 
-    shape: Shape = Shape()
-    weights: Weights = Weights()
+    shape: ReaderShape = ReaderShape()
+    weights: LossWeights = LossWeights()
     seed: int = 1
     """Of the student; teachers have their own, and the steps before are not changed by it."""
     name: str = "reader"

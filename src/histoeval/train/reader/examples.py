@@ -23,7 +23,7 @@ UNTOLD = -100
 
 
 @dataclass(slots=True)
-class Example:
+class ReaderExample:
     """One text: its tokens, what they should be tagged as, and which pairs are related.
 
     What should be learned is a number per token or a share per tag: shares come from a teacher,
@@ -41,7 +41,7 @@ class Example:
     related: Floats
 
 
-def annotated(report: Report, encoding: Any) -> Example:
+def annotated(report: Report, encoding: Any) -> ReaderExample:
     """An example of what a person has read in a text; `encoding` is that of its tokens.
 
     An entity whose border lies inside a token is widened to it; one that no token touches (a
@@ -62,12 +62,12 @@ def annotated(report: Report, encoding: Any) -> Example:
     return example
 
 
-def linkable(report: Report, spans: list[TokenSpan], tokens: Sequence[int]) -> Example:
+def linkable(report: Report, spans: list[TokenSpan], tokens: Sequence[int]) -> ReaderExample:
     """A text with its entities and the pairs of them that could be related, none of it judged."""
     found = candidates(
         report.text, [Mention(entity.start, entity.end, entity.type) for entity in report.entities]
     )
-    return Example(
+    return ReaderExample(
         tokens=np.array(tokens, dtype=np.int64),
         tags=np.array(tags_of(spans, len(tokens)), dtype=np.int64),
         tag_shares=None,
@@ -117,7 +117,7 @@ def _tokenized(report: Report, offsets: Sequence[tuple[int, int]]) -> Report:
 
 
 @dataclass(slots=True)
-class Batch:
+class ReaderBatch:
     """Examples side by side, as tensors. Entities and pairs of all of them stand in one row."""
 
     tokens: torch.Tensor
@@ -132,7 +132,7 @@ class Batch:
     related: torch.Tensor
 
 
-def collate(examples: Sequence[Example], padding: int, device: str) -> Batch:
+def collate(examples: Sequence[ReaderExample], padding: int, device: str) -> ReaderBatch:
     """Put examples side by side, padded to the longest of them."""
     import torch
 
@@ -152,7 +152,7 @@ def collate(examples: Sequence[Example], padding: int, device: str) -> Batch:
         return tensor(whole)
 
     shares = [e.tag_shares for e in examples if e.tag_shares is not None]
-    return Batch(
+    return ReaderBatch(
         tokens=padded((e.tokens for e in examples), padding),
         mask=padded((np.ones(len(e.tokens), dtype=np.int64) for e in examples), 0),
         tags=padded((e.tags for e in examples), UNTOLD),

@@ -17,10 +17,10 @@ from torch.nn import functional
 from histoeval.extract.links import CODES, KINDS, LEVELS
 from histoeval.extract.tagset import ASSERTIONS, TAGS
 from histoeval.report import Noun
-from histoeval.train.reader.examples import UNTOLD, Batch
+from histoeval.train.reader.examples import UNTOLD, ReaderBatch
 
 
-class Shape(Noun):
+class ReaderShape(Noun):
     """The size of what stands on the encoder."""
 
     width: int = 192
@@ -29,7 +29,7 @@ class Shape(Noun):
     dropout: float = 0.1
 
 
-class Weights(Noun):
+class LossWeights(Noun):
     """How much each part of the loss counts."""
 
     tags: float = 1.0
@@ -37,10 +37,10 @@ class Weights(Noun):
     relations: float = 1.0
 
 
-class Attention(nn.Module):  # type: ignore[misc]
+class TokenAttention(nn.Module):  # type: ignore[misc]
     """One narrow layer in which tokens look at each other."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: ReaderShape) -> None:
         super().__init__()
         width = shape.width
         self.heads = shape.heads
@@ -64,12 +64,12 @@ class Attention(nn.Module):  # type: ignore[misc]
 class Linker(nn.Module):  # type: ignore[misc]
     """Says how likely pairs of entities are related."""
 
-    def __init__(self, size: int, shape: Shape) -> None:
+    def __init__(self, size: int, shape: ReaderShape) -> None:
         super().__init__()
         width = shape.width
         self.enter = nn.Linear(size, width)
         self.tag = nn.Embedding(len(TAGS), width)
-        self.layers = nn.ModuleList(Attention(shape) for _ in range(shape.layers))
+        self.layers = nn.ModuleList(TokenAttention(shape) for _ in range(shape.layers))
         self.leave = nn.LayerNorm(width)
         self.head, self.tail = nn.Linear(2 * width, width), nn.Linear(2 * width, width)
         self.both, self.gap = nn.Linear(width, width), nn.Linear(width, width)
@@ -129,7 +129,7 @@ def _mean_between(tokens: Tensor, entities: Tensor, pairs: Tensor) -> Tensor:
 class JointReader(nn.Module):  # type: ignore[misc]
     """An encoder with what stands on it."""
 
-    def __init__(self, encoder: Any, shape: Shape) -> None:
+    def __init__(self, encoder: Any, shape: ReaderShape) -> None:
         super().__init__()
         size = int(encoder.config.hidden_size)
         self.encoder = encoder
@@ -144,7 +144,7 @@ class JointReader(nn.Module):  # type: ignore[misc]
         encoded = self.dropout(encoded)
         return encoded, self.classifier(encoded), self.assertion(encoded)
 
-    def relate(self, encoded: Tensor, batch: Batch) -> Tensor:
+    def relate(self, encoded: Tensor, batch: ReaderBatch) -> Tensor:
         """A logit for each pair of a batch."""
         tags = batch.tags.clamp(min=0)
         return self.linker(
@@ -152,7 +152,7 @@ class JointReader(nn.Module):  # type: ignore[misc]
         )
 
 
-def loss_of(model: JointReader, batch: Batch, weights: Weights) -> Tensor:
+def loss_of(model: JointReader, batch: ReaderBatch, weights: LossWeights) -> Tensor:
     """How far the model is from what the batch says."""
     with torch.autocast(batch.tokens.device.type, torch.bfloat16, batch.tokens.is_cuda):
         encoded, tags, assertions = model(batch.tokens, batch.mask)
@@ -168,7 +168,7 @@ def loss_of(model: JointReader, batch: Batch, weights: Weights) -> Tensor:
     return loss
 
 
-def _tag_loss(logits: Tensor, batch: Batch) -> Tensor:
+def _tag_loss(logits: Tensor, batch: ReaderBatch) -> Tensor:
     if batch.tag_shares is None:
         return functional.cross_entropy(
             logits.flatten(0, 1), batch.tags.flatten(), ignore_index=UNTOLD

@@ -6,18 +6,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from histoeval.io.corpus import Passage
-from histoeval.train.core.resume import Step
+from histoeval.io.corpus import AnnotatedPassage
+from histoeval.train.core.resume import TrainingStep
 from histoeval.train.hare_bench.config import encoder_name, read_passages, sha256_of, versions
-from histoeval.train.reader.config import ReaderSettings, Source
-from histoeval.train.reader.unlabelled import Pool, read_pool
+from histoeval.train.reader.config import ReaderSettings, UnlabelledSource
+from histoeval.train.reader.unlabelled import UnlabelledTexts, read_pool
 
 Who = Literal["student", "teacher"]
 
 _HOW_READ = {"text", "id", "exclude_reports_of_dev"}
 
 
-class Course:
+class TrainingPlan:
     """One training: its settings, its data read once, and its steps.
 
     A step depends on all that its outcome follows from and on nothing else: what comes later can
@@ -30,17 +30,17 @@ class Course:
         self.device = device
 
     @cached_property
-    def train(self) -> list[Passage]:
+    def train(self) -> list[AnnotatedPassage]:
         """The passages to learn from."""
         return read_passages(self.settings.train, self.settings.corpora)
 
     @cached_property
-    def dev(self) -> list[Passage]:
+    def dev(self) -> list[AnnotatedPassage]:
         """The passages to be judged by."""
         return read_passages(self.settings.dev, self.settings.corpora)
 
     @cached_property
-    def pool(self) -> Pool:
+    def pool(self) -> UnlabelledTexts:
         """The unlabelled texts."""
         return read_pool(self.settings.unlabelled, self.dev)
 
@@ -50,7 +50,7 @@ class Course:
             return str(self.adapted(who).folder / "encoder")
         return self._first_encoder(who)
 
-    def adapted(self, who: Who) -> Step:
+    def adapted(self, who: Who) -> TrainingStep:
         """Language adaptation."""
         settings = self._adaptation(who)
         assert settings is not None, "only what is adapted has this step"
@@ -65,7 +65,7 @@ class Course:
             dev=self._data["dev"],
         )
 
-    def teacher(self, seed: int) -> Step:
+    def teacher(self, seed: int) -> TrainingStep:
         """One teacher."""
         teach = self.settings.teach
         assert teach is not None, "there are teachers only where they are taught"
@@ -78,12 +78,12 @@ class Course:
         )
 
     @property
-    def teachers(self) -> list[Step]:
+    def teachers(self) -> list[TrainingStep]:
         """All teachers."""
         return [self.teacher(seed) for seed in self.settings.teach.seeds]  # type: ignore[union-attr]
 
     @property
-    def labelled(self) -> Step:
+    def labelled(self) -> TrainingStep:
         """The windows that teachers have labelled."""
         cut = [
             self._read(source) | source.model_dump(include={"sample", "words", "most", "least"})
@@ -99,7 +99,7 @@ class Course:
         )
 
     @property
-    def distilled(self) -> Step:
+    def distilled(self) -> TrainingStep:
         """The student after it has learned from the teachers."""
         assert self.settings.distil is not None, "without teachers there is nothing to distil"
         return self._step(
@@ -110,7 +110,7 @@ class Course:
         )
 
     @property
-    def fitted(self) -> Step:
+    def fitted(self) -> TrainingStep:
         """The student after it has learned from annotated passages."""
         assert self.settings.fit is not None, "only what is fitted has this step"
         before = None if self.settings.distil is None else self.distilled.identity
@@ -122,11 +122,11 @@ class Course:
         )
 
     @property
-    def student(self) -> Step:
+    def student(self) -> TrainingStep:
         """The step that gives the reader."""
         return self.distilled if self.settings.fit is None else self.fitted
 
-    def scored(self, name: str, *readers: Step) -> Step:
+    def scored(self, name: str, *readers: TrainingStep) -> TrainingStep:
         """The scores of one reader, or of several that answer as one."""
         read = [reader.identity for reader in readers]
         return self._step(f"scores-{name}", readers=read, dev=self._data["dev"], **self._labels)
@@ -156,8 +156,8 @@ class Course:
         """The versions that numbers depend on."""
         return versions()
 
-    def _step(self, name: str, **request: Any) -> Step:
-        return Step(self.work / name, request)
+    def _step(self, name: str, **request: Any) -> TrainingStep:
+        return TrainingStep(self.work / name, request)
 
     def _adaptation(self, who: Who) -> Any:
         return self.settings.adapt if who == "student" else self.settings.adapt_teacher
@@ -171,7 +171,7 @@ class Course:
         adapted = self._adaptation(who) is not None
         return self.adapted(who).identity if adapted else self._names[who]
 
-    def _read(self, source: Source) -> dict[str, Any]:
+    def _read(self, source: UnlabelledSource) -> dict[str, Any]:
         """A source by its content and how it is read."""
         return self._files[source.file] | source.model_dump(include=_HOW_READ)
 

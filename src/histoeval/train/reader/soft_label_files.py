@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from histoeval.train.reader.examples import Example
+from histoeval.train.reader.examples import ReaderExample
 
 _STORED = {
     "tokens": np.int32,
@@ -31,7 +31,7 @@ _PER_TOKEN = ("tokens", "tags", "tag_shares", "assertion_shares")
 _PER_PAIR = ("pairs", "kinds", "codes", "related")
 
 
-def save_examples(path: Path, examples: Sequence[Example]) -> None:
+def save_examples(path: Path, examples: Sequence[ReaderExample]) -> None:
     """Write all examples to one file, whole or not at all; each must have shares of tags."""
     arrays: dict[str, Any] = {
         name: np.concatenate([getattr(example, name) for example in examples]).astype(kind)
@@ -46,7 +46,7 @@ def save_examples(path: Path, examples: Sequence[Example]) -> None:
     draft.replace(path)
 
 
-def load_examples(path: Path) -> list[Example]:
+def load_examples(path: Path) -> list[ReaderExample]:
     """The examples of a file."""
     with np.load(path, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
@@ -57,7 +57,8 @@ def load_examples(path: Path) -> list[Example]:
     }
     parts = {name: np.split(_wide(name, arrays[name]), ends[name]) for name in _STORED}
     return [
-        Example(**dict(zip(parts, some, strict=True))) for some in zip(*parts.values(), strict=True)
+        ReaderExample(**dict(zip(parts, some, strict=True)))
+        for some in zip(*parts.values(), strict=True)
     ]
 
 

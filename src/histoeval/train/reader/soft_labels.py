@@ -14,7 +14,7 @@ from torch import Tensor
 
 from histoeval.extract.tagset import ASSERTED, TokenSpan, best_path, spans_of
 from histoeval.report import Entity, Report
-from histoeval.train.reader.examples import Batch, Example, collate, linkable
+from histoeval.train.reader.examples import ReaderBatch, ReaderExample, collate, linkable
 from histoeval.train.reader.model import JointReader
 
 AT_ONCE = 128
@@ -28,13 +28,13 @@ def label(
     encodings: Sequence[Any],
     padding: int,
     device: str,
-) -> list[Example]:
+) -> list[ReaderExample]:
     """Each text as an example of what the readers find in it, as sure as they are."""
     blank = [
         linkable(Report(text=text), [], encoding.ids)
         for text, encoding in zip(texts, encodings, strict=True)
     ]
-    found: dict[int, Example] = {}
+    found: dict[int, ReaderExample] = {}
     for places in _by_length(blank):
         batch = collate([blank[i] for i in places], padding, device)
         passes = [_encode(model, batch) for model in models]
@@ -52,7 +52,7 @@ def label(
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
 def relate(
-    models: Sequence[JointReader], examples: Sequence[Example], padding: int, device: str
+    models: Sequence[JointReader], examples: Sequence[ReaderExample], padding: int, device: str
 ) -> list[Any]:
     """How likely each pair of given entities is related, for each example."""
     found: dict[int, Any] = {}
@@ -65,13 +65,13 @@ def relate(
     return [found[i] for i in range(len(examples))]
 
 
-def _by_length(examples: Sequence[Example]) -> Iterator[list[int]]:
+def _by_length(examples: Sequence[ReaderExample]) -> Iterator[list[int]]:
     order = sorted(range(len(examples)), key=lambda i: -len(examples[i].tokens))
     for first in range(0, len(order), AT_ONCE):
         yield order[first : first + AT_ONCE]
 
 
-def _encode(model: JointReader, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+def _encode(model: JointReader, batch: ReaderBatch) -> tuple[Tensor, Tensor, Tensor]:
     model.eval()
     with torch.autocast(batch.tokens.device.type, torch.bfloat16, batch.tokens.is_cuda):
         encoded, tags, assertions = model(batch.tokens, batch.mask)
@@ -82,7 +82,7 @@ def _mean(tensors: list[Tensor]) -> Any:
     return torch.stack(tensors).mean(0).cpu().numpy()
 
 
-def _example(text: str, encoding: Any, tags: Any, assertions: Any) -> Example:
+def _example(text: str, encoding: Any, tags: Any, assertions: Any) -> ReaderExample:
     """What the probabilities of one text say; relations are still to be judged."""
     length = len(encoding.ids)
     spans = spans_of(best_path(np.log(tags[:length] + _LEAST)))
@@ -112,7 +112,7 @@ def _filled(span: TokenSpan, offsets: Sequence[tuple[int, int]]) -> bool:
     return all(offsets[end][1] > offsets[end][0] for end in span[:2])
 
 
-def _relate(encoded: Sequence[tuple[JointReader, Tensor]], batch: Batch) -> Any:
+def _relate(encoded: Sequence[tuple[JointReader, Tensor]], batch: ReaderBatch) -> Any:
     if not len(batch.pairs):
         return np.zeros(0, dtype=np.float32)
     with torch.autocast(batch.tokens.device.type, torch.bfloat16, batch.tokens.is_cuda):
@@ -121,7 +121,9 @@ def _relate(encoded: Sequence[tuple[JointReader, Tensor]], batch: Batch) -> Any:
 
 
 def _share_out(
-    examples: Sequence[Example], encoded: Sequence[tuple[JointReader, Tensor]], batch: Batch
+    examples: Sequence[ReaderExample],
+    encoded: Sequence[tuple[JointReader, Tensor]],
+    batch: ReaderBatch,
 ) -> None:
     related = _relate(encoded, batch)
     counts = np.cumsum([len(example.pairs) for example in examples])[:-1]

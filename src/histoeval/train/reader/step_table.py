@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from histoeval.evaluate.reader import ALL, Evaluation, Measure, evaluate_reader
+from histoeval.evaluate.reader import ALL, Evaluation, ReaderMeasure, evaluate_reader
 from histoeval.extract.reader import Reader
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.train.core.card import markdown_table
 
-COLUMNS: Mapping[str, tuple[Measure, str]] = {
-    "exact": (Measure.EXACT, ALL),
-    "HARE five": (Measure.HARE, ALL),
-    "overlap": (Measure.OVERLAP, ALL),
-    "relations on gold": (Measure.RELATIONS_ON_GOLD, ALL),
-    "relations end to end": (Measure.RELATIONS, ALL),
-    "assertion": (Measure.ASSERTION_ON_FOUND, ALL),
-    "absent": (Measure.ASSERTION_ON_FOUND, "absent"),
+COLUMNS: Mapping[str, tuple[ReaderMeasure, str]] = {
+    "exact": (ReaderMeasure.EXACT, ALL),
+    "HARE five": (ReaderMeasure.HARE, ALL),
+    "overlap": (ReaderMeasure.OVERLAP, ALL),
+    "relations on gold": (ReaderMeasure.RELATIONS_ON_GOLD, ALL),
+    "relations end to end": (ReaderMeasure.RELATIONS, ALL),
+    "assertion": (ReaderMeasure.ASSERTION_ON_FOUND, ALL),
+    "absent": (ReaderMeasure.ASSERTION_ON_FOUND, "absent"),
 }
 """The figures of the table by their headings: F1, and of assertion the accuracy."""
 
@@ -27,7 +27,7 @@ Scores = dict[str, dict[str, float | None] | None]
 """F1 with its interval by heading; None where there is nothing to count."""
 
 
-def scores_of_reader(reader: Reader, passages: Sequence[Passage]) -> Scores:
+def scores_of_reader(reader: Reader, passages: Sequence[AnnotatedPassage]) -> Scores:
     """The figures of a reader."""
     return scores_of_evaluation(evaluate_reader(reader, passages))
 

@@ -10,10 +10,10 @@ import torch
 
 from histoeval.errors import InputError, ModelError
 from histoeval.extract.windows import Window, windows
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import Relation, Report
 from histoeval.train.core.encoder import (
-    Encoder,
+    TorchEncoder,
     load_encoder,
     load_reader,
     new_reader,
@@ -21,12 +21,12 @@ from histoeval.train.core.encoder import (
     save_teacher,
 )
 from histoeval.train.core.loop import Loss, Prepare, Schedule, Watch, fit, nobody_watches
-from histoeval.train.core.resume import Step
+from histoeval.train.core.resume import TrainingStep
 from histoeval.train.hare_bench.classifier import save
-from histoeval.train.reader.examples import Batch, Example, annotated, collate
+from histoeval.train.reader.examples import ReaderBatch, ReaderExample, annotated, collate
 from histoeval.train.reader.language_adaptation import Adaptation, GapFiller, gap_loss, stretches
 from histoeval.train.reader.model import JointReader, loss_of
-from histoeval.train.reader.plan import Course, Who
+from histoeval.train.reader.plan import TrainingPlan, Who
 from histoeval.train.reader.soft_label_files import load_examples
 
 OVERLAP = 64
@@ -36,13 +36,13 @@ _SEED = 0
 """Of language adaptation, which is done once for all students and teachers."""
 
 
-def adapt(course: Course, who: Who, watch: Watch = nobody_watches) -> dict[str, Any]:
+def adapt(course: TrainingPlan, who: Who, watch: Watch = nobody_watches) -> dict[str, Any]:
     """Have an encoder read the unlabelled texts; how many there were."""
     recipe = course.settings.adapt if who == "student" else course.settings.adapt_teacher
     name = course.settings.encoder if who == "student" else course.settings.teacher
     assert recipe is not None, "only what is adapted has this step"
 
-    def act(step: Step) -> dict[str, Any]:
+    def act(step: TrainingStep) -> dict[str, Any]:
         """Fill gaps in unlabelled text, and keep the encoder."""
         encoder = load_encoder(str(name), recipe.length, course.device)
         pieces = _pieces(encoder, course.pool.to_adapt(), recipe)
@@ -63,12 +63,12 @@ def adapt(course: Course, who: Who, watch: Watch = nobody_watches) -> dict[str, 
     return course.adapted(who).run(act)
 
 
-def teach(course: Course, seed: int, watch: Watch = nobody_watches) -> None:
+def teach(course: TrainingPlan, seed: int, watch: Watch = nobody_watches) -> None:
     """Train one teacher."""
     settings = course.settings
     assert settings.teach is not None, "there are teachers only where they are taught"
 
-    def act(step: Step) -> dict[str, Any]:
+    def act(step: TrainingStep) -> dict[str, Any]:
         """Learn the annotated passages from the seed of this teacher."""
         encoder = load_encoder(course.encoder("teacher"), settings.windows.tokens, course.device)
         model = new_reader(encoder, settings.shape, seed)
@@ -80,11 +80,11 @@ def teach(course: Course, seed: int, watch: Watch = nobody_watches) -> None:
     course.teacher(seed).run(act)
 
 
-def distil(course: Course, watch: Watch = nobody_watches) -> None:
+def distil(course: TrainingPlan, watch: Watch = nobody_watches) -> None:
     """Train the student on what the teachers see in the windows."""
     settings = course.settings
 
-    def act(step: Step) -> dict[str, Any]:
+    def act(step: TrainingStep) -> dict[str, Any]:
         """Learn what the parts of the labelled windows say."""
         files = sorted(course.labelled.folder.glob("part-*.npz"))
         examples = [example for file in files for example in load_examples(file)]
@@ -97,11 +97,11 @@ def distil(course: Course, watch: Watch = nobody_watches) -> None:
     course.distilled.run(act)
 
 
-def fit_gold(course: Course, watch: Watch = nobody_watches) -> None:
+def fit_gold(course: TrainingPlan, watch: Watch = nobody_watches) -> None:
     """Train the student, as it is so far, on the annotated passages."""
     settings = course.settings
 
-    def act(step: Step) -> dict[str, Any]:
+    def act(step: TrainingStep) -> dict[str, Any]:
         """Go on from the distilled student, or begin one where nothing was distilled."""
         encoder = load_encoder(course.encoder("student"), settings.windows.tokens, course.device)
         if settings.distil is None:
@@ -116,7 +116,9 @@ def fit_gold(course: Course, watch: Watch = nobody_watches) -> None:
     course.fitted.run(act)
 
 
-def gold_examples(passages: Sequence[Passage], encoder: Encoder) -> list[Example]:
+def gold_examples(
+    passages: Sequence[AnnotatedPassage], encoder: TorchEncoder
+) -> list[ReaderExample]:
     """What there is to learn in annotated passages; long ones come in windows."""
     limit = encoder.most_tokens - encoder.fast.num_special_tokens_to_add(False)
     examples = []
@@ -163,7 +165,7 @@ def part_of(report: Report, window: Window) -> Report:
     )
 
 
-def _pieces(encoder: Encoder, texts: Sequence[str], recipe: Adaptation) -> torch.Tensor:
+def _pieces(encoder: TorchEncoder, texts: Sequence[str], recipe: Adaptation) -> torch.Tensor:
     """All texts in stretches of equal length, on the device."""
     tokenizer = encoder.tokenizer
     if None in (tokenizer.mask_token_id, tokenizer.cls_token_id, tokenizer.sep_token_id):
@@ -187,22 +189,22 @@ def _pieces(encoder: Encoder, texts: Sequence[str], recipe: Adaptation) -> torch
 
 def _learn(
     model: JointReader,
-    examples: Sequence[Example],
-    encoder: Encoder,
-    course: Course,
+    examples: Sequence[ReaderExample],
+    encoder: TorchEncoder,
+    course: TrainingPlan,
     schedule: Schedule | None,
     seed: int,
-    step: Step,
+    step: TrainingStep,
     watch: Watch,
 ) -> None:
     assert schedule is not None, "a step that is taken has a schedule"
     weights, padding, device = course.settings.weights, encoder.padding, encoder.device
 
-    def prepare(places: Sequence[int]) -> Batch:
+    def prepare(places: Sequence[int]) -> ReaderBatch:
         """A batch on the device, made while another is learned."""
         return collate([examples[i] for i in places], padding, device)
 
-    def loss(batch: Batch) -> torch.Tensor:
+    def loss(batch: ReaderBatch) -> torch.Tensor:
         """Tags, assertion and relations, each with its weight."""
         return loss_of(model, batch, weights)
 
@@ -215,7 +217,7 @@ def _fit(
     loss: Loss,
     schedule: Schedule,
     seed: int,
-    step: Step,
+    step: TrainingStep,
     watch: Watch,
     prepare: Prepare = list,
 ) -> None:

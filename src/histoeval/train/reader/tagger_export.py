@@ -16,9 +16,14 @@ import torch
 from torch.nn import functional
 
 from histoeval.extract.reader import Reader
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.runtime.transformer import Transformer
-from histoeval.train.hare_bench.classifier import UNTOLD, Beginning, Example, save
+from histoeval.train.hare_bench.classifier import (
+    UNTOLD,
+    ClassifierExample,
+    UntrainedClassifier,
+    save,
+)
 from histoeval.train.hare_bench.ner import examples_of, label_names, tags_of
 from histoeval.train.reader.model import JointReader
 
@@ -37,14 +42,14 @@ def write_tagger(
 ) -> None:
     """Write a folder that Transformers loads; `encoder` is what the reader's own began with."""
     names = label_names("all")
-    beginning = Beginning(encoder, "token-classification", tags_of(names), tokens, seed=0)
+    beginning = UntrainedClassifier(encoder, "token-classification", tags_of(names), tokens, seed=0)
     tagger = beginning.make(folder, device)
     tagger.model.base_model.load_state_dict(model.encoder.state_dict(), strict=False)
     examples = [
         example
         for number, report in enumerate(reader.read(list(texts)))
         for example in examples_of(
-            Passage(id=str(number), source="", report_id=str(number), content=report),
+            AnnotatedPassage(id=str(number), source="", report_id=str(number), content=report),
             tagger,
             names,
             beginning.labels,
@@ -54,7 +59,7 @@ def write_tagger(
     save(tagger.model, tagger.tokenizer, folder)
 
 
-def _told(tagger: Transformer, examples: Sequence[Example]) -> tuple[Any, Any]:
+def _told(tagger: Transformer, examples: Sequence[ClassifierExample]) -> tuple[Any, Any]:
     """What the encoder makes of each token that is told a label, and the labels."""
     head, tagger.model.classifier = tagger.model.classifier, torch.nn.Identity()
     encoded = tagger.forward([e.tokens for e in examples], lambda output: output.logits)
@@ -65,7 +70,7 @@ def _told(tagger: Transformer, examples: Sequence[Example]) -> tuple[Any, Any]:
     return vectors[told].to(tagger.device), labels[told].to(tagger.device)
 
 
-def _labels(example: Example) -> Sequence[int]:
+def _labels(example: ClassifierExample) -> Sequence[int]:
     assert not isinstance(example.label, int), "a token classifier has a label for each token"
     return example.label
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from histoeval.errors import ModelError
-from histoeval.train.core.encoder import Encoder, load_encoder, load_reader
+from histoeval.train.core.encoder import TorchEncoder, load_encoder, load_reader
 from histoeval.train.core.loop import Watch, nobody_watches
-from histoeval.train.core.resume import Step
+from histoeval.train.core.resume import TrainingStep
 from histoeval.train.reader.model import JointReader
-from histoeval.train.reader.plan import Course
+from histoeval.train.reader.plan import TrainingPlan
 from histoeval.train.reader.soft_label_files import save_examples
 from histoeval.train.reader.soft_labels import label
 from histoeval.train.reader.unlabelled import windows_to_label
@@ -28,7 +28,7 @@ Part = tuple[int, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Fitting:
+class SharedWindows:
     """Windows that student and teacher see alike, and how many others there were."""
 
     texts: list[str]
@@ -36,7 +36,9 @@ class Fitting:
     too_long: int
 
 
-def teachers_of(course: Course, steps: Sequence[Step]) -> tuple[Encoder, list[JointReader]]:
+def teachers_of(
+    course: TrainingPlan, steps: Sequence[TrainingStep]
+) -> tuple[TorchEncoder, list[JointReader]]:
     """The teachers of some steps, and the encoder of one of them for its tokenizer."""
     readers = []
     for step in steps:
@@ -47,12 +49,12 @@ def teachers_of(course: Course, steps: Sequence[Step]) -> tuple[Encoder, list[Jo
     return encoder, readers
 
 
-def label_windows(course: Course, watch: Watch = nobody_watches) -> dict[str, Any]:
+def label_windows(course: TrainingPlan, watch: Watch = nobody_watches) -> dict[str, Any]:
     """Have the teachers label all windows; how many there are, and how many were left out."""
     teach = course.settings.teach
     assert teach is not None, "windows are labelled by teachers"
 
-    def act(step: Step) -> dict[str, Any]:
+    def act(step: TrainingStep) -> dict[str, Any]:
         """Label part by part; parts that are there from before are kept."""
         texts = windows_to_label(
             course.pool, (passage.text for passage in course.train), course.settings.windows
@@ -84,7 +86,9 @@ def together(act: Callable[..., object], jobs: Iterable[Sequence[Any]], most: in
             done.result()
 
 
-def _label_parts(course: Course, parts: Sequence[Part], watch: Watch = nobody_watches) -> None:
+def _label_parts(
+    course: TrainingPlan, parts: Sequence[Part], watch: Watch = nobody_watches
+) -> None:
     """Label some parts; each is a file afterwards."""
     if not parts:
         return
@@ -101,15 +105,15 @@ def _label_parts(course: Course, parts: Sequence[Part], watch: Watch = nobody_wa
         watch(done, len(parts), float("nan"))
 
 
-def _student(course: Course) -> Encoder:
+def _student(course: TrainingPlan) -> TorchEncoder:
     return load_encoder(course.settings.encoder, course.settings.windows.tokens, "cpu")
 
 
-def _file(step: Step, number: int) -> Path:
+def _file(step: TrainingStep, number: int) -> Path:
     return step.folder / f"part-{number:04}.npz"
 
 
-def _fitting(texts: Sequence[str], course: Course) -> Fitting:
+def _fitting(texts: Sequence[str], course: TrainingPlan) -> SharedWindows:
     """The windows that both tokenizers cut into the same pieces, few enough for both."""
     student = _student(course)
     teacher = load_encoder(course.encoder("teacher"), course.settings.windows.tokens, "cpu")
@@ -132,4 +136,4 @@ def _fitting(texts: Sequence[str], course: Course) -> Fitting:
             f"than by the teacher, and {too_long:,} are too long: give encoders with the same "
             "kind of tokenizer, or shorter windows"
         )
-    return Fitting(found, different, too_long)
+    return SharedWindows(found, different, too_long)

@@ -17,13 +17,13 @@ from histoeval.evaluate.reader import Evaluation, evaluate_reader
 from histoeval.train.core.encoder import load_encoder, load_reader
 from histoeval.train.core.loop import Watch
 from histoeval.train.core.model_folder import ModelFolder
-from histoeval.train.core.resume import Step
+from histoeval.train.core.resume import TrainingStep
 from histoeval.train.hare_bench.config import sha256_of, shared_reports
 from histoeval.train.hare_bench.select import nobody_watches_any
 from histoeval.train.reader.card import reader_card
 from histoeval.train.reader.config import ReaderSettings
 from histoeval.train.reader.model import JointReader
-from histoeval.train.reader.plan import Course
+from histoeval.train.reader.plan import TrainingPlan
 from histoeval.train.reader.step_table import Scores, scores_of_evaluation, scores_of_reader
 from histoeval.train.reader.steps import adapt, distil, fit_gold, teach
 from histoeval.train.reader.tagger_export import write_tagger
@@ -59,7 +59,7 @@ def train_reader(
     Steps that are done are never run again: to begin anew, delete the work folder.
     """
     folder = ModelFolder(output)
-    course = Course(settings, work_folder(settings, output), surroundings.device)
+    course = TrainingPlan(settings, work_folder(settings, output), surroundings.device)
     if not surroundings.overwrite and (found := folder.finished(course.request)) is not None:
         return found
     shared = shared_reports(course.train, course.dev)
@@ -92,7 +92,9 @@ def work_folder(settings: ReaderSettings, output: Path) -> Path:
     return settings.work or path.with_name(f"{path.name}.work")
 
 
-def take_steps(course: Course, around: Surroundings) -> tuple[dict[str, Scores], dict[str, Any]]:
+def take_steps(
+    course: TrainingPlan, around: Surroundings
+) -> tuple[dict[str, Scores], dict[str, Any]]:
     """Take all steps; the scores of each reader on the way, and facts on unlabelled texts."""
     settings = course.settings
     scores: dict[str, Scores] = {}
@@ -117,7 +119,7 @@ def take_steps(course: Course, around: Surroundings) -> tuple[dict[str, Scores],
     return scores, facts
 
 
-def _teachers(course: Course, around: Surroundings) -> dict[str, Scores]:
+def _teachers(course: TrainingPlan, around: Surroundings) -> dict[str, Scores]:
     """Train all teachers; the scores of each, and of all of them as one."""
     recipe = course.settings.teach
     assert recipe is not None, "teachers are taught"
@@ -140,7 +142,7 @@ def _teachers(course: Course, around: Surroundings) -> dict[str, Scores]:
 
 
 def _teacher_scores(
-    course: Course, name: str, steps: Sequence[Step], around: Surroundings
+    course: TrainingPlan, name: str, steps: Sequence[TrainingStep], around: Surroundings
 ) -> Scores:
     def readers() -> tuple[list[JointReader], Any, str]:
         """All teachers, loaded only when their scores are not known yet."""
@@ -150,7 +152,9 @@ def _teacher_scores(
     return _scores(course, name, steps, readers, around)
 
 
-def _student_scores(course: Course, name: str, step: Step, around: Surroundings) -> Scores:
+def _student_scores(
+    course: TrainingPlan, name: str, step: TrainingStep, around: Surroundings
+) -> Scores:
     def readers() -> tuple[list[JointReader], Any, str]:
         """The student, loaded only when its scores are not known yet."""
         model, encoder = _student(course, step)
@@ -160,15 +164,15 @@ def _student_scores(course: Course, name: str, step: Step, around: Surroundings)
 
 
 def _scores(
-    course: Course,
+    course: TrainingPlan,
     name: str,
-    steps: Sequence[Step],
+    steps: Sequence[TrainingStep],
     readers: Callable[[], tuple[list[JointReader], Any, str]],
     around: Surroundings,
 ) -> Scores:
     """The dev scores of what some steps have made, found out once."""
 
-    def act(_: Step) -> Scores:
+    def act(_: TrainingStep) -> Scores:
         """Read the dev passages and compare."""
         return scores_of_reader(TorchReader(*readers()), course.dev)
 
@@ -180,12 +184,12 @@ def _scores(
     return found
 
 
-def _student(course: Course, step: Step) -> tuple[JointReader, Any]:
+def _student(course: TrainingPlan, step: TrainingStep) -> tuple[JointReader, Any]:
     encoder = load_encoder(course.encoder("student"), course.settings.windows.tokens, course.device)
     return load_reader(encoder, course.settings.shape, step.folder), encoder
 
 
-def _write(course: Course, folder: Path) -> int:
+def _write(course: TrainingPlan, folder: Path) -> int:
     """Write the reader for Transformers and for `BuiltinReader`; how many parameters it has.
 
     Both have a `tokenizer.json`, which are the same but for their layout; the manifest knows ours.
@@ -202,7 +206,7 @@ def _write(course: Course, folder: Path) -> int:
     return sum(weights.numel() for weights in model.parameters())
 
 
-def _calibrate(course: Course, folder: Path) -> tuple[Evaluation, dict[str, Any]]:
+def _calibrate(course: TrainingPlan, folder: Path) -> tuple[Evaluation, dict[str, Any]]:
     """Fit the confidence on the dev passages; all figures, and what the fit was worth."""
     from histoeval.extract.builtin import BuiltinReader
     from histoeval.train.reader.confidence import calibrate

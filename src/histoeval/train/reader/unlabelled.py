@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from histoeval.errors import InputError
-from histoeval.io.corpus import Passage
+from histoeval.io.corpus import AnnotatedPassage
 from histoeval.io.reports import open_reports
-from histoeval.train.reader.config import Source, Windows
+from histoeval.train.reader.config import UnlabelledSource, Windows
 
 RUN = 12
 """Words in a row that two texts have in common only when one was copied."""
@@ -28,10 +28,10 @@ _LETTERS = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class UnlabelledTexts:
     """The texts of each source, how many were kept out of all, and how many could not be read."""
 
-    sources: tuple[tuple[Source, tuple[str, ...]], ...]
+    sources: tuple[tuple[UnlabelledSource, tuple[str, ...]], ...]
     kept_out: int = 0
     unread: int = 0
 
@@ -50,10 +50,12 @@ class Pool:
         return [text for source, texts in self.sources for text in texts * source.repeat]
 
 
-def read_pool(sources: Sequence[Source], dev: Sequence[Passage]) -> Pool:
+def read_pool(
+    sources: Sequence[UnlabelledSource], dev: Sequence[AnnotatedPassage]
+) -> UnlabelledTexts:
     """The texts of all files that have nothing to do with dev passages."""
     reports = {passage.report_id for passage in dev}
-    seen = Seen(passage.text for passage in dev)
+    seen = KnownTexts(passage.text for passage in dev)
     found = []
     kept_out = unread = 0
     for source in sources:
@@ -66,7 +68,7 @@ def read_pool(sources: Sequence[Source], dev: Sequence[Passage]) -> Pool:
             else:
                 texts.append(encodable(row.text))
         found.append((source, tuple(texts)))
-    pool = Pool(tuple(found), kept_out, unread)
+    pool = UnlabelledTexts(tuple(found), kept_out, unread)
     if not pool.size:
         raise InputError(
             f"no unlabelled text is left: {kept_out:,} are also in dev, "
@@ -75,7 +77,7 @@ def read_pool(sources: Sequence[Source], dev: Sequence[Passage]) -> Pool:
     return pool
 
 
-class Seen:
+class KnownTexts:
     """Texts that shall not be seen again, in whole or in part."""
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -108,7 +110,9 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def windows_to_label(pool: Pool, annotated: Iterable[str], settings: Windows) -> list[str]:
+def windows_to_label(
+    pool: UnlabelledTexts, annotated: Iterable[str], settings: Windows
+) -> list[str]:
     """Windows of unlabelled texts, and annotated texts whole, in an order drawn by chance."""
     drawn = random.Random(settings.seed)
     found: list[str] = []

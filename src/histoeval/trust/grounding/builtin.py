@@ -56,14 +56,14 @@ class PhraseScope(NamedTuple):
     group: str
 
 
-class Curve(NamedTuple):
+class OddsCurve(NamedTuple):
     """From a claim's standing among foreign ones, in standard deviations, to odds."""
 
     slope: float
     midpoint: float
 
 
-class Known(NamedTuple):
+class TrainingSummary(NamedTuple):
     """What a folder keeps of the training."""
 
     entries: list[str]
@@ -115,15 +115,15 @@ class BuiltinEncoder:
         return f"{self.manifest.identity}/onnxruntime{version('onnxruntime')}"
 
     @property
-    def calibrations(self) -> dict[EntityType, Curve]:
+    def calibrations(self) -> dict[EntityType, OddsCurve]:
         """How true and foreign claims of each kind lie apart, on cases that were not learned."""
         return {
-            EntityType(kind): Curve(found.slope, found.midpoint)
+            EntityType(kind): OddsCurve(found.slope, found.midpoint)
             for kind, found in self.manifest.calibrations.items()
         }
 
     @property
-    def calibration(self) -> Curve:
+    def calibration(self) -> OddsCurve:
         """The same for claims of any kind: that of diagnoses."""
         return self.calibrations[EntityType.DIAGNOSIS]
 
@@ -231,11 +231,11 @@ def stain_scores(
     return np.asarray(scores, np.float64)
 
 
-def read_known(path: Path) -> Known:
+def read_known(path: Path) -> TrainingSummary:
     """What a folder keeps of the training."""
     with np.load(path) as kept:
         arrays: dict[str, Any] = {name: kept[name] for name in kept.files}
-    return Known(
+    return TrainingSummary(
         entries=arrays["entries"].tolist(),
         groups=arrays["groups"].tolist(),
         vectors=arrays["vectors"].astype(np.float32),

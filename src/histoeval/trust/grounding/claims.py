@@ -24,7 +24,7 @@ from histoeval.trust.grounding.phrases import (
     visual,
     wording,
 )
-from histoeval.trust.results import Claim, Span
+from histoeval.trust.results import Claim, ReportSpan
 
 CLAIMED = (EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE)
 """The kinds of claims."""
@@ -103,7 +103,7 @@ def _linked(report: Report, head: int) -> list[Entity]:
 
 
 def _claim(entity: Entity, phrase: str, assertion: Assertion) -> Claim:
-    span = Span(text=entity.text, start=entity.start, end=entity.end)
+    span = ReportSpan(text=entity.text, start=entity.start, end=entity.end)
     return Claim(span=span, type=entity.type, assertion=assertion, phrase=phrase)
 
 

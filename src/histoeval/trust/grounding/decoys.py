@@ -23,13 +23,13 @@ from histoeval.terms.findings import find_findings, is_kind_of
 from histoeval.terms.plain import words_of
 from histoeval.terms.sites import find_sites, site_closeness
 from histoeval.trust.grounding.claims import CLAIMED
-from histoeval.trust.grounding.encoder import Calibration
+from histoeval.trust.grounding.encoder import ClaimCalibration
 from histoeval.trust.results import Claim
 
 FEWEST = 12
 """Foreign claims below which a claim's standing among them cannot be told."""
 
-UNMEASURED = Calibration(slope=1.5, midpoint=0.75)
+UNMEASURED = ClaimCalibration(slope=1.5, midpoint=0.75)
 """For encoders that nobody has measured: as if true claims lay 1.5 standard deviations above
 foreign ones, both spread alike. Then the odds of a claim at z are exp(1.5 (z - 0.75))."""
 
@@ -37,7 +37,7 @@ _SAME_PLACE = 0.5
 _ALIKE = 0.5
 
 
-class Meaning(NamedTuple):
+class PhraseMeaning(NamedTuple):
     """What the words of a phrase name, by the catalogues."""
 
     diagnosis: str | None
@@ -88,11 +88,11 @@ def our_foreign() -> Foreign:
 
 
 @lru_cache(maxsize=1 << 13)
-def meaning_of(phrase: str) -> Meaning:
+def meaning_of(phrase: str) -> PhraseMeaning:
     """What a phrase names."""
     named = frozenset(match.id for match in find_sites(phrase))
     concept = main_concept(phrase)
-    return Meaning(
+    return PhraseMeaning(
         None if concept is None else concept.id,
         frozenset(found.id for found in find_findings(phrase)),
         named,
@@ -110,7 +110,7 @@ def kin(foreign: ForeignPhrase, claim: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 16)
-def _kin(kind: EntityType, one: Meaning, other: Meaning) -> bool:
+def _kin(kind: EntityType, one: PhraseMeaning, other: PhraseMeaning) -> bool:
     if one.words == other.words:
         return True
     if kind == EntityType.SITE:
@@ -132,7 +132,7 @@ def _same_disease(one: str, other: str) -> bool:
     return related or closeness(known[one], known[other]) >= _ALIKE
 
 
-def _home(meaning: Meaning) -> frozenset[str]:
+def _home(meaning: PhraseMeaning) -> frozenset[str]:
     """Where it is, or where the disease arises."""
     if meaning.sites or meaning.diagnosis is None:
         return meaning.sites
@@ -150,7 +150,7 @@ def standing(cosine: float, foreign: NDArray[np.floating]) -> float | None:
     return (cosine - float(np.mean(foreign.astype(np.float64)))) / spread
 
 
-def calibrated(standing: float, calibration: Calibration = UNMEASURED) -> float:
+def calibrated(standing: float, calibration: ClaimCalibration = UNMEASURED) -> float:
     """How likely a claim is true and not foreign, were both as frequent; 0.5 tells nothing."""
     odds = calibration.slope * (standing - calibration.midpoint)
     return 1 / (1 + math.exp(-max(-60.0, min(60.0, odds))))

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from histoeval.errors import InputError, Problem, SettingError
-from histoeval.trust.grounding.encoder import Encoder, Vectors, unknown_images
+from histoeval.trust.grounding.encoder import ImageTextEncoder, Vectors, unknown_images
 from histoeval.trust.results import Spot
 
 if TYPE_CHECKING:
     from histoeval.slides.slide import Slide
     from histoeval.slides.tiles import TileRequest
     from histoeval.slides.tissue import Tissue
-    from histoeval.trust.grounding.patches import LeftOut, Patch
+    from histoeval.trust.grounding.patches import Patch, SkippedPatches
 
 PICTURE = 2048
 """Pixels along the longer side up to which an image is taken as one tile."""
@@ -54,7 +54,7 @@ def _nobody_watches(done: int) -> None:
 
 def bag_of_image(
     path: Path | str,
-    encoder: Encoder,
+    encoder: ImageTextEncoder,
     request: TileRequest | None = None,
     *,
     mpp: float | None = None,
@@ -79,10 +79,10 @@ def bag_of_image(
 
 
 def _bag(
-    slide: Slide, encoder: Encoder, request: TileRequest | None, watch: Watch
+    slide: Slide, encoder: ImageTextEncoder, request: TileRequest | None, watch: Watch
 ) -> Bag | Problem:
     from histoeval.slides.tissue import find_tissue
-    from histoeval.trust.grounding.patches import ENLARGED, LeftOut
+    from histoeval.trust.grounding.patches import ENLARGED, SkippedPatches
 
     name, side = slide.path.name, encoder.size
     if (shorter := min(slide.width, slide.height)) * ENLARGED < side:
@@ -94,7 +94,7 @@ def _bag(
     tissue = find_tissue(slide)
     if not tissue.mask.any():
         return Problem("no_tissue", f"{name}: no tissue was found; {tissue.why_empty()}")
-    left_out = LeftOut()
+    left_out = SkippedPatches()
     if max(slide.width, slide.height) <= PICTURE:
         from histoeval.trust.grounding.patches import picture_patches
 
@@ -109,7 +109,7 @@ def _bag(
 
 
 def _tiled(
-    slide: Slide, tissue: Tissue, request: TileRequest | None, side: int, left_out: LeftOut
+    slide: Slide, tissue: Tissue, request: TileRequest | None, side: int, left_out: SkippedPatches
 ) -> tuple[Iterator[Patch], tuple[str, ...]] | Problem:
     """The patches of the tiles of a slide, and what there is to say of the tiles."""
     from histoeval.slides.tiles import TileRequest, plan_tiles
@@ -141,9 +141,9 @@ def _filled(
     patches: Iterable[Patch],
     notes: tuple[str, ...],
     slide: Slide,
-    encoder: Encoder,
+    encoder: ImageTextEncoder,
     watch: Watch,
-    left_out: LeftOut,
+    left_out: SkippedPatches,
 ) -> Bag | Problem:
     """A bag with what an encoder makes of patches, batch by batch."""
     vectors, spots = [], []

@@ -33,7 +33,7 @@ SIZE = 224
 """Pixels along a side of a patch, as PathGLS has it."""
 
 
-class Encoder(Protocol):
+class ImageTextEncoder(Protocol):
     """Whatever brings patches and phrases into one space."""
 
     @property
@@ -62,7 +62,7 @@ class Scoped(Protocol):
         """The same for each phrase."""
 
 
-class Calibration(NamedTuple):
+class ClaimCalibration(NamedTuple):
     """How a claim's standing among foreign claims becomes a value from 0 to 1.
 
     The standing is how many standard deviations its cosine lies above those of claims that are
@@ -79,7 +79,7 @@ class Calibrated(Protocol):
     """An encoder whose makers have measured how true and foreign claims lie apart."""
 
     @property
-    def calibration(self) -> Calibration | None:
+    def calibration(self) -> ClaimCalibration | None:
         """What they found, if they did."""
 
 
@@ -88,7 +88,7 @@ class CalibratedByKind(Protocol):
     """An encoder for which this was measured for some kinds of claims by themselves."""
 
     @property
-    def calibrations(self) -> Mapping[EntityType, Calibration]:
+    def calibrations(self) -> Mapping[EntityType, ClaimCalibration]:
         """What was found, by kind."""
 
 
@@ -105,7 +105,7 @@ class Centred(Protocol):
         """The mean vector, which is shorter than 1."""
 
 
-def open_encoder(spec: str | None, device: str | None = None) -> Encoder:
+def open_encoder(spec: str | None, device: str | None = None) -> ImageTextEncoder:
     """An encoder by what a person calls it.
 
     Nothing or "builtin" is the one that is shipped; "plip" and other names of the hub, or folders,
@@ -138,7 +138,7 @@ def _nowhere(spec: str) -> str:
     )
 
 
-def _open_builtin(folder: Path | None = None) -> Encoder:
+def _open_builtin(folder: Path | None = None) -> ImageTextEncoder:
     try:
         module = import_module("histoeval.trust.grounding.builtin")
     except ImportError as error:
@@ -146,18 +146,18 @@ def _open_builtin(folder: Path | None = None) -> Encoder:
             "this installation has no grounding encoder of its own; name one: --encoder plip, "
             "any CLIP model of Transformers, or open_clip:NAME"
         ) from error
-    encoder: Encoder = module.BuiltinEncoder(folder)
+    encoder: ImageTextEncoder = module.BuiltinEncoder(folder)
     return encoder
 
 
-def unknown_images(encoder: Encoder, vectors: Vectors) -> list[str | None]:
+def unknown_images(encoder: ImageTextEncoder, vectors: Vectors) -> list[str | None]:
     """Why each patch is outside of what an encoder knows; one that cannot tell knows all."""
     if isinstance(encoder, Scoped):
         return encoder.unknown_images(vectors)
     return [None] * len(vectors)
 
 
-def unknown_phrases(encoder: Encoder, phrases: Sequence[str]) -> list[str | None]:
+def unknown_phrases(encoder: ImageTextEncoder, phrases: Sequence[str]) -> list[str | None]:
     """Why each phrase is outside of what an encoder knows; one that cannot tell knows all."""
     if isinstance(encoder, Scoped):
         return encoder.unknown_phrases(phrases)

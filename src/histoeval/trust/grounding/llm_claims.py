@@ -28,7 +28,7 @@ from histoeval.report import Assertion, EntityType, Noun
 from histoeval.resources import resource_path
 from histoeval.trust.grounding.claims import once
 from histoeval.trust.grounding.phrases import visual
-from histoeval.trust.results import Claim, Span
+from histoeval.trust.results import Claim, ReportSpan
 
 AT_ONCE = 16
 """Reports that a model is asked about at the same time."""
@@ -206,7 +206,7 @@ def _claim(number: int, item: _Item, report: str) -> Claim:
     if not phrase:
         raise Unreadable(f"claims.{number}: its phrase says nothing that could be seen")
     return Claim(
-        span=Span(text=item.quote, start=start, end=start + len(item.quote)),
+        span=ReportSpan(text=item.quote, start=start, end=start + len(item.quote)),
         type=EntityType(item.type),
         assertion=Assertion(item.assertion),
         phrase=phrase,

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from histoeval.extract.manifest import Hashed, checked_manifest, put_manifest
+from histoeval.extract.manifest import HashedFiles, checked_manifest, put_manifest
 from histoeval.report import Noun
 
 MANIFEST = "manifest.json"
@@ -21,7 +21,7 @@ FILES = (IMAGE, TEXT, TOKENIZER, KNOWN)
 Colours = tuple[float, float, float]
 
 
-class ImageTower(Noun):
+class ImageTowerSpec(Noun):
     """How images are put to the image tower: the side in pixels, and how colours are scaled."""
 
     file: Literal["image.onnx"] = IMAGE
@@ -45,7 +45,7 @@ class Limit(Noun):
     threshold: float
 
 
-class Scope(Noun):
+class ScopeLimits(Noun):
     """What the model knows: images by their distance, phrases by their likeness to known ones."""
 
     image: Limit
@@ -56,7 +56,7 @@ class Scope(Noun):
     """Unknown below this cosine with the nearest wording that was learned."""
 
 
-class Calibration(Noun):
+class LogisticCalibration(Noun):
     """From how far a claim stands above foreign ones to a value of 0 to 1: a logistic curve."""
 
     slope: float
@@ -64,17 +64,17 @@ class Calibration(Noun):
     """Where a claim is as likely true as foreign."""
 
 
-class GroundingManifest(Hashed):
+class GroundingManifest(HashedFiles):
     """What `manifest.json` says: the files and their hashes, both towers, scope, calibration."""
 
     kind: Literal["grounding"] = "grounding"
-    image: ImageTower
+    image: ImageTowerSpec
     text: TextTower
     dimension: Annotated[int, Field(ge=2)]
     temperature: float
     """What cosines were divided by while learning."""
-    scope: Scope
-    calibrations: dict[str, Calibration]
+    scope: ScopeLimits
+    calibrations: dict[str, LogisticCalibration]
     """A curve for each kind of claim: site, diagnosis, finding."""
     details: dict[str, Any] = Field(default_factory=dict)
 

@@ -41,7 +41,7 @@ class Patch(NamedTuple):
     spot: Spot
 
 
-class LeftOut(Counter[str]):
+class SkippedPatches(Counter[str]):
     """How many tiles or patches were left out, by reason."""
 
     def notes(self) -> tuple[str, ...]:
@@ -56,7 +56,9 @@ def offsets(length: int, side: int) -> list[int]:
     return [*places, length - side] if whole and rest * 2 >= side else places
 
 
-def picture_patches(slide: Slide, tissue: Tissue, side: int, left_out: LeftOut) -> Iterator[Patch]:
+def picture_patches(
+    slide: Slide, tissue: Tissue, side: int, left_out: SkippedPatches
+) -> Iterator[Patch]:
     """The patches of a picture taken as one tile, at its own pixels.
 
     One that is smaller than a patch is enlarged until its shorter side is as long; whoever calls
@@ -72,7 +74,7 @@ def picture_patches(slide: Slide, tissue: Tissue, side: int, left_out: LeftOut) 
 
 
 def slide_patches(
-    slide: Slide, plan: TilePlan, tissue: Tissue, side: int, left_out: LeftOut
+    slide: Slide, plan: TilePlan, tissue: Tissue, side: int, left_out: SkippedPatches
 ) -> Iterator[Patch]:
     """The patches of the tiles of a slide, tile by tile, with a few tiles in memory at a time."""
     for tile in read_tiles(slide, plan):
@@ -86,7 +88,7 @@ def slide_patches(
 
 
 def _shown(
-    pixels: Pixels, whole: Spot, side: int, tissue: Tissue, left_out: LeftOut
+    pixels: Pixels, whole: Spot, side: int, tissue: Tissue, left_out: SkippedPatches
 ) -> Iterator[Patch]:
     """The patches of a tile that show tissue."""
     for patch in cut(pixels, whole, side):

@@ -22,9 +22,9 @@ from histoeval.trust.grounding.embedded_image import Bag, bag_of_image
 from histoeval.trust.grounding.encoder import (
     Calibrated,
     CalibratedByKind,
-    Calibration,
     Centred,
-    Encoder,
+    ClaimCalibration,
+    ImageTextEncoder,
     unknown_phrases,
 )
 from histoeval.trust.results import Claim, Grounding, Support
@@ -47,7 +47,7 @@ def equation_1(cosines: Cosines) -> float:
 
 
 def ground(
-    bag: Bag, claims: Sequence[Claim], encoder: Encoder, foreign: Foreign
+    bag: Bag, claims: Sequence[Claim], encoder: ImageTextEncoder, foreign: Foreign
 ) -> Grounding | Problem:
     """How well an image bears out the claims that a report asserts; or why that cannot be told.
 
@@ -90,7 +90,7 @@ class _Looking(NamedTuple):
 
     bag: Bag
     seen: Sequence[int]
-    encoder: Encoder
+    encoder: ImageTextEncoder
 
     def cosines(self, phrases: Sequence[str]) -> Cosines:
         """Of each phrase with each of the patches."""
@@ -167,14 +167,14 @@ def _supports(
         )
 
 
-def calibration_of(encoder: Encoder, kind: EntityType) -> Calibration:
+def calibration_of(encoder: ImageTextEncoder, kind: EntityType) -> ClaimCalibration:
     """What was measured for an encoder, for this kind of claim or for all; or the usual."""
     kinds = encoder.calibrations if isinstance(encoder, CalibratedByKind) else {}
     measured = encoder.calibration if isinstance(encoder, Calibrated) else None
     return kinds.get(kind) or measured or UNMEASURED
 
 
-def _signature(encoder: Encoder, foreign: Foreign) -> str:
+def _signature(encoder: ImageTextEncoder, foreign: Foreign) -> str:
     """Everything that a grounding depends on beside image and report."""
     curves = [calibration_of(encoder, kind) for kind in CLAIMED]
     told = ";".join(f"{curve.slope:g},{curve.midpoint:g}" for curve in dict.fromkeys(curves))

@@ -17,8 +17,8 @@ from histoeval.terms.sites import find_operated, find_sites
 from histoeval.trust.logic.impression import concludes
 from histoeval.trust.logic.lexicon import listed, pattern
 from histoeval.trust.logic.rules.presence import is_prose
-from histoeval.trust.logic.sentences import Passage
-from histoeval.trust.logic.specimen import Said, Specimen, span_of
+from histoeval.trust.logic.sentences import ReportSentence
+from histoeval.trust.logic.specimen import ReportMention, Specimen, span_of
 
 _NEAR = 6
 """What says that a name is of something beside the lesion stands within so many words of it."""
@@ -51,16 +51,16 @@ _ABSENT = re.compile(
 """Is not there, just after a name."""
 
 
-class Named(NamedTuple):
+class DiagnosisMention(NamedTuple):
     """A diagnosis by one of its names, at one place."""
 
     concept: Concept
-    said: Said[str]
+    said: ReportMention[str]
     settled: bool
     """Whether it is said of the lesion of the report: the carcinoma, this is a carcinoma."""
 
     @property
-    def passage(self) -> Passage:
+    def passage(self) -> ReportSentence:
         """The sentence that it stands in."""
         return self.said.passage
 
@@ -79,13 +79,15 @@ def sites_sent(specimen: Specimen) -> frozenset[str]:
     return frozenset(match.id for match in (*find_sites(text), *find_operated(text)))
 
 
-def named_in(specimen: Specimen) -> list[Named]:
+def named_in(specimen: Specimen) -> list[DiagnosisMention]:
     """What the sentences of a report call its lesion, in their order."""
     sent = sites_sent(specimen)
     return [named for passage in specimen.passages for named in _named(passage, specimen, sent)]
 
 
-def _named(passage: Passage, specimen: Specimen, sent: frozenset[str]) -> Iterator[Named]:
+def _named(
+    passage: ReportSentence, specimen: Specimen, sent: frozenset[str]
+) -> Iterator[DiagnosisMention]:
     text = passage.text
     for match in find_diagnoses(text, sent):
         if pattern("supposed").search(_statement(text, match.start)):
@@ -97,10 +99,10 @@ def _named(passage: Passage, specimen: Specimen, sent: frozenset[str]) -> Iterat
         if beside or is_denied(text, match.start, match.end):
             continue
         span = span_of(specimen.text, passage.start + match.start, passage.start + match.end)
-        said = Said(span.text, span, passage)
+        said = ReportMention(span.text, span, passage)
         again = bool(_DEFINITE.search(before) or _EQUATED.search(before))
         settled = again or (concludes(passage) and not _WITH.search(before))
-        yield Named(_at(concepts()[match.id], sent), said, settled)
+        yield DiagnosisMention(_at(concepts()[match.id], sent), said, settled)
 
 
 def _statement(text: str, place: int) -> str:

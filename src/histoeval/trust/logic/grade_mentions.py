@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from histoeval.terms.catalogue import diagnosis_tree
 from histoeval.terms.values.grades import Grade, read_grade
-from histoeval.trust.logic.diagnosis_mentions import Named
+from histoeval.trust.logic.diagnosis_mentions import DiagnosisMention
 from histoeval.trust.logic.lexicon import begins, table, written_as
-from histoeval.trust.logic.sentences import Passage
-from histoeval.trust.logic.specimen import Said, Specimen, said_in
+from histoeval.trust.logic.sentences import ReportSentence
+from histoeval.trust.logic.specimen import ReportMention, Specimen, said_in
 
 _RANK = r"(?:[1-5]|I{1,3}|IV)\b(?:\s*(?:/|of|out of|-|to)\s*(?:[1-5]|III|IV)\b)?"
 _SCHEMES = (
@@ -56,7 +56,7 @@ _NEAR = 4
 """What is graded stands within so many words."""
 
 
-class Graded(NamedTuple):
+class GradeMention(NamedTuple):
     """A grade of the lesion as a whole."""
 
     scheme: str
@@ -64,15 +64,15 @@ class Graded(NamedTuple):
     tiers: frozenset[str]
     early: bool
     """Whether it is one of dysplasia or what is in situ."""
-    said: Said[str]
+    said: ReportMention[str]
 
     @property
-    def passage(self) -> Passage:
+    def passage(self) -> ReportSentence:
         """The sentence that it stands in."""
         return self.said.passage
 
 
-def gradings(specimen: Specimen) -> Iterator[Graded]:
+def gradings(specimen: Specimen) -> Iterator[GradeMention]:
     """The grades that are given of the lesion as a whole, in the order of the text."""
     for passage in specimen.passages:
         yield from _summed(passage, specimen)
@@ -82,30 +82,30 @@ def gradings(specimen: Specimen) -> Iterator[Graded]:
             if grade and grade.part is None and _is_given(said):
                 of_early = _is_early(said, grade)
                 if of_early is not None:
-                    yield Graded(grade.scheme, _levels(grade), _tiers(grade), of_early, said)
+                    yield GradeMention(grade.scheme, _levels(grade), _tiers(grade), of_early, said)
 
 
-def _summed(passage: Passage, specimen: Specimen) -> Iterator[Graded]:
+def _summed(passage: ReportSentence, specimen: Specimen) -> Iterator[GradeMention]:
     """The Nottingham grade that three scores of one sentence add up to."""
     if found := _SCORES.search(passage.text):
         grade = read_grade(f"Nottingham {sum(int(each) for each in found.groups())}/9")
         if grade:
             said = said_in(found, passage, specimen)
-            yield Graded(grade.scheme, _levels(grade), _tiers(grade), False, said)
+            yield GradeMention(grade.scheme, _levels(grade), _tiers(grade), False, said)
 
 
-def implied(named: Named) -> Iterator[Graded]:
+def implied(named: DiagnosisMention) -> Iterator[GradeMention]:
     """The grades that a diagnosis has by its name."""
     for row in table("stated_grades")["implied"]:
         if any(diagnosis_tree().is_a(named.concept.id, id_) for id_ in row["diagnoses"]):
             tiers = frozenset(row["tiers"])
             ranks = frozenset(_TIERS.index(tier) + 1 for tier in tiers)
-            yield Graded("tier", ranks, tiers, False, named.said)
+            yield GradeMention("tier", ranks, tiers, False, named.said)
             if "WHO" in row:
-                yield Graded("WHO", frozenset(row["WHO"]), tiers, False, named.said)
+                yield GradeMention("WHO", frozenset(row["WHO"]), tiers, False, named.said)
 
 
-def are_at_odds(one: Graded, other: Graded) -> bool:
+def are_at_odds(one: GradeMention, other: GradeMention) -> bool:
     """Whether two grades cannot both be right."""
     if one.early != other.early:
         return False
@@ -145,7 +145,7 @@ def _tiers(grade: Grade) -> frozenset[str]:
     )
 
 
-def _is_given(said: Said[str]) -> bool:
+def _is_given(said: ReportMention[str]) -> bool:
     """Whether a grade is given, of the whole, and not one of several."""
     text, start = said.passage.text, said.passage.start
     before = re.split(r"[;:]|\bbut\b|\bno special type\b", text[: said.span.start - start])[-1]
@@ -155,7 +155,7 @@ def _is_given(said: Said[str]) -> bool:
     return not denied and not part
 
 
-def _is_early(said: Said[str], grade: Grade) -> bool | None:
+def _is_early(said: ReportMention[str], grade: Grade) -> bool | None:
     """Whether it is a grade of an early lesion; nothing where the clause speaks of both."""
     if grade.scheme in ("dysplasia", "SIL", "CIN"):
         return True

@@ -13,8 +13,8 @@ from histoeval.facts.diagnoses import Diagnosis
 from histoeval.terms.catalogue import Behaviour
 from histoeval.trust.logic.lexicon import pattern
 from histoeval.trust.logic.rules.presence import HARMLESS, behaviour_of, clash, is_prose, organs_of
-from histoeval.trust.logic.sentences import Passage
-from histoeval.trust.logic.specimen import Said, Specimen, said_in
+from histoeval.trust.logic.sentences import ReportSentence
+from histoeval.trust.logic.specimen import ReportMention, Specimen, said_in
 from histoeval.trust.results import Contradiction
 
 Leaning = Literal["malignant", "harmless"]
@@ -42,12 +42,12 @@ _ENOUGH = 2
 """So many signs together speak for something; one may stand in any report."""
 
 
-def concludes(passage: Passage) -> bool:
+def concludes(passage: ReportSentence) -> bool:
     """Whether a sentence says what it is, after a site or in so many words."""
     return passage.concludes or bool(_HEAD.match(passage.text))
 
 
-def signs_of(passage: Passage, leaning: Leaning) -> frozenset[str]:
+def signs_of(passage: ReportSentence, leaning: Leaning) -> frozenset[str]:
     """The words of a sentence that speak for something; not of what lies around the lesion."""
     if pattern("around").search(passage.text):
         return frozenset()
@@ -60,7 +60,7 @@ def signs_of(passage: Passage, leaning: Leaning) -> frozenset[str]:
     return frozenset(each.group().lower() for each in pattern("looks_malignant").finditer(affirmed))
 
 
-def leaning_of(passage: Passage) -> Leaning | None:
+def leaning_of(passage: ReportSentence) -> Leaning | None:
     """What the words of a sentence speak for, where they speak for one thing only."""
     malignant = bool(signs_of(passage, "malignant"))
     if normal_at(passage) or signs_of(passage, "harmless"):
@@ -68,11 +68,11 @@ def leaning_of(passage: Passage) -> Leaning | None:
     return "malignant" if malignant else None
 
 
-def _tells_of_tumour(passage: Passage) -> bool:
+def _tells_of_tumour(passage: ReportSentence) -> bool:
     return bool(pattern("of_tumour").search(_DENIED.sub(" ", passage.text)))
 
 
-def normal_at(passage: Passage) -> re.Match[str] | None:
+def normal_at(passage: ReportSentence) -> re.Match[str] | None:
     """Where a sentence calls what was sent normal."""
     if pattern("around").search(passage.text):
         return None
@@ -104,8 +104,10 @@ def morphology(specimen: Specimen) -> Iterator[Contradiction]:
 
 
 def _called_harmless(
-    others: Sequence[Passage], concluded: Sequence[Said[Diagnosis]], specimen: Specimen
-) -> Iterator[Said[Any]]:
+    others: Sequence[ReportSentence],
+    concluded: Sequence[ReportMention[Diagnosis]],
+    specimen: Specimen,
+) -> Iterator[ReportMention[Any]]:
     """A harmless diagnosis at the head of a report whose last word is another."""
     first = [e for e in concluded if e.passage == specimen.passages[0] and e.passage in others]
     if first and not _is_beside(specimen) and all(behaviour_of(each) in HARMLESS for each in first):
@@ -117,7 +119,9 @@ def _is_beside(specimen: Specimen) -> bool:
     return any(pattern("beside").search(passage.text) for passage in specimen.passages)
 
 
-def _harmless(described: Sequence[Passage], specimen: Specimen) -> Iterator[Said[Any]]:
+def _harmless(
+    described: Sequence[ReportSentence], specimen: Specimen
+) -> Iterator[ReportMention[Any]]:
     """Signs that all is well, where nothing that is described speaks for a tumour."""
     told = [p for p in described if not pattern("around").search(p.text)]
     if any(map(_tells_of_tumour, told)):
@@ -135,7 +139,7 @@ def _harmless(described: Sequence[Passage], specimen: Specimen) -> Iterator[Said
             yield said_in(found, passage, specimen)
 
 
-def _grave(described: Sequence[Passage], specimen: Specimen) -> Iterator[Said[str]]:
+def _grave(described: Sequence[ReportSentence], specimen: Specimen) -> Iterator[ReportMention[str]]:
     """Signs of a malignancy, where there are several."""
     signs = {sign for passage in described for sign in signs_of(passage, "malignant")}
     for passage in described if len(signs) >= _ENOUGH else ():

@@ -10,14 +10,14 @@ from typing import Annotated, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from histoeval.errors import Problem
-from histoeval.nli.entailer import Entails, Pair
+from histoeval.nli.entailer import Entails, NliPair
 from histoeval.report import Noun, Report
 from histoeval.trust.logic.rules.registry import broken_rules, rules_identity
 from histoeval.trust.logic.sentence_pairs import sentence_pairs
 from histoeval.trust.logic.sentences import Passages
 from histoeval.trust.logic.specimen import specimens_of
-from histoeval.trust.logic.statements import MOST_PAIRS, Held, pairs_of, statements_of
-from histoeval.trust.results import Contradiction, Logic, Share, Span
+from histoeval.trust.logic.statements import MOST_PAIRS, StatementPair, pairs_of, statements_of
+from histoeval.trust.results import Contradiction, Logic, ReportSpan, Share
 
 _TRAINED = 1 / 3
 """The share of contradictions among the pairs that NLI models learn from."""
@@ -69,8 +69,8 @@ is lost among pairs that have nothing to do with it."""
 class _Judged(NamedTuple):
     """A pair of sentences with the probability that they contradict each other."""
 
-    first: Span
-    second: Span
+    first: ReportSpan
+    second: ReportSpan
     places: tuple[int, int]
     probability: float
     source: str
@@ -132,48 +132,48 @@ def _by_rule(found: Contradiction, passages: Passages) -> _Judged:
 
 
 def _at_odds(
-    pairs: Sequence[Held], settled: AbstractSet[tuple[int, int]], entailer: Entails
+    pairs: Sequence[StatementPair], settled: AbstractSet[tuple[int, int]], entailer: Entails
 ) -> list[_Judged]:
     """The sentences that a model finds to contradict each other as they stand, like a rule."""
     open_ = [pair for pair in pairs if pair.places not in settled]
-    forth = entailer.judge([Pair(p.first.text, p.second.text) for p in open_])
+    forth = entailer.judge([NliPair(p.first.text, p.second.text) for p in open_])
     found = []
     for pair, answer in zip(open_, forth, strict=True):
         if _of_sentences((answer.contradiction + 1) / 2, pair) <= _LIKELY:
             continue
-        (back,) = entailer.judge([Pair(pair.second.text, pair.first.text)])
+        (back,) = entailer.judge([NliPair(pair.second.text, pair.first.text)])
         p = _of_sentences((answer.contradiction + back.contradiction) / 2, pair)
         if p > _LIKELY:
             found.append(_Judged(pair.first.span, pair.second.span, pair.places, p, "nli", ""))
     return found
 
 
-def _by_model(pairs: Sequence[Held], entailer: Entails, k: int) -> Iterator[_Judged]:
+def _by_model(pairs: Sequence[StatementPair], entailer: Entails, k: int) -> Iterator[_Judged]:
     for pair, probability in zip(pairs, _probabilities(pairs, entailer, k), strict=True):
         first, second = sorted((pair.first, pair.second), key=lambda each: each.span.start)
         yield _Judged(first.span, second.span, pair.places, probability, "nli", "")
 
 
-def _probabilities(pairs: Sequence[Held], entailer: Entails, k: int) -> list[float]:
+def _probabilities(pairs: Sequence[StatementPair], entailer: Entails, k: int) -> list[float]:
     """The lower answer of both ways round, for all pairs that may be among the k highest.
 
     The answer one way is never below that. So the worst are asked the other way round, one after
     the other, until k of them are at least as high as all that is left can be.
     """
-    forth = entailer.judge([Pair(p.first.passage.text, p.second.text) for p in pairs])
+    forth = entailer.judge([NliPair(p.first.passage.text, p.second.text) for p in pairs])
     highest = [_in_a_report(a.contradiction, p) for a, p in zip(forth, pairs, strict=True)]
     found = list(highest)
     settled: list[float] = []
     for i in sorted(range(len(pairs)), key=lambda i: -highest[i]):
         if sum(known >= highest[i] for known in settled) >= k:
             break
-        (back,) = entailer.judge([Pair(pairs[i].second.passage.text, pairs[i].first.text)])
+        (back,) = entailer.judge([NliPair(pairs[i].second.passage.text, pairs[i].first.text)])
         found[i] = min(highest[i], _in_a_report(back.contradiction, pairs[i]))
         settled.append(found[i])
     return found
 
 
-def _in_a_report(probability: float, pair: Held) -> float:
+def _in_a_report(probability: float, pair: StatementPair) -> float:
     """What a model says of a pair, with how rare contradictions are where nothing is opposed.
 
     A model has learned from pairs a third of which are contradictions. Two sentences of a report
@@ -183,7 +183,7 @@ def _in_a_report(probability: float, pair: Held) -> float:
     return probability if pair.opposed else _corrected(probability, _AMONG_OTHERS)
 
 
-def _of_sentences(probability: float, pair: Held) -> float:
+def _of_sentences(probability: float, pair: StatementPair) -> float:
     return _corrected(probability, _AMONG_OPPOSED if pair.opposed else _AMONG_SENTENCES)
 
 
@@ -193,7 +193,7 @@ def _corrected(probability: float, share: float) -> float:
     return probability * rarer / (probability * rarer + 1 - probability)
 
 
-def _places(one: Span, other: Span, passages: Passages) -> tuple[int, int]:
+def _places(one: ReportSpan, other: ReportSpan, passages: Passages) -> tuple[int, int]:
     """The sentences that two spans stand in, by where they begin."""
     starts = sorted(
         passage.start if (passage := passages.at(span.start)) else span.start

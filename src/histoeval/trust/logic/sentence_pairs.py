@@ -17,9 +17,9 @@ from histoeval.trust.logic.grade_mentions import early
 from histoeval.trust.logic.impression import leaning_of
 from histoeval.trust.logic.lexicon import listed, pattern
 from histoeval.trust.logic.rules.presence import is_prose
-from histoeval.trust.logic.sentences import Passage
+from histoeval.trust.logic.sentences import ReportSentence
 from histoeval.trust.logic.specimen import Specimen, span_of
-from histoeval.trust.logic.statements import Held
+from histoeval.trust.logic.statements import StatementPair
 from histoeval.trust.logic.verbalise import LEANING, Statement, tidy
 
 MOST_SENTENCE_PAIRS = 36
@@ -31,7 +31,7 @@ _SITE = "site"
 _LESION, _MARGINS, _NODES = "of the lesion", "of margins", "of nodes"
 
 
-def sentence_pairs(specimen: Specimen) -> list[Held]:
+def sentence_pairs(specimen: Specimen) -> list[StatementPair]:
     """Two sentences of a specimen each that may contradict each other, the opposed first."""
     if not is_prose(specimen):
         return []
@@ -55,15 +55,15 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(stems - listed("everywhere"))
 
 
-def _held(one: Statement, other: Statement) -> Held:
+def _held(one: Statement, other: Statement) -> StatementPair:
     """Two sentences as a pair; a place within another is the same place."""
     here, there = one.topics.get(_SITE, ""), other.topics.get(_SITE, "")
     if here and there and (contains(here, there) or contains(there, here)):
         other = replace(other, topics={**other.topics, _SITE: here})
-    return Held(one, other)
+    return StatementPair(one, other)
 
 
-def _is_whole(passage: Passage) -> bool:
+def _is_whole(passage: ReportSentence) -> bool:
     """Whether a sentence is of the lesion, and not of what is around it or of some of its cells."""
     of_tumour = pattern("tumour_cells").search(passage.text)
     apart = pattern("beyond").search(passage.text) or pattern("partly").search(passage.text)
@@ -71,7 +71,7 @@ def _is_whole(passage: Passage) -> bool:
     return not apart and not cells
 
 
-def _subjects(passage: Passage) -> frozenset[str]:
+def _subjects(passage: ReportSentence) -> frozenset[str]:
     """What a sentence is about: a stage is about the lesion and its nodes."""
     nodes = pattern("node_word").search(passage.text)
     margins = pattern("margin_word").search(passage.text)
@@ -80,13 +80,13 @@ def _subjects(passage: Passage) -> frozenset[str]:
     return frozenset(name for name, is_about in about.items() if is_about)
 
 
-def _sentence(passage: Passage, specimen: Specimen) -> Statement:
+def _sentence(passage: ReportSentence, specimen: Specimen) -> Statement:
     span = span_of(specimen.text, passage.start, passage.end)
     topics = {name: value for name, value in _topics(passage, specimen) if value}
     return Statement(tidy(passage.text), span, passage, "morphology", topics)
 
 
-def _topics(passage: Passage, specimen: Specimen) -> Sequence[tuple[str, str]]:
+def _topics(passage: ReportSentence, specimen: Specimen) -> Sequence[tuple[str, str]]:
     """What a sentence says of the things of which a lesion has but one."""
     side = side_of(passage.text)
     sites = {m.id for m in find_sites(passage.text) if organ_of(m.id) not in listed("tissues")}

@@ -41,7 +41,7 @@ _SIDED_OFTEN = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ReportSentence:
     """A sentence: ``text == report.text[start:end]``."""
 
     start: int
@@ -68,11 +68,11 @@ class Passage:
 class Passages:
     """The sentences of a report that assert something now, in their order."""
 
-    all: tuple[Passage, ...]
+    all: tuple[ReportSentence, ...]
     cut: bool
     """Whether the report goes on after the last of them."""
 
-    def at(self, place: int) -> Passage | None:
+    def at(self, place: int) -> ReportSentence | None:
         """The sentence that holds a place of the text."""
         i = bisect_right(self.all, place, key=lambda passage: passage.start) - 1
         return self.all[i] if i >= 0 and place < self.all[i].end else None
@@ -87,7 +87,7 @@ def passages_of(text: str) -> Passages:
     return Passages(tuple(_by_side(_numbered(kept))), cut)
 
 
-def _sentences(text: str) -> Iterator[Passage]:
+def _sentences(text: str) -> Iterator[ReportSentence]:
     """Sentences, cut where a section begins inside of one, without headings.
 
     The head of a part stays: "A. Left kidney, nephrectomy:" says where what follows is.
@@ -104,7 +104,7 @@ def _sentences(text: str) -> Iterator[Passage]:
             said = text[start:end]
             start += len(said) - len(said.lstrip())
             if whole := said.strip():
-                yield Passage(start, start + len(whole), whole, label, _kind(section, text))
+                yield ReportSentence(start, start + len(whole), whole, label, _kind(section, text))
 
 
 def _labelled(layout: Sequence[Section]) -> Iterator[tuple[Section, str]]:
@@ -126,7 +126,7 @@ def _number(title: str) -> str:
     return str(int(found[1])) if found[1] else str(ord(found[2].upper()) - ord("A") + 1)
 
 
-def _lettered(passages: Sequence[Passage]) -> Iterator[Passage]:
+def _lettered(passages: Sequence[ReportSentence]) -> Iterator[ReportSentence]:
     """Sentences that begin with the letter or number of a part are of it, and so those after."""
     known = {passage.part for passage in passages} - {""}
     label = kind = ""
@@ -147,7 +147,7 @@ def _kind(section: Section, text: str) -> str:
     return "other" if prose else kind
 
 
-def _asserts(passage: Passage) -> bool:
+def _asserts(passage: ReportSentence) -> bool:
     """Whether a sentence says something of now."""
     if passage.kind in _silent():
         return False
@@ -161,14 +161,14 @@ def _silent() -> frozenset[str]:
     return frozenset(table()["sections"]["silent"])
 
 
-def _numbered(passages: Sequence[Passage]) -> list[Passage]:
+def _numbered(passages: Sequence[ReportSentence]) -> list[ReportSentence]:
     """A report of one numbered specimen has but one, whatever stands outside of the number."""
     if len({passage.part for passage in passages if passage.part}) > 1:
         return list(passages)
     return [replace(passage, part="") for passage in passages]
 
 
-def _by_side(passages: Sequence[Passage]) -> list[Passage]:
+def _by_side(passages: Sequence[ReportSentence]) -> list[ReportSentence]:
     """In a report that speaks of both sides again and again, each side is a specimen."""
     sides = [side_of(passage.text) for passage in passages]
     count = Counter(side for side in sides if side)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from histoeval.facts.diagnoses import Diagnosis
-from histoeval.facts.facts import Facts, Observed, facts_of
-from histoeval.facts.lexical import Sited
+from histoeval.facts.facts import Facts, FindingFact, facts_of
+from histoeval.facts.lexical import ValueMention
 from histoeval.facts.markers import markers_of
-from histoeval.facts.scope import Scope, scope_of, stance_at
+from histoeval.facts.scope import TextScope, scope_of, stance_at
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
 from histoeval.terms.values.grades import Grade
 from histoeval.terms.values.laterality import Side
@@ -23,8 +23,8 @@ from histoeval.terms.values.marker_results import Result
 from histoeval.terms.values.measurements import Measurement
 from histoeval.terms.values.stages import Stage
 from histoeval.trust.logic.lexicon import listed, pattern
-from histoeval.trust.logic.sentences import Passage, Passages, passages_of
-from histoeval.trust.results import Span
+from histoeval.trust.logic.sentences import Passages, ReportSentence, passages_of
+from histoeval.trust.results import ReportSpan
 
 Value = TypeVar("Value")
 
@@ -36,12 +36,12 @@ _MOST_ENTITIES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Said(Generic[Value]):
+class ReportMention(Generic[Value]):
     """Something that a report says at one place."""
 
     value: Value
-    span: Span
-    passage: Passage
+    span: ReportSpan
+    passage: ReportSentence
     denied: bool = False
 
     @property
@@ -55,32 +55,34 @@ class Specimen:
     """All that is plainly said of one specimen, in the order of the text."""
 
     text: str
-    passages: tuple[Passage, ...]
-    diagnoses: tuple[Said[Diagnosis], ...]
-    findings: tuple[Said[Observed], ...]
-    markers: tuple[Said[tuple[str, Result]], ...]
-    grades: tuple[Said[Grade], ...]
-    sides: tuple[Said[Side], ...]
-    stages: tuple[Said[Stage], ...]
-    measurements: tuple[Said[Measurement], ...]
-    entities: tuple[Said[Entity], ...]
+    passages: tuple[ReportSentence, ...]
+    diagnoses: tuple[ReportMention[Diagnosis], ...]
+    findings: tuple[ReportMention[FindingFact], ...]
+    markers: tuple[ReportMention[tuple[str, Result]], ...]
+    grades: tuple[ReportMention[Grade], ...]
+    sides: tuple[ReportMention[Side], ...]
+    stages: tuple[ReportMention[Stage], ...]
+    measurements: tuple[ReportMention[Measurement], ...]
+    entities: tuple[ReportMention[Entity], ...]
     relations: tuple[tuple[Entity, Entity], ...]
 
     @property
-    def made(self) -> tuple[Said[Diagnosis], ...]:
+    def made(self) -> tuple[ReportMention[Diagnosis], ...]:
         """The diagnoses that are affirmed."""
         return tuple(each for each in self.diagnoses if not each.denied)
 
 
-def span_of(text: str, start: int, end: int) -> Span:
+def span_of(text: str, start: int, end: int) -> ReportSpan:
     """A stretch of a text."""
-    return Span(text=text[start:end], start=start, end=end)
+    return ReportSpan(text=text[start:end], start=start, end=end)
 
 
-def said_in(found: re.Match[str], passage: Passage, specimen: Specimen) -> Said[str]:
+def said_in(
+    found: re.Match[str], passage: ReportSentence, specimen: Specimen
+) -> ReportMention[str]:
     """What a pattern has found in a sentence."""
     start, end = passage.start + found.start(), passage.start + found.end()
-    return Said(found.group(), span_of(specimen.text, start, end), passage)
+    return ReportMention(found.group(), span_of(specimen.text, start, end), passage)
 
 
 def specimens_of(report: Report) -> tuple[tuple[Specimen, ...], Passages]:
@@ -119,7 +121,7 @@ class _Everything:
     report: Report
     passages: Passages
     facts: Facts
-    scope: Scope
+    scope: TextScope
 
     def of(self, part: str) -> Specimen:
         """What is said of one specimen."""
@@ -134,20 +136,22 @@ class _Everything:
             sides=tuple(self._sited(facts.sides, part)),
             stages=tuple(self._sited(facts.stages, part)),
             measurements=tuple(self._sited(facts.measurements, part)),
-            entities=tuple(self._sited([Sited(e, e) for e in self.report.entities], part)),
+            entities=tuple(self._sited([ValueMention(e, e) for e in self.report.entities], part)),
             relations=tuple(_linked(self.report)),
         )
 
-    def _passage(self, entity: Entity, part: str) -> Passage | None:
+    def _passage(self, entity: Entity, part: str) -> ReportSentence | None:
         passage = self.passages.at(entity.start)
         return passage if passage and passage.part == part and entity.end <= passage.end else None
 
-    def _sited(self, values: Iterable[Sited[Value]], part: str) -> Iterator[Said[Value]]:
+    def _sited(
+        self, values: Iterable[ValueMention[Value]], part: str
+    ) -> Iterator[ReportMention[Value]]:
         for each in sorted(values, key=lambda sited: sited.entity.start):
             if (passage := self._passage(each.entity, part)) is not None:
-                yield Said(each.value, _span(each.entity), passage)
+                yield ReportMention(each.value, _span(each.entity), passage)
 
-    def _diagnoses(self, part: str) -> Iterator[Said[Diagnosis]]:
+    def _diagnoses(self, part: str) -> Iterator[ReportMention[Diagnosis]]:
         named = {(d.entity.start, d.entity.end): d for d in (*self.facts.made, *self.facts.denied)}
         for _, each in sorted(named.items()):
             denied = each.entity.assertion == Assertion.ABSENT
@@ -155,13 +159,15 @@ class _Everything:
             if not passage or _is_shouted(each.entity, passage):
                 continue
             if each.concept and self._is_plain(each.entity, denied):
-                yield Said(each, _span(each.entity), passage, denied)
+                yield ReportMention(each, _span(each.entity), passage, denied)
 
-    def _findings(self, seen: Sequence[Observed], part: str) -> Iterator[Said[Observed]]:
+    def _findings(
+        self, seen: Sequence[FindingFact], part: str
+    ) -> Iterator[ReportMention[FindingFact]]:
         for each in sorted(seen, key=lambda observed: observed.entity.start):
             passage = self._passage(each.entity, part)
             if passage and each.id and self._is_plain(each.entity, each.denied):
-                yield Said(each, _span(each.entity), passage, each.denied)
+                yield ReportMention(each, _span(each.entity), passage, each.denied)
 
     def _is_plain(self, entity: Entity, denied: bool) -> bool:
         """Whether nothing around an entity speaks against what it is taken to say."""
@@ -172,7 +178,9 @@ class _Everything:
             stance_at(self.report.text, entity.start, entity.end) is not denied
         )
 
-    def _markers(self, here: Sequence[Passage]) -> Iterator[Said[tuple[str, Result]]]:
+    def _markers(
+        self, here: Sequence[ReportSentence]
+    ) -> Iterator[ReportMention[tuple[str, Result]]]:
         """Markers with their results, sentence by sentence."""
         tails: dict[int, list[Entity]] = {}
         for head, tail in _linked(self.report):
@@ -189,22 +197,24 @@ class _Everything:
                 before = self.report.text[passage.start : sited.entity.start]
                 result = _NEGATIVE if _LACKS.search(before) else sited.value
                 if result is not None and result.tested:
-                    yield Said((key, result), _span(sited.entity), passage)
+                    yield ReportMention((key, result), _span(sited.entity), passage)
 
-    def _triple_negative(self, passage: Passage) -> Iterator[Said[tuple[str, Result]]]:
+    def _triple_negative(
+        self, passage: ReportSentence
+    ) -> Iterator[ReportMention[tuple[str, Result]]]:
         for found in pattern("triple_negative").finditer(passage.text):
             start = passage.start + found.start()
             span = span_of(self.report.text, start, start + len(found.group()))
             for key in sorted(listed("triple")):
-                yield Said((key, _NEGATIVE), span, passage)
+                yield ReportMention((key, _NEGATIVE), span, passage)
 
 
-def _is_shouted(entity: Entity, passage: Passage) -> bool:
+def _is_shouted(entity: Entity, passage: ReportSentence) -> bool:
     """Whether a short word only looks like an abbreviation: the ALL of a text in capitals."""
     capitals = sum(letter.isupper() for letter in passage.text)
     small = sum(letter.islower() for letter in passage.text)
     return len(entity.text) <= _SHORT and capitals > 2 * small
 
 
-def _span(entity: Entity) -> Span:
-    return Span(text=entity.text, start=entity.start, end=entity.end)
+def _span(entity: Entity) -> ReportSpan:
+    return ReportSpan(text=entity.text, start=entity.start, end=entity.end)

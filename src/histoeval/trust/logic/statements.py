@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
 
-from histoeval.facts.facts import Observed
+from histoeval.facts.facts import FindingFact
 from histoeval.terms.findings import findings
 from histoeval.terms.sites import find_sites, organ_of
 from histoeval.terms.values.laterality import side_of
 from histoeval.trust.logic.impression import leaning_of
 from histoeval.trust.logic.lexicon import listed, pattern
 from histoeval.trust.logic.rules.presence import is_prose
-from histoeval.trust.logic.specimen import Said, Specimen, span_of
+from histoeval.trust.logic.specimen import ReportMention, Specimen, span_of
 from histoeval.trust.logic.verbalise import LEANING, Statement, tidy, written
 
-__all__ = ["MOST_PAIRS", "Held", "Statement", "pairs_of", "statements_of"]
+__all__ = ["MOST_PAIRS", "Statement", "StatementPair", "pairs_of", "statements_of"]
 
 MOST_PAIRS = 60
 """No more pairs of a report are judged by a model: the rest of a long report is left out."""
@@ -34,7 +34,7 @@ _MOST_STATEMENTS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StatementPair:
     """Two statements that are held against each other."""
 
     first: Statement
@@ -87,7 +87,7 @@ def statements_of(specimen: Specimen) -> tuple[Statement, ...]:
     return tuple(ordered)
 
 
-def pairs_of(statements: Sequence[Statement]) -> list[Held]:
+def pairs_of(statements: Sequence[Statement]) -> list[StatementPair]:
     """The pairs of one specimen that are worth judging, the most telling first.
 
     Statements on one thing from two sentences; then what is described against what is concluded;
@@ -98,7 +98,7 @@ def pairs_of(statements: Sequence[Statement]) -> list[Held]:
     return _distinct(pairs) or _distinct(_whatever(kept))
 
 
-def _distinct(pairs: Iterable[Held]) -> list[Held]:
+def _distinct(pairs: Iterable[StatementPair]) -> list[StatementPair]:
     """Each pair of texts once, none of a statement with itself or on another place."""
     kept = {
         frozenset({pair.first.text.casefold(), pair.second.text.casefold()}): pair
@@ -108,29 +108,29 @@ def _distinct(pairs: Iterable[Held]) -> list[Held]:
     return list(kept.values())[::-1]
 
 
-def _on_one_thing(statements: Sequence[Statement]) -> Iterator[Held]:
+def _on_one_thing(statements: Sequence[Statement]) -> Iterator[StatementPair]:
     written = [each for each in statements if each.topics]
     for one, other in combinations(written, 2):
         shared = one.topics.keys() & other.topics.keys() - {LEANING}
         if one.passage != other.passage and shared:
-            yield Held(one, other)
+            yield StatementPair(one, other)
 
 
-def _described_and_concluded(statements: Sequence[Statement]) -> Iterator[Held]:
+def _described_and_concluded(statements: Sequence[Statement]) -> Iterator[StatementPair]:
     concluded = [each for each in statements if each.role == "diagnosis" and each.passage.concludes]
     concluded = concluded or [each for each in statements if each.role == "diagnosis"]
     described = [each for each in statements if each.role == "morphology"]
     for diagnosis, seen in product(concluded, described):
         if diagnosis.passage != seen.passage:
-            yield Held(seen, diagnosis)
+            yield StatementPair(seen, diagnosis)
 
 
-def _whatever(statements: Sequence[Statement]) -> Iterator[Held]:
+def _whatever(statements: Sequence[Statement]) -> Iterator[StatementPair]:
     diagnoses = [each for each in statements if each.role == "diagnosis"][:1] or statements[:1]
     for diagnosis, other in product(diagnoses, statements):
         twice = diagnosis.passage == other.passage and "morphology" in (diagnosis.role, other.role)
         if diagnosis is not other and not twice:
-            yield Held(diagnosis, other)
+            yield StatementPair(diagnosis, other)
 
 
 # --- sentences as they stand ---------------------------------------------------------------------
@@ -149,13 +149,13 @@ def _morphology(specimen: Specimen) -> Iterator[Statement]:
             yield Statement(tidy(passage.text), span, passage, "morphology", topics)
 
 
-def _leaning(seen: Sequence[Said[Observed]]) -> dict[str, str]:
+def _leaning(seen: Sequence[ReportMention[FindingFact]]) -> dict[str, str]:
     """What the findings of a sentence speak for, where all of them speak for the same."""
     speaks = {_spoken_for(each) for each in seen} - {""}
     return {LEANING: speaks.pop()} if len(speaks) == 1 else {}
 
 
-def _spoken_for(seen: Said[Observed]) -> str:
+def _spoken_for(seen: ReportMention[FindingFact]) -> str:
     if seen.denied:
         return _HARMLESS if seen.value.id in listed("denied_is_harmless") else ""
     return _SUGGESTED.get(findings()[str(seen.value.id)].suggests, "")

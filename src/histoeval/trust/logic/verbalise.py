@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from histoeval.facts.diagnoses import Diagnosis
-from histoeval.facts.facts import BARE, Observed
+from histoeval.facts.facts import BARE, FindingFact
 from histoeval.facts.scope import stance_at
 from histoeval.report import Assertion, EntityType
 from histoeval.terms.catalogue import Behaviour, diagnosis_tree
@@ -17,9 +17,9 @@ from histoeval.trust.logic.grade_mentions import early
 from histoeval.trust.logic.lexicon import pattern
 from histoeval.trust.logic.rules.lineage import line_of
 from histoeval.trust.logic.rules.presence import HARMLESS, is_of_a_grade, own_concept
-from histoeval.trust.logic.sentences import Passage
-from histoeval.trust.logic.specimen import Said, Specimen
-from histoeval.trust.results import Span
+from histoeval.trust.logic.sentences import ReportSentence
+from histoeval.trust.logic.specimen import ReportMention, Specimen
+from histoeval.trust.results import ReportSpan
 
 Role = Literal["diagnosis", "morphology", "detail"]
 
@@ -34,8 +34,8 @@ class Statement:
     """One thing that a report states."""
 
     text: str
-    span: Span
-    passage: Passage
+    span: ReportSpan
+    passage: ReportSentence
     role: Role
     topics: Mapping[str, str]
     """What it speaks of and what it says: `finding:necrosis` absent, `marker:ER` positive."""
@@ -66,7 +66,7 @@ def _diagnoses(specimen: Specimen) -> Iterator[Statement]:
         yield Statement(text, each.span, each.passage, "diagnosis", _diagnosed(each))
 
 
-def _diagnosed(said: Said[Diagnosis]) -> dict[str, str]:
+def _diagnosed(said: ReportMention[Diagnosis]) -> dict[str, str]:
     """What a diagnosis says: that it is there, of which line it is, how it behaves."""
     concept = own_concept(said.value)
     if concept is None:
@@ -84,7 +84,7 @@ def _diagnosed(said: Said[Diagnosis]) -> dict[str, str]:
     return topics
 
 
-def _place(said: Said[Diagnosis], specimen: Specimen) -> str:
+def _place(said: ReportMention[Diagnosis], specimen: Specimen) -> str:
     """The site that a diagnosis is linked to, if its name does not hold it."""
     for head, tail in specimen.relations:
         if head.start == said.span.start and tail.type == EntityType.SITE:
@@ -104,7 +104,7 @@ def _findings(specimen: Specimen) -> Iterator[Statement]:
         yield Statement(text, each.span, each.passage, "detail", topics)
 
 
-def _written(seen: Said[Observed]) -> str:
+def _written(seen: ReportMention[FindingFact]) -> str:
     """A finding as a sentence; one whose own words deny it ("clear margins") as it stands."""
     name, id_ = _lowered(seen.span.text), str(seen.value.id)
     if id_ in BARE or is_kind_of(id_, _MARGIN):
@@ -136,7 +136,7 @@ def _grades(specimen: Specimen) -> Iterator[Statement]:
         yield Statement(text, each.span, each.passage, "detail", topics)
 
 
-def _is_denied(said: Said[Grade], specimen: Specimen) -> bool:
+def _is_denied(said: ReportMention[Grade], specimen: Specimen) -> bool:
     """Whether the grade is one that something is denied in: no high grade dysplasia."""
     return stance_at(specimen.text, said.span.start, said.span.end) is False
 

@@ -26,7 +26,7 @@ ROUNDING = 1e-9
 """Numbers that differ by less are the same: weights that sum to 1, trust at a threshold."""
 
 
-class Weights(Noun):
+class DimensionWeights(Noun):
     """How much each dimension counts; together 1."""
 
     grounding: Share
@@ -49,7 +49,7 @@ class Weights(Noun):
         return ",".join(f"{weight:g}" for weight in self.numbers)
 
 
-PAPER = Weights(grounding=0.4, logic=0.3, stability=0.3)
+PAPER = DimensionWeights(grounding=0.4, logic=0.3, stability=0.3)
 """Those of the PathGLS paper, section 4.1."""
 
 
@@ -65,7 +65,7 @@ class Policy(Noun):
     """What a policy file says."""
 
     name: Annotated[str, Field(min_length=1)] = "policy"
-    weights: Weights
+    weights: DimensionWeights
     deploy_from: Share | None
     """Trust of at least this is deployed; nothing ever is where this is None."""
     reject_below: Share
@@ -97,7 +97,7 @@ class Policy(Noun):
         """Whether the verdict depends on a dimension: by its weight, or by its floor."""
         return getattr(self.weights, dimension) > 0 or getattr(self.floors, dimension) is not None
 
-    def weighing(self, weights: Weights) -> Policy:
+    def weighing(self, weights: DimensionWeights) -> Policy:
         """The same policy with other weights."""
         return self.model_copy(update={"weights": weights}) if weights != self.weights else self
 
@@ -164,7 +164,7 @@ def _as_written(value: object) -> str:
     return text.removesuffix("...").strip()
 
 
-def weights_of(text: str) -> Weights:
+def weights_of(text: str) -> DimensionWeights:
     """Weights as a person writes them: `0.4,0.3,0.3`, in the order of the dimensions."""
     cells = text.split(",")
     try:
@@ -177,7 +177,7 @@ def weights_of(text: str) -> Weights:
             "stability, as in 0.4,0.3,0.3"
         ) from error
     try:
-        return Weights(**dict(zip(DIMENSIONS, numbers, strict=True)))
+        return DimensionWeights(**dict(zip(DIMENSIONS, numbers, strict=True)))
     except ValidationError as error:
         raise SettingError(f"{text!r} are no weights: {_first(error)}") from error
 

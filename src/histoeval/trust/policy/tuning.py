@@ -18,7 +18,7 @@ from scipy import stats
 from histoeval.errors import InputError
 from histoeval.report import Noun
 from histoeval.trust.fusion import ROUTES, fuse
-from histoeval.trust.policy.policy import DIMENSIONS, PAPER, Dimension, Policy, Weights
+from histoeval.trust.policy.policy import DIMENSIONS, PAPER, Dimension, DimensionWeights, Policy
 from histoeval.trust.policy.thresholds import Costs, Flags, Numbers, Target, set_thresholds
 
 Positions = NDArray[np.intp]
@@ -31,7 +31,7 @@ FEWEST = 10
 """With fewer reports there is nothing to tune."""
 
 
-class Labelled(NamedTuple):
+class LabelledReports(NamedTuple):
     """Reports with their dimensions, how good people found them, and the case each is of."""
 
     dimensions: Numbers
@@ -42,10 +42,10 @@ class Labelled(NamedTuple):
     """Where right and wrong are known; without it thresholds cannot be set."""
     cases: Positions
 
-    def only(self, rows: Positions) -> Labelled:
+    def only(self, rows: Positions) -> LabelledReports:
         """Some of the reports."""
         wrong = None if self.wrong is None else self.wrong[rows]
-        return Labelled(self.dimensions[rows], self.goodness[rows], wrong, self.cases[rows])
+        return LabelledReports(self.dimensions[rows], self.goodness[rows], wrong, self.cases[rows])
 
     @property
     def known(self) -> Numbers:
@@ -58,7 +58,7 @@ class Labelled(NamedTuple):
         return "auroc" if len(np.unique(self.goodness)) == 2 else "spearman"
 
 
-class Plan(Noun):
+class TuningPlan(Noun):
     """How to tune."""
 
     base: Policy
@@ -73,10 +73,10 @@ class Plan(Noun):
     seed: int = 0
 
 
-class Measured(NamedTuple):
+class FoldResult(NamedTuple):
     """One outer fold: what was chosen without it, and how both policies fare on it."""
 
-    weights: Weights
+    weights: DimensionWeights
     tuned: float
     paper: float
     tuned_routes: NDArray[np.int64]
@@ -84,14 +84,14 @@ class Measured(NamedTuple):
     base_routes: NDArray[np.int64]
 
 
-class Tuned(NamedTuple):
+class TunedPolicy(NamedTuple):
     """The policy that all reports chose, and what was measured on those that had no say."""
 
     policy: Policy
     objective: Objective
     inside: float
     """The objective on the very reports that chose the weights, for the gap to be seen."""
-    folds: tuple[Measured, ...]
+    folds: tuple[FoldResult, ...]
 
 
 def grid(parts: int, without: tuple[Dimension, ...] = ()) -> Numbers:
@@ -132,7 +132,7 @@ def deal(cases: Positions, goodness: Numbers, folds: int, random: np.random.Gene
 
 
 def choose(
-    labelled: Labelled, weights: Numbers, folds: int, objective: Objective, seed: int
+    labelled: LabelledReports, weights: Numbers, folds: int, objective: Objective, seed: int
 ) -> int:
     """Which weights have the highest mean over folds; of equals the nearest to the paper's."""
     trust = weights @ labelled.known.T
@@ -151,8 +151,8 @@ def choose(
 
 
 def tune(
-    labelled: Labelled, plan: Plan, watch: Callable[[int], None] = lambda _done: None
-) -> Tuned:
+    labelled: LabelledReports, plan: TuningPlan, watch: Callable[[int], None] = lambda _done: None
+) -> TunedPolicy:
     """Choose weights and thresholds on all reports, and measure the way of choosing on folds."""
     _demand_enough(labelled, plan)
     objective = labelled.objective
@@ -163,14 +163,14 @@ def tune(
     policy = fit(labelled, plan, objective)
     inside = _figure(labelled, policy.weights, objective)
     kept = tuple(fold for fold in measured if not np.isnan(fold.tuned + fold.paper))
-    return Tuned(policy, objective, inside, kept)
+    return TunedPolicy(policy, objective, inside, kept)
 
 
-def fit(labelled: Labelled, plan: Plan, objective: Objective) -> Policy:
+def fit(labelled: LabelledReports, plan: TuningPlan, objective: Objective) -> Policy:
     """The policy that these reports choose."""
     numbers = grid(plan.parts, plan.without)
     at = choose(labelled, numbers, plan.folds, objective, plan.seed)
-    weights = Weights(**dict(zip(DIMENSIONS, map(float, numbers[at]), strict=True)))
+    weights = DimensionWeights(**dict(zip(DIMENSIONS, map(float, numbers[at]), strict=True)))
     policy = plan.base.model_copy(update={"name": "tuned", "weights": weights})
     if labelled.wrong is None:
         return policy
@@ -179,7 +179,7 @@ def fit(labelled: Labelled, plan: Plan, objective: Objective) -> Policy:
     return policy.model_copy(update=found._asdict())
 
 
-def _splits(labelled: Labelled, plan: Plan) -> Iterator[tuple[Positions, Positions]]:
+def _splits(labelled: LabelledReports, plan: TuningPlan) -> Iterator[tuple[Positions, Positions]]:
     """All but a fold, and the fold; for every fold of every repeat."""
     for repeat in range(plan.repeats):
         random = np.random.default_rng([plan.seed, repeat])
@@ -188,9 +188,11 @@ def _splits(labelled: Labelled, plan: Plan) -> Iterator[tuple[Positions, Positio
             yield np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
 
 
-def _measure(rest: Labelled, held: Labelled, plan: Plan, objective: Objective) -> Measured:
+def _measure(
+    rest: LabelledReports, held: LabelledReports, plan: TuningPlan, objective: Objective
+) -> FoldResult:
     policy = fit(rest, plan, objective)
-    return Measured(
+    return FoldResult(
         weights=policy.weights,
         tuned=_figure(held, policy.weights, objective),
         paper=_figure(held, PAPER, objective),
@@ -199,12 +201,12 @@ def _measure(rest: Labelled, held: Labelled, plan: Plan, objective: Objective) -
     )
 
 
-def _figure(labelled: Labelled, weights: Weights, objective: Objective) -> float:
+def _figure(labelled: LabelledReports, weights: DimensionWeights, objective: Objective) -> float:
     trust = np.array([weights.numbers]) @ labelled.known.T
     return float(figures(trust, labelled.goodness, objective)[0])
 
 
-def routes(labelled: Labelled, policy: Policy) -> NDArray[np.int64]:
+def routes(labelled: LabelledReports, policy: Policy) -> NDArray[np.int64]:
     """How many right and wrong reports a policy sends where (routes x right, wrong)."""
     counts = np.zeros((len(ROUTES), 2), dtype=np.int64)
     if labelled.wrong is not None:
@@ -215,12 +217,12 @@ def routes(labelled: Labelled, policy: Policy) -> NDArray[np.int64]:
     return counts
 
 
-def _above_floors(labelled: Labelled, policy: Policy) -> Flags:
+def _above_floors(labelled: LabelledReports, policy: Policy) -> Flags:
     floors = [getattr(policy.floors, name) or 0.0 for name in DIMENSIONS]
     return np.asarray((labelled.known >= np.array(floors) - 1e-9).all(axis=1))
 
 
-def _demand_enough(labelled: Labelled, plan: Plan) -> None:
+def _demand_enough(labelled: LabelledReports, plan: TuningPlan) -> None:
     rows, cases = len(labelled.goodness), len(np.unique(labelled.cases))
     if rows < FEWEST:
         raise InputError(f"{rows} labelled reports with all dimensions; {FEWEST} are the fewest")

@@ -21,7 +21,7 @@ from histoeval.extract.sentences import sentences
 from histoeval.metric import Score
 from histoeval.metrics.concordance import Concordance
 from histoeval.nli.entailer import Entails
-from histoeval.nli.entailer import Pair as Asked
+from histoeval.nli.entailer import NliPair as Asked
 from histoeval.report import Pair
 
 NAMES = ("concordance", "nli", "embedding")

@@ -26,9 +26,16 @@ from histoeval.trust.stability.attacks import (
     task_of,
 )
 from histoeval.trust.stability.distance import Distance
-from histoeval.trust.stability.image_views import Form, Look, Views, encoded, restained, views_of
+from histoeval.trust.stability.image_views import (
+    Form,
+    ImageViews,
+    Look,
+    encoded,
+    restained,
+    views_of,
+)
 from histoeval.trust.stability.score import Named, stability_of
-from histoeval.trust.stability.tile_reports import Draft, Written, write_all
+from histoeval.trust.stability.tile_reports import TileReport, TileReportDraft, write_all
 from histoeval.vlm.model import Ask, Subject
 
 JOIN = "join"
@@ -143,7 +150,7 @@ def reports_for(
     plain = [draft(name, task, each, examination) for name, each in views.items()]
     unattacked = dict(zip(views, write_all(plain, subject, examination.merge), strict=True))
     neutral = unattacked.pop(NEUTRAL)
-    said = original or (neutral.text if isinstance(neutral, Written) else "")
+    said = original or (neutral.text if isinstance(neutral, TileReport) else "")
     known, key = f"{said}\n{specimen}", Path(image).name
     drafts = [
         draft(
@@ -161,7 +168,7 @@ def reports_for(
     return _gathered(neutral, unattacked, under, looked)
 
 
-def views_in(image: Path | str, examination: Examination) -> Views | Problem:
+def views_in(image: Path | str, examination: Examination) -> ImageViews | Problem:
     """What of an image is shown in an examination."""
     return views_of(
         image,
@@ -175,19 +182,19 @@ def views_in(image: Path | str, examination: Examination) -> Views | Problem:
 def draft(
     name: str,
     text: str,
-    views: Views,
+    views: ImageViews,
     examination: Examination,
     instruction: Instruction | None = None,
-) -> Draft:
+) -> TileReportDraft:
     """A report to be written on views, each shown with the same words."""
     told = instruction or examination.neutral
-    return Draft(
+    return TileReportDraft(
         name,
         tuple(Ask(told, text, (encoded(view.pixels, examination.form),)) for view in views.shown),
     )
 
 
-def _shown(image: Path | str, examination: Examination) -> dict[str, Views] | Problem:
+def _shown(image: Path | str, examination: Examination) -> dict[str, ImageViews] | Problem:
     """The image as it is and under each perturbation of the stain, by name."""
     views = views_in(image, examination)
     if isinstance(views, Problem):
@@ -202,13 +209,13 @@ def _shown(image: Path | str, examination: Examination) -> dict[str, Views] | Pr
 
 
 def _gathered(
-    neutral: Written | Problem,
-    augmented: dict[str, Written | Problem],
-    attacked: dict[str, Written | Problem],
+    neutral: TileReport | Problem,
+    augmented: dict[str, TileReport | Problem],
+    attacked: dict[str, TileReport | Problem],
     looked: Sequence[str],
 ) -> Reports | Problem:
     """Everything together, or the first thing that is missing."""
-    notes = [*looked, *(neutral.notes if isinstance(neutral, Written) else ())]
+    notes = [*looked, *(neutral.notes if isinstance(neutral, TileReport) else ())]
     texts: dict[str, str] = {}
     for name, written in (augmented | attacked).items():
         if isinstance(written, Problem):

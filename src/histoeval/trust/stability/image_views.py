@@ -40,7 +40,7 @@ class View(NamedTuple):
     pixels: Pixels
 
 
-class Views(NamedTuple):
+class ImageViews(NamedTuple):
     """Everything that is shown of one image, and the colour of its glass."""
 
     shown: tuple[View, ...]
@@ -55,7 +55,7 @@ def views_of(
     seed: int = 0,
     look: Look = "tiles",
     mpp: float | None = None,
-) -> Views | Problem:
+) -> ImageViews | Problem:
     """What is shown of an image; or why it cannot be."""
     path = Path(path)
     try:
@@ -70,7 +70,7 @@ def views_of(
         return Problem("image_unusable", str(error).replace(str(path), path.name))
 
 
-def restained(views: Views, seed: int, key: str) -> Views | Problem:
+def restained(views: ImageViews, seed: int, key: str) -> ImageViews | Problem:
     """The views as another laboratory might have stained the slide, by a seed.
 
     The stains are those of all views together. Where these cannot be told apart, each view is tried
@@ -89,7 +89,7 @@ def restained(views: Views, seed: int, key: str) -> Views | Problem:
             shown.append(View(view.name, restain(view.pixels, stains, factors)))
     if not shown:
         return Problem("no_stain", f"the stain cannot be perturbed: {failed[0][1]}")
-    return Views(tuple(shown), views.white, tuple(_stain_notes(factors, failed)))
+    return ImageViews(tuple(shown), views.white, tuple(_stain_notes(factors, failed)))
 
 
 def encoded(pixels: Pixels, form: Form) -> bytes:
@@ -105,7 +105,7 @@ def encoded(pixels: Pixels, form: Form) -> bytes:
     return file.getvalue()
 
 
-def _views(slide: Slide, request: TileRequest, look: Look) -> Views | Problem:
+def _views(slide: Slide, request: TileRequest, look: Look) -> ImageViews | Problem:
     from histoeval.slides.tissue import white_of
 
     if max(slide.width, slide.height) <= PICTURE:
@@ -117,10 +117,10 @@ def _views(slide: Slide, request: TileRequest, look: Look) -> Views | Problem:
     if fault := _nothing_on(whole):
         return Problem("image_unusable", f"{slide.path.name}: {fault}")
     pixels, notes = _fitting(whole)
-    return Views((View("whole", pixels),), white_of(pixels), (*slide.notes, *notes))
+    return ImageViews((View("whole", pixels),), white_of(pixels), (*slide.notes, *notes))
 
 
-def _tiles(slide: Slide, request: TileRequest) -> Views | Problem:
+def _tiles(slide: Slide, request: TileRequest) -> ImageViews | Problem:
     from histoeval.slides.tiles import plan_tiles, read_tiles
     from histoeval.slides.tissue import find_tissue
 
@@ -148,7 +148,7 @@ def _tiles(slide: Slide, request: TileRequest) -> Views | Problem:
         f"{len(plan.places)} of {plan.with_tissue} tiles with tissue were shown, "
         f"spread by seed {request.seed}",
     )
-    return Views(tuple(shown), tissue.white, (*notes, *sample, *plan.notes))
+    return ImageViews(tuple(shown), tissue.white, (*notes, *sample, *plan.notes))
 
 
 def _in_small(slide: Slide) -> Pixels:

@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 from histoeval.errors import Problem
 from histoeval.trust.stability.attacks import Instruction, merge_of
-from histoeval.vlm.model import Ask, Said, Subject
+from histoeval.vlm.model import Ask, Subject, VlmAnswer
 
 
-class Draft(NamedTuple):
+class TileReportDraft(NamedTuple):
     """A report to be written: a question for each picture that it is about."""
 
     name: str
     asks: tuple[Ask, ...]
 
 
-class Written(NamedTuple):
+class TileReport(NamedTuple):
     """A report that was written, and what people should know of that."""
 
     text: str
@@ -28,8 +28,8 @@ class Written(NamedTuple):
 
 
 def write_all(
-    drafts: Sequence[Draft], subject: Subject, merge: Instruction | None
-) -> list[Written | Problem]:
+    drafts: Sequence[TileReportDraft], subject: Subject, merge: Instruction | None
+) -> list[TileReport | Problem]:
     """The report of each draft, or why there is none; without `merge` texts are plainly joined.
 
     Where one picture of several has no answer because asking failed, there is no report: it would
@@ -59,25 +59,25 @@ class _Parts(NamedTuple):
     notes: tuple[str, ...]
 
 
-def _gathered(draft: Draft, said: Sequence[Said | Problem]) -> _Parts | Problem:
+def _gathered(draft: TileReportDraft, said: Sequence[VlmAnswer | Problem]) -> _Parts | Problem:
     silent = sum(isinstance(each, Problem) and each.code == "empty_report" for each in said)
     failed = [e for e in said if isinstance(e, Problem) and e.code != "empty_report"]
     if failed:
         return failed[0]
     if silent == len(said):
         return Problem("empty_report", "the model answered with nothing")
-    spoken = [each for each in said if isinstance(each, Said)]
+    spoken = [each for each in said if isinstance(each, VlmAnswer)]
     notes = [f"{draft.name}: nothing was said of {silent} of {len(said)} tiles"] if silent else []
     if cut := sum(each.cut for each in spoken):
         notes.append(f"{draft.name}: {cut} of {len(said)} answers were cut off at the most tokens")
     return _Parts(draft.name, tuple(each.text for each in spoken), tuple(notes))
 
 
-def _whole(parts: _Parts, merged: Said | Problem | None) -> Written | Problem:
+def _whole(parts: _Parts, merged: VlmAnswer | Problem | None) -> TileReport | Problem:
     """One report of the parts."""
     if merged is None:
-        return Written("\n\n".join(parts.texts), parts.notes)
+        return TileReport("\n\n".join(parts.texts), parts.notes)
     if isinstance(merged, Problem):
         return Problem(merged.code, f"when reports on tiles were merged: {merged.message}")
     cut = (f"{parts.name}: the merged report was cut off at the most tokens",) if merged.cut else ()
-    return Written(merged.text, (*parts.notes, *cut))
+    return TileReport(merged.text, (*parts.notes, *cut))

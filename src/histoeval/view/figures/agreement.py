@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from histoeval.agreement.metric_vs_experts import Following, scored
+from histoeval.agreement.metric_vs_experts import MetricVsExperts, scored
 from histoeval.agreement.panel import Panel
-from histoeval.agreement.study import Plan, Study
+from histoeval.agreement.study import Study, StudyPlan
 from histoeval.agreement.systems import mean_of
 from histoeval.statistics.correlation import Coefficient, is_constant, weighted
 from histoeval.statistics.resampling import Numbers, Positions, estimate, resample
@@ -23,7 +23,7 @@ from histoeval.view.figures.canvas import (
     ORANGE,
     PAPER,
     SMALL,
-    Picture,
+    Canvas,
     blank,
     drawing,
     finished,
@@ -45,7 +45,7 @@ LONGEST_NAME = 160.0
 """Points that the name of a metric may take beside a figure."""
 
 
-def figures(panel: Panel, study: Study, plan: Plan) -> Iterator[tuple[str, Picture]]:
+def figures(panel: Panel, study: Study, plan: StudyPlan) -> Iterator[tuple[str, Canvas]]:
     """Every figure with the name of its file; those that cannot be drawn are left out."""
     if plan.positive_only:
         panel = panel.above(0.0)
@@ -62,7 +62,7 @@ def figures(panel: Panel, study: Study, plan: Plan) -> Iterator[tuple[str, Pictu
 class _Frame:
     """What one of several frames shows: a metric on the rows that it has scored."""
 
-    def __init__(self, each: Following, panel: Panel, plan: Plan) -> None:
+    def __init__(self, each: MetricVsExperts, panel: Panel, plan: StudyPlan) -> None:
         rows = scored(panel.metrics[each.metric])
         self.found = each
         self.metric: Numbers = panel.metrics[each.metric].values[rows]
@@ -84,8 +84,8 @@ Draw = Callable[["Axes", _Frame], None]
 
 @drawing
 def _several(
-    title: str, able: Sequence[Following], panel: Panel, plan: Plan, draw: Draw
-) -> Picture:
+    title: str, able: Sequence[MetricVsExperts], panel: Panel, plan: StudyPlan, draw: Draw
+) -> Canvas:
     """A frame for each metric, row by row."""
     across = min(ABREAST, len(able))
     down = -(-len(able) // across)
@@ -170,7 +170,7 @@ def _quantiles(values: Numbers) -> list[Positions]:
 
 
 @drawing
-def forest(able: Sequence[Following]) -> Picture:
+def forest(able: Sequence[MetricVsExperts]) -> Canvas:
     """The correlations of all metrics with their intervals, the best on top."""
     title = "Correlation with experts, 95 % intervals"
     ordered = sorted(able, key=lambda each: -(each.pearson.value or 0.0))
@@ -195,7 +195,7 @@ def forest(able: Sequence[Following]) -> Picture:
 
 
 @drawing
-def heatmap(panel: Panel, names: Sequence[str], coefficient: Coefficient) -> Picture:
+def heatmap(panel: Panel, names: Sequence[str], coefficient: Coefficient) -> Canvas:
     """How alike metrics are to each other and to experts: blue for alike, orange for opposed."""
     title = f"{coefficient.value.title()} correlation of metrics"
     columns = {"experts": panel.expert} | {name: panel.metrics[name].rising for name in names}

@@ -16,7 +16,7 @@ from histoeval.view.figures.canvas import (
     PALETTE,
     PAPER,
     SMALL,
-    Picture,
+    Canvas,
     drawable,
     drawing,
     finished,
@@ -55,7 +55,7 @@ class _Word:
 
 
 @drawing
-def annotated(report: Report, title: str) -> Picture:
+def annotated(report: Report, title: str) -> Canvas:
     """A report as it was read: entities on their colour with the type below, then relations."""
     words = list(_placed(report))
     bottom = max((word.y for word in words), default=FIRST_LINE) + LEADING

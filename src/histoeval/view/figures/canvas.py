@@ -77,7 +77,7 @@ drawing = style.context(["default", dict(LOOK)])
 
 
 @dataclass(frozen=True)
-class Picture:
+class Canvas:
     """A figure; `title` and `description` are for people who cannot see it."""
 
     figure: Figure
@@ -108,11 +108,11 @@ def blank(width: float, height: float, title: str) -> Figure:
     return figure
 
 
-def finished(figure: Figure, title: str, description: str) -> Picture:
+def finished(figure: Figure, title: str, description: str) -> Canvas:
     """The figure with everything where it is now, so that it is saved alike each time."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    return Picture(figure, _told(title), _told(description))
+    return Canvas(figure, _told(title), _told(description))
 
 
 def _told(text: str) -> str:

@@ -16,7 +16,7 @@ from histoeval.view.figures.canvas import (
     PALETTE,
     POINTS,
     SMALL,
-    Picture,
+    Canvas,
     blank,
     drawable,
     drawing,
@@ -52,7 +52,7 @@ def stopwords() -> frozenset[str]:
 
 
 @drawing
-def word_cloud(counts: Mapping[str, int], title: str) -> Picture:
+def word_cloud(counts: Mapping[str, int], title: str) -> Canvas:
     """The most frequent words, larger where they are more so; none covers another."""
     width, height = CLOUD
     figure, axes = page(width, height + HEAD)
@@ -101,7 +101,7 @@ def _free_spot(
 @drawing
 def word_map(
     points: Vectors, words: Sequence[str], often: Mapping[str, Sequence[int]], title: str
-) -> Picture:
+) -> Canvas:
     """Words of two corpora in two dimensions, and where the words of each are dense.
 
     `often` says for each corpus how often it has each word.

@@ -12,7 +12,7 @@ from histoeval.errors import InputError
 from histoeval.io.reports import open_reports
 from histoeval.run.models import Models, load_reader
 from histoeval.view.figures.annotated_report import annotated
-from histoeval.view.figures.canvas import Picture
+from histoeval.view.figures.canvas import Canvas
 from histoeval.view.figures.corpora import stopwords, word_cloud, word_map
 from histoeval.view.figures.words import (
     Embed,
@@ -47,7 +47,7 @@ def corpus_figures(
     embed: Embed | None = None,
     models: Models | None = None,
     shown: int = 1,
-) -> Iterator[tuple[str, Picture]]:
+) -> Iterator[tuple[str, Canvas]]:
     """Every figure with the name of its file; `corpora` are two names, each with its texts.
 
     `embed` makes vectors of words; without it they are learned from the texts themselves.
@@ -70,7 +70,7 @@ def corpus_figures(
 
 def _map(
     corpora: Sequence[tuple[str, Sequence[str]]], embed: Embed | None, stop: frozenset[str]
-) -> Picture:
+) -> Canvas:
     counts = {name: frequent(texts, stop, WORDS) for name, texts in corpora}
     words = sorted({word for found in counts.values() for word in found})
     if len(words) < 3:

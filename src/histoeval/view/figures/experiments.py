@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from histoeval.experiments.benchmark import Varying
+from histoeval.experiments.benchmark import JudgeVariation
 from histoeval.experiments.hierarchy import Ablation, Follows
 from histoeval.view.figures.canvas import (
     BLUE,
@@ -14,7 +14,7 @@ from histoeval.view.figures.canvas import (
     ORANGE,
     PALETTE,
     SMALL,
-    Picture,
+    Canvas,
     blank,
     drawing,
     finished,
@@ -25,7 +25,7 @@ LONGEST_NAME = 130.0
 
 
 @drawing
-def ablation_figure(found: Ablation) -> Picture:
+def ablation_figure(found: Ablation) -> Canvas:
     """Figure 3b: what of the rank correlation is lost without each dimension."""
     title = "Rank correlation with the error hierarchy, without each dimension"
     names = ["all", *(f"without {each.dimension}" for each in found.without)]
@@ -47,7 +47,7 @@ def ablation_figure(found: Ablation) -> Picture:
 
 
 @drawing
-def variance_figure(found: Sequence[Varying]) -> Picture:
+def variance_figure(found: Sequence[JudgeVariation]) -> Canvas:
     """Figure 3a: how far each judge differs from itself."""
     title = "Standard deviation between repeats"
     figure = blank(430, 90 + 34 * len(found), title)
@@ -69,7 +69,7 @@ def variance_figure(found: Sequence[Varying]) -> Picture:
 
 
 @drawing
-def hierarchy_figure(found: Sequence[Follows]) -> Picture:
+def hierarchy_figure(found: Sequence[Follows]) -> Canvas:
     """The mean of every measure at each level, as a share of its mean on true reports."""
     title = "Measures along the error hierarchy"
     figure = blank(450, 300, title)

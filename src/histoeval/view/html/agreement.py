@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from histoeval.io.results import files_of
 from histoeval.resources import resource_text
-from histoeval.table import Told, html_table, markdown
+from histoeval.table import ResultTable, html_table, markdown
 from histoeval.version import __version__
 from histoeval.view.figures.agreement import figures
-from histoeval.view.figures.canvas import Picture
+from histoeval.view.figures.canvas import Canvas
 from histoeval.view.terminal.agreement import agreement_tables, remarks
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
     return written
 
 
-def write_figures(folder: Path, drawn: Sequence[tuple[str, Picture]]) -> Iterator[Path]:
+def write_figures(folder: Path, drawn: Sequence[tuple[str, Canvas]]) -> Iterator[Path]:
     """Every figure as SVG and as PNG."""
     for name, picture in drawn:
         for file, content in (
@@ -48,7 +48,10 @@ def write_figures(folder: Path, drawn: Sequence[tuple[str, Picture]]) -> Iterato
 
 
 def report_markdown(
-    found: Agreement, tables: Sequence[Told], drawn: Sequence[tuple[str, Picture]], command: str
+    found: Agreement,
+    tables: Sequence[ResultTable],
+    drawn: Sequence[tuple[str, Canvas]],
+    command: str,
 ) -> str:
     """The document in Markdown; figures are files beside it."""
     parts = [
@@ -68,7 +71,10 @@ def report_markdown(
 
 
 def report_html(
-    found: Agreement, tables: Sequence[Told], drawn: Sequence[tuple[str, Picture]], command: str
+    found: Agreement,
+    tables: Sequence[ResultTable],
+    drawn: Sequence[tuple[str, Canvas]],
+    command: str,
 ) -> str:
     """The same as one page that needs no other file and no network."""
     template = Template(resource_text("view/html/data/agreement.html"))
@@ -84,7 +90,7 @@ def report_html(
     )
 
 
-def _inline(picture: Picture) -> str:
+def _inline(picture: Canvas) -> str:
     """The element alone, without what makes a file of it."""
     text = picture.svg()
     return text[text.index("<svg") :].strip()

@@ -11,8 +11,8 @@ from string import Template
 
 from histoeval.errors import InputError
 from histoeval.experiments.edits.registry import CONTROL, levels
-from histoeval.experiments.rows import Perturbed
-from histoeval.experiments.sensitivity import Scored
+from histoeval.experiments.rows import PerturbedRow
+from histoeval.experiments.sensitivity import ScoredReports
 from histoeval.resources import resource_text
 from histoeval.version import __version__
 
@@ -24,15 +24,15 @@ HARMLESS = 1
 
 
 def experiment_page(
-    rows: Sequence[Perturbed],
-    scored: Sequence[Scored],
+    rows: Sequence[PerturbedRow],
+    scored: Sequence[ScoredReports],
     *,
     images: Path | None = None,
     most: int = 12,
 ) -> str:
     """One page that needs no other file and no network; of so many cases, the first."""
     numbers = {row.id: row for row in scored}
-    by_case: dict[str, list[Perturbed]] = {}
+    by_case: dict[str, list[PerturbedRow]] = {}
     for row in rows:
         by_case.setdefault(row.case, []).append(row)
     shown = list(by_case.items())[:most]
@@ -50,7 +50,10 @@ def experiment_page(
 
 
 def _case(
-    name: str, rows: Sequence[Perturbed], numbers: Mapping[str, Scored], images: Path | None
+    name: str,
+    rows: Sequence[PerturbedRow],
+    numbers: Mapping[str, ScoredReports],
+    images: Path | None,
 ) -> str:
     measures = list(
         dict.fromkeys(m for row in rows if row.id in numbers for m in numbers[row.id].scores)
@@ -64,7 +67,7 @@ def _case(
     )
 
 
-def _row(row: Perturbed, scored: Scored | None, measures: Sequence[str]) -> str:
+def _row(row: PerturbedRow, scored: ScoredReports | None, measures: Sequence[str]) -> str:
     found = {} if scored is None else scored.scores
     reasons = {} if scored is None else scored.errors
     cells = "".join(
@@ -76,7 +79,7 @@ def _row(row: Perturbed, scored: Scored | None, measures: Sequence[str]) -> str:
     return f'<tr><td>{escape(what)}</td><td class="r">{marked(row)}</td>{cells}</tr>'
 
 
-def marked(row: Perturbed) -> str:
+def marked(row: PerturbedRow) -> str:
     """The true report with what was taken out and what was put in; as a whole if nobody can say."""
     text, done, at = row.reference or "", [], 0
     kind = ' class="same"' if row.level <= HARMLESS else ""

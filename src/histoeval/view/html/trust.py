@@ -14,7 +14,7 @@ from typing import Any
 from histoeval.io.results import files_of
 from histoeval.resources import resource_text
 from histoeval.run.trust.rows import TrustFolder, TrustRow
-from histoeval.table import Told, html_table
+from histoeval.table import ResultTable, html_table
 from histoeval.trust.policy.policy import DIMENSIONS
 from histoeval.version import __version__
 from histoeval.view.terminal.trust import number, policy_line, trust_tables, trust_text
@@ -146,7 +146,7 @@ def _shifts(stability: Mapping[str, Any] | None) -> str:
         for each in stability["shifts"]
     ]
     title = f"Under attack; moved most by: {stability['worst']}"
-    return html_table(Told(title, ("attack", "kind", "distance", "what changed"), rows))
+    return html_table(ResultTable(title, ("attack", "kind", "distance", "what changed"), rows))
 
 
 def _details(row: TrustRow) -> str:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from histoeval.agreement.metric_vs_experts import Following
+from histoeval.agreement.metric_vs_experts import MetricVsExperts
 from histoeval.agreement.pairwise_tests import Ranking, Rivals
-from histoeval.agreement.study import Plan, Raters, Study
+from histoeval.agreement.study import Raters, Study, StudyPlan
 from histoeval.statistics.pairwise import Accuracy
-from histoeval.statistics.power import Need
+from histoeval.statistics.power import SampleSize
 from histoeval.statistics.resampling import Estimate
-from histoeval.table import Told, footnotes
+from histoeval.table import ResultTable, footnotes
 
 NONE = "none"
 """What stands for a figure that there is not; the reason is told below the tables."""
 
 
-def agreement_tables(study: Study, plan: Plan) -> Iterator[Told]:
+def agreement_tables(study: Study, plan: StudyPlan) -> Iterator[ResultTable]:
     """Every table of a study, the most important first."""
     yield _correlations(study, plan)
     yield _fits(study.metrics)
@@ -33,7 +33,7 @@ def agreement_tables(study: Study, plan: Plan) -> Iterator[Told]:
         yield _power(plan.power, study.power)
 
 
-def remarks(study: Study, plan: Plan) -> list[str]:
+def remarks(study: Study, plan: StudyPlan) -> list[str]:
     """What to know when reading the tables: how they were made, and what is missing."""
     told = [
         f"Intervals: 95 %, {plan.resamples:,} resamples of whole groups ({plan.group}), seed "
@@ -75,10 +75,10 @@ def _reasons(study: Study) -> Iterator[tuple[str, str | None]]:
                 yield f"{each.metric} for {label} {value}", each.pearson.reason
 
 
-def _correlations(study: Study, plan: Plan) -> Told:
+def _correlations(study: Study, plan: StudyPlan) -> ResultTable:
     kept = ", score above 0" if plan.positive_only else ""
     ranked = study.ranking.ranks
-    return Told(
+    return ResultTable(
         f"Correlation with experts; pairs: {study.rows:,}, groups: {study.cases:,}{kept}",
         ["metric", *(["rank"] if ranked else []), "n", "Pearson", "Spearman", "Kendall"],
         [
@@ -95,10 +95,10 @@ def _correlations(study: Study, plan: Plan) -> Told:
     )
 
 
-def _sorted(metrics: Sequence[Following], plan: Plan) -> list[Following]:
+def _sorted(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> list[MetricVsExperts]:
     """From the best, and those without a value last."""
 
-    def place(each: Following) -> float:
+    def place(each: MetricVsExperts) -> float:
         """Large numbers first; what has none lies behind all that have."""
         value = each.coefficient(plan.coefficient).value
         return 2.0 if value is None else -value
@@ -106,9 +106,9 @@ def _sorted(metrics: Sequence[Following], plan: Plan) -> list[Following]:
     return sorted(metrics, key=place)
 
 
-def _chances(metrics: Sequence[Following], plan: Plan) -> Told:
+def _chances(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> ResultTable:
     names = ("Pearson", "Spearman", "Kendall")
-    return Told(
+    return ResultTable(
         f"p: that chance alone would do as well, by {plan.group}, and with rows independent",
         ["metric", *names, *[f"{name}, rows" for name in names]],
         [
@@ -122,8 +122,8 @@ def _chances(metrics: Sequence[Following], plan: Plan) -> Told:
     )
 
 
-def _fits(metrics: Sequence[Following]) -> Told:
-    return Told(
+def _fits(metrics: Sequence[MetricVsExperts]) -> ResultTable:
+    return ResultTable(
         "Fitted line, and the order of every two reports",
         ["metric", "R²", "RMSE", "acc*eq", "epsilon", "ties", "coverage"],
         [
@@ -141,8 +141,8 @@ def _fits(metrics: Sequence[Following]) -> Told:
     )
 
 
-def _within(metrics: Sequence[Following], plan: Plan) -> Told:
-    return Told(
+def _within(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> ResultTable:
+    return ResultTable(
         f"Within groups ({plan.group}): mean over groups in which scores vary",
         ["metric", "Pearson", "Spearman", "Kendall", "acc*eq", "epsilon"],
         [
@@ -160,8 +160,8 @@ def _within(metrics: Sequence[Following], plan: Plan) -> Told:
     )
 
 
-def _rivals(ranking: Ranking) -> Told:
-    return Told(
+def _rivals(ranking: Ranking) -> ResultTable:
+    return ResultTable(
         f"Metric against metric by {ranking.coefficient.value.title()}; p corrected by Holm",
         ["first less second", "difference", "by group", "PERM-BOTH", "Williams (Pearson)"],
         [_rival(each) for each in ranking.rivals],
@@ -177,9 +177,9 @@ def _rival(each: Rivals) -> list[str]:
     ]
 
 
-def _raters(raters: Raters) -> Told:
+def _raters(raters: Raters) -> ResultTable:
     top = raters.ceiling
-    return Told(
+    return ResultTable(
         f"{len(raters.names)} raters, {top.rows:,} pairs scored by all",
         ["figure", "value"],
         [
@@ -193,8 +193,8 @@ def _raters(raters: Raters) -> Told:
     )
 
 
-def _apart(label: str, parts: Mapping[str, Sequence[Following]]) -> Told:
-    return Told(
+def _apart(label: str, parts: Mapping[str, Sequence[MetricVsExperts]]) -> ResultTable:
+    return ResultTable(
         f"By {label}",
         [label, "metric", "n", "Pearson", "Spearman", "Kendall", "acc*eq"],
         [
@@ -213,10 +213,10 @@ def _apart(label: str, parts: Mapping[str, Sequence[Following]]) -> Told:
     )
 
 
-def _power(names: tuple[str, str], need: Need) -> Told:
+def _power(names: tuple[str, str], need: SampleSize) -> ResultTable:
     enough = need.pairs is not None
     answer = f"{need.pairs:,} pairs of {need.cases:,} groups" if enough else need.reason or NONE
-    return Told(
+    return ResultTable(
         f"To tell {names[0]} from {names[1]} four times in five",
         ["", "answer"],
         [

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from histoeval.agreement.systems import Contest, Duel
-from histoeval.table import Told, footnotes
+from histoeval.table import ResultTable, footnotes
 from histoeval.view.terminal.agreement import NONE, interval, p_text
 
 MOST_TOLD = 3
@@ -15,21 +15,21 @@ MOST_TOLD = 3
 
 def comparison_tables(
     metric: str, contest: Contest, apart: Sequence[Mapping[str, Any]]
-) -> Iterator[Told]:
+) -> Iterator[ResultTable]:
     """The ranking, every two systems, and the pairs on which they differ most."""
-    yield Told(
+    yield ResultTable(
         f"Mean {metric} on {contest.pairs:,} pairs of {contest.cases:,} cases; systems of one "
         "rank cannot be told from its first",
         ["system", "rank", "mean"],
         [[each.system, str(each.rank), interval(each.mean)] for each in contest.systems],
     )
-    yield Told(
+    yield ResultTable(
         "System against system",
         ["first less second", "difference", "p", "Holm", "p bootstrap", "d", "win/tie/loss"],
         [_duel(duel) for duel in contest.duels],
     )
     if apart:
-        yield Told(
+        yield ResultTable(
             "Where systems differ most",
             ["pair", "system", metric, "evidence"],
             [

@@ -9,17 +9,17 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from histoeval.experiments.benchmark import COLUMNS, Benched, Gap, Varying
+from histoeval.experiments.benchmark import COLUMNS, BenchmarkRow, Gap, JudgeVariation
 from histoeval.experiments.edits.registry import levels
 from histoeval.experiments.hierarchy import Ablation, Follows
 from histoeval.experiments.sensitivity import Drop
 from histoeval.io.results import files_of, write_json
 from histoeval.report import Noun
 from histoeval.statistics.resampling import Estimate
-from histoeval.table import Told, footnotes, markdown
+from histoeval.table import ResultTable, footnotes, markdown
 
 if TYPE_CHECKING:
-    from histoeval.view.figures.canvas import Picture
+    from histoeval.view.figures.canvas import Canvas
 
 NONE = "none"
 TITLES = {
@@ -31,7 +31,7 @@ TITLES = {
 }
 
 
-def sensitivity_table(drops: Sequence[Drop], lacking: Mapping[str, str]) -> Told:
+def sensitivity_table(drops: Sequence[Drop], lacking: Mapping[str, str]) -> ResultTable:
     """Table 1: the score of each group, and by how many per cent it is below its controls."""
     groups = list(dict.fromkeys(drop.group for drop in drops))
     titles = [TITLES.get(group, group) for group in groups]
@@ -43,7 +43,7 @@ def sensitivity_table(drops: Sequence[Drop], lacking: Mapping[str, str]) -> Told
     rows += [[name, NONE, *[NONE] * len(heads)] for name in lacking]
     cases = max((drop.cases for drop in drops), default=0)
     title = f"Sensitivity to errors, {cases:,} reports (95 % interval by report)"
-    return Told(title, ["measure", "control", *heads], rows)
+    return ResultTable(title, ["measure", "control", *heads], rows)
 
 
 def _control(own: Mapping[str, Drop]) -> str:
@@ -70,7 +70,7 @@ def sensitivity_notes(drops: Sequence[Drop], lacking: Mapping[str, str]) -> list
     ]
 
 
-def hierarchy_tables(found: Sequence[Follows]) -> list[Told]:
+def hierarchy_tables(found: Sequence[Follows]) -> list[ResultTable]:
     """Rank correlations with the error level, and the mean at every level."""
     ranks = [
         [
@@ -89,16 +89,16 @@ def hierarchy_tables(found: Sequence[Follows]) -> list[Told]:
         means.append([each.measure, *(_number(known.get(name)) for name in names)])
     told = ", ".join(f"{level} {what}" for level, what in levels().items())
     return [
-        Told(
+        ResultTable(
             "Rank correlation with the error hierarchy (Spearman, 95 % interval by report)",
             ["measure", "rho", "p", "mean rho within a case", "reports"],
             ranks,
         ),
-        Told(f"Mean by error level ({told})", ["measure", *map(str, names)], means),
+        ResultTable(f"Mean by error level ({told})", ["measure", *map(str, names)], means),
     ]
 
 
-def ablation_table(found: Ablation) -> Told:
+def ablation_table(found: Ablation) -> ResultTable:
     """Figure 3b as numbers."""
     whole = ["all dimensions", _estimate(found.spearman, 3), "", ""]
     rows = [
@@ -112,10 +112,10 @@ def ablation_table(found: Ablation) -> Told:
     ]
     columns = ["trust", "rho (95 % interval)", "lost", "lost, %"]
     title = f"Ablation: {found.rows:,} reports of {found.cases:,} cases"
-    return Told(title, columns, [whole, *rows])
+    return ResultTable(title, columns, [whole, *rows])
 
 
-def benchmark_table(found: Sequence[Benched]) -> Told:
+def benchmark_table(found: Sequence[BenchmarkRow]) -> ResultTable:
     """Table 2."""
     rows = []
     for each in found:
@@ -123,10 +123,10 @@ def benchmark_table(found: Sequence[Benched]) -> Told:
         routes = ", ".join(f"{count:,} {route}" for route, count in each.routes.items())
         rows.append([each.dataset, each.model, *cells, f"{each.reports:,}", routes])
     heads = ["dataset", "model", *COLUMNS, "reports", "routes"]
-    return Told("Benchmark: means over reports (95 % interval)", heads, rows)
+    return ResultTable("Benchmark: means over reports (95 % interval)", heads, rows)
 
 
-def benchmark_notes(found: Sequence[Benched]) -> list[str]:
+def benchmark_notes(found: Sequence[BenchmarkRow]) -> list[str]:
     """How many reports have no number, and what of."""
     return [
         f"{each.dataset}, {each.model}: {name} is missing for {count:,} of {each.reports:,} reports"
@@ -136,17 +136,17 @@ def benchmark_notes(found: Sequence[Benched]) -> list[str]:
     ]
 
 
-def gap_table(found: Sequence[Gap]) -> Told:
+def gap_table(found: Sequence[Gap]) -> ResultTable:
     """Table 3."""
     rows = [
         [g.model, g.measure, _number(g.inside, 3), _number(g.outside, 3), _estimate(g.drop, 3)]
         for g in found
     ]
     columns = ["model", "measure", "public", "private", "drop (95 % interval)"]
-    return Told("Domain gap", columns, rows)
+    return ResultTable("Domain gap", columns, rows)
 
 
-def variance_table(found: Sequence[Varying]) -> Told:
+def variance_table(found: Sequence[JudgeVariation]) -> ResultTable:
     """Figure 3a as numbers."""
     rows = [
         [
@@ -159,7 +159,7 @@ def variance_table(found: Sequence[Varying]) -> Told:
         for v in found
     ]
     columns = ["who", "mean standard deviation", "widest", "same each time, %", "reports"]
-    return Told("Variance between repeats", columns, rows)
+    return ResultTable("Variance between repeats", columns, rows)
 
 
 def _number(value: float | None, digits: int = 3) -> str:
@@ -208,7 +208,7 @@ def _flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 def write_tables(
     folder: Path,
     name: str,
-    tables: Sequence[Told],
+    tables: Sequence[ResultTable],
     notes: Sequence[str],
     rows: Sequence[Noun],
     about: Mapping[str, Any],
@@ -225,7 +225,7 @@ def write_tables(
     return paths
 
 
-def write_picture(folder: Path, name: str, picture: Picture) -> list[Path]:
+def write_picture(folder: Path, name: str, picture: Canvas) -> list[Path]:
     """A figure as SVG and as PNG."""
     with files_of(folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,14 @@ from histoeval.concordance.evidence import Severity
 from histoeval.errors import HistoEvalError
 from histoeval.metric import Score
 from histoeval.report import Entity, Pair
-from histoeval.view.highlight import MATCH, SEVERITIES, Span, coloured, in_brackets, one_line
+from histoeval.view.highlight import (
+    MATCH,
+    SEVERITIES,
+    HighlightSpan,
+    coloured,
+    in_brackets,
+    one_line,
+)
 from histoeval.view.terminal.entities import AFTER, BEFORE, MARKS
 from histoeval.view.terminal.scores import range_text
 
@@ -39,7 +46,7 @@ class _Told(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Match(_Told):
+class ShownMatch(_Told):
     """Two entities that say the same, or nearly so."""
 
     part: str
@@ -48,7 +55,7 @@ class Match(_Told):
     similarity: float
 
 
-class Mistake(_Told):
+class ShownError(_Told):
     """An error, and where it stands in the two texts."""
 
     kind: str
@@ -67,9 +74,9 @@ class Mistake(_Told):
 class Findings(_Told):
     """The matches and errors of a score; None of either where its metric looks for none."""
 
-    matches: tuple[Match, ...] | None = None
+    matches: tuple[ShownMatch, ...] | None = None
     reasoning: str = ""
-    errors: tuple[Mistake, ...] | None = None
+    errors: tuple[ShownError, ...] | None = None
 
 
 def page() -> Console:
@@ -115,12 +122,12 @@ def findings_of(score: Score) -> Findings:
     return found.model_copy(update={"errors": tuple(worst_first)})
 
 
-def spans_of(found: Findings, side: Side, text: str) -> list[Span]:
+def spans_of(found: Findings, side: Side, text: str) -> list[HighlightSpan]:
     """What is to be marked in one of the texts: each stretch once, in the style of its worst.
 
     An entity that is not what stands at its place in the text is listed and not marked.
     """
-    labelled: list[tuple[str, Style, Match | Mistake]] = [
+    labelled: list[tuple[str, Style, ShownMatch | ShownError]] = [
         (f"={n}", MATCH, match) for n, match in enumerate(found.matches or (), start=1)
     ]
     labelled += [
@@ -134,7 +141,7 @@ def spans_of(found: Findings, side: Side, text: str) -> list[Span]:
             places.setdefault((entity.start, entity.end), []).append((label, style))
     rank = [MATCH, *SEVERITIES.values()]
     return [
-        Span(
+        HighlightSpan(
             *place,
             " ".join(label for label, _ in told),
             max((style for _, style in told), key=rank.index),
@@ -209,7 +216,7 @@ def _legend() -> Text:
     return Text(", ").join(items)
 
 
-def _error_table(errors: Sequence[Mistake]) -> Table:
+def _error_table(errors: Sequence[ShownError]) -> Table:
     table = _table("", "severity", "kind", "what and where")
     table.title = Text("Errors, the worst first", "bold")
     for number, error in enumerate(errors, start=1):
@@ -223,7 +230,7 @@ def _error_table(errors: Sequence[Mistake]) -> Table:
     return table
 
 
-def _match_table(matches: Sequence[Match]) -> Table:
+def _match_table(matches: Sequence[ShownMatch]) -> Table:
     table = _table("", "part", "reference", "candidate", "similarity")
     table.title = Text(f"Matches ({MARKS})", "bold")
     for number, match in enumerate(matches, start=1):
@@ -245,7 +252,7 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _places(error: Mistake) -> str:
+def _places(error: ShownError) -> str:
     """From where to where it stands in each text, in characters."""
     sides = {"reference": error.reference, "candidate": error.candidate}
     return ", ".join(f"{side} {e.start}:{e.end}" for side, e in sides.items() if e is not None)

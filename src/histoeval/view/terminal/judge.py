@@ -12,11 +12,11 @@ from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from histoeval.judge.check import Verdict
-from histoeval.judge.estimate import Estimate
-from histoeval.judge.panel import Bench
+from histoeval.judge.check import CriterionVerdict
+from histoeval.judge.estimate import RequestEstimate
+from histoeval.judge.panel import JudgePanel
 from histoeval.judge.scoring import SPREAD
-from histoeval.llm.cache import Kept
+from histoeval.llm.cache import CacheStats
 from histoeval.progress import step_progress
 from histoeval.run.pipeline import Watch, nobody_watches
 
@@ -27,7 +27,7 @@ TOLD_EVERY = 16
 
 
 @contextmanager
-def answer_progress(bench: Bench, count: Callable[[], int]) -> Iterator[Watch]:
+def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Watch]:
     """A bar that moves with every answer; what it yields is told of rows that are done.
 
     Pairs are counted only where somebody watches, since the whole file is read for it.
@@ -106,7 +106,7 @@ def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> Table:
     return table
 
 
-def estimate_table(estimates: Sequence[Estimate]) -> Table:
+def estimate_table(estimates: Sequence[RequestEstimate]) -> Table:
     """What a run would cost."""
     columns = ["judge", "pairs", "questions", "cached", "to ask", "tokens in", "tokens out"]
     table = _table("Estimate; nothing was asked", [*columns, "time", "cost"])
@@ -120,7 +120,7 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
     return table
 
 
-def verdict_table(judge: str, verdicts: Sequence[Verdict]) -> Table:
+def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> Table:
     """What a judge may be used for."""
     columns = ["criterion", "verdict", "answered", "in order", "in range", "obeyed"]
     table = _table(f"{judge}: what it may be used for", columns, texts=2)
@@ -131,7 +131,7 @@ def verdict_table(judge: str, verdicts: Sequence[Verdict]) -> Table:
     return table
 
 
-def kept_table(kept: Sequence[Kept]) -> Table:
+def kept_table(kept: Sequence[CacheStats]) -> Table:
     """What replies are kept."""
     table = _table("Replies kept", ["judge", "prompt", "replies", "tokens in", "tokens out"])
     for each in kept:

@@ -8,8 +8,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from histoeval.evaluate.estimates import Estimate
-from histoeval.evaluate.probe_scores import Cost, ProbeFigures, Share
+from histoeval.evaluate.estimates import ReportEstimate
+from histoeval.evaluate.probe_scores import Cost, PairShare, ProbeFigures
 from histoeval.train.core.card import markdown_table
 
 Rows = list[list[str]]
@@ -105,12 +105,12 @@ def _costs(costs: Iterator[Cost]) -> list[str]:
     return [f"{all_costs[0].edits:,}", *[_number(each.cost) for each in all_costs]]
 
 
-def _share(share: Share) -> str:
+def _share(share: PairShare) -> str:
     found = share.share
     if found is None or found.low is None or found.high is None:
         return _number(found)
     return f"{_number(found)} ({found.low:.3f}-{found.high:.3f})"
 
 
-def _number(estimate: Estimate | None) -> str:
+def _number(estimate: ReportEstimate | None) -> str:
     return _NONE if estimate is None else f"{estimate.value:.3f}"

@@ -8,37 +8,44 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from histoeval.evaluate.calibration import Calibration
+from histoeval.evaluate.calibration import CalibrationError
 from histoeval.evaluate.matches import PAIRS
-from histoeval.evaluate.reader import ALL, CONFIDENT, Estimate, Evaluation, Figure, Measure
+from histoeval.evaluate.reader import (
+    ALL,
+    CONFIDENT,
+    Evaluation,
+    Figure,
+    ReaderMeasure,
+    ReportEstimate,
+)
 from histoeval.report import Assertion, EntityType
 
-HEADLINES: Mapping[str, tuple[Measure, str]] = {
-    "entities, exact": (Measure.EXACT, ALL),
-    "entities, HARE's five": (Measure.HARE, ALL),
-    "entities, overlapping": (Measure.OVERLAP, ALL),
-    f"entities, score ≥ {CONFIDENT:g}": (Measure.CONFIDENT, ALL),
-    "relations, end to end": (Measure.RELATIONS, ALL),
-    "relations, both found": (Measure.RELATIONS_ON_FOUND, ALL),
-    "relations, on gold": (Measure.RELATIONS_ON_GOLD, ALL),
-    "assertion, found": (Measure.ASSERTION_ON_FOUND, ALL),
-    "assertion, on gold": (Measure.ASSERTION_ON_GOLD, ALL),
-    "absent, on gold": (Measure.ASSERTION_ON_GOLD, Assertion.ABSENT),
+HEADLINES: Mapping[str, tuple[ReaderMeasure, str]] = {
+    "entities, exact": (ReaderMeasure.EXACT, ALL),
+    "entities, HARE's five": (ReaderMeasure.HARE, ALL),
+    "entities, overlapping": (ReaderMeasure.OVERLAP, ALL),
+    f"entities, score ≥ {CONFIDENT:g}": (ReaderMeasure.CONFIDENT, ALL),
+    "relations, end to end": (ReaderMeasure.RELATIONS, ALL),
+    "relations, both found": (ReaderMeasure.RELATIONS_ON_FOUND, ALL),
+    "relations, on gold": (ReaderMeasure.RELATIONS_ON_GOLD, ALL),
+    "assertion, found": (ReaderMeasure.ASSERTION_ON_FOUND, ALL),
+    "assertion, on gold": (ReaderMeasure.ASSERTION_ON_GOLD, ALL),
+    "absent, on gold": (ReaderMeasure.ASSERTION_ON_GOLD, Assertion.ABSENT),
 }
 """What is told first, in the words of a table."""
 
 IN_SHORT = {
-    Measure.EXACT: "exact",
-    Measure.OVERLAP: "overlap",
-    Measure.RELATIONS: "end to end",
-    Measure.RELATIONS_ON_GOLD: "on gold",
-    Measure.ASSERTION_ON_GOLD: "on gold",
-    Measure.ASSERTION_ON_FOUND: "found",
+    ReaderMeasure.EXACT: "exact",
+    ReaderMeasure.OVERLAP: "overlap",
+    ReaderMeasure.RELATIONS: "end to end",
+    ReaderMeasure.RELATIONS_ON_GOLD: "on gold",
+    ReaderMeasure.ASSERTION_ON_GOLD: "on gold",
+    ReaderMeasure.ASSERTION_ON_FOUND: "found",
 }
 CALIBRATED = {
-    Measure.EXACT: "entities",
-    Measure.RELATIONS: "relations, end to end",
-    Measure.RELATIONS_ON_GOLD: "relations, on gold",
+    ReaderMeasure.EXACT: "entities",
+    ReaderMeasure.RELATIONS: "relations, end to end",
+    ReaderMeasure.RELATIONS_ON_GOLD: "relations, on gold",
 }
 RATES = ("F1", "95 %", "P", "R")
 _NONE = "none"
@@ -48,11 +55,11 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[RenderableType]:
     """All figures: the headlines, then types, relations, assertions and confidence."""
     yield Group(_headlines(evaluation), *map(Text, _remarks(evaluation)))
     parts = {
-        "Entities": ([*EntityType, ALL], [Measure.EXACT, Measure.OVERLAP]),
-        "Relations": ([*PAIRS, ALL], [Measure.RELATIONS, Measure.RELATIONS_ON_GOLD]),
+        "Entities": ([*EntityType, ALL], [ReaderMeasure.EXACT, ReaderMeasure.OVERLAP]),
+        "Relations": ([*PAIRS, ALL], [ReaderMeasure.RELATIONS, ReaderMeasure.RELATIONS_ON_GOLD]),
         "Assertion": (
             [*Assertion, ALL],
-            [Measure.ASSERTION_ON_GOLD, Measure.ASSERTION_ON_FOUND],
+            [ReaderMeasure.ASSERTION_ON_GOLD, ReaderMeasure.ASSERTION_ON_FOUND],
         ),
     }
     for title, (kinds, measures) in parts.items():
@@ -69,10 +76,10 @@ def source_table(sources: Mapping[str, Evaluation]) -> RenderableType:
     """Each source in one line: exact entities, relations end to end, assertion of what is found."""
     rows = []
     for source, evaluation in sources.items():
-        exact = _figure(evaluation, Measure.EXACT, ALL)
+        exact = _figure(evaluation, ReaderMeasure.EXACT, ALL)
         others = [
             _f1(_figure(evaluation, measure, ALL))
-            for measure in (Measure.RELATIONS, Measure.ASSERTION_ON_FOUND)
+            for measure in (ReaderMeasure.RELATIONS, ReaderMeasure.ASSERTION_ON_FOUND)
         ]
         rows.append([source, f"{evaluation.passages:,}", *_cells(exact)[:2], *others])
     columns = ["passages", "exact F1", "95 %", "relations", "assertion"]
@@ -104,7 +111,7 @@ def _cells(figure: Figure | None) -> list[str]:
 
 
 def _kinds(
-    evaluation: Evaluation, title: str, kinds: Sequence[str], measures: Sequence[Measure]
+    evaluation: Evaluation, title: str, kinds: Sequence[str], measures: Sequence[ReaderMeasure]
 ) -> RenderableType:
     """The first measure in full, and F1 by the others."""
     first, *others = measures
@@ -121,7 +128,7 @@ def _kinds(
     return _table(f"{title}, {IN_SHORT[first]}", columns, rows)
 
 
-def _calibration_errors(found: Mapping[Measure, Calibration]) -> RenderableType:
+def _calibration_errors(found: Mapping[ReaderMeasure, CalibrationError]) -> RenderableType:
     rows = [
         [
             CALIBRATED[measure],
@@ -134,7 +141,7 @@ def _calibration_errors(found: Mapping[Measure, Calibration]) -> RenderableType:
     return _table("Calibration", columns, rows)
 
 
-def _reliability(calibration: Calibration, what: str) -> RenderableType:
+def _reliability(calibration: CalibrationError, what: str) -> RenderableType:
     rows = [
         [
             f"{each.low:.2f}-{each.high:.2f}",
@@ -148,7 +155,7 @@ def _reliability(calibration: Calibration, what: str) -> RenderableType:
     return _table(f"Reliability: {what}", columns, rows)
 
 
-def _figure(evaluation: Evaluation, measure: Measure, kind: str) -> Figure | None:
+def _figure(evaluation: Evaluation, measure: ReaderMeasure, kind: str) -> Figure | None:
     return evaluation.figures.get(measure, {}).get(kind)
 
 
@@ -156,7 +163,7 @@ def _f1(figure: Figure | None) -> str:
     return _NONE if figure is None else f"{figure.f1.value:.3f}"
 
 
-def _interval(estimate: Estimate) -> str:
+def _interval(estimate: ReportEstimate) -> str:
     if estimate.low is None or estimate.high is None:
         return ""
     return f"{estimate.low:.3f}-{estimate.high:.3f}"

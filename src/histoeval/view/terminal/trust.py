@@ -7,7 +7,7 @@ from heapq import nsmallest
 from typing import Any
 
 from histoeval.run.trust.rows import TrustRow
-from histoeval.table import Told
+from histoeval.table import ResultTable
 from histoeval.trust.policy.policy import DIMENSIONS
 from histoeval.view.highlight import one_line
 
@@ -15,7 +15,7 @@ NONE = "none"
 """In place of a number that is missing."""
 
 
-def trust_tables(summary: Mapping[str, Any], worst: Sequence[TrustRow]) -> Iterator[Told]:
+def trust_tables(summary: Mapping[str, Any], worst: Sequence[TrustRow]) -> Iterator[ResultTable]:
     """The means with what is missing, the verdicts, and the reports that were handed over."""
     weights, means = summary["policy"]["weights"], summary["means"]
     rows = [
@@ -29,11 +29,13 @@ def trust_tables(summary: Mapping[str, Any], worst: Sequence[TrustRow]) -> Itera
         for name in (*DIMENSIONS, "trust")
     ]
     title = f"{summary['input']['name']}: {summary['rows']:,} reports"
-    yield Told(title, ("dimension", "weight", "mean", "known", "missing"), rows)
+    yield ResultTable(title, ("dimension", "weight", "mean", "known", "missing"), rows)
     counts = [(route, f"{count:,}") for route, count in summary["routes"].items()]
-    yield Told("Verdicts", ("verdict", "reports"), counts)
+    yield ResultTable("Verdicts", ("verdict", "reports"), counts)
     if worst:
-        yield Told("The least trusted reports", ("id", *_SHOWN), [_told(row) for row in worst])
+        yield ResultTable(
+            "The least trusted reports", ("id", *_SHOWN), [_told(row) for row in worst]
+        )
 
 
 _SHOWN = (*DIMENSIONS, "trust", "verdict")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from histoeval.run.trust.tune import FIGURES, Tuning, share_text
-from histoeval.table import Told
+from histoeval.run.trust.tune import FIGURES, TuningResult, share_text
+from histoeval.table import ResultTable
 from histoeval.trust.fusion import ROUTES
 from histoeval.trust.policy.policy import PAPER
 
 
-def tuning_tables(tuning: Tuning) -> Iterator[Told]:
+def tuning_tables(tuning: TuningResult) -> Iterator[ResultTable]:
     """Weights with the figure on other reports, and the verdicts there."""
     outside, policy = tuning.outside, tuning.tuned.policy
     figure = FIGURES[tuning.tuned.objective]
@@ -22,9 +22,9 @@ def tuning_tables(tuning: Tuning) -> Iterator[Told]:
         )
     ]
     columns = ("weights", "grounding", "logic", "stability", "mean", "sd")
-    yield Told(f"{figure} on {outside.folds} held-out folds", columns, rows)
+    yield ResultTable(f"{figure} on {outside.folds} held-out folds", columns, rows)
     if tuning.tuned_routes.any():
-        yield Told(
+        yield ResultTable(
             "Verdicts on held-out reports",
             ("verdict", "tuned", "wrong", "before", "wrong "),
             [

@@ -19,7 +19,7 @@ _NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class PairDraw:
     """What one pair is drawn with."""
 
     chance: random.Random
@@ -98,7 +98,7 @@ def _alike(a: Concept, part: Part) -> list[Concept]:
     return [b for b in _of_part(part, ()) if b.name[:6] == a.name[:6] or b.name[-9:] == a.name[-9:]]
 
 
-def rival(case: Case, a: Concept) -> Concept | None:
+def rival(case: PairDraw, a: Concept) -> Concept | None:
     """Another tumour, mostly of the same organ or kind."""
     tree = diagnosis_tree()
     beside = [concepts()[i] for up in tree.lineage(a.id)[1:3] for i in tree.children(up)]
@@ -109,12 +109,12 @@ def rival(case: Case, a: Concept) -> Concept | None:
     return case.chance.choice(fit) if fit else None
 
 
-def elsewhere(case: Case, organs: Sequence[str]) -> str:
+def elsewhere(case: PairDraw, organs: Sequence[str]) -> str:
     """A site that is not near any of these."""
     pool = [s for s in sites() if organ_of(s) == s and sites()[s].parent]
     far = [s for s in pool if all(site_closeness(s, organ) < 0.2 for organ in organs)]
     return case.chance.choice(far)
 
 
-Making = Callable[[Case], tuple[str, str] | None]
+Making = Callable[[PairDraw], tuple[str, str] | None]
 """Makes a premise and a hypothesis, or nothing where this time none can be made."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from histoeval.train.nli.synthetic.diagnoses import ABOUT
-from histoeval.train.nli.synthetic.topics import Drawn, topics
+from histoeval.train.nli.synthetic.topics import TopicPair, topics
 from histoeval.train.nli.synthetic.wordings import Label, Part, is_held_out, table
 
 _TURNED = 0.3
@@ -14,7 +14,7 @@ _EVERYTHING = ABOUT | {topic.name for topic in topics()} | {"nodes", "marker", "
 """A written premise may be about anything, so that only words without weight go with it."""
 
 
-def draw_written(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_written(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """A written premise with one of its hypotheses; a fifth of the premises is for development."""
     row = chance.choice(table("written")["written"])
     if part != "all" and is_held_out(row["premise"]) != (part == "dev"):
@@ -22,7 +22,7 @@ def draw_written(chance: random.Random, part: Part, label: Label) -> Drawn | Non
     pair = row["premise"], chance.choice(row[label])
     turned = label == "contradiction" and chance.random() < _TURNED
     premise, hypothesis = (_bare(text) for text in (pair[::-1] if turned else pair))
-    return Drawn(premise, hypothesis, label, "written", frozenset(_EVERYTHING))
+    return TopicPair(premise, hypothesis, label, "written", frozenset(_EVERYTHING))
 
 
 def _bare(text: str) -> str:

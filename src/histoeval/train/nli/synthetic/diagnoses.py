@@ -7,8 +7,8 @@ import random
 from histoeval.terms.catalogue import Behaviour, concepts, diagnosis_tree
 from histoeval.train.nli.synthetic.concepts import (
     NEOPLASTIC,
-    Case,
     Making,
+    PairDraw,
     kinds_above,
     kinds_below,
     rival,
@@ -22,7 +22,7 @@ from histoeval.train.nli.synthetic.sites import (
     other_specimen,
     place,
 )
-from histoeval.train.nli.synthetic.topics import Drawn
+from histoeval.train.nli.synthetic.topics import TopicPair
 from histoeval.train.nli.synthetic.wordings import Label, Part, said, table
 
 _FOLLOWS: dict[Behaviour, tuple[str, ...]] = {
@@ -54,55 +54,55 @@ ABOUT = frozenset(
 """Topics that say something of a diagnosis too."""
 
 
-def _same(case: Case) -> tuple[str, str] | None:
+def _same(case: PairDraw) -> tuple[str, str] | None:
     a = case.concept()
     return case.say(a), case.of("said", d=case.name(a))
 
 
-def _kind(case: Case) -> tuple[str, str] | None:
+def _kind(case: PairDraw) -> tuple[str, str] | None:
     a = case.concept(*NEOPLASTIC)
     above = kinds_above(a)
     return (case.say(a), case.of("said", d=case.name(case.chance.choice(above)))) if above else None
 
 
-def _behaves(case: Case) -> tuple[str, str] | None:
+def _behaves(case: PairDraw) -> tuple[str, str] | None:
     a = case.concept(*_FOLLOWS)
     return case.say(a), case.behaves(case.chance.choice(_FOLLOWS[a.behaviour]))
 
 
-def _behaves_otherwise(case: Case) -> tuple[str, str] | None:
+def _behaves_otherwise(case: PairDraw) -> tuple[str, str] | None:
     a = case.concept(*_EXCLUDED)
     turned = case.say(a), case.behaves(case.chance.choice(_EXCLUDED[a.behaviour]))
     backwards = a.behaviour is not Behaviour.IN_SITU and case.chance.random() < 0.4
     return turned[::-1] if backwards else turned
 
 
-def _denied_kind(case: Case) -> tuple[str, str] | None:
+def _denied_kind(case: PairDraw) -> tuple[str, str] | None:
     a = case.concept()
     below = [b for b in kinds_below(a) if b.behaviour == a.behaviour]
     narrower = case.chance.choice(below) if below else a
     return case.of("denied", d=case.name(a)), case.of("denied", d=case.name(narrower))
 
 
-def _denied(case: Case) -> tuple[str, str] | None:
+def _denied(case: PairDraw) -> tuple[str, str] | None:
     a = case.concept()
     wider = case.chance.choice([a, a, *kinds_above(a)])
     return case.say(a), case.of("denied", d=case.name(wider))
 
 
-def _denied_then_said(case: Case) -> tuple[str, str] | None:
+def _denied_then_said(case: PairDraw) -> tuple[str, str] | None:
     a = case.concept()
     wider = case.chance.choice([a, a, *kinds_above(a)])
     return case.of("denied", d=case.name(wider)), case.say(a)
 
 
-def _rivals(case: Case) -> tuple[str, str] | None:
+def _rivals(case: PairDraw) -> tuple[str, str] | None:
     a = case.concept(*NEOPLASTIC)
     b = rival(case, a)
     return (case.say(a), case.of("said", d=case.name(b))) if b else None
 
 
-def _earlier(case: Case) -> tuple[str, str] | None:
+def _earlier(case: PairDraw) -> tuple[str, str] | None:
     a = case.concept(Behaviour.IN_SITU)
     if a.precursor_of is None:
         return None
@@ -111,18 +111,18 @@ def _earlier(case: Case) -> tuple[str, str] | None:
     return pair if case.chance.random() < 0.5 else (later, case.behaves("in_situ"))
 
 
-def _nothing_malignant(case: Case) -> tuple[str, str] | None:
+def _nothing_malignant(case: PairDraw) -> tuple[str, str] | None:
     a = case.concept(Behaviour.MALIGNANT)
     return case.behaves("benign"), case.of("denied", d=case.name(a))
 
 
-def _together(case: Case) -> tuple[str, str] | None:
+def _together(case: PairDraw) -> tuple[str, str] | None:
     a, b = case.concept(*NEOPLASTIC), case.concept(Behaviour.NON_NEOPLASTIC, Behaviour.IN_SITU)
     one, two = case.chance.sample([case.name(a), case.name(b)], 2)
     return case.of("with", d=one, e=two), case.of("said", d=case.chance.choice([one, two]))
 
 
-def _together_denied(case: Case) -> tuple[str, str] | None:
+def _together_denied(case: PairDraw) -> tuple[str, str] | None:
     pair = _together(case)
     a, b = case.concept(Behaviour.MALIGNANT), case.concept(Behaviour.NON_NEOPLASTIC)
     one, two = case.chance.sample([case.name(a), case.name(b)], 2)
@@ -130,7 +130,7 @@ def _together_denied(case: Case) -> tuple[str, str] | None:
     return (case.of("with", d=one, e=two), denied) if pair else None
 
 
-def _narrower(case: Case) -> tuple[str, str] | None:
+def _narrower(case: PairDraw) -> tuple[str, str] | None:
     a = case.concept()
     wider = case.chance.choice([*kinds_above(a), a])
     if wider == a:
@@ -140,19 +140,19 @@ def _narrower(case: Case) -> tuple[str, str] | None:
     return case.chance.choice([pair, pair, denied])
 
 
-def _doubted(case: Case) -> tuple[str, str] | None:
+def _doubted(case: PairDraw) -> tuple[str, str] | None:
     a = case.concept()
     asked = case.chance.choice(["said", "said", "denied"])
     doubt = case.chance.choice(["doubted", "doubted", "history"])
     return case.of(doubt, d=case.name(a)), case.of(asked, d=case.name(a))
 
 
-def _outside(case: Case) -> tuple[str, str] | None:
+def _outside(case: PairDraw) -> tuple[str, str] | None:
     frames = table("frames")["outside"]["said"]
     return case.say(case.concept()), said(frames, case.part, case.chance)
 
 
-def _unrelated(case: Case) -> tuple[str, str] | None:
+def _unrelated(case: PairDraw) -> tuple[str, str] | None:
     a, b = case.concept(), case.concept()
     tree = diagnosis_tree()
     if tree.is_a(a.id, b.id) or tree.is_a(b.id, a.id) or a.behaviour is Behaviour.NORMAL:
@@ -160,12 +160,12 @@ def _unrelated(case: Case) -> tuple[str, str] | None:
     return case.of("denied", d=case.name(a)), case.of("said", d=case.name(b))
 
 
-def _beside(case: Case) -> tuple[str, str] | None:
+def _beside(case: PairDraw) -> tuple[str, str] | None:
     a, b = case.concept(*NEOPLASTIC), case.concept(Behaviour.NON_NEOPLASTIC)
     return case.say(a), case.of("said", d=case.name(b))
 
 
-def _which(case: Case) -> tuple[str, str] | None:
+def _which(case: PairDraw) -> tuple[str, str] | None:
     key, behaviour = case.chance.choice(
         [("malignant", Behaviour.MALIGNANT), ("benign", Behaviour.NON_NEOPLASTIC)]
     )
@@ -209,15 +209,15 @@ _MAKING: dict[Label, tuple[tuple[str, Making, int], ...]] = {
 
 def some_cancer(chance: random.Random, part: Part) -> str:
     """A statement that there is a cancer, for those who speak of something else."""
-    case = Case(chance, part)
+    case = PairDraw(chance, part)
     return case.say(case.concept(Behaviour.MALIGNANT))
 
 
-def draw_diagnosis(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_diagnosis(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """A pair on diagnoses."""
     making = _MAKING[label]
     category, make, _ = chance.choices(making, [weight for _, _, weight in making])[0]
-    pair = make(Case(chance, part))
+    pair = make(PairDraw(chance, part))
     if pair is None or pair[0] == pair[1]:
         return None
-    return Drawn(pair[0], pair[1], label, category, ABOUT)
+    return TopicPair(pair[0], pair[1], label, category, ABOUT)

@@ -11,7 +11,7 @@ from histoeval.terms.catalogue import Behaviour, concepts, diagnosis_tree
 from histoeval.terms.catalogue import table as terms_table
 from histoeval.terms.findings import Finding, findings
 from histoeval.train.nli.synthetic.diagnoses import ABOUT
-from histoeval.train.nli.synthetic.topics import Drawn
+from histoeval.train.nli.synthetic.topics import TopicPair
 from histoeval.train.nli.synthetic.wordings import Label, Part, is_held_out, of_part, said, table
 
 _NO_NOUN = re.compile(r"(ic|ed|al|ous|ar|ing|ive|ant|oid|ile)$")
@@ -41,7 +41,7 @@ def _lineage(finding: Finding) -> list[str]:
     return line
 
 
-def draw_finding(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_finding(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """A finding said or denied, and the same, a kind of it or another one."""
     frames = table("frames")["finding"]
     one = chance.choice(_findings(part))
@@ -59,7 +59,7 @@ def draw_finding(chance: random.Random, part: Part, label: Label) -> Drawn | Non
         premise = _with_diagnosis(chance, part, one, how)
     hypothesis = said(frames[asked], part, chance, f=chance.choice(_names(two)))
     category = "finding" if one != two else "assertion"
-    return Drawn(premise, hypothesis, label, category, frozenset({one.id, two.id}))
+    return TopicPair(premise, hypothesis, label, category, frozenset({one.id, two.id}))
 
 
 def _finding_label(one: Finding, how: str, two: Finding, asked: str) -> Label | None:
@@ -109,7 +109,7 @@ def _markers(part: Part) -> list[tuple[str, ...]]:
     return rows + common * (len(rows) // max(1, len(common)))
 
 
-def draw_marker(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_marker(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """A marker with its result, and the same, another result or another marker."""
     frames = table("frames")["marker"]
     one, other = chance.sample(_markers(part), 2)
@@ -124,7 +124,7 @@ def draw_marker(chance: random.Random, part: Part, label: Label) -> Drawn | None
         return None
     premise = said(frames[how], part, chance, m=chance.choice(one))
     hypothesis = said(frames[asked], part, chance, m=chance.choice(two))
-    return Drawn(premise, hypothesis, label, "marker", frozenset({"marker"}))
+    return TopicPair(premise, hypothesis, label, "marker", frozenset({"marker"}))
 
 
 def _marker_label(how: str, asked: str, *, same: bool) -> Label:
@@ -139,7 +139,7 @@ def _marker_label(how: str, asked: str, *, same: bool) -> Label:
     return "neutral" if how == "positive" else "contradiction"
 
 
-def draw_panel(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_panel(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """A list of markers with their results, of which the hypothesis asks for one or two."""
     frames = table("frames")["marker"]
     rows = dict.fromkeys(chance.sample(_markers(part), chance.randint(4, 9)))
@@ -158,7 +158,7 @@ def draw_panel(chance: random.Random, part: Part, label: Label) -> Drawn | None:
     if label != "neutral" and (asked == truth) != (label == "entailment"):
         return None
     hypothesis = said(frames[asked], part, chance, m=marker)
-    return Drawn(premise, hypothesis, label, "marker", frozenset({"marker", "receptor status"}))
+    return TopicPair(premise, hypothesis, label, "marker", frozenset({"marker", "receptor status"}))
 
 
 def _listed(names: Sequence[str], last: str) -> str:
@@ -167,7 +167,7 @@ def _listed(names: Sequence[str], last: str) -> str:
     return f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
-def draw_group(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_group(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """Markers that together have a name, by their own names and by that one."""
     frames, group = table("frames")["marker"], table("frames")["groups"]
     name, *members = chance.choice(group["names"])
@@ -184,10 +184,10 @@ def draw_group(chance: random.Random, part: Part, label: Label) -> Drawn | None:
             said(group[how], part, chance, g=name),
             said(frames[asked], part, chance, m=chance.choice(members)),
         )
-    return Drawn(*pair, label, "marker", frozenset({"marker", "receptor status"}))
+    return TopicPair(*pair, label, "marker", frozenset({"marker", "receptor status"}))
 
 
-def draw_gene(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_gene(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """A gene that is altered or not."""
     frames = table("frames")[chance.choice(["gene", "fusion"])]
     one, other = chance.sample(of_part(frames["names"], part), 2)
@@ -199,10 +199,10 @@ def draw_gene(chance: random.Random, part: Part, label: Label) -> Drawn | None:
     hypothesis = said(frames[asked], part, chance, m=two)
     if premise == hypothesis:
         return None
-    return Drawn(premise, hypothesis, label, "marker", frozenset({"gene"}))
+    return TopicPair(premise, hypothesis, label, "marker", frozenset({"gene"}))
 
 
-def draw_morphology(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_morphology(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """What is seen in a kind of disease, with diagnoses that it fits or excludes."""
     row = chance.choice(table("morphology")["feature"])
     tree = diagnosis_tree()
@@ -220,20 +220,20 @@ def draw_morphology(chance: random.Random, part: Part, label: Label) -> Drawn | 
         pair = chance.choice([(seen, foreign), (foreign, said(row["core"], part, chance))])
     else:
         pair = own, said(row["core" if label == "entailment" else "fits"], part, chance)
-    return Drawn(*pair, label, "morphology", ABOUT)
+    return TopicPair(*pair, label, "morphology", ABOUT)
 
 
-def draw_scene(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_scene(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """A description without a diagnosis, and a diagnosis that it fits or excludes."""
     content = table("morphology")
     row = chance.choice(content["scene"])
     seen = said(row["says"], part, chance)
     frames = content["frames"]["said"]
     if label == "neutral":
-        return Drawn(
+        return TopicPair(
             seen, said(table("frames")["outside"]["said"], part, chance), label, "outside", ABOUT
         )
     named = chance.choice(row["fits" if label == "entailment" else "excludes"])
     pair = seen, said(frames, part, chance, d=named)
     turned = label == "contradiction" and chance.random() < 0.4
-    return Drawn(*(pair[::-1] if turned else pair), label, "morphology", ABOUT)
+    return TopicPair(*(pair[::-1] if turned else pair), label, "morphology", ABOUT)

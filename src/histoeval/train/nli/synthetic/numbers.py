@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from histoeval.train.nli.synthetic.topics import Drawn
+from histoeval.train.nli.synthetic.topics import TopicPair
 from histoeval.train.nli.synthetic.wordings import Label, Part, said, table
 
 _WORDS = (
@@ -17,7 +17,7 @@ def _number(number: int, chance: random.Random) -> str:
     return _WORDS[number] if number < len(_WORDS) and chance.random() < 0.4 else str(number)
 
 
-def draw_nodes(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_nodes(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """Lymph nodes with tumour out of those examined."""
     frames = table("frames")["nodes"]
     examined = chance.randint(1, 30)
@@ -33,7 +33,7 @@ def draw_nodes(chance: random.Random, part: Part, label: Label) -> Drawn | None:
     hypothesis = said(frames[key], part, chance, **told)
     if premise == hypothesis:
         return None
-    return Drawn(premise, hypothesis, label, "nodes", frozenset({"nodes"}), "malignant")
+    return TopicPair(premise, hypothesis, label, "nodes", frozenset({"nodes"}), "malignant")
 
 
 def _asked_of_nodes(
@@ -59,7 +59,7 @@ def _asked_of_nodes(
     return key, positive if right else wrong
 
 
-def draw_quantity(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_quantity(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """A number with its unit, and the same, another, or more or less than some number."""
     rows = table("frames")["quantity"]
     row = chance.choice(rows)
@@ -82,7 +82,7 @@ def draw_quantity(chance: random.Random, part: Part, label: Label) -> Drawn | No
         return None
     tone = "malignant" if row["name"] in ("size", "Breslow", "cores") else "any"
     about = frozenset({r["name"] for r in rows} | {"pT", "mitoses", "receptor status"})
-    return Drawn(premise, hypothesis, label, "number", about, tone)
+    return TopicPair(premise, hypothesis, label, "number", about, tone)
 
 
 def _bounded(row: dict[str, Any], value: int, chance: random.Random) -> tuple[str, int] | None:

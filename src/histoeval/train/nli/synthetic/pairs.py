@@ -33,7 +33,7 @@ from histoeval.train.nli.synthetic.numbers import draw_nodes, draw_quantity
 from histoeval.train.nli.synthetic.organs.pairs import organ_pairs
 from histoeval.train.nli.synthetic.topics import (
     Draw,
-    Drawn,
+    TopicPair,
     draw_other_subject,
     draw_sides,
     draw_topic,
@@ -135,7 +135,7 @@ def pathology_pairs(count: int, part: Part, seed: int) -> Iterator[LabelledPair]
             yield pair
 
 
-def _draw(chance: random.Random, part: Part, label: Label) -> Drawn:
+def _draw(chance: random.Random, part: Part, label: Label) -> TopicPair:
     """A pair; a draw that often gives none is repeated, so that it is not heard less for it."""
     draws, weights = zip(*_DRAWS, strict=True)
     while True:
@@ -145,7 +145,7 @@ def _draw(chance: random.Random, part: Part, label: Label) -> Drawn:
                 return drawn
 
 
-def _premise(drawn: Drawn, part: Part, chance: random.Random) -> str:
+def _premise(drawn: TopicPair, part: Part, chance: random.Random) -> str:
     """The premise among other sentences of a report."""
     if chance.random() < _ALONE:
         return _closed(drawn.premise, chance)
@@ -165,7 +165,7 @@ def _joined(sentences: list[str], join: str, chance: random.Random) -> str:
     return join.join(sentences)
 
 
-def _company(drawn: Drawn, part: Part, chance: random.Random) -> list[str]:
+def _company(drawn: TopicPair, part: Part, chance: random.Random) -> list[str]:
     """Statements that change nothing: on other topics, and in other words."""
     tone = "malignant" if drawn.category in _OF_A_CANCER else drawn.tone
     taken, avoided = _words(drawn.hypothesis), drawn.topics

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.sites import organ_of, site_closeness, sites
-from histoeval.train.nli.synthetic.concepts import NEOPLASTIC, Case, elsewhere, kinds_above
+from histoeval.train.nli.synthetic.concepts import NEOPLASTIC, PairDraw, elsewhere, kinds_above
 from histoeval.train.nli.synthetic.wordings import said, table
 
 _SECONDARY = frozenset(
@@ -16,17 +16,17 @@ _ANYWHERE = frozenset({"lymphoma", "metastatic_neoplasm", "leukaemia", "melanoma
 _PAIRED = frozenset("breast kidney lung ovary testis adrenal_gland eye fallopian_tube".split())
 
 
-def behaves_there(case: Case) -> tuple[str, str] | None:
+def behaves_there(case: PairDraw) -> tuple[str, str] | None:
     """The behaviour of what arises in one organ only, with that organ."""
     return _there(case, {Behaviour.MALIGNANT: "malignant_there", Behaviour.BENIGN: "benign_there"})
 
 
-def behaves_otherwise_there(case: Case) -> tuple[str, str] | None:
+def behaves_otherwise_there(case: PairDraw) -> tuple[str, str] | None:
     """The opposite behaviour, in the organ that a diagnosis arises in."""
     return _there(case, {Behaviour.MALIGNANT: "benign_there", Behaviour.BENIGN: "malignant_there"})
 
 
-def _there(case: Case, keys: dict[Behaviour, str]) -> tuple[str, str] | None:
+def _there(case: PairDraw, keys: dict[Behaviour, str]) -> tuple[str, str] | None:
     a = case.concept(*keys)
     organs = {organ_of(organ) for organ in a.organs}
     if len(organs) != 1:
@@ -35,7 +35,7 @@ def _there(case: Case, keys: dict[Behaviour, str]) -> tuple[str, str] | None:
     return case.say(a), said(words, case.part, case.chance, o=sites()[organs.pop()].name)
 
 
-def fits_site(case: Case) -> tuple[str, str] | None:
+def fits_site(case: PairDraw) -> tuple[str, str] | None:
     """A specimen of an organ, and what may or may not be found in it."""
     a = case.concept(*NEOPLASTIC)
     organ = case.organ(a)
@@ -45,14 +45,14 @@ def fits_site(case: Case) -> tuple[str, str] | None:
     return case.of("site_only", o=sites()[organ].name), case.of(asked, d=case.name(a))
 
 
-def _sided(case: Case, organ: str) -> tuple[str, str]:
+def _sided(case: PairDraw, organ: str) -> tuple[str, str]:
     """The organ as premise and hypothesis name it: the former may say the side."""
     name = sites()[organ].name
     side = case.chance.choice(["left ", "right "]) if organ_of(organ) in _PAIRED else ""
     return side + name, case.chance.choice([side, ""]) + name
 
 
-def place(case: Case) -> tuple[str, str] | None:
+def place(case: PairDraw) -> tuple[str, str] | None:
     """A diagnosis with its organ, and the organ alone or with what the diagnosis is a kind of."""
     a = case.concept(*NEOPLASTIC)
     organ = case.organ(a)
@@ -66,7 +66,7 @@ def place(case: Case) -> tuple[str, str] | None:
     return case.of("placed", d=case.name(a), o=first), asked
 
 
-def other_place(case: Case) -> tuple[str, str] | None:
+def other_place(case: PairDraw) -> tuple[str, str] | None:
     """A diagnosis in its organ, and in another one, or on the other side."""
     a = case.concept(*NEOPLASTIC)
     organ = case.organ(a)
@@ -83,7 +83,7 @@ def other_place(case: Case) -> tuple[str, str] | None:
     return case.of("placed", d=case.name(a), o=name), case.of(wrong, d=case.name(a), o=away)
 
 
-def cannot_arise(case: Case) -> tuple[str, str] | None:
+def cannot_arise(case: PairDraw) -> tuple[str, str] | None:
     """A specimen of an organ, and a tumour that does not arise there."""
     a = case.concept(Behaviour.MALIGNANT, Behaviour.BENIGN)
     anywhere = diagnosis_tree().ancestors(a.id).keys() & _ANYWHERE
@@ -95,7 +95,7 @@ def cannot_arise(case: Case) -> tuple[str, str] | None:
     return pair if case.chance.random() < 0.6 else pair[::-1]
 
 
-def other_specimen(case: Case) -> tuple[str, str] | None:
+def other_specimen(case: PairDraw) -> tuple[str, str] | None:
     """Two diagnoses in organs that are not near each other."""
     a, b = case.concept(*NEOPLASTIC), case.concept()
     organ, other = case.organ(a), case.organ(b)

@@ -11,7 +11,7 @@ from histoeval.train.nli.synthetic.wordings import Label, Part, of_part, said, t
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class TopicPair:
     """A pair before anything else is said in its premise.
 
     `topics` are what it is about; `tone` is "malignant" where the premise speaks of a cancer, so
@@ -26,7 +26,7 @@ class Drawn:
     tone: str = "any"
 
 
-Draw = Callable[[random.Random, Part, Label], Drawn | None]
+Draw = Callable[[random.Random, Part, Label], TopicPair | None]
 """A pair with this label, or nothing where this time none can be made."""
 
 
@@ -96,7 +96,7 @@ def _antonyms(row: Mapping[str, Sequence[str]]) -> Topic:
     return Topic(name, "antonym", "any", values, tuple(row["of"]), alone=True)
 
 
-def draw_topic(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_topic(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """One answer, and the same, one that it says nothing of, or one that it excludes."""
     topic = chance.choice(topics())
     fit = [(a, b) for a in topic.values for b in topic.values if topic.label(a, b) == label]
@@ -112,7 +112,7 @@ def draw_topic(chance: random.Random, part: Part, label: Label) -> Drawn | None:
     )
 
 
-def draw_other_subject(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_other_subject(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """Two subjects with answers of their own, of which the hypothesis asks for one, or a third."""
     topic = chance.choice([topic for topic in topics() if len(topic.subjects) > 5])
     several = of_part(topic.subjects, part)
@@ -138,7 +138,7 @@ def draw_other_subject(chance: random.Random, part: Part, label: Label) -> Drawn
     )
 
 
-def draw_sides(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_sides(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """Two organs or specimens, each normal or diseased; the hypothesis asks for one of them."""
     frames = table("frames")["sides"]
     names = chance.choice(of_part(frames["names"], part)).split(" and ")
@@ -159,10 +159,12 @@ def draw_sides(chance: random.Random, part: Part, label: Label) -> Drawn | None:
     premise = chance.choice([". ", "; ", ", ", "\n"]).join(told)
     if premise == hypothesis:
         return None
-    return Drawn(premise, hypothesis, label, "other specimen", frozenset(t.name for t in topics()))
+    return TopicPair(
+        premise, hypothesis, label, "other specimen", frozenset(t.name for t in topics())
+    )
 
 
-def draw_two(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_two(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """Two topics in the premise, and a hypothesis on both, or on one and on a third."""
     fit = [topic for topic in topics() if not topic.alone]
     some = chance.sample(fit, 3)
@@ -181,7 +183,7 @@ def draw_two(chance: random.Random, part: Part, label: Label) -> Drawn | None:
     if combined(labels) != label:
         return None
     tone = "malignant" if any(topic.tone == "malignant" for topic in some) else "any"
-    return Drawn(
+    return TopicPair(
         ". ".join(premise),
         chance.choice([". ", " and ", "; ", ", and "]).join(hypothesis),
         label,
@@ -191,7 +193,7 @@ def draw_two(chance: random.Random, part: Part, label: Label) -> Drawn | None:
     )
 
 
-def draw_unasked(chance: random.Random, part: Part, label: Label) -> Drawn | None:
+def draw_unasked(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
     """A topic in the premise and another in the hypothesis, which says nothing of it."""
     if label != "neutral":
         return None
@@ -203,7 +205,7 @@ def draw_unasked(chance: random.Random, part: Part, label: Label) -> Drawn | Non
         for topic in (one, two)
     ]
     about = frozenset({one.name, two.name, *one.kin, *two.kin})
-    return Drawn(sentences[0], sentences[1], label, "unasked", about, one.tone)
+    return TopicPair(sentences[0], sentences[1], label, "unasked", about, one.tone)
 
 
 def combined(labels: Sequence[Label]) -> Label:
@@ -236,8 +238,8 @@ def _overlap(a: str, b: str) -> bool:
     return bool(set(a.split()[:-1]) & set(b.split()[:-1])) or a in b or b in a
 
 
-def _drawn(topic: Topic, premise: str, hypothesis: str, label: Label) -> Drawn | None:
+def _drawn(topic: Topic, premise: str, hypothesis: str, label: Label) -> TopicPair | None:
     if premise == hypothesis:
         return None
     about = frozenset({topic.name, *topic.kin})
-    return Drawn(premise, hypothesis, label, topic.category, about, topic.tone)
+    return TopicPair(premise, hypothesis, label, topic.category, about, topic.tone)

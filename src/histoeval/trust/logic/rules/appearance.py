@@ -8,11 +8,16 @@ from functools import cache
 from typing import NamedTuple
 
 from histoeval.terms.catalogue import Concept, diagnosis_tree
-from histoeval.trust.logic.diagnosis_mentions import Named, is_denied, is_of_one_lesion, named_in
+from histoeval.trust.logic.diagnosis_mentions import (
+    DiagnosisMention,
+    is_denied,
+    is_of_one_lesion,
+    named_in,
+)
 from histoeval.trust.logic.impression import concludes
 from histoeval.trust.logic.lexicon import begins, pattern, table, written_as
 from histoeval.trust.logic.rules.presence import clash
-from histoeval.trust.logic.sentences import Passage
+from histoeval.trust.logic.sentences import ReportSentence
 from histoeval.trust.logic.specimen import Specimen, said_in
 from histoeval.trust.results import Contradiction
 
@@ -61,20 +66,20 @@ def appearance(specimen: Specimen) -> Iterator[Contradiction]:
     yield from _stained(final, specimen)
 
 
-def _final(specimen: Specimen) -> list[Named]:
+def _final(specimen: Specimen) -> list[DiagnosisMention]:
     """What is concluded; where nothing is, what the first sentence says that names a diagnosis."""
     named = named_in(specimen)
     concluded = [each for each in named if concludes(each.passage)]
     return concluded or [each for each in named if each.passage == named[0].passage]
 
 
-def _is_of_all(passage: Passage) -> bool:
+def _is_of_all(passage: ReportSentence) -> bool:
     text = passage.text
     return not any(pattern(name).search(text) for name in ("beyond", "supposed"))
 
 
 def _against(
-    passage: Passage, final: Sequence[Named], specimen: Specimen
+    passage: ReportSentence, final: Sequence[DiagnosisMention], specimen: Specimen
 ) -> Iterator[Contradiction]:
     whole = " ".join(each.text for each in specimen.passages)
     for kind in ("seen", "denied"):
@@ -89,7 +94,7 @@ def _against(
                 yield clash("appearance", said_in(found, passage, specimen), final[0].said, why)
 
 
-def _stained(final: Sequence[Named], specimen: Specimen) -> Iterator[Contradiction]:
+def _stained(final: Sequence[DiagnosisMention], specimen: Specimen) -> Iterator[Contradiction]:
     """A stain of the tumour that none of the concluded diagnoses goes with."""
     for said in specimen.markers if final else ():
         marker, result = said.value

@@ -10,7 +10,12 @@ from typing import NamedTuple
 from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tree
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import find_sites, organ_of
-from histoeval.trust.logic.diagnosis_mentions import Named, is_of_one_lesion, named_in, sites_sent
+from histoeval.trust.logic.diagnosis_mentions import (
+    DiagnosisMention,
+    is_of_one_lesion,
+    named_in,
+    sites_sent,
+)
 from histoeval.trust.logic.lexicon import listed, pattern, table
 from histoeval.trust.logic.rules.organ import are_far, is_organ
 from histoeval.trust.logic.rules.presence import HARMLESS, clash
@@ -40,7 +45,7 @@ def diagnosis(specimen: Specimen) -> Iterator[Contradiction]:
             yield clash("diagnosis", one.said, other.said, why)
 
 
-def _was_named(later: Named, first: Named, specimen: Specimen) -> bool:
+def _was_named(later: DiagnosisMention, first: DiagnosisMention, specimen: Specimen) -> bool:
     """Whether a sentence before it has such a name, in whatever role, or one nearly as telling."""
     before = {
         match.id
@@ -54,7 +59,7 @@ def _was_named(later: Named, first: Named, specimen: Specimen) -> bool:
     return kinds or any(tree.is_a(id_, known) for known in telling)
 
 
-def _is_of_another_organ(named: Named, specimen: Specimen) -> bool:
+def _is_of_another_organ(named: DiagnosisMention, specimen: Specimen) -> bool:
     """Whether its sentence names organs, and none of those that were sent."""
     sent = {organ_of(site) for site in sites_sent(specimen) if is_organ(site)}
     here = {organ_of(match.id) for match in find_sites(named.passage.text) if is_organ(match.id)}

@@ -9,13 +9,13 @@ from itertools import combinations
 from typing import NamedTuple
 
 from histoeval.terms.catalogue import diagnosis_tree
-from histoeval.trust.logic.diagnosis_mentions import Named, is_of_one_lesion, named_in
-from histoeval.trust.logic.grade_mentions import Graded, are_at_odds, gradings, implied, words
+from histoeval.trust.logic.diagnosis_mentions import DiagnosisMention, is_of_one_lesion, named_in
+from histoeval.trust.logic.grade_mentions import GradeMention, are_at_odds, gradings, implied, words
 from histoeval.trust.logic.impression import concludes
 from histoeval.trust.logic.lexicon import pattern, table, written_as
 from histoeval.trust.logic.rules.presence import clash
-from histoeval.trust.logic.sentences import Passage
-from histoeval.trust.logic.specimen import Said, Specimen, said_in
+from histoeval.trust.logic.sentences import ReportSentence
+from histoeval.trust.logic.specimen import ReportMention, Specimen, said_in
 from histoeval.trust.results import Contradiction
 
 _SHARE = (
@@ -43,7 +43,7 @@ def grade_in_words(specimen: Specimen) -> Iterator[Contradiction]:
         yield from _not_as_described(each, named, specimen)
 
 
-def _may_differ(one: Graded, other: Graded) -> bool:
+def _may_differ(one: GradeMention, other: GradeMention) -> bool:
     """Whether two grades are said at two places, or are a score and its group."""
     if one.passage != other.passage:
         return True
@@ -51,13 +51,13 @@ def _may_differ(one: Graded, other: Graded) -> bool:
     return one.scheme == other.scheme == "Gleason" and groups[0] != groups[1]
 
 
-def _is_same(later: Graded) -> bool:
+def _is_same(later: GradeMention) -> bool:
     """Whether a later grade is of the same lesion: dysplasia may differ from place to place."""
     before = later.passage.text[: later.said.span.start - later.passage.start]
     return not later.early or bool(_THE.search(before)) or concludes(later.passage)
 
 
-def _is_apart(graded: Graded, named: list[Named]) -> bool:
+def _is_apart(graded: GradeMention, named: list[DiagnosisMention]) -> bool:
     """Whether a diagnosis has such words in its name, or a grade that goes its own ways."""
     return graded.scheme in words()["alike"] and any(
         diagnosis_tree().is_a(each.concept.id, id_) for each in named for id_ in words()["apart"]
@@ -83,7 +83,7 @@ def _described() -> tuple[_Described, ...]:
 
 
 def _not_as_described(
-    graded: Graded, named: list[Named], specimen: Specimen
+    graded: GradeMention, named: list[DiagnosisMention], specimen: Specimen
 ) -> Iterator[Contradiction]:
     """What is seen in other sentences, and stands for another grade of the same scheme."""
     for passage in specimen.passages:
@@ -95,8 +95,8 @@ def _not_as_described(
 
 
 def _seen(
-    graded: Graded, named: list[Named], passage: Passage, specimen: Specimen
-) -> Iterator[Said[str]]:
+    graded: GradeMention, named: list[DiagnosisMention], passage: ReportSentence, specimen: Specimen
+) -> Iterator[ReportMention[str]]:
     for row in _described():
         ranks = row.ranks.get(graded.scheme)
         if ranks is None or graded.levels & ranks or not _is_of(row.of, named):
@@ -111,13 +111,13 @@ def _seen(
             yield said_in(found, passage, specimen)
 
 
-def _is_of(ids: frozenset[str], named: list[Named]) -> bool:
+def _is_of(ids: frozenset[str], named: list[DiagnosisMention]) -> bool:
     """Whether the lesion is one of these, where a description is of few."""
     kinds = [diagnosis_tree().is_a(each.concept.id, id_) for each in named for id_ in ids]
     return not ids or any(kinds)
 
 
-def _share_of(what: str, passage: Passage) -> re.Match[str] | None:
+def _share_of(what: str, passage: ReportSentence) -> re.Match[str] | None:
     """Where a sentence says how much of the tumour is solid, or forms glands."""
     word = rf"\b{what}\w*\b"
     return re.search(rf"{word}[^.;]{{0,40}}?{_SHARE}", passage.text, re.IGNORECASE) or re.search(

@@ -18,7 +18,7 @@ from histoeval.trust.logic.rules.presence import (
     made_outside,
     organs_of,
 )
-from histoeval.trust.logic.specimen import Said, Specimen, said_in
+from histoeval.trust.logic.specimen import ReportMention, Specimen, said_in
 from histoeval.trust.results import Contradiction
 
 _INVADES = re.compile(
@@ -49,7 +49,7 @@ def in_situ(specimen: Specimen) -> Iterator[Contradiction]:
         yield from _seen_to_invade(specimen)
 
 
-def _not_invasive(specimen: Specimen) -> Iterator[Said[str]]:
+def _not_invasive(specimen: Specimen) -> Iterator[ReportMention[str]]:
     """Where invasion is denied of the lesion as a whole, and no place is named."""
     for passage in specimen.passages:
         only = is_prose(specimen) and pattern("in_situ_only").search(passage.text)
@@ -61,7 +61,7 @@ def _not_invasive(specimen: Specimen) -> Iterator[Said[str]]:
 
 def _seen_to_invade(specimen: Specimen) -> Iterator[Contradiction]:
     """A lesion that is in situ, benign or confined, and a sentence in which it invades."""
-    confined: list[Said[Any]] = [*_confined(specimen), *_only_in_situ(specimen)]
+    confined: list[ReportMention[Any]] = [*_confined(specimen), *_only_in_situ(specimen)]
     for passage in specimen.passages:
         found = _INVADES.search(passage.text)
         if not found or _NOT.search(passage.text) or pattern("inflamed").search(passage.text):
@@ -72,7 +72,7 @@ def _seen_to_invade(specimen: Specimen) -> Iterator[Contradiction]:
             yield clash("in_situ", each, seen, why)
 
 
-def _confined(specimen: Specimen) -> Iterator[Said[str]]:
+def _confined(specimen: Specimen) -> Iterator[ReportMention[str]]:
     for passage in specimen.passages:
         found = pattern("in_situ_only").search(passage.text) or pattern("confined").search(
             passage.text
@@ -81,7 +81,7 @@ def _confined(specimen: Specimen) -> Iterator[Said[str]]:
             yield said_in(found, passage, specimen)
 
 
-def _only_in_situ(specimen: Specimen) -> Iterator[Said[Any]]:
+def _only_in_situ(specimen: Specimen) -> Iterator[ReportMention[Any]]:
     """What is concluded to be in situ or benign, where nothing malignant is diagnosed."""
     if any(behaviour_of(each) == Behaviour.MALIGNANT for each in specimen.made):
         return
@@ -89,4 +89,4 @@ def _only_in_situ(specimen: Specimen) -> Iterator[Said[Any]]:
         early = behaviour_of(each) in (Behaviour.IN_SITU, Behaviour.BENIGN)
         told = concludes(each.passage) or each.passage == specimen.passages[0]
         if early and told and not each.value.hedged:
-            yield Said(each.value, each.span, each.passage)
+            yield ReportMention(each.value, each.span, each.passage)

@@ -22,7 +22,7 @@ from histoeval.trust.logic.rules.presence import (
     organs_of,
     own_concept,
 )
-from histoeval.trust.logic.specimen import Said, Specimen, span_of
+from histoeval.trust.logic.specimen import ReportMention, Specimen, span_of
 from histoeval.trust.results import Contradiction
 
 _OPPOSITE = {Side.LEFT: Side.RIGHT, Side.RIGHT: Side.LEFT}
@@ -51,7 +51,7 @@ def grade(specimen: Specimen) -> Iterator[Contradiction]:
             yield clash("grade", one, other, why)
 
 
-def _is_of_all(said: Said[Grade]) -> bool:
+def _is_of_all(said: ReportMention[Grade]) -> bool:
     """Whether a grade is one of the whole tumour, and a single rank."""
     single = said.value.part is None and said.value.level == int(said.value.level)
     pattern_only = said.value.scheme == "Gleason" and not _GLEASON.search(said.span.text)
@@ -108,7 +108,12 @@ def _on_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
     if not is_prose(specimen) or not paired or _has_several(specimen):
         return
     told = [
-        (Said(found.group(), span_of(specimen.text, at, at + len(found.group())), passage), here)
+        (
+            ReportMention(
+                found.group(), span_of(specimen.text, at, at + len(found.group())), passage
+            ),
+            here,
+        )
         for passage in specimen.passages
         if (here := side_of(passage.text)) in _OPPOSITE
         and (found := _SIDE.search(passage.text))
@@ -123,14 +128,14 @@ def _on_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
             yield clash("side", one, other, f"the tumour is said to be on the {here} and {there}")
 
 
-def _is_same(one: Said[Diagnosis], other: Said[Diagnosis]) -> bool:
+def _is_same(one: ReportMention[Diagnosis], other: ReportMention[Diagnosis]) -> bool:
     a, b = own_concept(one.value), own_concept(other.value)
     return a is not None and b is not None and _is_kin(a.id, b.id)
 
 
 def _sided_diagnoses(
     specimen: Specimen,
-) -> Iterator[tuple[Said[Diagnosis], tuple[str, Side]]]:
+) -> Iterator[tuple[ReportMention[Diagnosis], tuple[str, Side]]]:
     """Diagnoses, each with a paired organ and the side of it that they are linked to."""
     for each in specimen.made:
         linked = [tail for head, tail in specimen.relations if head.start == each.span.start]
@@ -187,7 +192,7 @@ def size(specimen: Specimen) -> Iterator[Contradiction]:
             yield clash("size", one, other, why)
 
 
-def _is_of_tumour(said: Said[Measurement], specimen: Specimen) -> bool:
+def _is_of_tumour(said: ReportMention[Measurement], specimen: Specimen) -> bool:
     """In plain prose: a size that stands behind the name of the tumour, and is no distance."""
     named = any(
         each.passage == said.passage

@@ -21,12 +21,12 @@ from histoeval.trust.logic.rules.presence import (
     organs_of,
     own_concept,
 )
-from histoeval.trust.logic.sentences import Passage
-from histoeval.trust.logic.specimen import Said, Specimen, span_of
+from histoeval.trust.logic.sentences import ReportSentence
+from histoeval.trust.logic.specimen import ReportMention, Specimen, span_of
 from histoeval.trust.results import Contradiction
 
 
-def _conclusions(specimen: Specimen) -> tuple[Said[Diagnosis], ...]:
+def _conclusions(specimen: Specimen) -> tuple[ReportMention[Diagnosis], ...]:
     """The diagnoses of the last sentence that says what the diagnosis is."""
     made = [each for each in specimen.made if each.passage.concludes and not each.value.hedged]
     return tuple(each for each in made if each.passage == made[-1].passage)
@@ -48,14 +48,14 @@ def behaviour(specimen: Specimen) -> Iterator[Contradiction]:
             yield clash("behaviour", grave, harmless, why)
 
 
-def _is_last(final: Sequence[Said[Diagnosis]], specimen: Specimen) -> bool:
+def _is_last(final: Sequence[ReportMention[Diagnosis]], specimen: Specimen) -> bool:
     """Whether it is said of the lesion, and no other sentence concludes something malignant."""
     others = [each for each in specimen.made if each.passage.concludes and each not in final]
     malignant = any(behaviour_of(each) == Behaviour.MALIGNANT for each in others)
     return not malignant and not pattern("elsewhere").search(final[0].passage.text)
 
 
-def _grave(specimen: Specimen, final: Passage) -> Iterator[Said[Any]]:
+def _grave(specimen: Specimen, final: ReportSentence) -> Iterator[ReportMention[Any]]:
     """Where a malignancy is made out, or what only a malignancy does."""
     for each in made_outside(specimen, final):
         if behaviour_of(each) == Behaviour.MALIGNANT:
@@ -65,7 +65,7 @@ def _grave(specimen: Specimen, final: Passage) -> Iterator[Said[Any]]:
             yield seen
 
 
-def _called_harmless(specimen: Specimen) -> Iterator[Said[str]]:
+def _called_harmless(specimen: Specimen) -> Iterator[ReportMention[str]]:
     """Where the lesion as a whole is called benign or none: in a conclusion, or in plain prose."""
     for passage in specimen.passages:
         found = pattern("called_benign").search(passage.text)
@@ -73,7 +73,7 @@ def _called_harmless(specimen: Specimen) -> Iterator[Said[str]]:
             found = pattern("called_normal").search(passage.text)
         if found and (passage.concludes or is_prose(specimen)):
             start, end = passage.start + found.start(), passage.start + found.end()
-            said = Said(found.group(), span_of(specimen.text, start, end), passage)
+            said = ReportMention(found.group(), span_of(specimen.text, start, end), passage)
             if not is_of_some(said.clause):
                 yield said
 
@@ -131,7 +131,7 @@ def lineage(specimen: Specimen) -> Iterator[Contradiction]:
     if any(line_of(each.value) == concluded for each in others):
         return
     excluding = {line.name for line in _lines() if concluded in line.excludes}
-    signs: Iterable[Said[Any]] = (
+    signs: Iterable[ReportMention[Any]] = (
         *(each for each in others if line_of(each.value) in excluding),
         *(
             seen
@@ -171,7 +171,7 @@ def home(specimen: Specimen) -> Iterator[Contradiction]:
                 yield clash("home", each, said, why)
 
 
-def _home_of(said: Said[Diagnosis]) -> frozenset[str]:
+def _home_of(said: ReportMention[Diagnosis]) -> frozenset[str]:
     """The organs where a diagnosis arises, if it arises in few; by its words, and by its place."""
     own, here = own_concept(said.value), said.value.concept
     return home_of(own.id, here.id) if own and here else frozenset()
@@ -185,7 +185,9 @@ def home_of(*ids: str) -> frozenset[str]:
     return frozenset()
 
 
-def _is_linked(diagnosis: Said[Diagnosis], site: Said[Any], specimen: Specimen) -> bool:
+def _is_linked(
+    diagnosis: ReportMention[Diagnosis], site: ReportMention[Any], specimen: Specimen
+) -> bool:
     linked = any(
         head.start == diagnosis.span.start and tail.start == site.span.start
         for head, tail in specimen.relations

@@ -13,9 +13,9 @@ from itertools import product
 from histoeval.terms.findings import is_kind_of
 from histoeval.trust.logic.lexicon import pattern
 from histoeval.trust.logic.rules.lymph_nodes_in_words import called
-from histoeval.trust.logic.sentences import Passage
+from histoeval.trust.logic.sentences import ReportSentence
 from histoeval.trust.logic.specimen import Specimen, span_of
-from histoeval.trust.results import Contradiction, Span
+from histoeval.trust.results import Contradiction, ReportSpan
 
 _OF = (
     r"(?P<part>\d{1,2})\s*(?:/|of(?:\sthe)?\s|out of\s)\s*(?P<all>\d{1,3})(?![\d/.]|\s*(?:cm|mm|%))"
@@ -33,8 +33,8 @@ _INVOLVED = frozenset("123")
 class _Count:
     part: int
     all: int
-    span: Span
-    passage: Passage
+    span: ReportSpan
+    passage: ReportSentence
 
 
 def nodes(specimens: Sequence[Specimen]) -> Iterator[Contradiction]:
@@ -124,6 +124,6 @@ def _against_denial(specimen: Specimen, counts: Sequence[_Count]) -> Iterator[Co
                 yield _clash(each.span, count.span, why)
 
 
-def _clash(one: Span, other: Span, why: str) -> Contradiction:
+def _clash(one: ReportSpan, other: ReportSpan, why: str) -> Contradiction:
     first, second = sorted((one, other), key=lambda span: (span.start, span.end))
     return Contradiction(first=first, second=second, probability=1.0, source="rule:nodes", why=why)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from histoeval.trust.logic.lexicon import pattern
 from histoeval.trust.logic.rules.presence import is_prose
-from histoeval.trust.logic.sentences import Passage
+from histoeval.trust.logic.sentences import ReportSentence
 from histoeval.trust.logic.specimen import Specimen, span_of
-from histoeval.trust.results import Span
+from histoeval.trust.results import ReportSpan
 
 _NODES = r"(?:lymph )?nodes?\b"
 _FREE = re.compile(
@@ -40,16 +40,16 @@ _INVOLVED = re.compile(
 _NOT = re.compile(r"\b(?:no|not|none|without|free|negative|neither|nor|0|zero)\b", re.IGNORECASE)
 
 
-class Called(NamedTuple):
+class NodeStatus(NamedTuple):
     """Nodes that are called free or involved, with the words that tell which nodes."""
 
     involved: bool
-    span: Span
-    passage: Passage
+    span: ReportSpan
+    passage: ReportSentence
     names: frozenset[str]
 
 
-def called(specimen: Specimen) -> Iterator[Called]:
+def called(specimen: Specimen) -> Iterator[NodeStatus]:
     """What a report in plain prose says of its nodes, a sentence at a time."""
     for passage in specimen.passages if is_prose(specimen) else ():
         if pattern("few_cells").search(passage.text):
@@ -62,4 +62,4 @@ def called(specimen: Specimen) -> Iterator[Called]:
             names = frozenset(
                 each.group().lower() for each in pattern("node_names").finditer(passage.text)
             )
-            yield Called(found is None, span, passage, names)
+            yield NodeStatus(found is None, span, passage, names)

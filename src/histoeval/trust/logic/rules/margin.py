@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from histoeval.trust.logic.lexicon import pattern
 from histoeval.trust.logic.rules.presence import clash, is_prose
-from histoeval.trust.logic.sentences import Passage
+from histoeval.trust.logic.sentences import ReportSentence
 from histoeval.trust.logic.specimen import Specimen, said_in
 from histoeval.trust.results import Contradiction
 
@@ -43,7 +43,7 @@ def margin_in_words(specimen: Specimen) -> Iterator[Contradiction]:
                 yield clash("margin", each, at_edge, why)
 
 
-def _is_of_all(passage: Passage) -> bool:
+def _is_of_all(passage: ReportSentence) -> bool:
     """Whether a sentence is of no margin more than of another."""
     names = {name.group().lower() for name in pattern("margin_names").finditer(passage.text)}
     return names <= {"all"}

@@ -19,8 +19,8 @@ from histoeval.trust.logic.diagnosis_mentions import is_of_one_lesion, named_in
 from histoeval.trust.logic.lexicon import begins, listed, pattern, table, written_as
 from histoeval.trust.logic.rules.lineage import home_of
 from histoeval.trust.logic.rules.presence import clash
-from histoeval.trust.logic.sentences import Passage
-from histoeval.trust.logic.specimen import Said, Specimen, said_in, span_of
+from histoeval.trust.logic.sentences import ReportSentence
+from histoeval.trust.logic.specimen import ReportMention, Specimen, said_in, span_of
 from histoeval.trust.results import Contradiction
 
 _FEW = 2
@@ -68,7 +68,7 @@ def foreign_tissue(specimen: Specimen) -> Iterator[Contradiction]:
                 yield clash("site", first, other, why)
 
 
-def _is_foreign(place: _Place, passage: Passage, organs: set[str]) -> bool:
+def _is_foreign(place: _Place, passage: ReportSentence, organs: set[str]) -> bool:
     """Whether an organ is far from all that were sent, or the tumour is called by it."""
     the_tumour = _THE.search(passage.text[: place.start]) and _TUMOUR.match(
         passage.text[place.end :]
@@ -78,7 +78,7 @@ def _is_foreign(place: _Place, passage: Passage, organs: set[str]) -> bool:
     return all(are_far(place.organ, each) for each in organs)
 
 
-def _sent(specimen: Specimen) -> tuple[Passage | None, Sequence[_Place]]:
+def _sent(specimen: Specimen) -> tuple[ReportSentence | None, Sequence[_Place]]:
     """The first sentence that names an organ, and which: up to a colon, where it has one.
 
     What stands under the heading of what was sent comes before all sentences.
@@ -90,17 +90,17 @@ def _sent(specimen: Specimen) -> tuple[Passage | None, Sequence[_Place]]:
     return None, ()
 
 
-def _heading(specimen: Specimen) -> Iterator[Passage]:
+def _heading(specimen: Specimen) -> Iterator[ReportSentence]:
     """What stands before the first sentence, where it says what was sent."""
     end = specimen.passages[0].start if specimen.passages else 0
     if found := _SENT.search(specimen.text[:end][-_HEAD:]):
         start = max(0, end - _HEAD) + found.end()
-        yield Passage(start, end, specimen.text[start:end], "", "specimen")
+        yield ReportSentence(start, end, specimen.text[start:end], "", "specimen")
 
 
-def _said(place: _Place, passage: Passage, specimen: Specimen) -> Said[str]:
+def _said(place: _Place, passage: ReportSentence, specimen: Specimen) -> ReportMention[str]:
     span = span_of(specimen.text, passage.start + place.start, passage.start + place.end)
-    return Said(span.text, span, passage)
+    return ReportMention(span.text, span, passage)
 
 
 def _places(text: str) -> Iterator[_Place]:
@@ -141,7 +141,7 @@ def _listed(name: str) -> frozenset[str]:
     return frozenset(table("habitats")["organs"][name])
 
 
-def _is_told_of(place: _Place, passage: Passage) -> bool:
+def _is_told_of(place: _Place, passage: ReportSentence) -> bool:
     """Whether an organ is where the lesion is, and not where it goes or what it is like."""
     before = re.split(r"[.;:]", passage.text[: place.start])[-1]
     aside = pattern("supposed").search(passage.text) or pattern("not_now").search(passage.text)
@@ -195,7 +195,7 @@ def another_procedure(specimen: Specimen) -> Iterator[Contradiction]:
                 yield clash("procedure", one, other, why)
 
 
-def _is_this(found: re.Match[str], passage: Passage) -> bool:
+def _is_this(found: re.Match[str], passage: ReportSentence) -> bool:
     """Whether a procedure is the one that is reported on."""
     aside = pattern("supposed").search(passage.text) or pattern("not_now").search(passage.text)
     before, after = passage.text[: found.start()], passage.text[found.end() :]

@@ -10,8 +10,8 @@ from histoeval.terms.sites import find_sites, organ_of, site_closeness
 from histoeval.trust.logic.impression import concludes
 from histoeval.trust.logic.lexicon import listed, pattern
 from histoeval.trust.logic.rules.presence import clash, is_prose
-from histoeval.trust.logic.sentences import Passage
-from histoeval.trust.logic.specimen import Said, Specimen
+from histoeval.trust.logic.sentences import ReportSentence
+from histoeval.trust.logic.specimen import ReportMention, Specimen
 from histoeval.trust.results import Contradiction
 
 _CONSISTS = re.compile(
@@ -42,7 +42,7 @@ def site(specimen: Specimen) -> Iterator[Contradiction]:
 
 
 def _sent_from_elsewhere(
-    specimen: Specimen, sent: Sequence[tuple[Said[object], str]]
+    specimen: Specimen, sent: Sequence[tuple[ReportMention[object], str]]
 ) -> Iterator[Contradiction]:
     """A later sentence by which what was sent, or the tumour, is of an organ far away."""
     for passage in specimen.passages[1:] if sent else ():
@@ -54,15 +54,17 @@ def _sent_from_elsewhere(
                 yield clash("site", first, place, why)
 
 
-def _aside(passage: Passage) -> bool:
+def _aside(passage: ReportSentence) -> bool:
     return bool(pattern("beyond").search(passage.text) or _NOT.search(passage.text))
 
 
-def _organs(specimen: Specimen, passage: Passage) -> Iterator[tuple[Said[object], str]]:
+def _organs(
+    specimen: Specimen, passage: ReportSentence
+) -> Iterator[tuple[ReportMention[object], str]]:
     """The organs that a sentence names."""
     for each in specimen.entities:
         if each.passage != passage or each.value.type != EntityType.SITE:
             continue
         for match in find_sites(each.value.text):
             if (organ := organ_of(match.id)) and organ not in listed("tissues"):
-                yield Said(each.value, each.span, each.passage), organ
+                yield ReportMention(each.value, each.span, each.passage), organ

@@ -8,15 +8,15 @@ from itertools import product
 from typing import Any, TypeVar
 
 from histoeval.facts.diagnoses import Diagnosis
-from histoeval.facts.facts import BARE, Observed
+from histoeval.facts.facts import BARE, FindingFact
 from histoeval.report import Assertion, EntityType
 from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree
 from histoeval.terms.findings import findings, is_kind_of
 from histoeval.terms.sites import find_sites, organ_of
 from histoeval.terms.values.laterality import side_of
 from histoeval.trust.logic.lexicon import listed, pattern
-from histoeval.trust.logic.sentences import Passage
-from histoeval.trust.logic.specimen import Said, Specimen
+from histoeval.trust.logic.sentences import ReportSentence
+from histoeval.trust.logic.specimen import ReportMention, Specimen
 from histoeval.trust.results import Contradiction
 
 Value = TypeVar("Value")
@@ -42,7 +42,7 @@ _SENTENCE = 4
 """Fewer words than this are no sentence of their own."""
 
 
-def clash(rule: str, one: Said[Any], other: Said[Any], why: str) -> Contradiction:
+def clash(rule: str, one: ReportMention[Any], other: ReportMention[Any], why: str) -> Contradiction:
     """Two places that cannot both be right, in the order of the text."""
     first, second = sorted((one.span, other.span), key=lambda span: (span.start, span.end))
     return Contradiction(
@@ -51,8 +51,8 @@ def clash(rule: str, one: Said[Any], other: Said[Any], why: str) -> Contradictio
 
 
 def both_ways(
-    said: Iterable[Said[Value]], same: Callable[[Value, Value], bool]
-) -> Iterator[tuple[Said[Value], Said[Value]]]:
+    said: Iterable[ReportMention[Value]], same: Callable[[Value, Value], bool]
+) -> Iterator[tuple[ReportMention[Value], ReportMention[Value]]]:
     """What is affirmed, with the first denial of the same, from another sentence."""
     everything = list(said)
     affirmed = [each for each in everything if not each.denied]
@@ -81,11 +81,11 @@ def presence(specimen: Specimen) -> Iterator[Contradiction]:
         yield clash("presence", yes, no, f"{name} is both affirmed and denied")
 
 
-def _same_finding(one: Observed, other: Observed) -> bool:
+def _same_finding(one: FindingFact, other: FindingFact) -> bool:
     return {one.id, other.id} in _ONE_THING or _same_name(one, other)
 
 
-def _same_name(one: Observed, other: Observed) -> bool:
+def _same_name(one: FindingFact, other: FindingFact) -> bool:
     if one.id in BARE:
         return other.id == one.id and one.place is not None and one.place == other.place
     return one.id == other.id
@@ -108,7 +108,7 @@ def margin(specimen: Specimen) -> Iterator[Contradiction]:
             yield clash("margin", yes, no, "the margin is both involved and free")
 
 
-def _margin_names(said: Said[Observed]) -> frozenset[str]:
+def _margin_names(said: ReportMention[FindingFact]) -> frozenset[str]:
     """Which margin is meant: the words of its sentence that name one."""
     found = pattern("margin_names").finditer(said.passage.text)
     return frozenset(name.group().lower() for name in found)
@@ -134,14 +134,14 @@ def denial(specimen: Specimen) -> Iterator[Contradiction]:
         yield clash("denial", yes, no, f"{yes.span.text} is diagnosed, {no.span.text} is denied")
 
 
-def is_of_a_grade(said: Said[Diagnosis], specimen: Specimen) -> bool:
+def is_of_a_grade(said: ReportMention[Diagnosis], specimen: Specimen) -> bool:
     """Whether only so much of it is denied: no high grade dysplasia."""
     graded = {each.span.end for each in specimen.grades if each.passage == said.passage}
     before = specimen.text[: said.span.start].rstrip()
     return len(before) in graded or bool(_DEGREE.search(before))
 
 
-def _denies_all(said: Said[Diagnosis], specimen: Specimen) -> bool:
+def _denies_all(said: ReportMention[Diagnosis], specimen: Specimen) -> bool:
     """Whether a denial is of the whole specimen."""
     concept, sentence = own_concept(said.value), said.passage.text
     if pattern("suggested").search(said.clause):
@@ -154,7 +154,7 @@ def _denies_all(said: Said[Diagnosis], specimen: Specimen) -> bool:
     return len(sentence.split()) >= _SENTENCE and sentence[0].isalpha()
 
 
-def _names_a_part(passage: Passage, specimen: Specimen) -> bool:
+def _names_a_part(passage: ReportSentence, specimen: Specimen) -> bool:
     """Whether a sentence is of some place, and not of the organ as a whole."""
     places = [e.value for e in specimen.entities if e.passage == passage]
     sites = [e.text for e in places if e.type == EntityType.SITE]
@@ -189,13 +189,15 @@ def own_concept(diagnosis: Diagnosis) -> Concept | None:
     return diagnosis.wide or diagnosis.concept
 
 
-def behaviour_of(said: Said[Diagnosis]) -> Behaviour:
+def behaviour_of(said: ReportMention[Diagnosis]) -> Behaviour:
     """How what the words of a diagnosis name behaves."""
     concept = own_concept(said.value)
     return concept.behaviour if concept else Behaviour.UNSPECIFIED
 
 
-def made_outside(specimen: Specimen, passage: Passage) -> tuple[Said[Diagnosis], ...]:
+def made_outside(
+    specimen: Specimen, passage: ReportSentence
+) -> tuple[ReportMention[Diagnosis], ...]:
     """Diagnoses that are made surely in other sentences than one."""
     return tuple(e for e in specimen.made if e.passage != passage and not e.value.hedged)
 
@@ -220,7 +222,7 @@ def organs_of(specimen: Specimen) -> frozenset[str]:
 def marker(specimen: Specimen) -> Iterator[Contradiction]:
     """A marker that is positive and negative, in the same cells."""
     tested = [
-        Said(each.value[0], each.span, each.passage, each.value[1].polarity == "negative")
+        ReportMention(each.value[0], each.span, each.passage, each.value[1].polarity == "negative")
         for each in specimen.markers
         if each.value[1].polarity in ("positive", "negative")
         and not pattern("some_cells").search(each.passage.text)

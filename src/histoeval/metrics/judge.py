@@ -47,7 +47,7 @@ class JudgeMetric(ModelMetric):
         """Judge and prompt sign for themselves."""
         return frozenset({"name", "judge", "prompt", "seat"})
 
-    def pins(self) -> dict[str, str]:
+    def fingerprint(self) -> dict[str, str]:
         """The prompt down to its hash, who is asked, and how."""
         told = {"prompt": self.loaded.identity}
         if self.judge is None:
@@ -56,7 +56,7 @@ class JudgeMetric(ModelMetric):
         judges = bench.judges if self.seat is None else (bench.judges[self.seat],)
         return told | {"judge": "+".join(judges), "manner": bench.manner.identity}
 
-    def obstacle(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """How to name a judge."""
         if self.judge is not None:
             return None

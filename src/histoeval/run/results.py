@@ -142,13 +142,7 @@ class Scores(Results[ResultRow]):
             for totals in self.summary["metrics"][name]["systems"].values()
             for part in totals["parts"]
         ]
-        empty: dict[str, Any] = {
-            "id": None,
-            "system": None,
-            **dict.fromkeys(names),
-            **parts,
-            "errors": None,
-        }
+        empty: dict[str, Any] = dict.fromkeys(["id", "system", *names, *parts, "errors"])
         return (empty | _scores(row) for row in self)
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ from histoeval.errors import EndpointError, Problem, SettingError
 from histoeval.judge.choice import JudgeConfig
 from histoeval.judge.panel import JudgePanel, JudgeSampling
 from histoeval.judge.prompt import load_prompt
-from histoeval.llm.service import Patience
+from histoeval.llm.service import RetryPolicy
 from histoeval.metric import Score
 from histoeval.metrics.judge import JudgeMetric
 from histoeval.metrics.registry import create
@@ -195,7 +195,7 @@ def test_scores_that_contradict_each_other_are_kept_and_named(loopback: Loopback
 
 def test_a_service_that_is_gone_stops_the_run_and_keeps_what_it_said(loopback: Loopback) -> None:
     loopback.fault = lambda call: Wrong(status=500) if len(loopback.calls) > 15 else None
-    settings: dict[str, Any] = {"concurrency": 4, "patience": Patience(attempts=1)}
+    settings: dict[str, Any] = {"concurrency": 4, "patience": RetryPolicy(attempts=1)}
     with pytest.raises(EndpointError, match=r"requests in a row failed.* 500"):
         panel(bench_at(loopback.url, **settings)).score(PAIRS)
     assert len(loopback.calls) < 30

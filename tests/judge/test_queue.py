@@ -12,11 +12,11 @@ import pytest
 from histoeval.errors import EndpointError
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder
+from histoeval.judge.answer import Answer
 from histoeval.judge.panel import JudgePanel, JudgeSampling
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Reply, Request
-from histoeval.llm.replies import Answer
 from histoeval.llm.usage import Prices
 from histoeval.run.judge import run_judges
 from tests.support.fake_server import Call, Loopback, Wrong

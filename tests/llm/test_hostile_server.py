@@ -11,7 +11,7 @@ import pytest
 from histoeval.errors import EndpointError
 from histoeval.llm.client import PlainWire, WireError, open_wire
 from histoeval.llm.http1 import MOST_BYTES, Response
-from histoeval.llm.service import Patience, Service
+from histoeval.llm.service import RetryPolicy, Service
 from tests.llm.test_service import REQUEST
 from tests.support.fake_server import Loopback, Wrong
 
@@ -176,7 +176,7 @@ def test_an_address_of_ipv6_is_taken() -> None:
 
 def asked(endpoint: str) -> str:
     """What a service says to a request, or why there is nothing to say."""
-    service = Service(endpoint, "m", patience=Patience(timeout_s=2, attempts=1))
+    service = Service(endpoint, "m", patience=RetryPolicy(timeout_s=2, attempts=1))
 
     async def run() -> str:
         async with service:

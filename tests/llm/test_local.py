@@ -12,11 +12,11 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
+from histoeval.judge.answer import Answer, read_answer
 from histoeval.judge.panel import JudgeSampling
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.chat import Request
 from histoeval.llm.local import LocalChat, slots_of
-from histoeval.llm.replies import Answer, read_answer
 from histoeval.report import Pair
 from tests.support.fake_server import Loopback
 from tests.support.judge_pairs import bench_at, served

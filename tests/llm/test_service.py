@@ -12,7 +12,7 @@ from histoeval.errors import EndpointError
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.api_key import Secret
 from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
-from histoeval.llm.service import Patience, Service
+from histoeval.llm.service import RetryPolicy, Service
 from tests.support.fake_server import Call, Fault, Loopback, Wrong, completion, stream
 
 PROMPT = load_prompt("rubric4")
@@ -27,7 +27,7 @@ def ask(server: Loopback, times: int = 1, **settings: Any) -> list[Reply]:
     """The replies to as many equal requests at a time."""
     key = settings.pop("key", None)
     form = settings.pop("form", "auto")
-    patience = Patience(**({"timeout_s": 5} | settings))
+    patience = RetryPolicy(**({"timeout_s": 5} | settings))
     asked = Service(server.url, "m", key, patience, form)
 
     async def run() -> list[Reply]:

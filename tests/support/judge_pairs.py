@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from histoeval.judge.choice import JudgeConfig, seat
+from histoeval.judge.choice import JudgeConfig, open_panel
 from histoeval.judge.panel import JudgePanel, JudgeSampling
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.chat import Request
@@ -47,7 +47,7 @@ def bench_at(
     choice = JudgeConfig(
         endpoints=(url,), models=models or ("m",), manner=manner or JudgeSampling(), **rest
     )
-    return seat(choice)
+    return open_panel(choice)
 
 
 def served(chat: LocalChat) -> Callable[[Call], str]:

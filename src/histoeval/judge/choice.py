@@ -13,11 +13,9 @@ from histoeval.judge.panel import JudgePanel, JudgeSampling
 from histoeval.llm.api_key import read_key
 from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.chat import Chat
-from histoeval.llm.service import Patience, Service
+from histoeval.llm.local import LOCAL, LocalChat
+from histoeval.llm.service import RetryPolicy, Service
 from histoeval.report import Noun
-
-LOCAL = "local"
-"""In place of an address: a Transformers chat model in this process (extra [hf])."""
 
 ENDPOINT, MODEL = "HISTOEVAL_JUDGE_ENDPOINT", "HISTOEVAL_JUDGE_MODEL"
 
@@ -30,7 +28,7 @@ class JudgeConfig(Noun):
     key_env: str | None = None
     key_file: Path | None = None
     manner: JudgeSampling = JudgeSampling()
-    patience: Patience = Patience()
+    patience: RetryPolicy = RetryPolicy()
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
     cache: Path | None = None
     keep: bool = True
@@ -58,7 +56,7 @@ def chosen_by_environment() -> JudgeConfig | None:
     return JudgeConfig(endpoints=(endpoint,), models=(model,)) if endpoint and model else None
 
 
-def seat(choice: JudgeConfig) -> JudgePanel:
+def open_panel(choice: JudgeConfig) -> JudgePanel:
     """The bench that a choice describes. Nothing is asked yet."""
     chats = [_chat(choice, endpoint, model) for endpoint, model in choice.seats]
     cache = Cache((choice.cache or default_cache()) if choice.keep else None)
@@ -67,8 +65,6 @@ def seat(choice: JudgeConfig) -> JudgePanel:
 
 def _chat(choice: JudgeConfig, endpoint: str, model: str) -> Chat:
     if endpoint == LOCAL:
-        from histoeval.llm.local import LocalChat
-
         return LocalChat(model, choice.device)
     key = read_key(endpoint, variable=choice.key_env, file=choice.key_file)
     return Service(endpoint, model, key, choice.patience, choice.manner.form, choice.concurrency)

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from histoeval.errors import OutputError
-from histoeval.judge.prompt import Message, Order, Prompt
+from histoeval.judge.answer import Answer, read_answer
+from histoeval.judge.prompt import Order, Prompt
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Chat, NoReply, Reply, Request
-from histoeval.llm.replies import Answer, Unreadable, read_answer
+from histoeval.llm.prompt import Message
+from histoeval.llm.replies import Unreadable
 from histoeval.llm.usage import Usage
 
 REPAIR = """\

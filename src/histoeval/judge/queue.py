@@ -16,11 +16,11 @@ from time import perf_counter
 from typing import Any
 
 from histoeval.errors import EndpointError
+from histoeval.judge.answer import Answer
 from histoeval.judge.question import Asker, MissingAnswer, Question
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Chat
 from histoeval.llm.event_loop import in_a_loop
-from histoeval.llm.replies import Answer
 from histoeval.llm.usage import Usage
 
 FEWEST_FAILURES = 8

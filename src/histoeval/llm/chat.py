@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self
 
 from histoeval.errors import HistoEvalError
-from histoeval.judge.prompt import Message
+from histoeval.llm.prompt import Message
 
 
 class Reply(NamedTuple):

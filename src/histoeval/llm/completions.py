@@ -9,9 +9,9 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from histoeval.io.tables.row_faults import shown
-from histoeval.judge.prompt import Message
 from histoeval.llm.chat import Reply, Request
 from histoeval.llm.http1 import Response
+from histoeval.llm.prompt import Message
 
 FORMATS = ("json_schema", "json_object", "plain")
 """How a server is asked to hold the model to the schema, the strictest first."""

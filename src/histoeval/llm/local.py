@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from histoeval.errors import ModelError
-from histoeval.judge.prompt import Message
 from histoeval.llm.chat import Reply, Request, RequestRefused
+from histoeval.llm.prompt import Message
 from histoeval.runtime.transformer import fingerprint, require_hf
+
+LOCAL = "local"
+"""In place of an address: a Transformers model in this process (extra [hf])."""
 
 MOST_WORDS = 200
 """Tokens that a reasoning may have."""

@@ -14,7 +14,7 @@ LONGEST_WAIT_S = 60.0
 """Waits double from the first to the longest, unless the server says how long."""
 
 
-class Pace:
+class RateLimit:
     """Lets requests go at a rate. What one costs more than was thought, the next ones wait for."""
 
     def __init__(

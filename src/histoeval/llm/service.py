@@ -21,7 +21,7 @@ from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
 from histoeval.llm.client import Wire, WireError, open_wire
 from histoeval.llm.completions import FORMATS, BadCompletion, body_of, complaint_in, read_reply
 from histoeval.llm.http1 import Response
-from histoeval.llm.rate_limit import Pace, wait_before
+from histoeval.llm.rate_limit import RateLimit, wait_before
 from histoeval.report import Noun
 
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 524, 529})
@@ -47,7 +47,7 @@ LONGEST_GREETING_S = 30.0
 Positive = Annotated[float, Field(gt=0)]
 
 
-class Patience(Noun):
+class RetryPolicy(Noun):
     """How long and how often a service is asked."""
 
     timeout_s: Positive = 120.0
@@ -66,7 +66,7 @@ class Service:
         endpoint: str,
         model: str,
         key: Secret | None = None,
-        patience: Patience | None = None,
+        patience: RetryPolicy | None = None,
         form: str = "auto",
         connections: int = 16,
     ) -> None:
@@ -74,8 +74,8 @@ class Service:
         self.model = model
         self.retries = 0
         self._key = key
-        self._patience = patience or Patience()
-        self._pace = Pace(self._patience.requests_a_minute, self._patience.tokens_a_minute)
+        self._patience = patience or RetryPolicy()
+        self._pace = RateLimit(self._patience.requests_a_minute, self._patience.tokens_a_minute)
         self._forms: tuple[str, ...] = FORMATS if form == "auto" else (form,)
         self._limit = "max_tokens"
         self._connections = connections

@@ -15,11 +15,12 @@ from typing import Any
 
 from histoeval.io.pairs import PairRow, PairSource
 from histoeval.io.results import ResultFolder, ResultRow, files_of, write_json
+from histoeval.judge.answer import read_answer
 from histoeval.judge.panel import JudgePanel
 from histoeval.judge.prompt import Prompt
 from histoeval.judge.question import Question, kept_replies
 from histoeval.judge.stability import AnswerStability
-from histoeval.llm.replies import Unreadable, read_answer
+from histoeval.llm.replies import Unreadable
 from histoeval.llm.usage import Prices
 from histoeval.metric import Metric
 from histoeval.metrics.judge import JudgeMetric

@@ -167,10 +167,10 @@ def _make_encoder(models: Models) -> Any:
 
 def _load_judge(models: Models) -> Any:
     """The judges that the user has named or made, or that the environment names; or none."""
-    from histoeval.judge.choice import JudgeConfig, chosen_by_environment, seat
+    from histoeval.judge.choice import JudgeConfig, chosen_by_environment, open_panel
 
     named = models.judge or chosen_by_environment()
-    return seat(named) if isinstance(named, JudgeConfig) else named
+    return open_panel(named) if isinstance(named, JudgeConfig) else named
 
 
 def _runtime(models: Models) -> Any:

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from histoeval.errors import EndpointError, Problem
-from histoeval.judge.prompt import Message
 from histoeval.llm.api_key import Secret
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
 from histoeval.llm.event_loop import run_to_end
+from histoeval.llm.prompt import Message
 from histoeval.llm.service import Service
-from histoeval.vlm.model import Ask, KeepingSubject, SubjectChoice
+from histoeval.vlm.model import Ask, CachedVlm, VlmConfig
 
 FEWEST_FAILURES = 8
 """So many requests in a row must fail, and one for each at a time, to give an endpoint up."""
@@ -52,10 +52,10 @@ class PictureRequest(Request):
         return self.written + PICTURE_CHARACTERS * self.pictures
 
 
-class EndpointSubject(KeepingSubject):
+class EndpointVlm(CachedVlm):
     """A model that is asked over HTTP."""
 
-    def __init__(self, choice: SubjectChoice, cache: Cache, key: Secret | None) -> None:
+    def __init__(self, choice: VlmConfig, cache: Cache, key: Secret | None) -> None:
         self._service = Service(
             choice.endpoint, choice.model, key, choice.patience, "plain", choice.concurrency
         )

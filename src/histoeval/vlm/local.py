@@ -11,10 +11,10 @@ from histoeval.errors import ModelError, Problem
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Reply
 from histoeval.runtime.transformer import fingerprint, require_hf
-from histoeval.vlm.model import Ask, KeepingSubject, VlmSampling
+from histoeval.vlm.model import Ask, CachedVlm, VlmSampling
 
 
-class LocalSubject(KeepingSubject):
+class LocalVlm(CachedVlm):
     """An image-text-to-text model, asked one question at a time, so that batches change nothing."""
 
     def __init__(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,17 +16,12 @@ from typing import Annotated, Any, NamedTuple, Protocol
 from pydantic import Field
 
 from histoeval.errors import Problem
-from histoeval.judge.choice import LOCAL
-from histoeval.llm.api_key import Secret, read_key
-from histoeval.llm.cache import Cache, default_cache
+from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Reply
-from histoeval.llm.service import Patience
+from histoeval.llm.prompt import Instruction
+from histoeval.llm.service import RetryPolicy
 from histoeval.llm.usage import Usage
 from histoeval.report import Noun
-from histoeval.trust.stability.attacks import Instruction
-
-KEY = "HISTOEVAL_SUBJECT_KEY"
-"""The key of the subject, where it is not that of the judge."""
 
 
 class Ask(NamedTuple):
@@ -46,7 +40,7 @@ class VlmAnswer(NamedTuple):
     cut: bool = False
 
 
-class Subject(Protocol):
+class Vlm(Protocol):
     """A model that describes pictures."""
 
     @property
@@ -88,7 +82,7 @@ class VlmSampling(Noun):
         return f"{usual},body={json.dumps(dict(self.body), sort_keys=True)}" if self.body else usual
 
 
-class KeepingSubject(ABC):
+class CachedVlm(ABC):
     """A subject that keeps what was answered; how it is asked is left to those who can."""
 
     def __init__(self, name: str, cache: Cache, manner: VlmSampling) -> None:
@@ -149,7 +143,7 @@ def _said(outcome: Reply | Problem) -> VlmAnswer | Problem:
     return VlmAnswer(outcome.text.strip(), outcome.finish == "length")
 
 
-class SubjectChoice(Noun):
+class VlmConfig(Noun):
     """Which model to ask and how, as a person names it."""
 
     endpoint: str
@@ -158,27 +152,9 @@ class SubjectChoice(Noun):
     key_env: str | None = None
     key_file: Path | None = None
     manner: VlmSampling = VlmSampling()
-    patience: Patience = Patience()
+    patience: RetryPolicy = RetryPolicy()
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
     cache: Path | None = None
     keep: bool = True
     """Whether replies are kept for the next time."""
     device: str | None = None
-
-
-def open_subject(choice: SubjectChoice) -> KeepingSubject:
-    """The subject that a choice names. Nothing is asked yet."""
-    cache = Cache((choice.cache or default_cache()) if choice.keep else None)
-    if choice.endpoint == LOCAL:
-        from histoeval.vlm.local import LocalSubject
-
-        return LocalSubject(choice.model, cache, choice.manner, choice.device)
-    from histoeval.vlm.endpoint import EndpointSubject
-
-    return EndpointSubject(choice, cache, _key_of(choice))
-
-
-def _key_of(choice: SubjectChoice) -> Secret | None:
-    """The key that was named, that of the subject, or the usual one."""
-    own = KEY if os.environ.get(KEY) else None
-    return read_key(choice.endpoint, variable=choice.key_env or own, file=choice.key_file)

@@ -63,7 +63,7 @@ def read_reports(
 
 
 def _source(data: Any, text: str | None, id_: str | None, encoding: str | None) -> TextSource:
-    if isinstance(data, str) and not Path(data).exists() and _is_prose(data):
+    if isinstance(data, str) and not Path(data).exists() and is_prose(data):
         raise SettingError(
             f"{data[:40]!r} is no file: give texts as a list, as in read_reports([text])"
         )
@@ -81,6 +81,6 @@ def _source(data: Any, text: str | None, id_: str | None, encoding: str | None) 
     return reports_of_records(items, text, id_)
 
 
-def _is_prose(data: str) -> bool:
+def is_prose(data: str) -> bool:
     """Whether a text looks like a report and not like the name of a file."""
     return len(data.split()) > 1 and not Path(data).suffix.lstrip(".").isalnum()

@@ -25,7 +25,7 @@ def score(
     *,
     references: Texts | None = None,
     candidates: Texts | Mapping[str, Texts] | None = None,
-    metrics: str | Sequence[str] = DEFAULT_METRICS,
+    metrics: str | Iterable[object] = DEFAULT_METRICS,
     output: str | Path | None = None,
     reference: str | None = None,
     candidate: str | Sequence[str] = (),
@@ -65,7 +65,6 @@ def score(
     from histoeval.run.results import Scores
     from histoeval.run.score import run
 
-    wanted = metric_names(metrics)
     named = (candidate,) if isinstance(candidate, str) else tuple(candidate)
     columns = Columns(reference=reference, candidates=named, id=id, system=system)
     if data is None:
@@ -78,7 +77,7 @@ def score(
     with row_progress(source) as watch:
         summary = run(
             source,
-            make_metrics(wanted, models),
+            make_metrics(metrics, models),
             folder=folder,
             overwrite=overwrite,
             batch_size=batch_size,
@@ -101,13 +100,11 @@ def metric_names(specs: str | Sequence[str]) -> list[str]:
     return wanted
 
 
-def make_metrics(specs: Sequence[str], models: Models | None = None) -> list[Metric]:
-    """The metrics that checked specifications name, with the models they need."""
-    from histoeval.metrics.registry import create
-    from histoeval.run.models import Models, load_models
+def make_metrics(specs: str | Iterable[object], models: Models | None = None) -> list[Metric]:
+    """The metrics that specifications name, with the models they need; metric objects as is."""
+    from histoeval.run.models import load_metrics
 
-    loaded = load_models(specs, models or Models())
-    return [create(spec, loaded) for spec in specs]
+    return load_metrics(specs, models)
 
 
 def _source(data: Any, columns: Any, encoding: str | None) -> PairSource:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from histoeval.errors import InputError, Problem, SettingError
 from histoeval.metric import Metric, Score
-from histoeval.metrics.registry import MetricInfo, metric_entries, register
+from histoeval.metrics.registry import MetricInfo, metric_entries
 from histoeval.report import Noun
 
 if TYPE_CHECKING:
@@ -21,21 +21,6 @@ if TYPE_CHECKING:
     from histoeval.run.results import Readings, Scores, Verdicts
     from histoeval.trust.policy.policy import Policy
     from histoeval.trust.results import Logic
-
-__all__ = [
-    "Endpoint",
-    "agree",
-    "compare",
-    "contradictions",
-    "explain",
-    "extract",
-    "judge",
-    "list_metrics",
-    "load",
-    "register",
-    "score",
-    "trust",
-]
 
 DEFAULT_METRICS = "concordance,hare,bleu,rouge_l,chrf"
 
@@ -151,7 +136,7 @@ def contradictions(
     Args:
         report: the text of the report.
         models: the reader to use; the one of this package when left out.
-        nli: the NLI model: a folder, a hub name or an object; the one of this package when left out.
+        nli: the NLI model: a folder, a hub name or an object; that of this package when left out.
         top: how many pairs of statements are averaged: a number, a share, or both as in "0.3,3".
 
     Returns:

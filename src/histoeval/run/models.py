@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 from histoeval.align.aligner import Aligner
 from histoeval.align.lexical import LexicalAligner
@@ -17,6 +17,8 @@ from histoeval.nli.entailer import Entails
 from histoeval.nli.load import open_entailer
 from histoeval.report import Noun
 from histoeval.runtime.memo import folder_stamp, shared_model
+
+T = TypeVar("T")
 
 PUBLISHED = "hare"
 """The word that stands for the models of the HARE paper."""
@@ -78,7 +80,7 @@ def load_metrics(
             found.append(made.pop(each))
     names = [metric.name for metric in found]
     if twice := {name for name in names if names.count(name) > 1}:
-        raise SettingError(f"two metrics are called {sorted(twice)[0]!r}; give each its own name")
+        raise SettingError(f"two metrics are called {min(twice)!r}; give each its own name")
     return found
 
 
@@ -101,11 +103,9 @@ def load_models(specs: Sequence[str], models: Models) -> dict[str, Any]:
 def load_reader(models: Models) -> Reader:
     """The reader that the user has named or made; the builtin one when none was."""
     if is_joint(models.reader):
-        reader: Reader = _loaded("reader", models, _make_joint)
-        return reader
+        return _loaded("reader", models, _make_joint)
     _demand_model(models.reader)
-    reader = _loaded("reader", models, _make_reader)
-    return reader
+    return _loaded("reader", models, _make_reader)
 
 
 def _demand_model(named: Any) -> None:
@@ -140,17 +140,17 @@ def _make_joint(models: Models) -> Reader:
     return BuiltinReader(Path(models.reader) if named else None)
 
 
-def _loaded(kind: str, models: Models, make: Callable[[Models], Any]) -> Any:
+def _loaded(kind: str, models: Models, make: Callable[[Models], T]) -> T:
     """A model that was given as an object, or the one of a name, which is loaded once."""
     given = getattr(models, kind)
     if not isinstance(given, str | Path | None):
-        return given
+        return cast("T", given)
     others = {"reader", "aligner", "encoder", "judge"} - {kind}
     key = (models.model_dump_json(exclude=others), folder_stamp(given))
     return shared_model(kind, (*key, folder_stamp(models.relations)), lambda: make(models))
 
 
-def _make_reader(models: Models) -> Any:
+def _make_reader(models: Models) -> Reader:
     from histoeval.extract.huggingface import (
         HARE_NER,
         HARE_RELATIONS,
@@ -175,10 +175,8 @@ def load_aligner(models: Models) -> Aligner:
     is_builtin = named is None or named == BUILTIN
     is_folder = isinstance(named, str | Path) and Path(named, "aligner.json").is_file()
     if is_builtin or is_folder:
-        aligner: Aligner = _loaded("aligner", models, _make_builtin_aligner)
-        return aligner
-    aligner = _loaded("aligner", models, _make_aligner)
-    return aligner
+        return _loaded("aligner", models, _make_builtin_aligner)
+    return _loaded("aligner", models, _make_aligner)
 
 
 def _make_builtin_aligner(models: Models) -> Aligner:
@@ -188,7 +186,7 @@ def _make_builtin_aligner(models: Models) -> Aligner:
     return BuiltinAligner(Path(models.aligner) if named else None)
 
 
-def _make_aligner(models: Models) -> Any:
+def _make_aligner(models: Models) -> Aligner:
     from histoeval.align.huggingface import HARE_ALIGNMENT, HuggingFaceEncoder
 
     return HuggingFaceEncoder(

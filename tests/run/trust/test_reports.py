@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("openslide")
 
-from histoeval.errors import InputError, ModelError, SettingError
+from histoeval.errors import InputError, MissingDependency, ModelError, SettingError
 from histoeval.nli.entailer import Entailment, NliPair
 from histoeval.run.trust import case as verdicts
 from histoeval.run.trust.reports import trust_reports
@@ -106,12 +106,12 @@ def test_without_a_shipped_encoder_grounding_is_missing_with_the_reason(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def absent(*_: object) -> None:
-        raise histoeval.MissingDependency("no encoder of its own")
+        raise MissingDependency("no encoder of its own")
 
     monkeypatch.setattr("histoeval.run.trust.setup.open_encoder", absent)
     (row, _) = trust_reports(ROWS, images=folder)
     assert [(error.dimension, error.code) for error in row.errors] == [("grounding", "no_encoder")]
-    with pytest.raises(histoeval.MissingDependency):
+    with pytest.raises(MissingDependency):
         trust_reports(ROWS, images=folder, wanted=TrustOptions(encoder="plip"))
 
 

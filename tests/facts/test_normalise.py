@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from histoeval.concordance.compare import restored
 from histoeval.concordance.evidence import (
     ComparedPart,
     EntityMatch,
@@ -13,7 +14,7 @@ from histoeval.concordance.evidence import (
     ReportError,
     Severity,
 )
-from histoeval.facts.normalise import normalised, restored
+from histoeval.facts.normalise import normalised
 from histoeval.report import Entity, EntityType
 
 

@@ -73,7 +73,7 @@ def test_a_private_ca_is_trusted_when_it_is_named(
 
 
 def test_a_certificate_of_an_unknown_ca_is_refused_with_advice(secure: Loopback) -> None:
-    with pytest.raises(EndpointError, match="certificate is not trusted: .*--ca"):
+    with pytest.raises(EndpointError, match=r"certificate is not trusted: .*--ca"):
         asked(secure.url, key="sk-1")
     assert not secure.calls
 

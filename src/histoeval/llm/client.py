@@ -136,22 +136,22 @@ def _reason(error: Exception) -> str:
     """Why there is no answer, without the text of the error where that may quote the answer."""
     import httpx2
 
-    for cause in _causes(error):
-        if isinstance(cause, ConnectionRefusedError):
-            return REFUSED
-        if isinstance(cause, socket.gaierror):
-            return "unknown host"
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            reason = cause.verify_message
-            return f"its certificate is not trusted: {reason}; name a private CA with --ca"
-        if isinstance(cause, ssl.SSLError):
-            return f"no TLS connection: {cause.reason or type(cause).__name__}"
-    if isinstance(error, httpx2.DecodingError):
-        return "the compressed answer is broken"
-    if isinstance(error, httpx2.ProxyError):
-        return f"the proxy refuses: {error}"
-    if isinstance(error, httpx2.RemoteProtocolError | httpx2.ReadError | httpx2.WriteError):
-        return DROPPED
+    untrusted = "its certificate is not trusted: {0.verify_message}; name a private CA with --ca"
+    known: tuple[tuple[type[BaseException], str], ...] = (
+        (ConnectionRefusedError, REFUSED),
+        (socket.gaierror, "unknown host"),
+        (ssl.SSLCertVerificationError, untrusted),
+        (ssl.SSLError, "no TLS connection: {0.reason}"),
+        (httpx2.DecodingError, "the compressed answer is broken"),
+        (httpx2.ProxyError, "the proxy refuses: {0}"),
+        (httpx2.NetworkError, DROPPED),
+        (httpx2.RemoteProtocolError, DROPPED),
+    )
+    causes = list(_causes(error))
+    for kind, text in known:
+        for cause in causes:
+            if isinstance(cause, kind):
+                return text.format(cause)
     return type(error).__name__
 
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from histoeval.run.compare import compare
     from histoeval.run.models import Models
     from histoeval.run.read_reports import read_reports
-    from histoeval.run.scoring import Results, score
+    from histoeval.run.results import Results
+    from histoeval.run.scoring import score
     from histoeval.run.trust.reports import trust_reports
 
 __all__ = [
@@ -74,7 +75,7 @@ _HOMES = {
         "SettingError",
     ),
     "histoeval.report": ("Assertion", "Entity", "EntityType", "Pair", "Relation", "Report"),
-    "histoeval.run.scoring": ("Results",),
+    "histoeval.run.results": ("Results",),
     "histoeval.run.ablate": ("ablate",),
     "histoeval.run.agree": ("agree",),
     "histoeval.run.compare": ("compare",),

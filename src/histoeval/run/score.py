@@ -46,7 +46,7 @@ class ScoreJob(Job[PairRow, ResultRow]):
     tally: Totals
 
     def __init__(self, source: PairSource, metrics: Sequence[Metric], batch_size: int) -> None:
-        reasons = {metric.name: metric.obstacle() for metric in metrics}
+        reasons = {metric.name: metric.unavailable_reason() for metric in metrics}
         self.unavailable = {name: reason for name, reason in reasons.items() if reason is not None}
         if len(self.unavailable) == len(metrics):
             raise SettingError("\n".join(f"{name} {why}" for name, why in self.unavailable.items()))

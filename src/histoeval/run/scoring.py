@@ -9,7 +9,8 @@ from typing import Any
 from histoeval.errors import SettingError
 from histoeval.io.results import ResultFolder
 from histoeval.io.tables.columns import Columns
-from histoeval.metric import METRICS, Metric, create
+from histoeval.metric import Metric
+from histoeval.metrics.registry import METRICS, create
 from histoeval.progress import row_progress
 from histoeval.run.inputs import Texts, pair_source
 from histoeval.run.models import Models, load_models

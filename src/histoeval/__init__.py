@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         contradictions,
         explain,
         extract,
+        judge,
         list_metrics,
         load,
         score,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from histoeval.trust.policy.policy import Policy
 
 _HOMES = {
-    "api": "Endpoint contradictions explain extract list_metrics load score trust",
+    "api": "Endpoint contradictions explain extract judge list_metrics load score trust",
     "errors": "EndpointError HistoEvalError InputError MissingDependency ModelError OutputError "
     "Problem SettingError",
     "metric": "CorpusScore Metric Score Signature",
@@ -61,8 +62,8 @@ _HOME = {name: f"histoeval.{home}" for home, names in _HOMES.items() for name in
 _RENAMED = {
     "ablate": ("histoeval.run.ablate", "histoeval.run.ablate.ablate"),
     "create": ("histoeval.metrics.registry", "histoeval.load"),
-    "read_reports": ("histoeval.run.read_reports", "histoeval.extract"),
-    "trust_reports": ("histoeval.run.trust.reports", "histoeval.trust"),
+    "read_reports": ("histoeval.api", "histoeval.extract"),
+    "trust_reports": ("histoeval.api", "histoeval.trust"),
 }
 """Old names: where they are, and what to call now."""
 
@@ -101,6 +102,7 @@ __all__ = [
     "contradictions",
     "explain",
     "extract",
+    "judge",
     "list_metrics",
     "load",
     "register",

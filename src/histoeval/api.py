@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,16 @@ from histoeval.errors import InputError, Problem, SettingError
 from histoeval.metric import Metric, Score
 from histoeval.metrics.registry import MetricInfo, metric_entries
 from histoeval.report import Noun
+from histoeval.run.models import DEFAULT_METRICS, Models, load_entailer, load_metrics, load_reader
 
 if TYPE_CHECKING:
-    from histoeval.run.models import Models
+    from histoeval.io.tables.columns import Columns
+    from histoeval.judge.choice import JudgeConfig
+    from histoeval.judge.panel import JudgePanel, JudgeSampling
     from histoeval.run.results import Readings, Scores, Verdicts
+    from histoeval.run.trust.setup import TrustOptions
     from histoeval.trust.policy.policy import Policy
     from histoeval.trust.results import Logic
-
-DEFAULT_METRICS = "concordance,hare,bleu,rouge_l,chrf"
 
 PathLike = str | Path
 Texts = str | Sequence[str]
@@ -66,8 +69,6 @@ def load(spec: str, *, models: Models | None = None, **settings: Any) -> Metric:
         >>> print(score)
         concordance = 0.078 (0 to 1)
     """
-    from histoeval.run.models import load_metrics
-
     if not spec.strip() or "," in spec:
         raise SettingError(f"{spec!r} is not the name of one metric; see histoeval.list_metrics()")
     return load_metrics([spec], models, **settings)[0]
@@ -123,8 +124,6 @@ def explain(
         >>> score.evidence["errors"][0]["kind"]
         'wrong_laterality'
     """
-    from histoeval.run.models import load_metrics
-
     return load_metrics([metric], models)[0](reference, candidate)
 
 
@@ -147,7 +146,6 @@ def contradictions(
         >>> logic = histoeval.contradictions("Left breast: carcinoma. No malignancy is seen.")
         >>> logic.contradictions[0].why
     """
-    from histoeval.run.models import Models, load_entailer, load_reader
     from histoeval.run.trust.setup import top_of
     from histoeval.trust.logic.score import DEFAULT_TOP, logic_of
 
@@ -165,7 +163,7 @@ def contradictions(
 
 def score(
     data: Any = None,
-    candidates: Texts | Mapping[str, Sequence[str]] | None = None,
+    candidates: Texts | Mapping[str, Texts] | None = None,
     *,
     references: Texts | None = None,
     metrics: str | Iterable[str | Metric] = DEFAULT_METRICS,
@@ -206,28 +204,29 @@ def score(
         >>> results = histoeval.score("pairs.csv", metrics="concordance,bleu")
         >>> results.to_polars()
     """
-    from histoeval.run import scoring
+    from histoeval.io.results import ResultFolder
+    from histoeval.io.tables.columns import Columns
+    from histoeval.progress import row_progress
+    from histoeval.run.inputs import pair_source
+    from histoeval.run.score import score_source
 
-    if data is not None and candidates is not None and references is None:
-        if _is_path(data) and _is_path(candidates):
-            data, candidates = [data, candidates], None
-        else:
-            data, references = None, data
-    return scoring.score(
+    named = (candidate,) if isinstance(candidate, str) else tuple(candidate)
+    source = pair_source(
         data,
-        references=_listed(references),
-        candidates=candidates if isinstance(candidates, Mapping) else _listed(candidates),
-        metrics=metrics,
-        output=output,
-        reference=reference,
-        candidate=candidate,
-        id=id,
-        system=system,
+        references=references,
+        candidates=candidates,
+        columns=Columns(reference=reference, candidates=named, id=id, system=system),
         encoding=encoding,
-        models=models,
-        batch_size=batch_size,
-        overwrite=overwrite,
     )
+    with row_progress(source) as watch:
+        return score_source(
+            source,
+            load_metrics(metrics, models),
+            None if output is None else ResultFolder(Path(output)),
+            overwrite=overwrite,
+            batch_size=batch_size,
+            watch=watch,
+        )
 
 
 def extract(
@@ -261,20 +260,132 @@ def extract(
         >>> (report,) = histoeval.extract("Left breast: invasive carcinoma.").reports
         >>> [(entity.text, entity.type) for entity in report.entities]
     """
-    from histoeval.run.read_reports import is_prose, read_reports
+    from histoeval.progress import row_progress
+    from histoeval.run.extract import extract as read_source
+    from histoeval.run.extract import output_file
+    from histoeval.run.inputs import text_source
+    from histoeval.run.results import Readings
 
-    if isinstance(data, str) and not _is_path(data) and is_prose(data):
-        data = [data]
-    return read_reports(
-        data,
-        output=output,
-        text=text,
-        id=id,
-        encoding=encoding,
-        models=models,
-        batch_size=batch_size,
-        overwrite=overwrite,
+    if batch_size < 1:
+        raise SettingError(f"batch_size is {batch_size}; it must be 1 or more")
+    source = text_source(data, text=text, id_=id, encoding=encoding)
+    file = None if output is None else output_file(Path(output), data)
+    reader = load_reader(models or Models())
+    with row_progress(source, "reading") as watch:
+        done = read_source(
+            source, reader, file=file, overwrite=overwrite, batch_size=batch_size, watch=watch
+        )
+    return Readings(done.summary, done.rows)
+
+
+def judge(
+    data: Any = None,
+    candidates: Texts | Mapping[str, Texts] | None = None,
+    *,
+    llm: Endpoint | Sequence[Endpoint] | JudgeConfig | JudgePanel | None = None,
+    prompt: str = "rubric4",
+    repeats: int = 1,
+    check_order: bool = False,
+    temperature: float = 0.0,
+    seed: int = 0,
+    references: Texts | None = None,
+    beside: str | Iterable[str | Metric] = (),
+    output: PathLike | None = None,
+    prices: PathLike | None = None,
+    columns: Columns | None = None,
+    encoding: str | None = None,
+    models: Models | None = None,
+    overwrite: bool = False,
+) -> Scores:
+    """Have one or several language models judge candidates against references.
+
+    Args:
+        data: pairs, as `score` takes them.
+        candidates: the candidate text or texts, as `score` takes them.
+        llm: the judge or judges; the one that the environment variables HISTOEVAL_JUDGE_ENDPOINT
+            and HISTOEVAL_JUDGE_MODEL name when left out. A `JudgeConfig` has every other setting,
+            and replaces repeats, check_order, temperature and seed.
+        prompt: rubric4, expert5, or a prompt file of your own.
+        repeats: how often each judge is asked about each pair.
+        check_order: ask once more with the candidate shown first.
+        temperature: of the sampling.
+        seed: of the first repeat; repeat n uses seed + n.
+        references: the reference text or texts, in place of `data`.
+        beside: metrics to run as well, as in "rubric_offline,concordance".
+        output: a folder for scores.jsonl and the rest; a stopped run resumes there.
+        prices: a TOML table of prices, for what the run costs.
+        columns: of the table, where they cannot be guessed.
+        encoding: of text files, where it cannot be detected.
+        models: the models of the metrics that are run as well.
+        overwrite: replace what `output` holds.
+
+    Returns:
+        The scores; `summary["judge"]` says how stable the answers are, `summary["usage"]` what
+        they cost.
+
+    Example:
+        >>> llm = histoeval.Endpoint(url="http://localhost:8000/v1", model="Qwen/Qwen3-32B")
+        >>> histoeval.judge("pairs.csv", llm=llm, repeats=3).to_polars()
+    """
+    from histoeval.io.files import GUESS
+    from histoeval.io.results import ResultFolder
+    from histoeval.judge.panel import JudgeSampling
+    from histoeval.llm.usage import read_prices
+    from histoeval.progress import row_progress
+    from histoeval.run.inputs import pair_source
+    from histoeval.run.judge import run_judges
+
+    sampling = JudgeSampling(
+        temperature=temperature, seed=seed, repeats=repeats, check_order=check_order
     )
+    panel = _panel(llm, sampling)
+    source = pair_source(
+        data,
+        references=references,
+        candidates=candidates,
+        columns=columns or GUESS,
+        encoding=encoding,
+    )
+    with row_progress(source, "judging") as watch:
+        return run_judges(
+            source,
+            panel,
+            prompt,
+            read_prices(None if prices is None else Path(prices)),
+            beside=load_metrics(beside, models) if beside else (),
+            folder=None if output is None else ResultFolder(Path(output)),
+            overwrite=overwrite,
+            batch_size=max(16, panel.concurrency),
+            watch=watch,
+        )
+
+
+def _panel(
+    llm: Endpoint | Sequence[Endpoint] | JudgeConfig | JudgePanel | None, sampling: JudgeSampling
+) -> JudgePanel:
+    from histoeval.judge.choice import JudgeConfig, chosen_by_environment, open_panel
+    from histoeval.judge.panel import JudgePanel
+
+    if isinstance(llm, JudgePanel | JudgeConfig):
+        return open_panel(llm) if isinstance(llm, JudgeConfig) else llm
+    if llm is None:
+        if (named := chosen_by_environment()) is None:
+            raise SettingError("no judge: pass llm=Endpoint(url=..., model=...)")
+        return open_panel(named.model_copy(update={"manner": sampling}))
+    endpoints = [llm] if isinstance(llm, Endpoint) else list(llm)
+    access = [(each.key_env, each.key_file, each.device) for each in endpoints]
+    if not endpoints or len(set(access)) > 1:
+        raise SettingError("give one endpoint or several, all with the same key and device")
+    key_env, key_file, device = access[0]
+    config = JudgeConfig(
+        endpoints=tuple(each.url for each in endpoints),
+        models=tuple(each.model for each in endpoints),
+        key_env=key_env,
+        key_file=key_file,
+        device=device,
+        manner=sampling,
+    )
+    return open_panel(config)
 
 
 def trust(
@@ -290,10 +401,11 @@ def trust(
     vlm: Any = None,
     examination: Mapping[str, Any] | None = None,
     top: str | None = None,
-    tiles: int | str | None = None,
+    tiles: int | str = 128,
     mpp: float | None = None,
     seed: int = 0,
     models: Models | None = None,
+    options: TrustOptions | None = None,
     text: str | None = None,
     image: str | None = None,
     id: str | None = None,  # noqa: A002 - the name people give the column
@@ -322,6 +434,7 @@ def trust(
         mpp: micrometres per pixel of the tiles.
         seed: of everything that is drawn.
         models: the reader to use.
+        options: all of the above from `encoder` on, in place of them.
         text: the column of the report, where it cannot be guessed.
         image: the column that names the image.
         id: the column that names a row.
@@ -336,37 +449,43 @@ def trust(
         >>> results = histoeval.trust("reports.csv", images="slides", output="results/trust")
         >>> results.summary["routes"]
     """
-    from histoeval.run.models import Models
-    from histoeval.run.trust.reports import trust_reports
-    from histoeval.run.trust.setup import TrustOptions
+    from histoeval.progress import row_progress
+    from histoeval.run.inputs import case_source
+    from histoeval.run.trust.reports import trust_source
+    from histoeval.run.trust.rows import TrustFolder
+    from histoeval.run.trust.setup import TrustOptions, open_instruments
+    from histoeval.view.figures.evidence import with_pictures
+    from histoeval.view.html.trust import write_page
 
-    drawn = {} if tiles is None else {"tiles": str(tiles)}
-    wanted = TrustOptions(
-        encoder=encoder,
-        nli=nli,
-        distance=distance,
-        models=models or Models(),
-        policy=policy,
-        weights=weights,
-        top=top,
-        mpp=mpp,
-        seed=seed,
-        subject=_vlm(vlm),
-        examination=examination or {},
-        **drawn,
-    )
-    return trust_reports(
-        data,
-        images=images,
-        output=output,
-        wanted=wanted,
-        text=text,
-        image=image,
-        id=id,
-        encoding=encoding,
-        pictures=pictures,
-        overwrite=overwrite,
-    )
+    if options is None:
+        options = TrustOptions(
+            encoder=encoder,
+            nli=nli,
+            distance=distance,
+            models=models or Models(),
+            policy=Path(policy) if isinstance(policy, str) else policy,
+            weights=weights,
+            top=top,
+            tiles=str(tiles),
+            mpp=mpp,
+            seed=seed,
+            subject=_vlm(vlm),
+            examination=examination or {},
+        )
+    source = case_source(data, text=text, image=image, id_=id, images=images, encoding=encoding)
+    tools = open_instruments(options, source)
+    folder = None if output is None else TrustFolder(Path(output))
+    illustrate = None
+    if folder is not None and pictures:
+        illustrate = partial(with_pictures, folder=folder.evidence, tools=tools)
+    with row_progress(source, "judging") as watch:
+        verdicts = trust_source(
+            source, tools, folder, illustrate=illustrate, overwrite=overwrite, watch=watch
+        )
+    if folder is not None:
+        texts = (case.report for case in source.rows())
+        write_page(folder, zip(verdicts, texts, strict=True), verdicts.summary)
+    return verdicts
 
 
 def _vlm(given: Any) -> Any:
@@ -378,18 +497,14 @@ def _vlm(given: Any) -> Any:
     return VlmConfig(endpoint=given.url, **settings)
 
 
-# --- what goes in --------------------------------------------------------------------------------
+# --- old names -----------------------------------------------------------------------------------
 
 
-def _is_path(text: object) -> bool:
-    """Whether this names a file or folder that is there, and is not a text."""
-    if not isinstance(text, str | Path):
-        return False
-    try:
-        return Path(text).exists()
-    except (OSError, ValueError):  # too long, or with characters that no name can have
-        return False
+def read_reports(data: Any, **settings: Any) -> Readings:
+    """The old name of `extract`."""
+    return extract(data, **settings)
 
 
-def _listed(texts: Texts | None) -> Sequence[str] | None:
-    return [texts] if isinstance(texts, str) else texts
+def trust_reports(data: Any, *, wanted: TrustOptions | None = None, **settings: Any) -> Verdicts:
+    """The old name of `trust`."""
+    return trust(data, options=wanted, **settings)

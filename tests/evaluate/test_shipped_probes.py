@@ -16,7 +16,7 @@ import pytest
 
 from histoeval.evaluate.probe_scores import PairShare, ProbeFigures, evaluate_probes
 from histoeval.evaluate.probes import Effect, Probe, read_probes, shipped
-from histoeval.run.scoring import make_metrics
+from histoeval.run.models import load_metrics
 from histoeval.view.terminal.probes import probe_markdown
 from tests.support.paths import DATA, ROOT
 
@@ -58,7 +58,7 @@ SEVERITIES = {
 
 
 def figures(name: str) -> ProbeFigures:
-    (metric,) = make_metrics([name])
+    (metric,) = load_metrics([name])
     if reason := metric.unavailable_reason():
         pytest.skip(f"{name} {reason}")
     return evaluate_probes(metric, read_probes(), resamples=0)
@@ -94,7 +94,7 @@ def concordance() -> ProbeFigures:
 
 @pytest.fixture(scope="module")
 def unseen() -> ProbeFigures:
-    (metric,) = make_metrics(["concordance"])
+    (metric,) = load_metrics(["concordance"])
     return evaluate_probes(metric, read_probes(DATA / "probes_blind.jsonl"), resamples=0)
 
 

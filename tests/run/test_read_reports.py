@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval import Models, SettingError
+from histoeval.api import extract as read_reports
 from histoeval.errors import InputError
 from histoeval.extract.builtin import BuiltinReader
 from histoeval.run.models import load_reader
-from histoeval.run.read_reports import read_reports
 from tests.support.word_reader import WordReader
 
 TEXTS = [

@@ -205,9 +205,9 @@ def _some(source: PairSource) -> str:
 
 def _scored(spec: str, models: Models, pair: Pair) -> tuple[Metric, Score]:
     from histoeval.errors import Problem
-    from histoeval.run.scoring import make_metrics
+    from histoeval.run.models import load_metrics
 
-    (metric,) = make_metrics([spec], models)
+    (metric,) = load_metrics([spec], models)
     if reason := metric.unavailable_reason():
         raise SettingError(f"{metric.name} {reason}")
     (answer,) = metric.score([pair])

@@ -15,10 +15,10 @@ def metrics() -> None:
     from rich.text import Text
 
     from histoeval.metrics.registry import METRICS
-    from histoeval.run.scoring import make_metrics
+    from histoeval.run.models import load_metrics
     from histoeval.view.terminal.scores import plain_table, range_text
 
-    made = dict(zip(METRICS, make_metrics(list(METRICS)), strict=True))
+    made = dict(zip(METRICS, load_metrics(list(METRICS)), strict=True))
     rows = [
         [
             name,

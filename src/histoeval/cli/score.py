@@ -10,7 +10,7 @@ import typer
 from histoeval.cli.options.bundle import ModelNames, PairColumns, spread
 from histoeval.cli.options.judge import JudgeNames
 from histoeval.cli.options.models import EncodingOption, OverwriteOption
-from histoeval.run.scoring import DEFAULT_METRICS
+from histoeval.run.models import DEFAULT_METRICS
 
 
 @spread
@@ -54,8 +54,8 @@ def score(
     from histoeval.io.pairs import open_source
     from histoeval.io.results import ResultFolder
     from histoeval.progress import row_progress
-    from histoeval.run.score import run
-    from histoeval.run.scoring import make_metrics, metric_names
+    from histoeval.run.models import load_metrics, metric_names
+    from histoeval.run.score import score_source
     from histoeval.view.terminal.scores import problem_table, score_table
 
     wanted = metric_names(metrics)
@@ -63,10 +63,10 @@ def score(
     try:
         source = open_source(inputs, columns.columns(), encoding)
         with row_progress(source) as watch:
-            summary = run(
+            found = score_source(
                 source,
-                make_metrics(wanted, models.models(judges.choice())),
-                folder=folder,
+                load_metrics(wanted, models.models(judges.choice())),
+                folder,
                 overwrite=overwrite,
                 batch_size=batch_size,
                 watch=watch,
@@ -74,7 +74,7 @@ def score(
     except KeyboardInterrupt:
         typer.echo(_stopped(output), err=True)
         raise typer.Exit(130) from None
-    console = Console()
+    console, summary = Console(), found.summary
     console.print(score_table(summary))
     if (problems := problem_table(summary)) is not None:
         console.print(problems)

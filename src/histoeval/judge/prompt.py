@@ -140,11 +140,6 @@ class Prompt(Noun):
         }
 
     @cached_property
-    def schema_text(self) -> str:
-        """The schema as JSON."""
-        return json.dumps(self.schema_of_answer)
-
-    @cached_property
     def instructions(self) -> str:
         """The system message: task, rule on reports, rubric, form of the answer, examples."""
         keys = ", ".join(f'"{each.name}"' for each in self.criteria)

@@ -89,7 +89,7 @@ class LocalChat:
     async def __aexit__(self, *_: object) -> None:
         self._turn = None
 
-    async def greet(self) -> None:
+    async def ping(self) -> None:
         """It is here."""
 
     async def ask(self, request: Request) -> Reply:
@@ -109,7 +109,7 @@ class LocalChat:
                 self._tokenizer, self._model, self._prompted(request.messages)
             )
             asked = filling.length
-            slots = slots_of(request.prompt.schema_of_answer)
+            slots = slots_of(request.schema)
             text = filling.fill(slots, float(parameters.get("temperature") or 0), chance)
         return Reply(
             text=text,

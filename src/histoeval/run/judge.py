@@ -14,19 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.io.pairs import PairRow, PairSource
-from histoeval.io.results import ResultFolder, ResultRow, files_of, write_json
+from histoeval.io.results import ResultFolder, ResultRow
+from histoeval.io.store import write_json, writing_to
 from histoeval.judge.answer import read_answer
 from histoeval.judge.panel import JudgePanel
 from histoeval.judge.prompt import Prompt
-from histoeval.judge.question import Question, kept_replies
+from histoeval.judge.question import Question, cached_replies
 from histoeval.judge.stability import AnswerStability
 from histoeval.llm.replies import Unreadable
 from histoeval.llm.usage import Prices
 from histoeval.metric import Metric
 from histoeval.metrics.judge import JudgeMetric
 from histoeval.report import Pair
-from histoeval.run.pipeline import Watch, nobody_watches
-from histoeval.run.score import run
+from histoeval.run.pipeline import Watch, no_progress, run_job
+from histoeval.run.results import Scores
+from histoeval.run.score import ScoreJob
 
 MISSING, USAGE = "missing.jsonl", "usage.json"
 
@@ -55,37 +57,48 @@ def run_judges(
     folder: ResultFolder | None = None,
     overwrite: bool = False,
     batch_size: int = 512,
-    watch: Watch = nobody_watches,
-) -> dict[str, Any]:
-    """Judge every pair of a source, and return the summary with what it cost."""
-    judges = judge_metrics(bench, prompt)
-    panel = judges[-1]
-    stability = AnswerStability(panel.loaded, bench.judges)
-
-    def hear(row: ResultRow) -> None:
-        """Collect what the judges said of a row, for how steady they are."""
-        if panel.name in row.scores:
-            stability.add(row.id, row.scores[panel.name].evidence)
-
-    summary = run(
-        source,
-        [*judges, *beside],
-        folder=folder,
-        overwrite=overwrite,
-        batch_size=batch_size,
-        hear=hear,
-        watch=watch,
-    )
-    summary["judge"] = _about(panel.loaded, bench) | stability.summary()
+    watch: Watch = no_progress,
+) -> Scores:
+    """Judge every pair of a source; the summary says what it cost."""
+    job = JudgeJob(source, bench, prompt, beside, batch_size)
+    done = run_job(job, folder, overwrite=overwrite, watch=watch)
     usage = {judge: used.told(judge, prices) for judge, used in bench.usage.items()}
     if folder is not None:
-        folder.finish(summary)
-        with files_of(folder.path):
-            write_json(folder.path / USAGE, usage)
-            rows = zip(source.rows(), folder.finished(), strict=True)
-            failed = rows if summary["rows_with_errors"] else ()
-            _write_missing(folder.path / MISSING, failed, bench, panel.loaded)
-    return summary | {"usage": usage}
+        with writing_to(folder.home):
+            write_json(folder.home / USAGE, usage)
+            rows = zip(source.rows(), folder, strict=True)
+            failed = rows if done.summary["rows_with_errors"] else ()
+            _write_missing(folder.home / MISSING, failed, bench, job.panel.loaded)
+    return Scores(done.summary | {"usage": usage}, done.rows)
+
+
+class JudgeJob(ScoreJob):
+    """Every judge on every pair, beside other metrics, and how stable the answers are."""
+
+    def __init__(
+        self,
+        source: PairSource,
+        bench: JudgePanel,
+        prompt: str,
+        beside: Sequence[Metric],
+        batch_size: int,
+    ) -> None:
+        judges = judge_metrics(bench, prompt)
+        super().__init__(source, [*judges, *beside], batch_size)
+        self.bench = bench
+        self.panel = judges[-1]
+        self.stability = AnswerStability(self.panel.loaded, bench.judges)
+
+    def add(self, row: ResultRow) -> None:
+        """Take in the scores of a row, and the answers behind them."""
+        super().add(row)
+        if self.panel.name in row.scores:
+            self.stability.add(row.id, row.scores[self.panel.name].evidence)
+
+    def summary(self) -> dict[str, Any]:
+        """The summary of `score`, and under `judge` how stable the answers are."""
+        about = _about(self.panel.loaded, self.bench) | self.stability.summary()
+        return super().summary() | {"judge": about}
 
 
 def pairs_of(source: PairSource) -> Iterator[Pair]:
@@ -120,7 +133,7 @@ def _write_missing(
             if row.pair is None or not found.errors:
                 continue
             for question in bench.questions(prompt, row.pair):
-                said = kept_replies(bench.cache, question)
+                said = cached_replies(bench.cache, question)
                 if not _readable(said, prompt):
                     about = {"id": row.id, "system": row.system, **_told(question)}
                     file.write(json.dumps(about | {"raw": said}, ensure_ascii=False) + "\n")

@@ -20,6 +20,8 @@ from histoeval.runtime.memo import folder_stamp, shared_model
 
 T = TypeVar("T")
 
+DEFAULT_METRICS = "concordance,hare,bleu,rouge_l,chrf"
+
 PUBLISHED = "hare"
 """The word that stands for the models of the HARE paper."""
 
@@ -52,6 +54,17 @@ class Models(Noun):
     token_budget: int | None = None
 
 
+def metric_names(specs: str | Iterable[str]) -> list[str]:
+    """The specifications in a list, each checked, so that a typo is reported before work begins."""
+    given = specs.split(",") if isinstance(specs, str) else specs
+    names = list(dict.fromkeys(name.strip() for name in given if name.strip()))
+    if not names:
+        raise SettingError(f"no metric was named; known: {', '.join(sorted(metric_entries()))}")
+    for name in names:
+        create(name)
+    return names
+
+
 def load_metrics(
     metrics: str | Iterable[object], models: Models | None = None, **settings: Any
 ) -> list[Metric]:
@@ -64,20 +77,17 @@ def load_metrics(
         **settings: further settings of each metric that is named.
     """
     given = metrics.split(",") if isinstance(metrics, str) else list(metrics)
-    wanted = [each.strip() if isinstance(each, str) else as_metric(each) for each in given]
-    specs = list(dict.fromkeys(each for each in wanted if isinstance(each, str) and each))
-    if not any(wanted):
-        raise SettingError(f"no metric was named; known: {', '.join(sorted(metric_entries()))}")
-    for spec in specs:
-        create(spec, **settings)  # a mistake in any of them is reported before models are loaded
+    wanted = [each if isinstance(each, str) else as_metric(each) for each in given]
+    named = [each for each in wanted if isinstance(each, str)]
+    specs = metric_names(named) if named or not wanted else []
     loaded = load_models(specs, models or Models())
     made = {spec: create(spec, loaded, **settings) for spec in specs}
     found: list[Metric] = []
     for each in wanted:
         if not isinstance(each, str):
             found.append(each)
-        elif each in made:
-            found.append(made.pop(each))
+        elif each.strip() in made:
+            found.append(made.pop(each.strip()))
     names = [metric.name for metric in found]
     if twice := {name for name in names if names.count(name) > 1}:
         raise SettingError(f"two metrics are called {min(twice)!r}; give each its own name")

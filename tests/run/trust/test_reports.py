@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("openslide")
 
+from histoeval.api import trust as trust_reports
 from histoeval.errors import InputError, MissingDependency, ModelError, SettingError
 from histoeval.nli.entailer import Entailment, NliPair
 from histoeval.run.trust import case as verdicts
-from histoeval.run.trust.reports import trust_reports
 from histoeval.run.trust.setup import TrustOptions, tiles_of, top_of
 from tests.support.trust_runs import (
     ROWS,
@@ -47,7 +47,7 @@ def test_instruments_can_be_given_as_objects(folder: Path) -> None:
             return [Entailment(0.0, 0.1, 0.9) for _ in pairs]
 
     (calm, _) = trust_reports(ROWS, images=folder)
-    (row, _) = trust_reports(ROWS, images=folder, wanted=TrustOptions(nli=Alarmed()))
+    (row, _) = trust_reports(ROWS, images=folder, options=TrustOptions(nli=Alarmed()))
     assert row.logic is not None
     assert calm.logic is not None
     assert row.logic < calm.logic
@@ -99,7 +99,7 @@ def test_an_encoder_that_was_named_and_is_not_there_stops_the_run(
 
     monkeypatch.setattr("histoeval.run.trust.setup.open_encoder", absent)
     with pytest.raises(ModelError):
-        trust_reports(ROWS, images=folder, wanted=TrustOptions(encoder="nowhere"))
+        trust_reports(ROWS, images=folder, options=TrustOptions(encoder="nowhere"))
 
 
 def test_without_a_shipped_encoder_grounding_is_missing_with_the_reason(
@@ -112,7 +112,7 @@ def test_without_a_shipped_encoder_grounding_is_missing_with_the_reason(
     (row, _) = trust_reports(ROWS, images=folder)
     assert [(error.dimension, error.code) for error in row.errors] == [("grounding", "no_encoder")]
     with pytest.raises(MissingDependency):
-        trust_reports(ROWS, images=folder, wanted=TrustOptions(encoder="plip"))
+        trust_reports(ROWS, images=folder, options=TrustOptions(encoder="plip"))
 
 
 def test_k_and_tiles_are_read_as_people_write_them() -> None:

@@ -59,13 +59,13 @@ def probes(
     from histoeval.evaluate.probes import pairs_of, read_probes, shipped
     from histoeval.io.tables.encoding import survey
     from histoeval.progress import step_progress
-    from histoeval.run.scoring import make_metrics, metric_names
+    from histoeval.run.models import load_metrics, metric_names
 
     demand_folder(output)
     wanted = metric_names(metrics)
     file = file or shipped()
     some = read_probes(file)
-    able, unavailable = _able(make_metrics(wanted, models.models()))
+    able, unavailable = _able(load_metrics(wanted, models.models()))
     pairs = pairs_of(some)
     figures = []
     with step_progress(f"scoring {file.name}", len(pairs) * len(able)) as tell:

@@ -153,13 +153,13 @@ def _judge(
 ) -> None:
     from histoeval.io.results import ResultFolder
     from histoeval.run.judge import pairs_of, run_judges
-    from histoeval.run.scoring import make_metrics, metric_names
+    from histoeval.run.models import load_metrics, metric_names
     from histoeval.view.terminal.judge import answer_progress
 
-    others = make_metrics(metric_names(beside)) if beside.strip() else []
+    others = load_metrics(metric_names(beside)) if beside.strip() else []
     try:
         with answer_progress(bench, lambda: sum(1 for _ in pairs_of(source))) as watch:
-            summary = run_judges(
+            found = run_judges(
                 source,
                 bench,
                 prompt,
@@ -173,8 +173,8 @@ def _judge(
     except KeyboardInterrupt:
         typer.echo("stopped; every answer is kept: the same command goes on there", err=True)
         raise typer.Exit(130) from None
-    _show(summary, output)
-    raise typer.Exit(_exit_code(summary))
+    _show(found.summary, output)
+    raise typer.Exit(_exit_code(found.summary))
 
 
 def _show(summary: dict[str, Any], output: Path | None) -> None:

@@ -58,7 +58,7 @@ def trust(
         return
     if reports is None or output is None:
         raise SettingError("give both --reports FILE and --output DIR")
-    from histoeval.run.trust.reports import trust_reports
+    from histoeval.api import trust as trust_reports
     from histoeval.run.trust.setup import TrustOptions
 
     wanted = TrustOptions(
@@ -74,6 +74,7 @@ def trust(
         examination=subject.examination(),
     )
     images = looking.folder()
+    named: dict[str, Any] = {**columns.named()}
     if output.exists() and output.samefile(reports):
         raise OutputError(f"{output} is the input itself; give another --output")
     with _told_when_stopped(output):
@@ -81,10 +82,10 @@ def trust(
             reports,
             images=images,
             output=output,
-            wanted=wanted,
+            options=wanted,
             pictures=not looking.no_pictures,
             overwrite=overwrite,
-            **columns.named(),
+            **named,
         )
     _report(verdicts, output)
 

@@ -86,11 +86,6 @@ class ClaimsPrompt(Noun):
         return _object({"claims": {"type": "array", "items": _object(texts)}})
 
     @cached_property
-    def schema_text(self) -> str:
-        """The schema as JSON."""
-        return json.dumps(self.schema_of_answer)
-
-    @cached_property
     def identity(self) -> str:
         """Name, version and a hash of everything a model is told."""
         told = json.dumps(self.model_dump(mode="json"), sort_keys=True)
@@ -178,12 +173,11 @@ class _Asking:
         key = hashlib.sha256(content).hexdigest()
         if (known := self._cache.find(key)) is not None:
             return known
-        request = Request(messages, self._prompt, self._parameters, (report,))
+        request = Request(messages, self._prompt.schema_of_answer, self._parameters, (report,))
         reply = await self._chat.ask(request)
         self._cache.store(
             key, self._chat.identity, self._prompt.identity, request.characters, reply
         )
-        self._cache.write()
         return reply
 
 

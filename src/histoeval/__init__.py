@@ -21,7 +21,8 @@ if TYPE_CHECKING:
         Problem,
         SettingError,
     )
-    from histoeval.metric import Metric, Score, Signature, create, register
+    from histoeval.metric import Metric, Score, Signature
+    from histoeval.metrics.registry import create, register
     from histoeval.report import Assertion, Entity, EntityType, Pair, Relation, Report
     from histoeval.run.ablate import ablate
     from histoeval.run.agree import agree
@@ -82,7 +83,8 @@ _HOMES = {
     "histoeval.run.models": ("Models",),
     "histoeval.run.read_reports": ("read_reports",),
     "histoeval.run.trust.reports": ("trust_reports",),
-    "histoeval.metric": ("Metric", "Score", "Signature", "create", "register"),
+    "histoeval.metric": ("Metric", "Score", "Signature"),
+    "histoeval.metrics.registry": ("create", "register"),
 }
 
 

@@ -16,8 +16,9 @@ from histoeval.judge.choice import JudgeConfig
 from histoeval.judge.panel import JudgePanel, JudgeSampling
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.service import RetryPolicy
-from histoeval.metric import Score, create
+from histoeval.metric import Score
 from histoeval.metrics.judge import JudgeMetric
+from histoeval.metrics.registry import create
 from histoeval.report import Pair
 from histoeval.run.judge import judge_metrics
 from histoeval.run.models import Models
@@ -236,7 +237,7 @@ def test_judges_run_inside_score_from_python(loopback: Loopback, tmp_path: Path)
 
 
 def test_without_a_judge_the_metric_says_how_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "--endpoint and --model" in (create("judge_rubric4").obstacle() or "")
+    assert "--endpoint and --model" in (create("judge_rubric4").unavailable_reason() or "")
     with pytest.raises(SettingError, match="rubric4"):
         create("judge:prompt=rubric9")
 

@@ -58,14 +58,14 @@ class JudgeMetric(ModelMetric):
         """Judge and prompt sign for themselves."""
         return frozenset({"name", "judge", "prompt", "seat"})
 
-    def pins(self) -> dict[str, str]:
+    def fingerprint(self) -> dict[str, str]:
         """The prompt with its hash, the judges, and how they are asked."""
         prompt = {"prompt": self.loaded.identity}
         if self.judge is None:
             return prompt
         return prompt | {"judge": "+".join(self.seated), "manner": self.panel.manner.identity}
 
-    def obstacle(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """How to name a judge."""
         if self.judge is not None:
             return None

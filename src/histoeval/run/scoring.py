@@ -90,7 +90,7 @@ def score(
 
 def metric_names(specs: str | Sequence[str]) -> list[str]:
     """The specifications in a list, each checked, so that a slip is said before work begins."""
-    from histoeval.metric import METRICS, create
+    from histoeval.metrics.registry import METRICS, create
 
     names = specs.split(",") if isinstance(specs, str) else list(specs)
     wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
@@ -103,7 +103,7 @@ def metric_names(specs: str | Sequence[str]) -> list[str]:
 
 def make_metrics(specs: Sequence[str], models: Models | None = None) -> list[Metric]:
     """The metrics that checked specifications name, with the models they need."""
-    from histoeval.metric import create
+    from histoeval.metrics.registry import create
     from histoeval.run.models import Models, load_models
 
     loaded = load_models(specs, models or Models())

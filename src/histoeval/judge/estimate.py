@@ -50,9 +50,7 @@ def estimate(
         number += 1
         for question in panel.questions(prompt, pair):
             _count(counts[question.judge], question, panel)
-    return [
-        _estimate(panel, prompt, judge, number, counts[judge], prices) for judge in panel.judges
-    ]
+    return [_estimate(panel, prompt, judge, number, each, prices) for judge, each in counts.items()]
 
 
 def _count(count: _Count, question: Question, panel: JudgePanel) -> None:

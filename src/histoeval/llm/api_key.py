@@ -49,9 +49,7 @@ def read_key(
             raise InputError(f"the key cannot be read from {file}: {error}") from error
     if variable is not None:
         if not os.environ.get(variable):
-            raise SettingError(
-                f"the environment variable {variable}, which should hold the key, is not set"
-            )
+            raise SettingError(f"{variable}, which should hold the key, is not set")
         return _checked(os.environ[variable], variable)
     usual = [ENVIRONMENT]
     if urlsplit(endpoint).hostname == OPENAI[1]:

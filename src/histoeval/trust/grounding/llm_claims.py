@@ -173,9 +173,7 @@ class _Asking:
         key = hashlib.sha256(content).hexdigest()
         if (known := self._cache.find(key)) is not None:
             return known
-        request = Request(
-            messages, self._prompt.schema_of_answer, self._parameters, (report,)
-        )
+        request = Request(messages, self._prompt.schema_of_answer, self._parameters, (report,))
         reply = await self._chat.ask(request)
         self._cache.store(
             key, self._chat.identity, self._prompt.identity, request.characters, reply

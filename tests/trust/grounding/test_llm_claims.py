@@ -13,7 +13,7 @@ from histoeval.errors import InputError, Problem
 from histoeval.llm import rate_limit as pace
 from histoeval.llm.cache import Cache
 from histoeval.llm.replies import Unreadable
-from histoeval.llm.service import Patience, Service
+from histoeval.llm.service import RetryPolicy, Service
 from histoeval.report import Assertion, EntityType
 from histoeval.trust.grounding.llm_claims import load_claims_prompt, phrase_claims, read_claims
 from tests.support.fake_server import Call, Loopback, Wrong, serving
@@ -45,7 +45,7 @@ def loopback(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
 
 
 def service(loopback: Loopback) -> Service:
-    return Service(loopback.url, "m", patience=Patience(attempts=2, timeout_s=5))
+    return Service(loopback.url, "m", patience=RetryPolicy(attempts=2, timeout_s=5))
 
 
 def test_a_good_answer_becomes_the_same_claims_a_reader_gives(

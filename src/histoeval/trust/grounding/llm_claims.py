@@ -18,12 +18,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from histoeval.errors import InputError, Problem
 from histoeval.io.yaml_files import read_yaml
-from histoeval.judge.prompt import Message
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Chat, NoReply, Reply, Request
 from histoeval.llm.event_loop import run_to_end
 from histoeval.llm.fence import fenced, mark_of
-from histoeval.llm.replies import Unreadable, spoken, the_object
+from histoeval.llm.prompt import Message
+from histoeval.llm.replies import Unreadable, only_object, strip_reasoning
 from histoeval.report import Assertion, EntityType, Noun
 from histoeval.resources import resource_path
 from histoeval.trust.grounding.claims import once
@@ -84,11 +84,6 @@ class ClaimsPrompt(Noun):
             "phrase": {"type": "string"},
         }
         return _object({"claims": {"type": "array", "items": _object(texts)}})
-
-    @cached_property
-    def schema_text(self) -> str:
-        """The schema as JSON."""
-        return json.dumps(self.schema_of_answer)
 
     @cached_property
     def identity(self) -> str:
@@ -178,19 +173,20 @@ class _Asking:
         key = hashlib.sha256(content).hexdigest()
         if (known := self._cache.find(key)) is not None:
             return known
-        request = Request(messages, self._prompt, self._parameters, (report,))
+        request = Request(
+            messages, self._prompt.schema_of_answer, self._parameters, (report,)
+        )
         reply = await self._chat.ask(request)
         self._cache.store(
             key, self._chat.identity, self._prompt.identity, request.characters, reply
         )
-        self._cache.write()
         return reply
 
 
 def read_claims(text: str, report: str) -> tuple[Claim, ...]:
     """The claims in an answer, if all of it is what was asked for."""
     try:
-        answer = _Answer.model_validate(the_object(spoken(text)))
+        answer = _Answer.model_validate(only_object(strip_reasoning(text)))
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, f['loc']))}: {f['msg'].lower()}" for f in error.errors())
         raise Unreadable("; ".join(dict.fromkeys(faults))) from error

@@ -10,13 +10,13 @@ from typing import Annotated, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from histoeval.errors import Problem
-from histoeval.nli.entailer import Entails, NliPair
+from histoeval.nli.entailer import Entailer, NliPair
 from histoeval.report import Noun, Report
 from histoeval.trust.logic.rules.registry import broken_rules, rules_identity
 from histoeval.trust.logic.sentence_pairs import sentence_pairs
 from histoeval.trust.logic.sentences import Passages
 from histoeval.trust.logic.specimen import specimens_of
-from histoeval.trust.logic.statements import MOST_PAIRS, StatementPair, pairs_of, statements_of
+from histoeval.trust.logic.statements import MAX_PAIRS, StatementPair, pairs_of, statements_of
 from histoeval.trust.results import Contradiction, Logic, ReportSpan, Share
 
 _TRAINED = 1 / 3
@@ -84,7 +84,7 @@ def equation_2(probabilities: Sequence[float], k: int) -> float:
     return 1 - sum(sorted(probabilities, reverse=True)[:k]) / k
 
 
-def logic_of(report: Report, entailer: Entails, *, top: Top = DEFAULT_TOP) -> Logic | Problem:
+def logic_of(report: Report, entailer: Entailer, *, top: Top = DEFAULT_TOP) -> Logic | Problem:
     """How far a report agrees with itself, with the contradictions that count.
 
     A contradiction by rule has the probability one, in the place of what the model says of the
@@ -100,7 +100,7 @@ def logic_of(report: Report, entailer: Entails, *, top: Top = DEFAULT_TOP) -> Lo
     ruled = [_by_rule(each, passages) for each in broken]
     ruled += _at_odds(whole, {each.places for each in ruled}, entailer)
     settled = {each.places for each in ruled}
-    left = [pair for pair in held[:MOST_PAIRS] or whole if pair.places not in settled]
+    left = [pair for pair in held[:MAX_PAIRS] or whole if pair.places not in settled]
     k = top.of(len(ruled) + len(left))
     judged = [*ruled, *_by_model(left, entailer, k - len(ruled))]
     worst = sorted(judged, key=lambda e: (-e.probability, e.first.start, e.second.start))[:k]
@@ -114,7 +114,7 @@ def logic_of(report: Report, entailer: Entails, *, top: Top = DEFAULT_TOP) -> Lo
     )
 
 
-def signature_of(entailer: Entails, top: Top) -> str:
+def signature_of(entailer: Entailer, top: Top) -> str:
     """What a value of logic depends on, besides the report and who has read it."""
     model = f"nli:{entailer.identity}|both ways:min,mean|prior:{_PRIORS}"
     return f"logic|{model}|rules:{rules_identity()}|K:{top}"
@@ -132,7 +132,7 @@ def _by_rule(found: Contradiction, passages: Passages) -> _Judged:
 
 
 def _at_odds(
-    pairs: Sequence[StatementPair], settled: AbstractSet[tuple[int, int]], entailer: Entails
+    pairs: Sequence[StatementPair], settled: AbstractSet[tuple[int, int]], entailer: Entailer
 ) -> list[_Judged]:
     """The sentences that a model finds to contradict each other as they stand, like a rule."""
     open_ = [pair for pair in pairs if pair.places not in settled]
@@ -148,13 +148,13 @@ def _at_odds(
     return found
 
 
-def _by_model(pairs: Sequence[StatementPair], entailer: Entails, k: int) -> Iterator[_Judged]:
+def _by_model(pairs: Sequence[StatementPair], entailer: Entailer, k: int) -> Iterator[_Judged]:
     for pair, probability in zip(pairs, _probabilities(pairs, entailer, k), strict=True):
         first, second = sorted((pair.first, pair.second), key=lambda each: each.span.start)
         yield _Judged(first.span, second.span, pair.places, probability, "nli", "")
 
 
-def _probabilities(pairs: Sequence[StatementPair], entailer: Entails, k: int) -> list[float]:
+def _probabilities(pairs: Sequence[StatementPair], entailer: Entailer, k: int) -> list[float]:
     """The lower answer of both ways round, for all pairs that may be among the k highest.
 
     The answer one way is never below that. So the worst are asked the other way round, one after
@@ -217,5 +217,5 @@ def _shown(worst: Sequence[_Judged]) -> Iterator[Contradiction]:
 def _notes(passages: Passages, held: int) -> Iterator[str]:
     if passages.cut:
         yield f"only the first {len(passages.all)} sentences were looked at"
-    if held > MOST_PAIRS:
-        yield f"{held} pairs of statements could be held together; the first {MOST_PAIRS} were"
+    if held > MAX_PAIRS:
+        yield f"{held} pairs of statements could be held together; the first {MAX_PAIRS} were"

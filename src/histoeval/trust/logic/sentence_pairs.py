@@ -22,7 +22,7 @@ from histoeval.trust.logic.specimen import Specimen, span_of
 from histoeval.trust.logic.statements import StatementPair
 from histoeval.trust.logic.verbalise import LEANING, Statement, tidy
 
-MOST_SENTENCE_PAIRS = 36
+MAX_SENTENCE_PAIRS = 36
 """No more sentences of a report are held against each other as they stand."""
 
 _STEM = 4
@@ -42,7 +42,7 @@ def sentence_pairs(specimen: Specimen) -> list[StatementPair]:
         if (shared := _subjects(one.passage) & _subjects(other.passage))
         and (shared != {_LESION} or _words(one.text) & _words(other.text) or _differ(one, other))
     ]
-    return sorted(pairs, key=lambda pair: not pair.opposed)[:MOST_SENTENCE_PAIRS]
+    return sorted(pairs, key=lambda pair: not pair.opposed)[:MAX_SENTENCE_PAIRS]
 
 
 def _differ(one: Statement, other: Statement) -> bool:

@@ -21,7 +21,7 @@ from histoeval.facts.scope import has_wording
 from histoeval.terms.values.laterality import Side, side_of
 from histoeval.trust.logic.lexicon import pattern, table
 
-MOST_PASSAGES = 400
+MAX_SENTENCES = 400
 """No more sentences of a report are looked at: some 40 kB of text."""
 
 _LONGEST_READ = 60_000
@@ -82,8 +82,8 @@ def passages_of(text: str) -> Passages:
     """The sentences of a text that assert something now."""
     read = text[:_LONGEST_READ]
     found = list(_sentences(read))
-    kept = [passage for passage in _lettered(found) if _asserts(passage)][:MOST_PASSAGES]
-    cut = len(text) > len(read) or len(kept) == MOST_PASSAGES
+    kept = [passage for passage in _lettered(found) if _asserts(passage)][:MAX_SENTENCES]
+    cut = len(text) > len(read) or len(kept) == MAX_SENTENCES
     return Passages(tuple(_by_side(_numbered(kept))), cut)
 
 

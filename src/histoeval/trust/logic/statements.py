@@ -22,9 +22,9 @@ from histoeval.trust.logic.rules.presence import is_prose
 from histoeval.trust.logic.specimen import ReportMention, Specimen, span_of
 from histoeval.trust.logic.verbalise import LEANING, Statement, tidy, written
 
-__all__ = ["MOST_PAIRS", "Statement", "StatementPair", "pairs_of", "statements_of"]
+__all__ = ["MAX_PAIRS", "Statement", "StatementPair", "pairs_of", "statements_of"]
 
-MOST_PAIRS = 60
+MAX_PAIRS = 60
 """No more pairs of a report are judged by a model: the rest of a long report is left out."""
 
 _MALIGNANT, _HARMLESS = "malignant", "harmless"

@@ -54,7 +54,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 _LOGIC_OF_RULES = 3
 """Goes up when what the rules do changes, and not only their words."""
 
-MOST_OF_A_RULE = 3
+MAX_PER_RULE = 3
 """One rule gives no more contradictions of a report than this."""
 
 
@@ -80,7 +80,7 @@ def broken_rules(specimens: Sequence[Specimen]) -> list[Contradiction]:
 def _first(found: Iterable[Contradiction]) -> list[Contradiction]:
     kept: list[Contradiction] = []
     for each in found:
-        if len(kept) == MOST_OF_A_RULE:
+        if len(kept) == MAX_PER_RULE:
             break
         kept.append(each)
     return kept

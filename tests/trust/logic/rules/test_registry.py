@@ -9,7 +9,7 @@ from histoeval.terms.findings import findings
 from histoeval.terms.sites import sites
 from histoeval.trust.logic.lexicon import table
 from histoeval.trust.logic.rules.registry import MAX_PER_RULE, RULES, broken_rules, rules_identity
-from histoeval.trust.logic.specimen import specimens_of
+from histoeval.trust.logic.read_specimens import specimens_of
 from histoeval.trust.results import Contradiction
 from tests.support.logic_reports import cases, read
 

@@ -10,7 +10,7 @@ import pytest
 
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder, ResultRow
-from histoeval.llm.service import Patience
+from histoeval.llm.service import RetryPolicy
 from histoeval.llm.usage import Prices
 from histoeval.run.judge import run_judges
 from tests.support.fake_server import CRITERIA, Call, Loopback, Wrong, right_answer, stream
@@ -60,7 +60,7 @@ class Spoiling:
 
 
 def judge(server: Loopback, folder: Path, output: str) -> list[ResultRow]:
-    patience = Patience(timeout_s=0.7, attempts=8)
+    patience = RetryPolicy(timeout_s=0.7, attempts=8)
     bench = bench_at(server.url, concurrency=64, patience=patience)
     results = ResultFolder(folder / output)
     run_judges(open_source([folder / "pairs.csv"]), bench, "rubric4", Prices(), folder=results)

@@ -12,6 +12,7 @@ import pytest
 from histoeval import Metric, Pair, Problem, Score, SettingError, Signature
 from histoeval.io.pairs import PairSource, source_of_records
 from histoeval.io.results import ResultFolder, ResultRow
+from histoeval.metrics.base import MetricBase
 from histoeval.run import score as local
 
 Answer = Callable[[Pair], Any]
@@ -22,29 +23,21 @@ def length(pair: Pair) -> Score:
 
 
 @dataclass
-class Told:
+class Told(MetricBase):
     """A metric that answers as it is told, and remembers what it was asked."""
 
     answer: Answer = length
     name: str = "told"
     reason: str | None = None
     asked: list[list[str]] = field(default_factory=list)
-    higher_is_better: bool = True
     range: tuple[float, float] = (0.0, 1e9)
 
-    @property
-    def signature(self) -> Signature:
-        return Signature(metric=self.name)
-
-    def obstacle(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         return self.reason
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         self.asked.append([pair.id for pair in pairs])
         return [self.answer(pair) for pair in pairs]
-
-    def corpus_value(self, mean: float, counts: Sequence[float]) -> float:
-        return mean
 
 
 def source(*candidates: str | None) -> PairSource:

@@ -18,7 +18,8 @@ from histoeval.extract.reader import Reader
 from histoeval.extract.token_states import NAME as BUILTIN
 from histoeval.extract.token_states import ReaderStates
 from histoeval.io.tables.row_faults import shown
-from histoeval.metric import Metric, Score, create
+from histoeval.metric import Metric, Score
+from histoeval.metrics.registry import create
 from histoeval.nli.entailer import Entailer
 from histoeval.report import Pair
 from histoeval.run.models import Models, load_models
@@ -179,7 +180,7 @@ def open_metrics(specs: Sequence[str], models: Models) -> tuple[list[ByMetric], 
     chosen = models.model_copy(update={"encoder": ReaderStates()}) if builtin else models
     loaded: Mapping[str, Any] = load_models(specs, chosen)
     made = [create(spec, loaded) for spec in specs]
-    lacking = {m.name: reason for m in made if (reason := m.obstacle()) is not None}
+    lacking = {m.name: reason for m in made if (reason := m.unavailable_reason()) is not None}
     return [ByMetric(m) for m in made if m.name not in lacking], lacking
 
 

@@ -27,7 +27,7 @@ from histoeval.report import Noun
 from histoeval.run.pipeline import Watch, answers, chunks, nobody_watches
 from histoeval.run.totals import RowCount
 from histoeval.version import __version__
-from histoeval.vlm.model import Subject
+from histoeval.vlm.model import Vlm
 
 IMAGE, PATIENT = "image", "patient"
 """Columns that are taken along where a table has them."""
@@ -72,7 +72,7 @@ def perturb_file(
     output: Path,
     settings: Settings,
     *,
-    subject: Subject | None = None,
+    subject: Vlm | None = None,
     overwrite: bool = False,
     batch_size: int = 32,
     watch: Watch = nobody_watches,
@@ -147,7 +147,7 @@ def _chunk_rows(
     chunk: Sequence[TextRow],
     reader: Reader,
     settings: Settings,
-    subject: Subject | None,
+    subject: Vlm | None,
     along: Mapping[int, Mapping[str, str]],
 ) -> Iterator[list[PerturbedRow]]:
     """Everything that is made of each report."""
@@ -203,7 +203,7 @@ def _rows(
 
 
 def _request(
-    source: TextSource, reader: Reader, settings: Settings, subject: Subject | None
+    source: TextSource, reader: Reader, settings: Settings, subject: Vlm | None
 ) -> dict[str, Any]:
     return {
         "histoeval": __version__,

@@ -96,6 +96,9 @@ class RowFile(Generic[R]):
                 drop_half_line(self.path)
             write_json(self.meta, {"run": run, "finished": False})
 
+    def __iter__(self) -> Iterator[R]:
+        return self.finished()
+
     def finished(self) -> Iterator[R]:
         """Rows that are already there."""
         if self.path.exists():

@@ -77,6 +77,9 @@ class ResultFolder:
             if self.scores.exists():
                 drop_half_line(self.scores)
 
+    def __iter__(self) -> Iterator[ResultRow]:
+        return self.finished()
+
     def finished(self) -> Iterator[ResultRow]:
         """Rows that are already there."""
         if self.scores.exists():

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import yaml
 from pydantic import FiniteFloat
 
+from histoeval.judge.answer import Answer
 from histoeval.judge.panel import JudgeAnswer, JudgePanel
 from histoeval.judge.prompt import Prompt
-from histoeval.llm.replies import Answer
 from histoeval.report import Noun, Pair
 from histoeval.resources import resource_text
 

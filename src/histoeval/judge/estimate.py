@@ -58,7 +58,7 @@ def _count(count: _Count, question: Question, bench: JudgePanel) -> None:
     if short in count.seen:
         return
     count.seen.add(short)
-    if bench.cache.holds(question.key):
+    if bench.cache.find(question.key) is not None:
         count.cached += 1
         return
     messages = question.prompt.messages(question.reference, question.candidate, question.order)
@@ -70,7 +70,7 @@ def _told(
 ) -> RequestEstimate:
     left = len(count.seen) - count.cached
     kept = next(
-        (k for k in bench.cache.kept() if (k.judge, k.prompt) == (judge, prompt.identity)), None
+        (k for k in bench.cache.stats() if (k.judge, k.prompt) == (judge, prompt.identity)), None
     )
     measured = kept is not None and kept.characters > 0
     per_token, long, seconds = CHARACTERS_PER_TOKEN, float(prompt.answer_tokens), None

@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 from histoeval.errors import InputError, SettingError
 from histoeval.io.yaml_files import read_yaml
 from histoeval.llm.fence import RULE, fenced, mark_of
+from histoeval.llm.prompt import Message
 from histoeval.report import Noun
 from histoeval.resources import resource_path
 
@@ -26,9 +27,6 @@ REASONING = "reasoning"
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Order = Literal["usual", "swapped"]
 """Which report is shown first; the reference, as usual, or the candidate."""
-
-Message = dict[str, Any]
-"""A role and its content: a text, or parts that are texts and pictures."""
 
 
 class Criterion(Noun):
@@ -140,11 +138,6 @@ class Prompt(Noun):
             "required": [*scores, REASONING],
             "additionalProperties": False,
         }
-
-    @cached_property
-    def schema_text(self) -> str:
-        """The schema as JSON."""
-        return json.dumps(self.schema_of_answer)
 
     @cached_property
     def instructions(self) -> str:

@@ -7,10 +7,10 @@ from statistics import fmean, stdev
 from typing import Any
 
 from histoeval.errors import Problem
+from histoeval.judge.answer import Answer
 from histoeval.judge.panel import JudgeAnswer
 from histoeval.judge.prompt import Prompt
 from histoeval.judge.question import MissingAnswer
-from histoeval.llm.replies import Answer
 from histoeval.metric import Score, Signature
 
 SPREAD = "spread"

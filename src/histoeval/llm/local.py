@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from histoeval.errors import ModelError
-from histoeval.judge.prompt import Message
 from histoeval.llm.chat import Reply, Request, RequestRefused
+from histoeval.llm.prompt import Message
 from histoeval.runtime.transformer import fingerprint, require_hf
+
+LOCAL = "local"
+"""In place of an address: a Transformers model in this process (extra [hf])."""
 
 MOST_WORDS = 200
 """Tokens that a reasoning may have."""
@@ -86,7 +89,7 @@ class LocalChat:
     async def __aexit__(self, *_: object) -> None:
         self._turn = None
 
-    async def greet(self) -> None:
+    async def ping(self) -> None:
         """It is here."""
 
     async def ask(self, request: Request) -> Reply:
@@ -106,7 +109,7 @@ class LocalChat:
                 self._tokenizer, self._model, self._prompted(request.messages)
             )
             asked = filling.length
-            slots = slots_of(request.prompt.schema_of_answer)
+            slots = slots_of(request.schema)
             text = filling.fill(slots, float(parameters.get("temperature") or 0), chance)
         return Reply(
             text=text,

@@ -15,7 +15,8 @@ from histoeval.nli.entailer import Entailment, NliPair, probabilities
 from histoeval.nli.manifest import EntailerManifest, read_entailer_manifest
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
-from histoeval.runtime.onnx import cores, open_session, open_tokenizer
+from histoeval.runtime.onnx import open_session, open_tokenizer
+from histoeval.runtime.threads import cores
 
 _REMEMBERED = 100_000
 

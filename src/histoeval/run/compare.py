@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from histoeval.agreement.systems import Contest, contest
+from histoeval.agreement.systems import Contest, SystemScore, contest
 from histoeval.errors import InputError, SettingError
 from histoeval.io.files import ONE_TABLE, check_there, format_of, open_table
 from histoeval.io.results import MetricResult, ResultRow, files_of, write_json
@@ -18,6 +18,7 @@ from histoeval.io.score_files import read_rows, read_summary
 from histoeval.io.tables.cell_checks import name_of
 from histoeval.io.tables.columns import Columns, normalised
 from histoeval.io.tables.row_faults import Fault
+from histoeval.run.results import Frames
 from histoeval.statistics.resampling import RESAMPLES
 from histoeval.statistics.significance import PERMUTATIONS
 from histoeval.version import __version__
@@ -35,9 +36,12 @@ class System:
     errors: int = 0
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Who wrote better, by which metric, and on which pairs systems differ most."""
+@dataclass(frozen=True, repr=False)
+class Comparison(Frames):
+    """Which system wrote better, by which metric, and on which pairs systems differ most.
+
+    It has a row for each system, from the best: iterate over them, or take one by its name.
+    """
 
     metric: str
     signature: str
@@ -45,6 +49,32 @@ class Comparison:
     apart: tuple[dict[str, Any], ...]
     left_out: Mapping[str, int]
     settings: Mapping[str, Any]
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Everything as it stands in `comparison.json`."""
+        return self.to_dict()
+
+    def __iter__(self) -> Iterator[SystemScore]:
+        return iter(self.contest.systems)
+
+    def __len__(self) -> int:
+        return len(self.contest.systems)
+
+    def __getitem__(self, system: str) -> SystemScore:
+        return {row.system: row for row in self}[system]
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Flat records: a system with its rank, its mean and the interval of that."""
+        for row in self:
+            mean = row.mean
+            flat = {"mean": mean.value, "mean.low": mean.low, "mean.high": mean.high}
+            skipped = self.left_out.get(row.system, 0)
+            yield {"system": row.system, "rank": row.rank, **flat, "left_out": skipped}
+
+    def __repr__(self) -> str:
+        ranks = ", ".join(f"{row.rank}. {row.system}" for row in self)
+        return f"<Comparison by {self.metric} on {self.contest.pairs} pairs: {ranks}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as it stands in `comparison.json`."""

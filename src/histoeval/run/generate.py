@@ -26,7 +26,7 @@ from histoeval.trust.stability.attacks import task_of
 from histoeval.trust.stability.examine import Examination, draft, views_in
 from histoeval.trust.stability.tile_reports import TileReport, TileReportDraft, write_all
 from histoeval.version import __version__
-from histoeval.vlm.model import Subject
+from histoeval.vlm.model import Vlm
 
 ROWS, TABLE, SUMMARY = "reports.jsonl", "reports.csv", "summary.json"
 
@@ -60,7 +60,7 @@ class GeneratedRow(Noun):
 
 def generate(
     cases: Cases,
-    subject: Subject,
+    subject: Vlm,
     examination: Examination,
     levels: Sequence[ContextLevel],
     output: Path,
@@ -116,7 +116,7 @@ def _chunks(cases: Sequence[ImageCase], levels: int, done: int) -> Iterator[Sequ
 
 def _written(
     cases: Sequence[ImageCase],
-    subject: Subject,
+    subject: Vlm,
     examination: Examination,
     levels: Sequence[ContextLevel],
     names: Sequence[str],
@@ -213,7 +213,7 @@ def _write_table(path: Path, rows: Iterator[GeneratedRow]) -> None:
 
 def _request(
     cases: Cases,
-    subject: Subject,
+    subject: Vlm,
     examination: Examination,
     levels: Sequence[ContextLevel],
     system: str,
@@ -233,7 +233,7 @@ def _request(
 
 def _summary(
     cases: Cases,
-    subject: Subject,
+    subject: Vlm,
     examination: Examination,
     levels: Sequence[ContextLevel],
     tally: RowCount,

@@ -15,11 +15,12 @@ from typing import Any
 
 from histoeval.io.pairs import PairRow, PairSource
 from histoeval.io.results import ResultFolder, ResultRow, files_of, write_json
+from histoeval.judge.answer import read_answer
 from histoeval.judge.panel import JudgePanel
 from histoeval.judge.prompt import Prompt
-from histoeval.judge.question import Question, kept_replies
+from histoeval.judge.question import Question, cached_replies
 from histoeval.judge.stability import AnswerStability
-from histoeval.llm.replies import Unreadable, read_answer
+from histoeval.llm.replies import Unreadable
 from histoeval.llm.usage import Prices
 from histoeval.metric import Metric
 from histoeval.metrics.judge import JudgeMetric
@@ -119,7 +120,7 @@ def _write_missing(
             if row.pair is None or not found.errors:
                 continue
             for question in bench.questions(prompt, row.pair):
-                said = kept_replies(bench.cache, question)
+                said = cached_replies(bench.cache, question)
                 if not _readable(said, prompt):
                     about = {"id": row.id, "system": row.system, **_told(question)}
                     file.write(json.dumps(about | {"raw": said}, ensure_ascii=False) + "\n")

@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from histoeval.errors import SettingError
-from histoeval.io.jsonl_rows import ExtractedFile, ReadRow
+from histoeval.io.jsonl_rows import ReadRow
 from histoeval.io.reports import TextSource, open_reports, reports_of_records
 from histoeval.progress import row_progress
-from histoeval.report import Report
 from histoeval.run.extract import extract, output_file
 from histoeval.run.models import Models, load_reader
+from histoeval.run.results import Readings
 from histoeval.run.scoring import records_of
-
-
-class Readings:
-    """What was read: a summary, and for each text a row with its report or its errors."""
-
-    def __init__(self, summary: dict[str, Any], kept: list[ReadRow] | ExtractedFile) -> None:
-        self.summary = summary
-        self._kept = kept
-
-    def __iter__(self) -> Iterator[ReadRow]:
-        return iter(self._kept) if isinstance(self._kept, list) else self._kept.finished()
-
-    def __len__(self) -> int:
-        rows: int = self.summary["rows"]
-        return rows
-
-    @property
-    def reports(self) -> list[Report | None]:
-        """The reports in the order of the texts; None where there is none, and its row says why."""
-        return [row.report for row in self]
-
-    def __repr__(self) -> str:
-        entities = sum(self.summary["entities"].values())
-        errors = self.summary["rows_with_errors"]
-        return f"<Readings of {len(self)} texts: {entities} entities; {errors} rows with errors>"
 
 
 def read_reports(

@@ -43,7 +43,7 @@ def run(
     With a folder, rows are written as they are scored and a stopped run is continued. `hear` is
     given every row, those found in the folder included; `watch` is told how far it has come.
     """
-    obstacles = {m.name: reason for m in metrics if (reason := m.obstacle()) is not None}
+    obstacles = {m.name: reason for m in metrics if (reason := m.unavailable_reason()) is not None}
     if len(obstacles) == len(metrics):
         raise SettingError("\n".join(f"{name} {reason}" for name, reason in obstacles.items()))
     totals = Totals(list(metrics))

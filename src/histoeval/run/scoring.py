@@ -2,72 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from histoeval.errors import MissingDependency, SettingError
+from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
-
     from histoeval.io.pairs import PairSource
     from histoeval.io.results import ResultRow
     from histoeval.metric import Metric
     from histoeval.run.models import Models
+    from histoeval.run.results import Scores
 
 DEFAULT_METRICS = "concordance,hare,bleu,rouge_l,chrf"
 
 Texts = Sequence[str]
-
-
-class Results:
-    """What a run found: a summary, a row per pair, and frames made of them."""
-
-    def __init__(self, summary: dict[str, Any], rows: Iterable[ResultRow]) -> None:
-        self.summary = summary
-        self._rows = rows
-
-    @property
-    def rows(self) -> Iterator[ResultRow]:
-        """Each pair with its scores and its errors, in the order of the input."""
-        return iter(self._rows)
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Flat records: id, system, a column per metric and per part of it, errors."""
-        names = list(self.summary["metrics"])
-        parts = {
-            f"{name}.{part}": None
-            for name in names
-            for totals in self.summary["metrics"][name]["systems"].values()
-            for part in totals["parts"]
-        }
-        empty = {"id": None, "system": None, **dict.fromkeys(names), **parts, "errors": None}
-        return [empty | _flat(row) for row in self.rows]
-
-    def to_polars(self) -> polars.DataFrame:
-        """A polars frame of the flat records."""
-        import polars
-
-        return polars.DataFrame(self.to_dicts(), infer_schema_length=None)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """A pandas frame of the flat records, where pandas is installed."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise MissingDependency("to_pandas() needs pandas: pip install pandas") from error
-        return pandas.DataFrame(self.to_dicts())
-
-    def __repr__(self) -> str:
-        systems = {
-            f"{name} {system}: {totals['mean']:.4f}"
-            for name, metric in self.summary["metrics"].items()
-            for system, totals in metric["systems"].items()
-            if totals["mean"] is not None
-        }
-        return f"<Results of {self.summary['rows']} rows; means: {', '.join(sorted(systems))}>"
 
 
 def score(
@@ -85,7 +35,7 @@ def score(
     models: Models | None = None,
     batch_size: int = 256,
     overwrite: bool = False,
-) -> Results:
+) -> Scores:
     """Score candidates against references.
 
     Args:
@@ -112,6 +62,7 @@ def score(
     from histoeval.io.pairs import Columns
     from histoeval.io.results import ResultFolder
     from histoeval.progress import row_progress
+    from histoeval.run.results import Scores
     from histoeval.run.score import run
 
     wanted = metric_names(metrics)
@@ -134,12 +85,12 @@ def score(
             hear=kept.append if folder is None else None,
             watch=watch,
         )
-    return Results(summary, kept if folder is None else _Reopened(folder))
+    return Scores(summary, kept if folder is None else folder)
 
 
 def metric_names(specs: str | Sequence[str]) -> list[str]:
     """The specifications in a list, each checked, so that a slip is said before work begins."""
-    from histoeval.metric import METRICS, create
+    from histoeval.metrics.registry import METRICS, create
 
     names = specs.split(",") if isinstance(specs, str) else list(specs)
     wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
@@ -152,32 +103,11 @@ def metric_names(specs: str | Sequence[str]) -> list[str]:
 
 def make_metrics(specs: Sequence[str], models: Models | None = None) -> list[Metric]:
     """The metrics that checked specifications name, with the models they need."""
-    from histoeval.metric import create
+    from histoeval.metrics.registry import create
     from histoeval.run.models import Models, load_models
 
     loaded = load_models(specs, models or Models())
     return [create(spec, loaded) for spec in specs]
-
-
-class _Reopened:
-    """Rows of a folder, read anew each time they are asked for."""
-
-    def __init__(self, folder: Any) -> None:
-        self._folder = folder
-
-    def __iter__(self) -> Iterator[ResultRow]:
-        found: Iterator[ResultRow] = self._folder.finished()
-        return found
-
-
-def _flat(row: ResultRow) -> dict[str, Any]:
-    flat: dict[str, Any] = {"id": row.id, "system": row.system}
-    for name, result in row.scores.items():
-        flat[name] = result.value
-        flat |= {f"{name}.{part}": number for part, number in result.parts.items()}
-    if row.errors:
-        flat["errors"] = "; ".join(f"{error.code}: {error.message}" for error in row.errors)
-    return flat
 
 
 def _source(data: Any, columns: Any, encoding: str | None) -> PairSource:

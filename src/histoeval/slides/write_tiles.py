@@ -1,7 +1,7 @@
-"""Tiles as files: `tiles/*.png`, a row for each in `tiles.jsonl`, and `slide.json` about them all.
+"""Tiles as files: `tiles/*.png`, a row for each in `tiles.jsonl`, and a summary in `slide.json`.
 
-A row is written when its picture is. A run that was stopped is continued by the same command, and
-leaves the same files, byte for byte, as one that was not.
+A row is written after its image. The same command resumes an interrupted run and leaves the same
+files, byte for byte, as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -33,17 +33,18 @@ from histoeval.slides.tiles import TilePlace, TilePlan, read_tile
 from histoeval.version import __version__
 
 PROBE_BYTES = 1 << 20
-"""Of the beginning and of the end of a slide, that tell it from others."""
+"""Hashed of the start and of the end of a slide, to identify it."""
 
 Watch = Callable[[int], None]
+"""Called with the number of tiles that are done."""
 
 
-def _nobody_watches(done: int) -> None:
+def _no_progress(done: int) -> None:
     pass
 
 
 class TileFolder:
-    """A folder that tiles are written to and can be continued in."""
+    """A folder that tiles are written to, and in which a run can be resumed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -52,7 +53,7 @@ class TileFolder:
         self.about = path / "slide.json"
 
     def prepare(self, run: Mapping[str, Any], *, overwrite: bool = False) -> None:
-        """Make the folder ready for this run: new, or continuing the same one."""
+        """Prepare the folder for a new run, or to resume the same one."""
         with files_of(self.path):
             if self.path.is_file():
                 raise OutputError(f"{self.path} is a file; tiles need a folder")
@@ -68,12 +69,12 @@ class TileFolder:
                 drop_half_line(self.rows)
 
     def _empty(self) -> None:
-        """Only of what this made."""
+        """Delete only what a run writes."""
         for file in (self.rows, self.about, *self.pictures.glob("r*_c*.png")):
             file.unlink(missing_ok=True)
 
     def finished(self) -> list[dict[str, Any]]:
-        """Rows that are already there, and whose pictures are."""
+        """Rows of tiles that are already written."""
         if not self.rows.exists():
             return []
         with files_of(self.path):
@@ -81,7 +82,7 @@ class TileFolder:
         return rows
 
     def save(self, place: TilePlace, png: bytes) -> None:
-        """Write a whole picture or none of it."""
+        """Write an image atomically."""
         draft = self.pictures / f"{place.id}.part"
         draft.write_bytes(png)
         draft.replace(self.pictures / f"{place.id}.png")
@@ -94,13 +95,13 @@ def write_tiles(
     *,
     overwrite: bool = False,
     workers: int = WORKERS,
-    watch: Watch = _nobody_watches,
+    watch: Watch = _no_progress,
 ) -> dict[str, Any]:
-    """Cut, write and count the tiles of a plan; those that are there already are not cut again."""
+    """Cut and write the tiles of a plan, except those already written, and summarise them."""
     run = _run(slide, plan)
     folder.prepare(run, overwrite=overwrite)
     before = folder.finished()
-    _refuse_strangers(folder, before, plan)
+    _check_rows(folder, before, plan)
     for place in _lost(folder, before, plan):
         _cut(slide, plan, folder, place)
     problems = Counter(row["error"]["code"] for row in before if row["error"])
@@ -121,14 +122,14 @@ def write_tiles(
 
 
 def png_bytes(pixels: Pixels) -> bytes:
-    """A picture as PNG, the same bytes for the same pixels."""
+    """An image as PNG, the same bytes for the same pixels."""
     stream = io.BytesIO()
     Image.fromarray(pixels).save(stream, "PNG", compress_level=1)
     return stream.getvalue()
 
 
 def _cut(slide: Slide, plan: TilePlan, folder: TileFolder, place: TilePlace) -> dict[str, Any]:
-    """Read a tile, save its picture and make its row."""
+    """Read a tile, save its image and make its row."""
     tile = read_tile(slide, plan, place)
     if tile.pixels is not None:
         with files_of(folder.path):
@@ -149,8 +150,8 @@ def _row(plan: TilePlan, place: TilePlace, problem: Problem | None) -> dict[str,
     }
 
 
-def _refuse_strangers(folder: TileFolder, rows: list[dict[str, Any]], plan: TilePlan) -> None:
-    """Rows that were left must be the first ones of this plan."""
+def _check_rows(folder: TileFolder, rows: list[dict[str, Any]], plan: TilePlan) -> None:
+    """Rows that are already there must be the first ones of this plan."""
     wanted = [place.id for place in plan.places[: len(rows)]]
     if [row.get("id") for row in rows] != wanted:
         raise OutputError(
@@ -160,7 +161,7 @@ def _refuse_strangers(folder: TileFolder, rows: list[dict[str, Any]], plan: Tile
 
 
 def _lost(folder: TileFolder, rows: list[dict[str, Any]], plan: TilePlan) -> list[TilePlace]:
-    """Places that have a row but whose picture somebody took away."""
+    """Places that have a row but whose image was deleted."""
     there = {file.name for file in folder.pictures.iterdir()}
     pairs = zip(rows, plan.places, strict=False)
     return [place for row, place in pairs if row["file"] and f"{place.id}.png" not in there]
@@ -180,7 +181,7 @@ def _summary(plan: TilePlan, problems: Counter[str]) -> dict[str, Any]:
 
 
 def _run(slide: Slide, plan: TilePlan) -> dict[str, Any]:
-    """What makes two runs the same: the slide and everything that was asked for."""
+    """What identifies a run: the slide and all settings."""
     known = slide.resolution
     return {
         "histoeval": __version__,
@@ -194,7 +195,7 @@ def _run(slide: Slide, plan: TilePlan) -> dict[str, Any]:
 
 
 def fingerprint(path: Path) -> str:
-    """Tells a slide from others by its size, beginning and end; gigabytes take too long."""
+    """A hash of the size, start and end of a slide; hashing gigabytes would take too long."""
     if path.is_dir():
         parts = [f"{each.name} {fingerprint(each)}" for each in sorted(path.iterdir())]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -10,10 +10,10 @@ import pytest
 from histoeval.errors import Problem
 from histoeval.extract.builtin import BuiltinReader
 from histoeval.report import Report
+from histoeval.trust.logic.read_specimens import specimens_of
 from histoeval.trust.logic.rules.registry import broken_rules
 from histoeval.trust.logic.score import Top, logic_of
 from histoeval.trust.logic.sentence_pairs import MAX_SENTENCE_PAIRS, sentence_pairs
-from histoeval.trust.logic.read_specimens import specimens_of
 from tests.support.logic_reports import Says, read
 from tests.support.paths import DATA
 

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from histoeval.errors import Problem
 from histoeval.nli.entailer import NliPair
 from histoeval.report import Assertion, Entity, EntityType, Report
+from histoeval.trust.logic.read_specimens import specimens_of
 from histoeval.trust.logic.score import DEFAULT_TOP, Top, equation_2, logic_of, signature_of
 from histoeval.trust.logic.sentence_pairs import sentence_pairs
-from histoeval.trust.logic.read_specimens import specimens_of
 from histoeval.trust.logic.statements import MAX_PAIRS, pairs_of, statements_of
 from histoeval.trust.results import Logic
 from tests.support.logic_reports import Says, cases, read

@@ -11,7 +11,7 @@ from histoeval.cli.options.bundle import bundle
 from histoeval.cli.options.endpoint import Load, Rates, Replies, TimeoutOptions, faults_told
 
 if TYPE_CHECKING:
-    from histoeval.vlm.model import SubjectChoice
+    from histoeval.vlm.model import VlmConfig
 
 SUBJECT = "The model"
 SHOWING = "What it is shown and asked"
@@ -69,16 +69,16 @@ class VlmRequestOptions:
     key: SubjectKey = SubjectKey()
     replies: Replies = Replies()
 
-    def choice(self, endpoint: str, model: str, seed: int, device: str | None) -> SubjectChoice:
+    def choice(self, endpoint: str, model: str, seed: int, device: str | None) -> VlmConfig:
         """The model that options name, with how it is asked."""
-        from histoeval.vlm.model import SubjectChoice
+        from histoeval.vlm.model import VlmConfig
 
         told: dict[str, Any] = {
             "manner": {"temperature": self.temperature, "seed": seed, "body": self.load.more()},
             "patience": self.waiting.patience(self.rates),
         }
         with faults_told():
-            return SubjectChoice(
+            return VlmConfig(
                 endpoint=endpoint,
                 model=model,
                 key_env=self.key.key_env,

@@ -18,9 +18,9 @@ from histoeval.errors import Problem
 from histoeval.experiments.edits.registry import EditedReport, SkippedEdit
 from histoeval.experiments.edits.source_report import Change
 from histoeval.llm.fence import fenced, mark_of
+from histoeval.llm.prompt import Instruction
 from histoeval.resources import resource_text
-from histoeval.trust.stability.attacks import Instruction
-from histoeval.vlm.model import Ask, Subject, VlmAnswer
+from histoeval.vlm.model import Ask, Vlm, VlmAnswer
 
 _FENCE = re.compile(r"^```[a-zA-Z]*\s*|\s*```\s*$")
 _SHORTEST, _LONGEST = 0.5, 1.8
@@ -67,7 +67,7 @@ def instruction_for(group: str) -> Instruction:
     )
 
 
-def rewrite(subject: Subject, texts: Sequence[str], groups: Sequence[str]) -> list[Rewritten]:
+def rewrite(subject: Vlm, texts: Sequence[str], groups: Sequence[str]) -> list[Rewritten]:
     """For each report the edits that a model made of it, and those that it did not."""
     asks = [_ask(text, group) for text in texts for group in groups]
     said = iter(subject.describe_all(asks))

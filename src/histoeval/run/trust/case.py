@@ -35,7 +35,7 @@ from histoeval.trust.stability.score import Distance, stability_of
 
 if TYPE_CHECKING:
     from histoeval.trust.stability.examine import Examination
-    from histoeval.vlm.model import Subject
+    from histoeval.vlm.model import Vlm
 
 A = TypeVar("A")
 
@@ -69,7 +69,7 @@ class TileSelection:
 class VlmSetup(NamedTuple):
     """The model that wrote the reports, and what it is shown and asked."""
 
-    subject: Subject
+    subject: Vlm
     examination: Examination
 
 

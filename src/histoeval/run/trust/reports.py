@@ -16,6 +16,7 @@ from histoeval.io.jsonl_rows import write_lines
 from histoeval.io.trust_cases import CaseSource, TrustCase, cases_of_records, open_cases
 from histoeval.progress import row_progress
 from histoeval.run.pipeline import Watch, nobody_watches, tell
+from histoeval.run.results import Verdicts
 from histoeval.run.scoring import records_of
 from histoeval.run.totals import ExactSum, RowCount
 from histoeval.run.trust.case import Instruments, judge_case
@@ -28,25 +29,6 @@ from histoeval.version import __version__
 from histoeval.view.figures.evidence import with_pictures
 
 Hear = Callable[[TrustRow], None]
-
-
-class Verdicts:
-    """What was found: a summary, and for each report a row with its trust or its errors."""
-
-    def __init__(self, summary: dict[str, Any], kept: list[TrustRow] | TrustFolder) -> None:
-        self.summary = summary
-        self._kept = kept
-
-    def __iter__(self) -> Iterator[TrustRow]:
-        return iter(self._kept) if isinstance(self._kept, list) else self._kept.finished()
-
-    def __len__(self) -> int:
-        rows: int = self.summary["rows"]
-        return rows
-
-    def __repr__(self) -> str:
-        routes = ", ".join(f"{count} {route}" for route, count in self.summary["routes"].items())
-        return f"<Verdicts on {len(self)} reports: {routes}>"
 
 
 def trust_reports(

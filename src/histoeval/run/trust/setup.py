@@ -29,7 +29,7 @@ class TrustOptions(Noun):
     """Which instruments to use, as a person names them.
 
     From Python, encoder, NLI model and distance can also be given as objects that are one;
-    `subject` is a `histoeval.vlm.model.SubjectChoice`, or a subject.
+    `subject` is a `histoeval.vlm.model.VlmConfig`, or a subject.
     """
 
     encoder: Any = None
@@ -134,9 +134,10 @@ def _distance(wanted: TrustOptions, reader: Any, entailer: Entailer) -> Distance
 
 def _asking(wanted: TrustOptions) -> VlmSetup:
     from histoeval.trust.stability.examine import make_examination
-    from histoeval.vlm.model import SubjectChoice, open_subject
+    from histoeval.vlm.load import load_vlm
+    from histoeval.vlm.model import VlmConfig
 
     named = wanted.subject
-    subject = open_subject(named) if isinstance(named, SubjectChoice) else named
+    subject = load_vlm(named) if isinstance(named, VlmConfig) else named
     rest = {"seed": wanted.seed, "mpp": wanted.mpp} | dict(wanted.examination)
     return VlmSetup(subject, make_examination(**rest))

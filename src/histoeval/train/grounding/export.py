@@ -14,7 +14,8 @@ import torch
 
 from histoeval.evaluate.tile_labels import TileConcept
 from histoeval.extract.manifest import hash_of
-from histoeval.runtime.onnx import cores, open_session
+from histoeval.runtime.onnx import open_session
+from histoeval.runtime.threads import cores
 from histoeval.train.core.onnx_int8 import exported, write_graph
 from histoeval.train.grounding.model import ImageTowerModel
 from histoeval.train.grounding.scope import Vectors, WhiteningScope, wordings_of

@@ -20,7 +20,8 @@ from histoeval.errors import InputError
 from histoeval.report import EntityType
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
-from histoeval.runtime.onnx import cores, open_session, open_tokenizer
+from histoeval.runtime.onnx import open_session, open_tokenizer
+from histoeval.runtime.threads import cores
 from histoeval.trust.grounding.encoder import ClaimCalibration, Pixels, Vectors
 from histoeval.trust.grounding.manifest import (
     IMAGE,

@@ -65,7 +65,7 @@ class ConcordanceDistance:
     @property
     def identity(self) -> str:
         """The metric with its models and weights."""
-        return _identity("concordance", self.metric.pins())
+        return _identity("concordance", self.metric.fingerprint())
 
     def between(self, first: str, second: str) -> float | Problem:
         """One less the mean concordance; equal texts that state something lie at 0."""

@@ -8,8 +8,8 @@ from histoeval.terms.catalogue import concepts
 from histoeval.terms.findings import findings
 from histoeval.terms.sites import sites
 from histoeval.trust.logic.lexicon import table
-from histoeval.trust.logic.rules.registry import MAX_PER_RULE, RULES, broken_rules, rules_identity
 from histoeval.trust.logic.read_specimens import specimens_of
+from histoeval.trust.logic.rules.registry import MAX_PER_RULE, RULES, broken_rules, rules_identity
 from histoeval.trust.results import Contradiction
 from tests.support.logic_reports import cases, read
 

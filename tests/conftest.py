@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
     from histoeval.align.builtin import BuiltinAligner
     from histoeval.extract.builtin import BuiltinReader
-    from histoeval.nli.entailer import Entailer
+    from histoeval.nli.builtin import BuiltinEntailer
     from histoeval.trust.grounding.builtin import BuiltinEncoder
 
 # The same examples in every run, so that nothing that lands can fail by chance afterwards; to look
@@ -82,7 +82,7 @@ def aligner() -> BuiltinAligner:
 
 
 @pytest.fixture(scope="session")
-def entailer() -> Entailer:
+def entailer() -> BuiltinEntailer:
     """The shipped NLI model."""
     return shipped_entailer()
 

@@ -12,7 +12,7 @@ from histoeval.errors import OutputError, Problem
 from histoeval.io.jsonl_rows import RowFile, write_lines
 from histoeval.io.pairs import Columns, PairRow, PairSource, open_source
 from histoeval.io.tables.row_faults import shown
-from histoeval.nli.entailer import Entailment, Entails, NliPair
+from histoeval.nli.entailer import Entailer, Entailment, NliPair
 from histoeval.report import Noun
 from histoeval.run.pipeline import Watch, answers, chunks, nobody_watches
 from histoeval.run.totals import RowCount
@@ -70,7 +70,7 @@ def open_pairs(path: Path, encoding: str | None = None) -> PairSource:
 
 def entail(
     source: PairSource,
-    model: Entails,
+    model: Entailer,
     output: Path,
     *,
     overwrite: bool = False,
@@ -111,7 +111,7 @@ def _characters(row: PairRow) -> int:
     return 0 if row.pair is None else len(row.pair.reference) + len(row.pair.candidate)
 
 
-def _judge_chunk(chunk: Sequence[PairRow], model: Entails) -> list[EntailedRow]:
+def _judge_chunk(chunk: Sequence[PairRow], model: Entailer) -> list[EntailedRow]:
     pairs = [
         NliPair(row.pair.reference, row.pair.candidate) for row in chunk if row.pair is not None
     ]
@@ -130,7 +130,7 @@ def _row(row: PairRow, outcome: Entailment | Problem | tuple[Problem, ...]) -> E
     return EntailedRow(id=row.id, row=row.number, errors=errors)
 
 
-def _request(source: PairSource, model: Entails) -> dict[str, Any]:
+def _request(source: PairSource, model: Entailer) -> dict[str, Any]:
     """What makes two runs the same: the input and everything that the numbers depend on."""
     return {
         "histoeval": __version__,
@@ -141,7 +141,7 @@ def _request(source: PairSource, model: Entails) -> dict[str, Any]:
     }
 
 
-def _summary(source: PairSource, model: Entails, tally: _Tally) -> dict[str, Any]:
+def _summary(source: PairSource, model: Entailer, tally: _Tally) -> dict[str, Any]:
     return {
         "input": source.description(),
         "model": model.identity,

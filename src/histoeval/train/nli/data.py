@@ -20,7 +20,8 @@ from pydantic import ValidationError
 
 from histoeval.errors import InputError
 from histoeval.io.results import files_of
-from histoeval.nli.entailer import NliPair, pair_tokens
+from histoeval.nli.builtin import pair_tokens
+from histoeval.nli.entailer import NliPair
 from histoeval.nli.manifest import EntailerManifest
 from histoeval.train.nli.synthetic.pairs import LabelledPair
 from histoeval.train.nli.synthetic.wordings import LABELS, table

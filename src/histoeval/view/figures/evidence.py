@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.errors import Problem
-from histoeval.io.results import files_of
+from histoeval.io.store import writing_to
 from histoeval.run.trust.case import Instruments, Verdict, told
 from histoeval.run.trust.rows import EVIDENCE, TrustRow
 from histoeval.trust.grounding.embedded_image import EmbeddedImage
@@ -79,7 +79,7 @@ def _draw_small(image: Path, out: Path, tools: Instruments) -> None:
 
     with open_slide(image, mpp=tools.tiling.mpp) as slide:
         picture = make_thumbnail(slide, SIDE).convert("RGB")
-    with files_of(out.parent):
+    with writing_to(out.parent):
         out.parent.mkdir(parents=True, exist_ok=True)
         draft = out.with_suffix(".part")
         picture.save(draft, "PNG")

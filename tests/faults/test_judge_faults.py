@@ -64,7 +64,7 @@ def judge(server: Loopback, folder: Path, output: str) -> list[ResultRow]:
     bench = bench_at(server.url, concurrency=32, patience=patience)
     results = ResultFolder(folder / output)
     run_judges(open_source([folder / "pairs.csv"]), bench, "rubric4", Prices(), folder=results)
-    return list(results.finished())
+    return list(results)
 
 
 def test_all_rows_are_each_right_or_missing_by_name_and_cost_nothing_again(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from histoeval.evaluate.calibration import CalibrationError, calibration
-from histoeval.nli.entailer import Entailment, Entails, NliPair
+from histoeval.nli.entailer import Entailer, Entailment, NliPair
 from histoeval.report import Noun
 from histoeval.train.nli.synthetic.pairs import LabelledPair
 from histoeval.train.nli.synthetic.wordings import LABELS
@@ -42,7 +42,7 @@ def nobody_counts(done: int) -> None:
 
 
 def evaluate_nli(
-    model: Entails,
+    model: Entailer,
     pairs: Sequence[LabelledPair],
     tell: Callable[[int], object] = nobody_counts,
 ) -> NliEvaluation:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.io.pairs import PairRow, PairSource
-from histoeval.io.results import ResultFolder, ResultRow, files_of, write_json
+from histoeval.io.results import ResultFolder, ResultRow
+from histoeval.io.store import write_json, writing_to
 from histoeval.judge.answer import read_answer
 from histoeval.judge.panel import JudgePanel
 from histoeval.judge.prompt import Prompt, load_prompt
@@ -25,8 +26,8 @@ from histoeval.llm.usage import Prices
 from histoeval.metric import Metric
 from histoeval.metrics.judge import JudgeMetric
 from histoeval.report import Pair
-from histoeval.run.pipeline import Watch, nobody_watches
-from histoeval.run.score import run
+from histoeval.run.pipeline import Watch, no_progress, run_job
+from histoeval.run.score import ScoreJob
 
 MISSING, USAGE = "missing.jsonl", "usage.json"
 
@@ -54,37 +55,48 @@ def run_judges(
     folder: ResultFolder | None = None,
     overwrite: bool = False,
     batch_size: int = 512,
-    watch: Watch = nobody_watches,
+    watch: Watch = no_progress,
 ) -> dict[str, Any]:
     """Judge every pair of a source, and return the summary with what it cost."""
-    judges = judge_metrics(panel, prompt)
-    metric = judges[-1]
-    stability = AnswerStability(metric.loaded, panel.judges)
-
-    def hear(row: ResultRow) -> None:
-        """Collect the answers about a row."""
-        if metric.name in row.scores:
-            stability.add(row.id, row.scores[metric.name].evidence)
-
-    summary = run(
-        source,
-        [*judges, *beside],
-        folder=folder,
-        overwrite=overwrite,
-        batch_size=batch_size,
-        hear=hear,
-        watch=watch,
-    )
-    summary["judge"] = _about(metric.loaded, panel) | stability.summary()
+    job = JudgeJob(source, panel, prompt, beside, batch_size)
+    done = run_job(job, folder, overwrite=overwrite, watch=watch)
     usage = {judge: used.summary(judge, prices) for judge, used in panel.usage.items()}
     if folder is not None:
-        folder.finish(summary)
-        with files_of(folder.path):
-            write_json(folder.path / USAGE, usage)
-            rows = zip(source.rows(), folder.finished(), strict=True)
-            failed = rows if summary["rows_with_errors"] else ()
-            _write_missing(folder.path / MISSING, failed, panel, metric.loaded)
-    return summary | {"usage": usage}
+        with writing_to(folder.home):
+            write_json(folder.home / USAGE, usage)
+            rows = zip(source.rows(), folder, strict=True)
+            failed = rows if done.summary["rows_with_errors"] else ()
+            _write_missing(folder.home / MISSING, failed, panel, job.metric.loaded)
+    return done.summary | {"usage": usage}
+
+
+class JudgeJob(ScoreJob):
+    """Every judge on every pair, beside other metrics, and how stable the answers are."""
+
+    def __init__(
+        self,
+        source: PairSource,
+        panel: JudgePanel,
+        prompt: str,
+        beside: Sequence[Metric],
+        batch_size: int,
+    ) -> None:
+        judges = judge_metrics(panel, prompt)
+        super().__init__(source, [*judges, *beside], batch_size)
+        self.panel = panel
+        self.metric = judges[-1]
+        self.stability = AnswerStability(self.metric.loaded, panel.judges)
+
+    def add(self, row: ResultRow) -> None:
+        """Take in the scores of a row, and the answers behind them."""
+        super().add(row)
+        if self.metric.name in row.scores:
+            self.stability.add(row.id, row.scores[self.metric.name].evidence)
+
+    def summary(self) -> dict[str, Any]:
+        """The summary of `score`, and under `judge` how stable the answers are."""
+        about = _about(self.metric.loaded, self.panel) | self.stability.summary()
+        return super().summary() | {"judge": about}
 
 
 def pairs_of(source: PairSource) -> Iterator[Pair]:

@@ -13,8 +13,8 @@ from pydantic import Field
 from histoeval.concordance.rubric import CRITERIA
 from histoeval.concordance.weights import Combination, Combinations, matrix_of
 from histoeval.errors import InputError, MissingDependency
-from histoeval.io.results import write_json
 from histoeval.io.sheets import RatedPair, read_sheet
+from histoeval.io.store import write_json
 from histoeval.metrics.concordance import TOP, Concordance
 from histoeval.report import Noun
 from histoeval.train.concordance.card import concordance_card

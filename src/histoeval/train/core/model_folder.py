@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.errors import OutputError
-from histoeval.io.results import files_of, write_json
+from histoeval.io.store import write_json, writing_to
 
 CHECKPOINT = "checkpoint.pt"
 RESULTS = "results.json"
@@ -31,7 +31,7 @@ class ModelFolder:
 
     def finished(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
         """The results of a training that has come to its end here, if it was this one."""
-        with files_of(self.path):
+        with writing_to(self.path):
             if (self.draft / RESULTS).exists():
                 self._take_place()
             if not (self.path / RESULTS).exists():
@@ -48,7 +48,7 @@ class ModelFolder:
 
     def clear(self) -> None:
         """Remove what an earlier training left; a folder that holds something else is refused."""
-        with files_of(self.path):
+        with writing_to(self.path):
             if (self.path / RESULTS).exists():
                 self._results()
             else:
@@ -60,7 +60,7 @@ class ModelFolder:
     @contextmanager
     def writing(self) -> Iterator[Path]:
         """An empty draft folder; what fails while it is filled leaves nothing behind."""
-        with files_of(self.path):
+        with writing_to(self.path):
             shutil.rmtree(self.draft, ignore_errors=True)
             self.draft.mkdir(parents=True)
             try:
@@ -71,7 +71,7 @@ class ModelFolder:
 
     def finish(self, results: Mapping[str, Any], card: str) -> None:
         """Put the card and the results to the draft and the draft in its place."""
-        with files_of(self.path):
+        with writing_to(self.path):
             (self.draft / CARD).write_text(card, "utf-8")
             write_json(self.draft / RESULTS, results)
             self._take_place()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.errors import OutputError
-from histoeval.io.results import files_of, write_json
+from histoeval.io.store import write_json, writing_to
 from histoeval.train.core.model_folder import CHECKPOINT
 from histoeval.train.hare_bench.config import identity_of
 
@@ -35,7 +35,7 @@ class TrainingStep:
         found = self._record()
         if found.get("identity") == self.identity and found.get("done"):
             return dict(found["facts"])
-        with files_of(self.folder):
+        with writing_to(self.folder):
             if found.get("identity") != self.identity:
                 self._begin()
         facts = act(self)
@@ -55,7 +55,7 @@ class TrainingStep:
         write_json(self.folder / RECORD, {"identity": self.identity, "done": False})
 
     def _finish(self, facts: Mapping[str, Any]) -> None:
-        with files_of(self.folder):
+        with writing_to(self.folder):
             record = {"identity": self.identity, "done": True, "facts": dict(facts)}
             write_json(self.folder / RECORD, record)
             self.checkpoint.unlink(missing_ok=True)
@@ -63,7 +63,7 @@ class TrainingStep:
     def _record(self) -> dict[str, Any]:
         """What the folder says of itself; a folder that is not ours is left alone."""
         file = self.folder / RECORD
-        with files_of(self.folder):
+        with writing_to(self.folder):
             if not file.exists():
                 if self.folder.exists() and any(self.folder.iterdir()):
                     raise OutputError(

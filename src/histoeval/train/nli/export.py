@@ -37,7 +37,7 @@ def write_entailer(
     details: Mapping[str, Any],
     rounded: bool = True,
 ) -> None:
-    """Write what `Entailer` loads; not rounded, it is four times as large."""
+    """Write what `BuiltinEntailer` loads; not rounded, it is four times as large."""
     model = model.float().cpu().eval()
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(folder / TOKENIZER), pretty=False)
@@ -64,10 +64,10 @@ def _graph(model: CrossEncoder, tokens: int) -> Any:
 
 def add_opinion(folder: Path) -> None:
     """Fit the second opinion to the model of a folder, and write it to its manifest."""
-    from histoeval.nli.entailer import Entailer
+    from histoeval.nli.builtin import BuiltinEntailer
     from histoeval.train.nli.reranker import fit_opinion, unlearned_pairs
 
     manifest = read_entailer_manifest(folder).model_copy(update={"opinion": None})
     write_entailer_manifest(folder, manifest)
-    opinion = fit_opinion(Entailer(folder), list(unlearned_pairs()))
+    opinion = fit_opinion(BuiltinEntailer(folder), list(unlearned_pairs()))
     write_entailer_manifest(folder, manifest.model_copy(update={"opinion": opinion}))

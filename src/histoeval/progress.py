@@ -22,6 +22,10 @@ class Tell(Protocol):
         """Show it to whoever watches."""
 
 
+def ignore(*_: object) -> None:
+    """The default of callbacks that report progress: nothing is shown."""
+
+
 @contextmanager
 def row_progress(
     source: OpenedFiles, act: str = "scoring"

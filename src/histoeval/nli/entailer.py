@@ -13,6 +13,7 @@ import numpy as np
 
 from histoeval.extract.manifest import ENCODER, TOKENIZER
 from histoeval.nli.manifest import EntailerManifest, read_entailer_manifest
+from histoeval.report import Noun
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import cores, open_session, open_tokenizer
@@ -41,6 +42,15 @@ class NliPair(NamedTuple):
 
     premise: str
     hypothesis: str
+
+
+class LabelledPair(Noun):
+    """A premise, a hypothesis, what the one says of the other, and what the pair tests."""
+
+    premise: str
+    hypothesis: str
+    label: Label
+    category: str
 
 
 class Entails(Protocol):

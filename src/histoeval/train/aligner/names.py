@@ -11,6 +11,7 @@ from pydantic import Field
 from histoeval.io.ontology.obo import Kind, OntologyConcept, read_ontology
 from histoeval.report import Noun
 from histoeval.resources import resource_path
+from histoeval.terms.plain import form, is_held_out
 from histoeval.train.aligner.builtin_names import (
     abbreviations,
     diagnoses,
@@ -20,7 +21,7 @@ from histoeval.train.aligner.builtin_names import (
     short_forms,
 )
 from histoeval.train.aligner.compositions import bases, composed, composition_table
-from histoeval.train.aligner.concepts import ConceptPool, PoolMaker, is_held_out
+from histoeval.train.aligner.concepts import ConceptPool, PoolMaker
 from histoeval.train.aligner.contrasts import Contrasts, contrast_table
 from histoeval.train.aligner.spelling_variants import Variants, spelling_table
 from histoeval.train.core.settings import FilePath
@@ -83,6 +84,21 @@ class NameSettings(Noun):
 def held_out_of(concepts: Iterable[OntologyConcept], share: float) -> list[OntologyConcept]:
     """The concepts that are kept for testing."""
     return [named for named in concepts if is_held_out(named.id, share)]
+
+
+def listed() -> dict[str, set[str]]:
+    """Concepts of our own lists by the plain form of each of their names, for leak checks."""
+    same = [
+        OntologyConcept("same", f"{row['axis']}/{name}", name, tuple(others))
+        for row in composition_table()["same"]
+        for name, *others in row["names"]
+    ]
+    known: dict[str, set[str]] = {}
+    for own_list in (diagnoses(), organs(), markers(), findings(), abbreviations(), same):
+        for named in own_list:
+            for name in named.names:
+                known.setdefault(form(name), set()).add(f"{named.source}/{named.id}")
+    return known
 
 
 def lists_sha256() -> str:

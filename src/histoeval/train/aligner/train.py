@@ -22,7 +22,7 @@ from histoeval.train.aligner.embedder import (
     learn,
     shape_encoder,
 )
-from histoeval.train.aligner.names import NameSettings, Ontology, lists_sha256, make_pool
+from histoeval.train.aligner.names import NameSettings, Ontology, listed, lists_sha256, make_pool
 from histoeval.train.aligner.sampling import NameSampler, phrases_of
 from histoeval.train.core.encoder import TorchEncoder, load_encoder
 from histoeval.train.core.loop import Watch, nobody_watches
@@ -211,6 +211,7 @@ def _write(
         settings.ontologies[0].read(),
         read_opposites(settings.opposites) if settings.opposites else (),
         held_out=settings.naming.held_out,
+        known=listed(),
     )
     return {
         "request": request,

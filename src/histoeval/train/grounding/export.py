@@ -13,13 +13,14 @@ import numpy.typing as npt
 import torch
 
 from histoeval.evaluate.tile_labels import TileConcept
+from histoeval.evaluate.tiles import SIDE
 from histoeval.extract.manifest import hash_of
 from histoeval.runtime.onnx import cores, open_session
 from histoeval.train.core.onnx_int8 import exported, write_graph
 from histoeval.train.grounding.model import ImageTowerModel
 from histoeval.train.grounding.scope import Vectors, WhiteningScope, wordings_of
 from histoeval.train.grounding.text_tower import PhraseTower
-from histoeval.train.grounding.vit import MEAN, SIDE, STD
+from histoeval.train.grounding.vit import MEAN, STD
 from histoeval.trust.grounding import manifest as manifests
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from histoeval.evaluate.grounding_scores import apart, auroc, figures
+from histoeval.evaluate.grounding_scores import apart, auroc, figures, replaced_figures
 from histoeval.evaluate.tile_labels import HE
-from histoeval.train.grounding.calibration import fit_curves, replaced_figures
+from histoeval.train.grounding.calibration import fit_curves
 from histoeval.train.grounding.cross_validation import FoldPredictions
 from histoeval.train.grounding.export import (
     ManifestFields,

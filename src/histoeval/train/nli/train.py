@@ -12,6 +12,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from histoeval.errors import InputError
+from histoeval.nli.entailer import LabelledPair
 from histoeval.nli.manifest import TOKENS, limits_of
 from histoeval.report import Noun
 from histoeval.train.aligner.embedder import cut_pieces
@@ -32,7 +33,6 @@ from histoeval.train.nli.data import (
 from histoeval.train.nli.llm_written import pairs_by_hand
 from histoeval.train.nli.model import CrossEncoder
 from histoeval.train.nli.synthetic.pairs import (
-    LabelledPair,
     PairSettings,
     pairs_of_organs,
     pairs_sha256,

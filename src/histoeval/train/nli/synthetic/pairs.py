@@ -15,6 +15,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from histoeval.nli.entailer import LABELS, Label, LabelledPair
 from histoeval.report import Noun
 from histoeval.resources import resource_bytes
 from histoeval.train.aligner.names import lists_sha256
@@ -41,7 +42,7 @@ from histoeval.train.nli.synthetic.topics import (
     draw_unasked,
     statement,
 )
-from histoeval.train.nli.synthetic.wordings import LABELS, Label, Part, of_part, table
+from histoeval.train.nli.synthetic.wordings import Part, of_part, table
 
 _DRAWS: tuple[tuple[Draw, float], ...] = (
     (draw_topic, 6),
@@ -75,15 +76,6 @@ _SAY_LITTLE = frozenset(
     "negative absent cells from that this specimen tissue biopsy noted found being more than "
     "less".split()
 )
-
-
-class LabelledPair(Noun):
-    """A premise, a hypothesis, what the one says of the other, and what the pair tries."""
-
-    premise: str
-    hypothesis: str
-    label: Label
-    category: str
 
 
 class PairSettings(Noun):

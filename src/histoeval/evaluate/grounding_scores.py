@@ -24,6 +24,7 @@ from histoeval.evaluate.tile_labels import (
     organs,
     targets_of,
 )
+from histoeval.statistics.calibration import logistic
 from histoeval.trust.grounding.manifest import LogisticCalibration
 
 Array = npt.NDArray[np.float64]
@@ -224,8 +225,7 @@ def claims_of(found: ScoredTiles, groups: Sequence[str] = CLAIMED) -> ScoredClai
 
 def curve(distances: Array, given: LogisticCalibration) -> Array:
     """From 0 (foreign) to 1 (true)."""
-    odds = np.clip(given.slope * (distances - given.midpoint), -30, 30)
-    return np.asarray(1 / (1 + np.exp(-odds)), np.float64)
+    return logistic(given.slope * (distances - given.midpoint))
 
 
 def replaced_figures(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
@@ -24,6 +23,7 @@ from histoeval.train.aligner.compositions import bases, composed, composition_ta
 from histoeval.train.aligner.concepts import ConceptPool, PoolMaker
 from histoeval.train.aligner.contrasts import Contrasts, contrast_table
 from histoeval.train.aligner.spelling_variants import Variants, spelling_table
+from histoeval.train.core.provenance import lists_sha256
 from histoeval.train.core.settings import FilePath
 
 _LISTS = frozenset(
@@ -101,12 +101,11 @@ def listed() -> dict[str, set[str]]:
     return known
 
 
-def lists_sha256() -> str:
+def names_sha256() -> str:
     """The hash of all our own lists that names are made of."""
     ours = map(resource_path, ("terms/data", "train/aligner/data"))
     listed = sorted((f for folder in ours for f in folder.iterdir()), key=lambda file: file.name)
-    content = [file.read_bytes() for file in listed if file.name in _LISTS]
-    return hashlib.sha256(b"".join(content)).hexdigest()
+    return lists_sha256(*(file.read_bytes() for file in listed if file.name in _LISTS))
 
 
 def make_pool(

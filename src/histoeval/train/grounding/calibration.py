@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from histoeval.evaluate.grounding_scores import CLAIMED, KINDS, ScoredClaims, ScoredTiles, claims_of
+from histoeval.statistics.calibration import fit_logistic
 from histoeval.trust.grounding.manifest import LogisticCalibration
 
 _CALM = 1e-6
@@ -22,18 +23,9 @@ def fit_curves(found: ScoredTiles) -> dict[str, LogisticCalibration]:
     }
 
 
-def fit_curve(claims: ScoredClaims, steps: int = 200) -> LogisticCalibration:
-    """The logistic curve by which true claims are likeliest true and foreign ones foreign."""
+def fit_curve(claims: ScoredClaims) -> LogisticCalibration:
+    """The logistic curve by which true claims are likeliest true and decoys false."""
     weights = np.where(claims.true, 0.5 / claims.true.sum(), 0.5 / (~claims.true).sum())
-    parameters = np.array([1.0, 0.0])
-    design = np.stack([claims.distances, np.ones_like(claims.distances)], axis=1)
-    for _ in range(steps):
-        chances = 1 / (1 + np.exp(-np.clip(design @ parameters, -30, 30)))
-        slope = design.T @ (weights * (chances - claims.true)) + _CALM * parameters
-        bend = (design * (weights * chances * (1 - chances))[:, None]).T @ design
-        step = np.linalg.solve(bend + _CALM * np.eye(2), slope)
-        parameters = parameters - np.clip(step, -1, 1)
-        if np.abs(step).max() < 1e-9:
-            break
-    slope_, offset = (float(value) for value in parameters)
-    return LogisticCalibration(slope=slope_, midpoint=-offset / slope_)
+    truth = claims.true.astype(np.float64)
+    slope, offset = fit_logistic(claims.distances, truth, weights, ridge=_CALM)
+    return LogisticCalibration(slope=slope, midpoint=-offset / slope)

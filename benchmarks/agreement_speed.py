@@ -37,7 +37,7 @@ def _run(what: str, cases: int) -> None:
     from histoeval.agreement.metric_vs_experts import follow
     from histoeval.agreement.panel import Column, Panel
     from histoeval.agreement.study import StudyPlan, study
-    from histoeval.runtime.blas_threads import side_by_side
+    from histoeval.runtime.threads import side_by_side
     from histoeval.statistics.resampling import resample
 
     source = np.random.default_rng(0)

@@ -179,7 +179,7 @@ def test_what_a_person_says_goes_before_what_the_file_says(whole: dict[str, Path
 
 @pytest.mark.parametrize("mpp", [0.0, -1.0, 353.0, math.nan, math.inf])
 def test_microns_that_no_microscope_has_are_refused(whole: dict[str, Path], mpp: float) -> None:
-    with pytest.raises(SettingError, match="not a resolution of a slide"):
+    with pytest.raises(SettingError, match="not the resolution of a slide"):
         open_slide(whole["a.png"], mpp=mpp)
 
 
@@ -347,17 +347,17 @@ def broken(kind: str, folder: Path) -> Path:
     ("kind", "reason"),
     [
         ("one.png", "1 x 1 px"),
-        ("png.svs", "ends in .svs but holds PNG"),
+        ("png.svs", "ends in .svs but contains PNG"),
         ("text.svs", "is not an image, although its name says so"),
         ("text.png", "is not an image, although its name says so"),
-        ("notes.txt", "neither an image nor a slide"),
+        ("notes.txt", "not an image or slide in a supported format"),
         ("text.dzi", "not the XML of a DeepZoom slide"),
-        ("text.mrxs", "neither an image nor a slide"),
-        ("cut.png", "it is damaged"),
+        ("text.mrxs", "not an image or slide in a supported format"),
+        ("cut.png", "is damaged"),
         ("empty.tif", "is empty"),
         ("head.tif", "truncated"),
         ("deep.tif", "uint16"),
-        ("channels.ome.tif", "not a bright-field picture"),
+        ("channels.ome.tif", "not a bright-field image"),
         ("lonely.dzi", "no folder lonely_files"),
         ("nothing", "without a slide in it"),
         ("several", "folder of 2 images or slides"),
@@ -411,7 +411,7 @@ def test_slides_of_a_folder_are_found_and_their_parts_are_not(tmp_path: Path) ->
 
 
 def test_without_the_extra_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from histoeval.slides import requirements as extra
+    from histoeval import slides as extra
 
     monkeypatch.setattr(extra, "find_spec", lambda name: None if name == "openslide" else object())
     with pytest.raises(

@@ -123,7 +123,7 @@ def test_factors_are_spread_evenly_over_the_range_of_the_paper() -> None:
 
 
 def test_a_picture_with_too_little_stain_is_refused() -> None:
-    with pytest.raises(InputError, match="too little stain to tell two apart: 0 of 4096"):
+    with pytest.raises(InputError, match="too little stain to separate two: 0 of 4096"):
         find_stains(glass(64, 64))
 
 

@@ -14,12 +14,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from histoeval.errors import InputError, SettingError
-from histoeval.runtime.threads import in_order
 from histoeval.slides.open import open_slide
 from histoeval.slides.resolution import Resolution
-from histoeval.slides.sampling import spread_sample
 from histoeval.slides.slide import Pixels, Slide, levels_of
-from histoeval.slides.tiles import TilePlan, TileRequest, plan_tiles, read_tiles
+from histoeval.slides.tiles import TilePlan, TileRequest, plan_tiles, read_tiles, spread_sample
 from histoeval.slides.tissue import find_tissue
 from tests.support.painted_slides import glass, put, spoil, stained, write_pyramid
 from tests.support.paths import SHARED
@@ -100,7 +98,7 @@ def test_tiles_stand_side_by_side_and_cover_the_slide() -> None:
         covered[place.y : place.y + place.height, place.x : place.x + place.width] += 1
     assert (covered == 1).all()
     assert plan.notes == (
-        "at the edges less than half a tile was left out: 4 px on the right, 0 px at the bottom",
+        "at the edges less than half a tile was skipped: 4 px on the right, 0 px at the bottom",
     )
 
 
@@ -150,7 +148,7 @@ def test_without_microns_tiles_are_refused_unless_pixels_are_wanted_as_they_are(
 ) -> None:
     Image.fromarray(stained(600, 600)).save(tmp_path / "patch.png")
     with open_slide(tmp_path / "patch.png") as slide:
-        with pytest.raises(InputError, match=r"does not say its microns per pixel.*--mpp"):
+        with pytest.raises(InputError, match=r"does not state its microns per pixel.*--mpp"):
             plan_of(slide)
         plan = plan_of(slide, mpp=None)
         assert plan.mpp is None
@@ -274,19 +272,6 @@ def test_a_sample_leaves_no_large_part_of_the_slide_out() -> None:
 def test_another_seed_gives_another_sample_and_a_large_one_is_everything() -> None:
     assert spread_sample(GRID, 50, 1) != spread_sample(GRID, 50, 2)
     assert spread_sample(GRID, 5000, 1) == GRID
-
-
-def test_work_comes_in_order_and_little_of_it_waits() -> None:
-    begun: list[int] = []
-
-    def work(piece: int) -> int:
-        begun.append(piece)
-        return piece * piece
-
-    made = in_order(work, iter(range(1000)), workers=3)
-    assert [next(made) for _ in range(10)] == [n * n for n in range(10)]
-    assert len(begun) <= 10 + 6
-    assert list(made) == [n * n for n in range(10, 1000)]
 
 
 REAL = SHARED / "data" / "slides" / "atlas-colon-adenocarcinoma.tif"

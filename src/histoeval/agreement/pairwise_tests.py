@@ -11,7 +11,7 @@ from pydantic import FiniteFloat
 from histoeval.agreement.metric_vs_experts import MetricVsExperts, scored
 from histoeval.agreement.panel import Panel
 from histoeval.report import Noun
-from histoeval.runtime.blas_threads import side_by_side
+from histoeval.runtime.threads import side_by_side
 from histoeval.statistics.correlation import Coefficient
 from histoeval.statistics.resampling import Estimate, Resamples
 from histoeval.statistics.significance import (

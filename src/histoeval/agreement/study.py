@@ -21,7 +21,7 @@ from histoeval.agreement.pairwise_tests import Ranking, rank
 from histoeval.agreement.panel import Panel
 from histoeval.errors import InputError, SettingError
 from histoeval.report import Noun
-from histoeval.runtime.blas_threads import side_by_side
+from histoeval.runtime.threads import side_by_side
 from histoeval.statistics.correlation import Coefficient
 from histoeval.statistics.power import SampleSize, pairs_needed
 from histoeval.statistics.raters import (

@@ -15,7 +15,8 @@ from histoeval.align.opposites import vector as channel
 from histoeval.extract.manifest import ENCODER, TOKENIZER
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
-from histoeval.runtime.onnx import cores, open_session, open_tokenizer
+from histoeval.runtime.onnx import open_session, open_tokenizer
+from histoeval.runtime.threads import cores
 
 _REMEMBERED = 100_000
 

@@ -39,8 +39,7 @@ def info(
 ) -> None:
     """Tell size, levels, microns per pixel and how much tissue there is."""
     from histoeval.slides.open import open_slide
-    from histoeval.slides.summary import describe
-    from histoeval.slides.tissue import find_tissue
+    from histoeval.slides.tissue import describe, find_tissue
 
     with open_slide(file, mpp=mpp) as slide:
         facts = describe(slide, find_tissue(slide))

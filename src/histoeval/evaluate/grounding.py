@@ -19,7 +19,8 @@ from histoeval.evaluate.tile_labels import HE, LabelledTile, TileConcept, all_en
 from histoeval.evaluate.tiles import INDEX, Pixels, read_pixels
 from histoeval.progress import ignore
 from histoeval.resources import resource_text
-from histoeval.trust.grounding.builtin import BuiltinEncoder, Vectors
+from histoeval.trust.grounding.builtin import BuiltinEncoder
+from histoeval.trust.grounding.encoder import Vectors
 
 _AT_ONCE = 32
 

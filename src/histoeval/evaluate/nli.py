@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from histoeval.evaluate.calibration import CalibrationError, calibration
-from histoeval.nli.entailer import LABELS, Entailment, Entails, LabelledPair, NliPair
+from histoeval.nli.entailer import LABELS, Entailer, Entailment, LabelledPair, NliPair
 from histoeval.progress import ignore
 from histoeval.report import Noun
 
@@ -37,7 +37,7 @@ class NliEvaluation(Noun):
 
 
 def evaluate_nli(
-    model: Entails,
+    model: Entailer,
     pairs: Sequence[LabelledPair],
     report: Callable[[int], object] = ignore,
 ) -> NliEvaluation:

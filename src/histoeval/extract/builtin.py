@@ -13,7 +13,8 @@ from histoeval.extract.manifest import ENCODER, LINKER, TOKENIZER, read_manifest
 from histoeval.extract.tagset import Floats
 from histoeval.extract.windowed import WindowedReader
 from histoeval.resources import resource_path
-from histoeval.runtime.onnx import cores, open_session, open_tokenizer
+from histoeval.runtime.onnx import open_session, open_tokenizer
+from histoeval.runtime.threads import cores
 
 
 class BuiltinReader(WindowedReader):

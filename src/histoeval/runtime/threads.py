@@ -1,32 +1,42 @@
-"""Work in several threads, handed out in order, with never more than a few pieces in flight."""
+"""Threads: how many cores there are, streaming work in order, and linear algebra side by side."""
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-Given = TypeVar("Given")
-Made = TypeVar("Made")
+from threadpoolctl import threadpool_limits
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 WORKERS = 2
-"""Decoding is done outside of Python's lock, so that two threads use two cores."""
+"""Default for decoding, which releases the GIL, so two threads use two cores."""
+
+MAX_THREADS = 8
+"""More threads than this only wait for each other."""
 
 
-def in_order(
-    work: Callable[[Given], Made], pieces: Iterable[Given], workers: int = WORKERS
-) -> Iterator[Made]:
-    """What `work` makes of each piece, in the order given, whatever the number of workers.
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
-    Two pieces for each worker are under way or wait to be fetched; so memory does not depend on
-    how many there are.
+
+def in_order(work: Callable[[T], R], items: Iterable[T], workers: int = WORKERS) -> Iterator[R]:
+    """The result for each item, in the order given, whatever the number of workers.
+
+    At most two items per worker are in flight, so memory does not depend on their number.
     """
-    waiting: deque[Future[Made]] = deque()
+    waiting: deque[Future[R]] = deque()
     with ThreadPoolExecutor(workers, thread_name_prefix="histoeval") as pool:
         try:
-            for piece in pieces:
-                waiting.append(pool.submit(work, piece))
+            for item in items:
+                waiting.append(pool.submit(work, item))
                 if len(waiting) >= 2 * workers:
                     yield waiting.popleft().result()
             while waiting:
@@ -34,3 +44,16 @@ def in_order(
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def side_by_side(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """The result for each item, computed on all cores; the same on any number of them.
+
+    Linear algebra libraries start threads of their own for every product. For products as small as
+    ours that costs more than it gains, so each item is computed by one thread.
+    """
+    with (
+        threadpool_limits(limits=1, user_api="blas"),
+        ThreadPoolExecutor(min(MAX_THREADS, cores())) as pool,
+    ):
+        return list(pool.map(work, items))

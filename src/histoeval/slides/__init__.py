@@ -1,6 +1,6 @@
 """Slides and images: open them, find the tissue, cut tiles by physical size, separate stains.
 
-Everything here needs the extra ``[slide]``; importing the folder without it says what to install.
+Everything here needs the extra ``[slide]``; importing the package without it says what to install.
 
     from histoeval.slides.open import open_slide
     from histoeval.slides.tissue import find_tissue
@@ -15,6 +15,28 @@ Everything here needs the extra ``[slide]``; importing the folder without it say
 
 from __future__ import annotations
 
-from histoeval.slides.requirements import require
+from importlib.util import find_spec
+
+from histoeval.errors import MissingDependency
+
+PACKAGES = {
+    "PIL": "pillow",
+    "scipy": "scipy",
+    "openslide": "openslide-python",
+    "tifffile": "tifffile",
+    "imagecodecs": "imagecodecs",
+    "wsidicom": "wsidicom",
+}
+"""Modules of the extra ``[slide]``, and the packages to install for them."""
+
+
+def require(*modules: str) -> None:
+    """Raise `MissingDependency` with the command to run when a module is missing."""
+    if absent := [PACKAGES[name] for name in modules if find_spec(name) is None]:
+        raise MissingDependency(
+            f"{' and '.join(absent)} not installed: slides and images need the extra [slide]; "
+            "run: pip install 'histoeval[slide]'"
+        )
+
 
 require("PIL", "scipy")

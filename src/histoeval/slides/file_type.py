@@ -1,4 +1,4 @@
-"""What a file holds, told by its first bytes and not by its name."""
+"""The type of an image file, by its first bytes and not by its name."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from histoeval.errors import InputError
 from histoeval.resources import load_toml
 
 HEAD_BYTES = 132 + 4
-"""DICOM signs after 128 bytes."""
+"""The DICOM signature follows 128 bytes."""
 
-SIGNS = {
+SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "png",
     b"\xff\xd8\xff": "jpeg",
     b"II*\x00": "tiff",
@@ -22,8 +22,8 @@ SIGNS = {
 }
 
 
-def content_of(path: Path) -> str:
-    """A word for what a file holds; `unknown` for what is not an image by its first bytes."""
+def file_type(path: Path) -> str:
+    """The type of a file, such as `png`; `unknown` if its first bytes are not those of an image."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     if not head:
@@ -34,40 +34,42 @@ def content_of(path: Path) -> str:
         return "webp"
     if path.suffix.lower() == ".dzi":
         return "deepzoom"
-    return next((kind for sign, kind in SIGNS.items() if head.startswith(sign)), "unknown")
+    return next(
+        (kind for signature, kind in SIGNATURES.items() if head.startswith(signature)), "unknown"
+    )
 
 
 @cache
 def _kinds() -> dict[str, str]:
-    """What the ending of a name promises."""
+    """The type that each file name extension stands for."""
     table = load_toml("slides/kinds.toml")
     return {f".{ending}": kind for kind, endings in table.items() for ending in endings}
 
 
-def promised(path: Path) -> str | None:
-    """What the name of a file says that it holds; nothing for endings that are not of images."""
+def named_type(path: Path) -> str | None:
+    """The type that the file name stands for; None for extensions that are not of images."""
     return _kinds().get(path.suffix.lower())
 
 
-def checked_content(path: Path) -> str:
-    """What a file holds, where it is an image and its name does not say otherwise."""
-    content, promise = content_of(path), promised(path)
+def checked_type(path: Path) -> str:
+    """The type of a file; refused if it is not an image or its name says otherwise."""
+    content, promise = file_type(path), named_type(path)
     if content == "empty":
         raise InputError(f"{path} is empty")
     if promise == "any":
         return "any"
     if content == "unknown" and promise is not None:
         raise InputError(
-            f"{path} is not an image, although its name says so: it begins with {_head(path)}"
+            f"{path} is not an image, although its name says so: it starts with {_head(path)}"
         )
     if promise not in {None, content}:
         raise InputError(
-            f"{path} ends in {path.suffix} but holds {content.upper()}; rename it if it is right"
+            f"{path} ends in {path.suffix} but contains {content.upper()}; rename or replace it"
         )
     return content
 
 
 def _head(path: Path) -> str:
-    """The first bytes, for people."""
+    """The first bytes, human-readable."""
     with path.open("rb") as file:
         return repr(file.read(16))[1:]

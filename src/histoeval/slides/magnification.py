@@ -1,4 +1,4 @@
-"""From which level tiles are read, and how much it is reduced: by microns, not by level number."""
+"""Which level tiles are read from, and by how much it is downscaled: by microns per pixel."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from histoeval.errors import InputError
 from histoeval.slides.slide import Pixels, Slide
 
 TOLERANCE = 0.02
-"""Resolutions that differ by less are taken for the same: resampling would only blur."""
+"""Resolutions that differ by less count as equal: resampling would only blur."""
 
-ENLARGED = 1.25
-"""By how much pixels may be enlarged; more would show detail that was never scanned."""
+MAX_UPSCALING = 1.25
+"""More upscaling would show detail that was never scanned."""
 
 
 @dataclass(frozen=True)
 class Magnification:
-    """A level, and how many of its pixels along x and y go into one of a tile."""
+    """A level, and how many of its pixels along x and y make up one pixel of a tile."""
 
     level: int
     across: float
     down: float
 
     def read(self, slide: Slide, x: float, y: float, width: int, height: int) -> Pixels:
-        """A picture of this size whose corner lies at a place in pixels of the level."""
+        """An image of this size; x and y of its corner are in pixels of the level."""
         right, bottom = x + width * self.across, y + height * self.down
         left, top = int(np.floor(x)), int(np.floor(y))
         wide, high = int(np.ceil(right)) - left, int(np.ceil(bottom)) - top
@@ -41,23 +41,23 @@ class Magnification:
 
 
 AS_STORED = Magnification(0, 1.0, 1.0)
-"""The pixels of the finest level as they are."""
+"""The pixels of the finest level, unscaled."""
 
 
 def choose_magnification(slide: Slide, mpp: float | None) -> Magnification:
-    """The coarsest level that is fine enough for so many microns per pixel; none: as stored."""
+    """The coarsest level that is fine enough for `mpp` microns per pixel; None: as stored."""
     if mpp is None:
         return AS_STORED
     resolution = slide.resolution
     if resolution is None:
         raise InputError(
-            f"{slide.path} does not say its microns per pixel, and they are not guessed; give "
-            "them (--mpp 0.25), or have tiles cut from the pixels as they are (--at stored)"
+            f"{slide.path} does not state its microns per pixel, and they are not guessed; give "
+            "them (--mpp 0.25), or cut tiles from the pixels as they are (--at stored)"
         )
-    if max(resolution.x, resolution.y) > mpp * ENLARGED:
+    if max(resolution.x, resolution.y) > mpp * MAX_UPSCALING:
         raise InputError(
             f"{slide.path} has {resolution.mean:.4g} microns per pixel at its finest; tiles of "
-            f"{mpp:g} would have to be enlarged. Ask for coarser ones (--at {resolution.mean:.2g})"
+            f"{mpp:g} would have to be upscaled. Ask for coarser ones (--at {resolution.mean:.2g})"
         )
     reach = mpp * (1 + TOLERANCE) / max(resolution.x, resolution.y)
     fine = [n for n, level in enumerate(slide.levels) if level.downsample <= max(reach, 1.0)]
@@ -68,6 +68,6 @@ def choose_magnification(slide: Slide, mpp: float | None) -> Magnification:
 
 
 def _snapped(factor: float) -> float:
-    """A whole number where it is nearly one."""
+    """The nearest whole number if it is close enough."""
     whole = max(1, round(factor))
     return float(whole) if abs(factor / whole - 1) <= TOLERANCE else factor

@@ -1,4 +1,4 @@
-"""A small picture of a whole slide, made block by block whatever the slide's size."""
+"""A thumbnail of a whole slide, made block by block, so that memory does not grow with it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from PIL import Image
 from histoeval.runtime.threads import WORKERS, in_order
 from histoeval.slides.slide import WHITE, DamagedRegion, Pixels, Slide
 
-BLOCK, LEAST = 2048, 256
-"""Pixels along a side that are read at once; and where something in them is damaged."""
+BLOCK, SMALL_BLOCK = 2048, 256
+"""Pixels along a side that are read at once; and where a block is damaged."""
 
 
 class Overview(NamedTuple):
-    """A slide in small. `scale` is how many pixels of level 0 go into one, along a side.
+    """A downscaled slide; `scale` is the number of level 0 pixels per pixel along a side.
 
-    What could not be read is white and marked in `damaged`, and `damage` says why.
+    Unreadable parts are white and marked in `damaged`; `damage` gives the reasons.
     """
 
     pixels: Pixels
@@ -31,7 +31,7 @@ class Overview(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A part of a level, in pixels of the overview."""
+    """A rectangle, in pixels of the overview."""
 
     x: int
     y: int
@@ -40,11 +40,11 @@ class _Block(NamedTuple):
 
     @property
     def window(self) -> tuple[slice, slice]:
-        """Its rows and columns."""
+        """Its rows and columns, to index pixels with."""
         return slice(self.y, self.y + self.height), slice(self.x, self.x + self.width)
 
     def split(self, side: int) -> Iterator[_Block]:
-        """Smaller ones, of this side or less."""
+        """Smaller blocks, of at most this side."""
         for y in range(0, self.height, side):
             for x in range(0, self.width, side):
                 width, height = min(side, self.width - x), min(side, self.height - y)
@@ -52,7 +52,7 @@ class _Block(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A block with its pixels, or with the reason why there are none."""
+    """A block with its pixels, or with the reason why it has none."""
 
     block: _Block
     pixels: Pixels | None
@@ -60,7 +60,7 @@ class _Piece(NamedTuple):
 
 
 def make_overview(slide: Slide, scale: float, workers: int = WORKERS) -> Overview:
-    """An overview with one pixel for about so many of level 0 along a side, two thirds at least.
+    """An overview with one pixel for about `scale` pixels of level 0 along a side (2/3 at least).
 
     Each pixel is the mean of a square of the coarsest level that is fine enough.
     """
@@ -82,7 +82,7 @@ def make_overview(slide: Slide, scale: float, workers: int = WORKERS) -> Overvie
 
 
 def make_thumbnail(slide: Slide, side: int) -> Image.Image:
-    """A picture whose longer side has this many pixels, or as many as the slide has."""
+    """An image whose longer side has this many pixels, or as many as the slide has."""
     longer = max(slide.width, slide.height)
     shrink = max(1.0, longer / side)
     picture = Image.fromarray(make_overview(slide, shrink / 1.5).pixels)
@@ -91,7 +91,7 @@ def make_thumbnail(slide: Slide, side: int) -> Image.Image:
 
 
 def _reduced(slide: Slide, number: int, factor: int, block: _Block) -> list[_Piece]:
-    """The means of a block; where it is damaged, of those parts of it that are not."""
+    """The downscaled block; if it is damaged, the parts of it that are not."""
     level = slide.levels[number]
     x, y = block.x * factor, block.y * factor
     width = min(block.width * factor, level.width - x)
@@ -99,7 +99,7 @@ def _reduced(slide: Slide, number: int, factor: int, block: _Block) -> list[_Pie
     try:
         pixels = slide.region(number, x, y, width, height)
     except DamagedRegion as error:
-        side = max(1, LEAST // factor)
+        side = max(1, SMALL_BLOCK // factor)
         if max(block.width, block.height) <= side:
             return [_Piece(block, None, str(error))]
         smaller = block.split(side)

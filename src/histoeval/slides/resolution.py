@@ -1,7 +1,7 @@
-"""Microns per pixel: stated by the file, given by a person, or missing. Never guessed.
+"""Microns per pixel: stated by the file, given by the user, or missing. Never guessed.
 
-An objective power ("20x") is not a resolution, and a picture's dots per inch are about paper. So
-neither is taken for one; only a length per pixel that a microscope can have is.
+An objective power ("20x") is not a resolution, and dots per inch of an image are about paper, so
+neither is used; only a length per pixel that a microscope can have is.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Literal
 from histoeval.errors import SettingError
 
 FINEST, COARSEST = 0.02, 10.0
-"""Microns per pixel that a scanned slide can have. 72 dots per inch would be 353."""
+"""Range of microns per pixel of scanned slides. 72 dots per inch would be 353."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Microns per pixel of the finest level, along x and y, and who says so."""
+    """Microns per pixel of the finest level along x and y, and where they come from."""
 
     x: float
     y: float
@@ -26,34 +26,34 @@ class Resolution:
 
     @property
     def mean(self) -> float:
-        """One number for those who need no more."""
+        """The geometric mean of both axes."""
         return math.sqrt(self.x * self.y)
 
 
 def is_plausible(microns: float) -> bool:
-    """Whether a microscope can have made this."""
+    """Whether a microscope can have this resolution."""
     return math.isfinite(microns) and FINEST <= microns <= COARSEST
 
 
 def stated(x: float | None, y: float | None) -> Resolution | None:
-    """What a file says, if it says it of both axes and it can be true."""
+    """The resolution that a file states, if it states both axes and they are plausible."""
     if x is None or y is None or not (is_plausible(x) and is_plausible(y)):
         return None
     return Resolution(x, y, "file")
 
 
 def given(mpp: float) -> Resolution:
-    """What a person says; refused where it cannot be true."""
+    """The resolution that the user gives; refused if it is not plausible."""
     if not is_plausible(mpp):
         raise SettingError(
-            f"{mpp:g} microns per pixel is not a resolution of a slide; it must lie between "
+            f"{mpp:g} microns per pixel is not the resolution of a slide; it must be between "
             f"{FINEST:g} and {COARSEST:g}"
         )
     return Resolution(mpp, mpp, "given")
 
 
 def text_number(text: str | None) -> float | None:
-    """A number that metadata hold as text; nothing where it is not one."""
+    """A number from a metadata text; None if it is not one."""
     if text is None:
         return None
     try:

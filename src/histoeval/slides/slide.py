@@ -1,8 +1,9 @@
-"""The noun: a slide, or a plain picture, as levels of pixels that regions are read from."""
+"""A slide, or a plain image, as levels of pixels that regions are read from."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -16,7 +17,7 @@ Pixels = NDArray[np.uint8]
 """Rows, columns, and red, green, blue."""
 
 WHITE = 255
-"""What lies outside of a slide."""
+"""The colour of pixels outside of the slide."""
 
 
 class DamagedRegion(InputError):  # noqa: N818 - reads better than DamagedRegionError
@@ -24,11 +25,11 @@ class DamagedRegion(InputError):  # noqa: N818 - reads better than DamagedRegion
 
 
 class TruncatedSlide(InputError):  # noqa: N818 - reads better than TruncatedSlideError
-    """A file ends before its own data do."""
+    """A file ends before its data do."""
 
 
 class SlideLevel(NamedTuple):
-    """One resolution of a slide; `downsample` says how many pixels of level 0 go into one."""
+    """One resolution of a slide; `downsample` is the number of level 0 pixels per pixel."""
 
     width: int
     height: int
@@ -38,8 +39,8 @@ class SlideLevel(NamedTuple):
 class Slide(ABC):
     """An opened slide. Several threads may read from it at once.
 
-    `format` is a word for people, `levels` run from fine to coarse, `resolution` is that of level
-    0 or missing, and `notes` are what people should know about the file.
+    `format` is a human-readable name, `levels` run from fine to coarse, `resolution` is that of
+    level 0 or None, and `notes` are remarks on the file for the user.
     """
 
     def __init__(
@@ -67,9 +68,9 @@ class Slide(ABC):
         return self.levels[0].height
 
     def region(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
-        """Pixels of a level, at a place counted in pixels of that level; white beyond the edge.
+        """Pixels of a level; x and y are in pixels of that level, and beyond its edge all is white.
 
-        Raises `DamagedRegion` where the file cannot be decoded.
+        Raises `DamagedRegion` if the file cannot be decoded there.
         """
         size = self.levels[level]
         left, top = max(x, 0), max(y, 0)
@@ -85,10 +86,10 @@ class Slide(ABC):
 
     @abstractmethod
     def _read(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
-        """A region that lies inside the level."""
+        """Read a region that lies inside the level."""
 
-    def close(self) -> None:  # noqa: B027 - a picture in memory has nothing to close
-        """Let go of the file."""
+    def close(self) -> None:  # noqa: B027 - an image in memory has nothing to close
+        """Close the file."""
 
     def __enter__(self) -> Self:
         return self
@@ -98,7 +99,7 @@ class Slide(ABC):
 
 
 def levels_of(sizes: list[tuple[int, int]]) -> tuple[SlideLevel, ...]:
-    """Levels from their sizes; those that do not get smaller are left out."""
+    """Levels from their sizes; those that do not get smaller are skipped."""
     width, height = sizes[0]
     levels = [SlideLevel(width, height, 1.0)]
     for w, h in sizes[1:]:
@@ -109,4 +110,37 @@ def levels_of(sizes: list[tuple[int, int]]) -> tuple[SlideLevel, ...]:
 
 def damaged(path: Path, x: int, y: int, reason: object) -> DamagedRegion:
     """The error for a region that cannot be decoded."""
-    return DamagedRegion(f"{path.name}: what lies at {x}, {y} cannot be read: {reason}")
+    return DamagedRegion(f"{path.name}: the region at {x}, {y} cannot be read: {reason}")
+
+
+Window = tuple[slice, slice]
+"""Rows and columns."""
+
+
+class RegionBlock(NamedTuple):
+    """The part of a region that one block holds: `within` the block, and `target` in the region."""
+
+    column: int
+    row: int
+    within: Window
+    target: Window
+
+
+def region_blocks(
+    x: int, y: int, width: int, height: int, block: tuple[int, int]
+) -> Iterator[RegionBlock]:
+    """The blocks that a region is made of, where blocks have this width and height."""
+    for row, within_rows, target_rows in _spans(y, height, block[1]):
+        for column, within_columns, target_columns in _spans(x, width, block[0]):
+            yield RegionBlock(
+                column, row, (within_rows, within_columns), (target_rows, target_columns)
+            )
+
+
+def _spans(start: int, length: int, block: int) -> Iterator[tuple[int, slice, slice]]:
+    """The same along one axis."""
+    for number in range(start // block, (start + length - 1) // block + 1):
+        first = max(start, number * block)
+        last = min(start + length, (number + 1) * block)
+        within = slice(first - number * block, last - number * block)
+        yield number, within, slice(first - start, last - start)

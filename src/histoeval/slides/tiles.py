@@ -1,7 +1,7 @@
-"""Tiles of a slide: a grid of a physical size, those of it with tissue, all or a sample; read.
+"""Tiles of a slide: a grid by physical size, filtered by tissue, sampled, and read.
 
-Everything that can be said before a pixel of a tile is read stands in the plan; reading then goes
-tile by tile, in order, with a few of them in memory at a time.
+Everything that is known before pixels are read is in the plan; reading then goes tile by tile, in
+order, with a few of them in memory at a time.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from itertools import pairwise
+from random import Random
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,6 @@ from numpy.typing import NDArray
 from histoeval.errors import InputError, Problem, SettingError
 from histoeval.runtime.threads import WORKERS, in_order
 from histoeval.slides.magnification import Magnification, choose_magnification
-from histoeval.slides.sampling import spread_sample
 from histoeval.slides.slide import DamagedRegion, Pixels, Slide
 from histoeval.slides.tissue import BLACK, Tissue
 
@@ -26,16 +27,16 @@ SIZE = 512
 MPP = 0.5
 """20x, as PathGLS has it."""
 
-LEAST_TISSUE = 0.25
+MIN_TISSUE = 0.25
 
 
 @dataclass(frozen=True)
 class TileRequest:
-    """What tiles are wanted; `mpp` left out means the pixels of the finest level as stored."""
+    """Which tiles to cut; `mpp=None` means the pixels of the finest level as stored."""
 
     size: int = SIZE
     mpp: float | None = MPP
-    tissue: float = LEAST_TISSUE
+    tissue: float = MIN_TISSUE
     sample: int | None = None
     seed: int = 0
 
@@ -43,14 +44,14 @@ class TileRequest:
         if not 16 <= self.size <= 8192:
             raise SettingError(f"tiles of {self.size} px cannot be cut; take 16 to 8192")
         if not 0 <= self.tissue <= 1:
-            raise SettingError(f"a share of tissue lies between 0 and 1, not at {self.tissue:g}")
+            raise SettingError(f"the share of tissue must be between 0 and 1, not {self.tissue:g}")
         if self.sample is not None and self.sample < 1:
-            raise SettingError(f"a sample of {self.sample} tiles is none")
+            raise SettingError(f"a sample needs at least 1 tile, not {self.sample}")
 
 
 @dataclass(frozen=True, slots=True)
 class TilePlace:
-    """Where a tile lies, in pixels of level 0; what share of it is tissue, and lies inside."""
+    """Where a tile lies, in pixels of level 0, and its shares of tissue and inside the slide."""
 
     row: int
     column: int
@@ -63,13 +64,13 @@ class TilePlace:
 
     @property
     def id(self) -> str:
-        """A name that sorts as the tiles lie."""
+        """A name that sorts in reading order."""
         return f"r{self.row:04}_c{self.column:04}"
 
 
 @dataclass(frozen=True)
 class TilePlan:
-    """The tiles that will be read, and what was left out and why."""
+    """The tiles that will be read, and what was skipped and why."""
 
     request: TileRequest
     magnification: Magnification
@@ -82,7 +83,7 @@ class TilePlan:
 
 
 class Tile(NamedTuple):
-    """A place with its pixels, or with the reason why there are none."""
+    """A place with its pixels, or with the reason why it has none."""
 
     place: TilePlace
     pixels: Pixels | None
@@ -97,8 +98,8 @@ class _Axis(NamedTuple):
     tiles: int
 
     @property
-    def left_out(self) -> int:
-        """Pixels at the far edge that make less than half a tile."""
+    def remainder(self) -> int:
+        """Pixels at the far edge that make up less than half a tile."""
         return max(0, self.extent - math.ceil(self.tiles * self.step))
 
     def inside(self, number: int) -> float:
@@ -107,9 +108,9 @@ class _Axis(NamedTuple):
 
 
 def plan_tiles(slide: Slide, tissue: Tissue, request: TileRequest) -> TilePlan:
-    """The grid, less what has too little tissue, all of it or a sample.
+    """The tiles of the grid that have enough tissue, or a sample of them.
 
-    Raises `InputError` where the resolution is missing or too coarse, and where no tile is left.
+    Raises `InputError` if the resolution is missing or too coarse, or if no tile is left.
     """
     chosen = choose_magnification(slide, request.mpp)
     scale = slide.levels[chosen.level].downsample
@@ -141,13 +142,13 @@ def plan_tiles(slide: Slide, tissue: Tissue, request: TileRequest) -> TilePlan:
 def read_tiles(
     slide: Slide, plan: TilePlan, workers: int = WORKERS, places: Sequence[TilePlace] | None = None
 ) -> Iterator[Tile]:
-    """The tiles of a plan, or some of them, in order."""
+    """Read the tiles of a plan, or some of them, in order."""
     wanted = plan.places if places is None else places
     return in_order(partial(read_tile, slide, plan), wanted, workers)
 
 
 def read_tile(slide: Slide, plan: TilePlan, place: TilePlace) -> Tile:
-    """One tile; where it cannot be read or shows nothing, it has a problem and no pixels."""
+    """Read one tile; if it is unreadable or blank, it has a problem and no pixels."""
     chosen, size = plan.magnification, plan.request.size
     x, y = (place.column * size * chosen.across, place.row * size * chosen.down)
     try:
@@ -162,20 +163,20 @@ def read_tile(slide: Slide, plan: TilePlan, place: TilePlace) -> Tile:
 
 
 def _is_blank(pixels: Pixels) -> bool:
-    """Whether there is one colour only; mostly the first row tells, and the rest is spared."""
+    """Whether there is one colour only; the first row mostly settles it."""
     first = pixels[0, 0]
     return bool((pixels[0] == first).all() and (pixels == first).all())
 
 
 def _axis(extent: int, step: float) -> _Axis:
-    """As many tiles as reach half-way or further onto the slide, and at least one."""
+    """All tiles of which at least half lies on the slide, and at least one."""
     return _Axis(extent, step, max(1, math.floor(extent / step + 0.5)))
 
 
 def _places(across: _Axis, down: _Axis, tissue: Tissue, least: float) -> Iterator[TilePlace]:
-    """Row by row, those with enough tissue on the part that lies inside.
+    """Row by row, the tiles with enough tissue on the part that lies inside.
 
-    What could not be read may be tissue: its tiles are kept, so that each is told to be damaged.
+    Unreadable parts may be tissue: their tiles are kept, so that each is reported as damaged.
     """
     shown = tissue.mask | tissue.damaged
     sums = np.pad(np.cumsum(np.cumsum(shown, axis=0), axis=1), ((1, 0), (1, 0)))
@@ -198,7 +199,7 @@ def _places(across: _Axis, down: _Axis, tissue: Tissue, least: float) -> Iterato
 
 
 def _bounds(axis: _Axis, scale: float, length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """From which to which pixel of the mask each tile goes; at least one."""
+    """The first and last pixel of the mask for each tile; at least one."""
     edges = np.arange(axis.tiles + 1) * axis.step / scale
     starts = np.minimum(np.rint(edges[:-1]).astype(np.int64), length - 1)
     ends = np.clip(np.rint(edges[1:]).astype(np.int64), starts + 1, length)
@@ -206,7 +207,7 @@ def _bounds(axis: _Axis, scale: float, length: int) -> tuple[NDArray[np.int64], 
 
 
 def _mpp(slide: Slide, chosen: Magnification) -> float | None:
-    """What the tiles really have."""
+    """The microns per pixel that the tiles actually have."""
     if slide.resolution is None:
         return None
     scale = slide.levels[chosen.level].downsample * math.sqrt(chosen.across * chosen.down)
@@ -214,15 +215,67 @@ def _mpp(slide: Slide, chosen: Magnification) -> float | None:
 
 
 def _notes(across: _Axis, down: _Axis, tissue: Tissue) -> Iterator[str]:
-    if across.left_out or down.left_out:
+    if across.remainder or down.remainder:
         yield (
-            f"at the edges less than half a tile was left out: {across.left_out} px on the right, "
-            f"{down.left_out} px at the bottom"
+            f"at the edges less than half a tile was skipped: {across.remainder} px on the right, "
+            f"{down.remainder} px at the bottom"
         )
     if tissue.damage:
         yield (
-            f"{tissue.damaged.mean():.1%} of the overview cannot be read and is kept as if it were "
+            f"{tissue.damaged.mean():.1%} of the overview cannot be read and counts as "
             f"tissue: {tissue.damage[0]}"
         )
     if (ink := float(tissue.ink.mean())) > 0.001:
-        yield f"pen ink was left out, {ink:.1%} of the slide"
+        yield f"pen ink was excluded, {ink:.1%} of the slide"
+
+
+class OnGrid(Protocol):
+    """Anything with a place on a grid."""
+
+    @property
+    def row(self) -> int:
+        """Counted from the top, from 0."""
+
+    @property
+    def column(self) -> int:
+        """Counted from the left, from 0."""
+
+
+T = TypeVar("T", bound=OnGrid)
+
+
+def spread_sample(places: Sequence[T], count: int, seed: int) -> list[T]:
+    """A stratified random sample of the places, in the order given.
+
+    The places are sorted along a Hilbert curve, where neighbours on the curve are neighbours on the
+    slide; the curve is cut into `count` equal parts, and one place is drawn from each.
+    """
+    if count >= len(places):
+        return list(places)
+    side = _side(places)
+    along = sorted(range(len(places)), key=lambda n: _along_hilbert(places[n], side))
+    draw = Random(seed)
+    ends = [part * len(along) // count for part in range(count + 1)]
+    chosen = (along[draw.randrange(*part)] for part in pairwise(ends))
+    return [places[number] for number in sorted(chosen)]
+
+
+def _side(places: Sequence[OnGrid]) -> int:
+    """The smallest power of two that the grid fits into."""
+    longest = max(max(place.row, place.column) for place in places) + 1
+    return 1 << (longest - 1).bit_length()
+
+
+def _along_hilbert(place: OnGrid, side: int) -> int:
+    """The position of a place on the Hilbert curve over a square of this side."""
+    x, y, distance = place.column, place.row, 0
+    step = side // 2
+    while step:
+        right, down = int(bool(x & step)), int(bool(y & step))
+        distance += step * step * ((3 * right) ^ down)
+        if not down:
+            if right:
+                x, y = side - 1 - x, side - 1 - y
+            x, y = y, x
+        step //= 2
+    return distance

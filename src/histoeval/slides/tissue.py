@@ -1,14 +1,15 @@
-"""Where the tissue is, in spite of pen marks, bubbles, pale stain and fat.
+"""Tissue detection, robust to pen marks, bubbles, pale stain and fat; and the facts of a slide.
 
-Tissue is what is stained: it takes more of one colour from the light than of another. Glass,
-shadows and the rims of bubbles take all colours alike. Ink takes a mixture that no stain of
-tissue does. Nothing is compared with the darkest tissue of the slide, so that pale tissue counts
-beside dark tissue. Made for haematoxylin and eosin, and for immunohistochemistry.
+Tissue is stained: it absorbs more of one colour than of another. Glass, shadows and the rims of
+bubbles absorb all colours alike. Ink absorbs a mixture that no tissue stain does. Nothing is
+relative to the darkest tissue of the slide, so pale tissue is found beside dark tissue. Made for
+haematoxylin and eosin, and for immunohistochemistry.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,45 +17,46 @@ from scipy import ndimage
 
 from histoeval.runtime.threads import WORKERS
 from histoeval.slides.overview import make_overview
+from histoeval.slides.resolution import Resolution
 from histoeval.slides.slide import Pixels, Slide
 
 Mask = NDArray[np.bool_]
 Density = NDArray[np.float32]
 
 MICRONS = 8.0
-"""Length of a pixel of the mask, where the slide's resolution is known."""
+"""Size of a pixel of the mask if the slide's resolution is known."""
 
 PIXELS = 1024
-"""Pixels of the mask along the longer side where it is not."""
+"""Pixels of the mask along the longer side if it is not."""
 
-MOST_PIXELS = 5_000_000
-"""Of a mask, or about twice as many; that of a very large slide is coarser instead."""
+MAX_PIXELS = 5_000_000
+"""Of a mask, approximately; that of a very large slide is coarser instead."""
 
 STAIN = 0.04
-"""Difference in optical density between two colours from which on something is stained."""
+"""Difference in optical density between two colours above which something is stained."""
 
 INK = 1.0
-"""Optical density of all colours together from which on something can be ink."""
+"""Summed optical density of all colours above which something can be ink."""
 
-MOST_INK = 0.4
-"""Share of a picture beyond which it is not marked with ink, but stained or lit in that colour."""
+MAX_INK = 0.4
+"""Share of an image above which the colour is not ink, but its stain or illumination."""
 
 SMOOTH = 0.08
-"""By how much the density of ink varies from pixel to pixel, as a share of itself."""
+"""Relative variation of the density of ink from pixel to pixel."""
 
 BLACK = 16
-"""Brightness below which all colours are nothing but black: never scanned, or blocked."""
+"""Brightness below which a pixel is black: never scanned, or blocked."""
 
 GAP, STRAND, SPECK, HOLE = 6, 2, 60, 400
 """Half of the widest gap that is closed (a fat cell), half of the thinnest strand that is kept,
-the smallest piece that is kept and the largest hole that is filled, in pixels of the mask."""
+the smallest piece that is kept, and the largest hole that is filled, in pixels of the mask."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tissue:
-    """A mask over a slide, and what else was seen.
+    """A tissue mask of a slide, and masks of what else was found.
 
-    `scale` is how many pixels of level 0 go into one of the mask, `white` the colour of the glass,
+    `scale` is the number of level 0 pixels per pixel of the mask, `white` the colour of the glass,
     `damaged` what could not be read and `damage` why.
     """
 
@@ -68,11 +70,11 @@ class Tissue:
 
     @property
     def share(self) -> float:
-        """Of the slide that is tissue."""
+        """The share of the slide that is tissue."""
         return float(self.mask.mean())
 
     def why_empty(self) -> str:
-        """What there is instead of tissue, for people."""
+        """What the slide shows instead of tissue, human-readable."""
         if self.damage:
             return f"parts of it cannot be read ({self.damage[0]})"
         if (black := float(self.black.mean())) > 0.5:
@@ -83,7 +85,7 @@ class Tissue:
 
 
 def find_tissue(slide: Slide, workers: int = WORKERS) -> Tissue:
-    """The tissue of a slide, from an overview of it."""
+    """Find the tissue of a slide on an overview of it."""
     overview = make_overview(slide, _scale(slide), workers)
     white = white_of(overview.pixels)
     density = optical_density(overview.pixels, white)
@@ -93,7 +95,7 @@ def find_tissue(slide: Slide, workers: int = WORKERS) -> Tissue:
 
 
 def tissue_mask(density: Density, other: Mask) -> Mask:
-    """What is stained and not something other: gaps of fat closed, specks and rims left out."""
+    """Stained and not in `other`, with gaps of fat closed and specks and rims removed."""
     smooth = ndimage.uniform_filter(density, (1, 3, 3), mode="nearest")
     stained = (smooth.max(axis=0) - smooth.min(axis=0) > STAIN) & ~other
     whole = _shrunk(_grown(stained, GAP), GAP)
@@ -117,11 +119,11 @@ def find_ink(density: Density) -> Mask:
     faint = strong | ((hued | scarlet) & (total > 3 * STAIN))
     spread: Mask = ndimage.binary_propagation(core, np.ones((3, 3), bool), faint)
     ink = _grown(spread, STRAND)
-    return ink if ink.mean() <= MOST_INK else np.zeros_like(ink)
+    return ink if ink.mean() <= MAX_INK else np.zeros_like(ink)
 
 
 def _is_smooth(total: Density) -> Mask:
-    """Where there is no texture: ink has none, tissue of the same colour (Giemsa, say) has."""
+    """Where there is no texture: ink has none, tissue of the same colour (Giemsa) has."""
     mean = ndimage.uniform_filter(total, 2 * STRAND + 1, mode="nearest")
     square = ndimage.uniform_filter(total * total, 2 * STRAND + 1, mode="nearest")
     smooth: Mask = square - mean * mean < (SMOOTH * mean) ** 2
@@ -129,15 +131,15 @@ def _is_smooth(total: Density) -> Mask:
 
 
 def find_black(pixels: Pixels) -> Mask:
-    """Where there is no light at all."""
-    dark: Mask = _brightest(pixels) < BLACK
+    """Where there is no light."""
+    dark: Mask = _extremes(pixels)[1] < BLACK
     return dark
 
 
 def optical_density(pixels: Pixels, white: tuple[float, float, float]) -> Density:
-    """How much of each colour is taken from the light of bare glass, as a natural logarithm.
+    """Optical density relative to bare glass, as a natural logarithm.
 
-    The colours come first, then rows and columns.
+    The axes are colours, rows, columns.
     """
     levels = np.arange(256, dtype=np.float32) + 1
     density = [
@@ -147,26 +149,19 @@ def optical_density(pixels: Pixels, white: tuple[float, float, float]) -> Densit
     return np.stack(density)
 
 
-def _brightest(pixels: Pixels) -> NDArray[np.uint8]:
-    """The largest of the colours; numpy's own maximum is slow along so short an axis."""
+def _extremes(pixels: Pixels) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """The smallest and the largest colour; numpy's min and max are slow along so short an axis."""
     red, green, blue = np.moveaxis(pixels, 2, 0)
-    brightest: NDArray[np.uint8] = np.maximum(np.maximum(red, green), blue)
-    return brightest
-
-
-def _darkest(pixels: Pixels) -> NDArray[np.uint8]:
-    red, green, blue = np.moveaxis(pixels, 2, 0)
-    darkest: NDArray[np.uint8] = np.minimum(np.minimum(red, green), blue)
-    return darkest
+    return np.minimum(np.minimum(red, green), blue), np.maximum(np.maximum(red, green), blue)
 
 
 def white_of(pixels: Pixels) -> tuple[float, float, float]:
-    """The colour of bare glass: the middle one of what is bright and nearly grey.
+    """The colour of bare glass: the median of what is bright and nearly grey.
 
-    White of exactly 255 is what scanners fill unscanned parts with, and counts only where there
-    is nothing else. Pictures that are all tissue have no glass, and get white.
+    Scanners fill unscanned parts with exactly 255, which is therefore ignored. Images that are all
+    tissue have no glass, and get white.
     """
-    low, high = _darkest(pixels), _brightest(pixels)
+    low, high = _extremes(pixels)
     bright = (low >= 200) & (high - low <= 20)
     glass = bright & (low < 255)
     if glass.sum() < 0.01 * glass.size:
@@ -176,13 +171,13 @@ def white_of(pixels: Pixels) -> tuple[float, float, float]:
 
 
 def _scale(slide: Slide) -> float:
-    """How coarse an overview is looked at."""
+    """The scale of the overview that tissue is found on."""
     longer, shorter = max(slide.width, slide.height), min(slide.width, slide.height)
     if slide.resolution is not None:
         wanted = MICRONS / slide.resolution.mean
     else:
         wanted = max(longer / PIXELS, min(16.0, shorter / 64))
-    least = (slide.width * slide.height / MOST_PIXELS) ** 0.5
+    least = (slide.width * slide.height / MAX_PIXELS) ** 0.5
     return float(max(1.0, least, min(wanted, shorter / 16)))
 
 
@@ -192,13 +187,13 @@ def _grown(mask: Mask, by: int) -> Mask:
 
 
 def _shrunk(mask: Mask, by: int) -> Mask:
-    """Tissue is thought to go on beyond the edge of the picture."""
+    """Tissue at the edge is assumed to continue beyond it."""
     shrunk: Mask = ndimage.minimum_filter(mask, 2 * by + 1, mode="nearest")
     return shrunk
 
 
 def _without_small(mask: Mask, least: int) -> Mask:
-    """Only the pieces of at least so many pixels; those at the edge may go on beyond it."""
+    """The pieces of at least so many pixels."""
     labels, count = ndimage.label(mask)
     if not count:
         return mask
@@ -207,3 +202,44 @@ def _without_small(mask: Mask, least: int) -> Mask:
     keep[0] = False
     kept: Mask = keep[labels]
     return kept
+
+
+def describe(slide: Slide, tissue: Tissue) -> dict[str, Any]:
+    """The facts of a slide for JSON: size, levels, resolution and tissue."""
+    known = slide.resolution
+    return {
+        "file": slide.path.name,
+        "format": slide.format,
+        "width": slide.width,
+        "height": slide.height,
+        "mpp": None if known is None else [known.x, known.y],
+        "mpp_source": "missing" if known is None else known.source,
+        "levels": [
+            _level(level.width, level.height, level.downsample, known) for level in slide.levels
+        ],
+        "tissue": round(tissue.share, 4),
+        "tissue_mm2": None if known is None else round(_area(slide, tissue, known), 3),
+        "ink": round(float(tissue.ink.mean()), 4),
+        "black": round(float(tissue.black.mean()), 4),
+        "notes": [*slide.notes, *_warnings(slide, tissue)],
+    }
+
+
+def _level(width: int, height: int, scale: float, known: Resolution | None) -> dict[str, Any]:
+    mpp = None if known is None else round(known.mean * scale, 4)
+    return {"width": width, "height": height, "downsample": round(scale, 4), "mpp": mpp}
+
+
+def _area(slide: Slide, tissue: Tissue, known: Resolution) -> float:
+    return tissue.share * slide.width * known.x * slide.height * known.y / 1e6
+
+
+def _warnings(slide: Slide, tissue: Tissue) -> list[str]:
+    notes = []
+    if slide.resolution is None:
+        notes.append("the file does not state its microns per pixel; give them with --mpp")
+    if tissue.damage:
+        notes.append(f"{tissue.damaged.mean():.1%} cannot be read: {tissue.damage[0]}")
+    if not tissue.mask.any():
+        notes.append(f"no tissue was found; {tissue.why_empty()}")
+    return notes

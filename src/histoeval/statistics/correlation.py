@@ -12,7 +12,6 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from histoeval.errors import SettingError
 from histoeval.statistics.resampling import (
@@ -91,6 +90,8 @@ def _mean_of(sums: Numbers) -> Statistic:
 
 def classical_p(coefficient: Coefficient, metric: ArrayLike, expert: ArrayLike) -> float | None:
     """The p that papers print, as scipy has it: it takes all rows for independent."""
+    from scipy import stats
+
     one, other = scores_of(metric, expert)
     if obstacle(one, other):
         return None

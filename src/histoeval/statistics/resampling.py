@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from histoeval.errors import SettingError
 from histoeval.report import Noun
@@ -137,6 +136,8 @@ def interval(values: Numbers, cases: int) -> tuple[float, float]:
     sqrt((n - 1) / n), and by the t distribution against the normal (Hesterberg 2015, section
     4.1.3: expanded percentiles).
     """
+    from scipy.special import ndtr, stdtrit
+
     tail = ndtr(stdtrit(cases - 1, (1 - COVERED) / 2) * np.sqrt(cases / (cases - 1)))
     low, high = np.quantile(values, [tail, 1 - tail])
     return float(low), float(high)
@@ -147,6 +148,8 @@ def p_value(values: Numbers, cases: int, null: float) -> float:
 
     Never 0: the smallest that so many resamples can show.
     """
+    from scipy.special import ndtri, stdtr
+
     below = np.count_nonzero(values < null) + np.count_nonzero(values == null) / 2
     share = (min(below, len(values) - below) + 0.5) / (len(values) + 1)
     spread = ndtri(min(share, 0.5)) * np.sqrt((cases - 1) / cases)

@@ -38,7 +38,7 @@ class Unsure:
 def test_of_a_network_that_knows_nothing_terms_say_the_rest() -> None:
     opinion = fit_opinion(Unsure(), PAIRS)  # type: ignore[arg-type]
     for premise, hypothesis, label in PAIRS:
-        heard = opinion.heard(np.zeros(3), premise, hypothesis)
+        heard = opinion.reranked(np.zeros(3), premise, hypothesis)
         assert probabilities(heard).label == label
 
 

@@ -16,7 +16,8 @@ yaml = pytest.importorskip("yaml")
 
 from histoeval.cli.main import app
 from histoeval.errors import InputError, OutputError
-from histoeval.nli.entailer import Entailer, NliPair
+from histoeval.nli.builtin import BuiltinEntailer
+from histoeval.nli.entailer import NliPair
 from histoeval.train.nli.train import NliSettings, gather, nli_request, train_nli
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def test_the_folder_is_whole_and_says_what_it_is(trained: Path) -> None:
     assert "learning.rate" in card
     assert "figures on made pairs below are of what was learned" in card
     assert str(trained.parent) not in card + json.dumps(results), "no word on where files lie"
-    judged = Entailer(trained).judge([NliPair("left lung", "right lung")])
+    judged = BuiltinEntailer(trained).judge([NliPair("left lung", "right lung")])
     assert sum(judged[0]) == pytest.approx(1)
 
 

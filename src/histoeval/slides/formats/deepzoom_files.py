@@ -1,4 +1,4 @@
-"""DeepZoom: a folder of small pictures by level, column and row, with a .dzi file beside it."""
+"""DeepZoom: a folder of small images by level, column and row, with a .dzi file beside it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ import numpy as np
 from PIL import Image
 
 from histoeval.errors import InputError
-from histoeval.slides.slide import Pixels, Slide, damaged, levels_of
-from histoeval.slides.tiled_region import parts_of
+from histoeval.slides.slide import Pixels, Slide, damaged, levels_of, region_blocks
 
-LONGEST_XML = 100_000
-"""Bytes of a .dzi file; the real ones have some hundred."""
+MAX_XML_BYTES = 100_000
+"""Real .dzi files have a few hundred."""
 
-KEPT = 64
-"""Decoded blocks that are remembered."""
+CACHED_BLOCKS = 64
+"""Decoded blocks that are cached."""
 
 
 class DeepZoomSlide(Slide):
-    """A DeepZoom pyramid; it never says its microns per pixel."""
+    """A DeepZoom pyramid; the format has no microns per pixel."""
 
     def __init__(self, path: Path) -> None:
         root = _parsed(path)
@@ -32,9 +31,9 @@ class DeepZoomSlide(Slide):
             self._block, self._overlap = int(root.attrib["TileSize"]), int(root.attrib["Overlap"])
             self._ending = root.attrib["Format"]
         except (StopIteration, KeyError, ValueError) as error:
-            raise InputError(f"{path} does not say its size and its blocks: {error}") from error
+            raise InputError(f"{path} does not state its size and blocks: {error}") from error
         if min(width, height, self._block) < 1 or self._overlap < 0:
-            raise InputError(f"{path} gives sizes that cannot be: {width} x {height}")
+            raise InputError(f"{path} states impossible sizes: {width} x {height}")
         self._folder = path.with_name(f"{path.stem}_files")
         if not self._folder.is_dir():
             raise InputError(f"{path} has no folder {self._folder.name} with its blocks beside it")
@@ -49,39 +48,39 @@ class DeepZoomSlide(Slide):
         levels = levels_of(list(found))
         self._names = [found[level.width, level.height] for level in levels]
         super().__init__(path, "DeepZoom", levels, None)
-        self._decode = lru_cache(maxsize=KEPT)(self._decoded)
+        self._decode = lru_cache(maxsize=CACHED_BLOCKS)(self._decoded)
 
     def _read(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
         pixels = np.empty((height, width, 3), np.uint8)
-        for part in parts_of(x, y, width, height, (self._block, self._block)):
+        for part in region_blocks(x, y, width, height, (self._block, self._block)):
             block = self._decode(level, part.column, part.row)
             pixels[part.target] = block[part.within]
         return pixels
 
     def _decoded(self, level: int, column: int, row: int) -> Pixels:
-        """One block without what it shares with its neighbours."""
+        """One block without its overlap with its neighbours."""
         file = self._folder / str(self._names[level]) / f"{column}_{row}.{self._ending}"
         left, top = column * self._block, row * self._block
         try:
             with Image.open(file) as picture:
                 pixels = np.asarray(picture.convert("RGB"))
-        except Exception as error:  # damaged files make decoders stumble in any way
+        except Exception as error:  # decoders raise anything on damaged files
             raise damaged(self.path, left, top, error) from error
         pixels = pixels[self._overlap if row else 0 :, self._overlap if column else 0 :]
         size = self.levels[level]
         shape = min(self._block, size.height - top), min(self._block, size.width - left)
         if pixels.shape[0] < shape[0] or pixels.shape[1] < shape[1]:
-            raise damaged(self.path, left, top, f"{file.name} is smaller than it must be")
+            raise damaged(self.path, left, top, f"{file.name} is too small")
         return pixels[: shape[0], : shape[1]]
 
 
 def _parsed(path: Path) -> ElementTree.Element:
-    if path.stat().st_size > LONGEST_XML:
+    if path.stat().st_size > MAX_XML_BYTES:
         raise InputError(f"{path} is too long for a .dzi file")
     try:
         root = ElementTree.fromstring(path.read_bytes())
     except ElementTree.ParseError as error:
         raise InputError(f"{path} is not the XML of a DeepZoom slide: {error}") from error
     if not root.tag.endswith("Image"):
-        raise InputError(f"{path} is not a DeepZoom slide: its XML is about {root.tag}")
+        raise InputError(f"{path} is not a DeepZoom slide: its XML root is {root.tag}")
     return root

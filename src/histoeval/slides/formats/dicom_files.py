@@ -1,4 +1,4 @@
-"""DICOM whole slides, through wsidicom: a folder of files, or one file of such a folder."""
+"""DICOM whole slide images, by wsidicom: a folder of files, or one file of such a folder."""
 
 from __future__ import annotations
 
@@ -10,27 +10,29 @@ from typing import Any
 import numpy as np
 
 from histoeval.errors import InputError
-from histoeval.slides.file_type import content_of
-from histoeval.slides.requirements import require
+from histoeval.slides import require
+from histoeval.slides.file_type import file_type
 from histoeval.slides.resolution import stated
 from histoeval.slides.slide import Pixels, Slide, TruncatedSlide, damaged, levels_of
 
 END_OF_PIXELS = b"\xfe\xff\xdd\xe0\0\0\0\0"
-"""What stands after compressed pixels; a decoder would fill up a last block that was cut."""
+"""Ends compressed pixels; without this check decoders would pad a truncated last block."""
 
 TAIL_BYTES = 1 << 16
-"""Of the end of a file, where it must stand."""
+"""Where it is searched for, from the end of the file."""
 
 SLIDE_CLASS = "1.2.840.10008.5.1.4.1.1.77.1.6"
-"""DICOM's name for a whole slide image."""
+"""The SOP class of whole slide images."""
 
 
 def slide_files(path: Path) -> list[Path]:
-    """The files of the one slide that a path stands for: a folder, or a file of its series."""
+    """The files of one slide, given its folder or a file of its series."""
     series = _series_in(path if path.is_dir() else path.parent)
     if path.is_dir():
         if len(series) > 1:
-            raise InputError(f"{path} holds {len(series)} DICOM slides; name a file of one of them")
+            raise InputError(
+                f"{path} contains {len(series)} DICOM slides; name a file of one of them"
+            )
         return next(iter(series.values()), [])
     files = next((each for each in series.values() if path in each), None)
     if files is None:
@@ -39,7 +41,7 @@ def slide_files(path: Path) -> list[Path]:
 
 
 def first_files(files: Iterable[Path]) -> list[Path]:
-    """One file for each slide; what is damaged stands for itself, and says so when opened."""
+    """One file for each slide; damaged files are listed too, and refused when opened."""
     first: dict[str, Path] = {}
     for file in files:
         try:
@@ -51,10 +53,10 @@ def first_files(files: Iterable[Path]) -> list[Path]:
 
 
 def _series_in(folder: Path) -> dict[str, list[Path]]:
-    """Files of whole slides in a folder, by their series."""
+    """The files of whole slide images in a folder, by series."""
     series: dict[str, list[Path]] = defaultdict(list)
     for file in sorted(each for each in folder.iterdir() if each.is_file()):
-        if content_of(file) == "dicom":
+        if file_type(file) == "dicom":
             header = _header(file)
             if header.get("SOPClassUID") == SLIDE_CLASS:
                 _refuse_truncated(file, header)
@@ -63,7 +65,7 @@ def _series_in(folder: Path) -> dict[str, list[Path]]:
 
 
 def _header(file: Path) -> Any:
-    """What the file says it is."""
+    """The tags that identify a file."""
     require("wsidicom")
     import pydicom
 
@@ -80,11 +82,11 @@ def _refuse_truncated(file: Path, header: Any) -> None:
     with file.open("rb") as stream:
         stream.seek(max(0, file.stat().st_size - TAIL_BYTES))
         if END_OF_PIXELS not in stream.read():
-            raise TruncatedSlide(f"{file} is truncated: its pixels have no end; copy it again")
+            raise TruncatedSlide(f"{file} is truncated: its pixel data have no end; copy it again")
 
 
 class DicomSlide(Slide):
-    """A whole slide of DICOM files."""
+    """A whole slide image of DICOM files."""
 
     def __init__(self, path: Path) -> None:
         self._wsi = _opened(path)
@@ -97,20 +99,20 @@ class DicomSlide(Slide):
     def _read(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
         try:
             picture = self._wsi.read_region((x, y), self._layers[level], (width, height))
-        except Exception as error:  # codecs have errors of their own
+        except Exception as error:  # codecs raise errors of their own
             scale = self.levels[level].downsample
             raise damaged(self.path, round(x * scale), round(y * scale), error) from error
         return np.asarray(picture.convert("RGB"))
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._wsi.close()
 
 
 def _opened(path: Path) -> Any:
     files = slide_files(path)
     if not files:
-        raise InputError(f"{path} holds no DICOM slide")
+        raise InputError(f"{path} contains no DICOM slide")
     import wsidicom
 
     try:
@@ -120,6 +122,6 @@ def _opened(path: Path) -> Any:
 
 
 def _spacing(wsi: Any) -> tuple[float | None, float | None]:
-    """Microns per pixel, where the files say so."""
+    """Microns per pixel, if the files state them."""
     spacing = wsi.mpp
     return (spacing.width, spacing.height) if spacing is not None else (None, None)

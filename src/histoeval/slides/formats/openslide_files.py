@@ -1,4 +1,4 @@
-"""What openslide reads: SVS, NDPI, MRXS, SCN, BIF, Philips and generic pyramidal TIFF, and more."""
+"""Formats of openslide: SVS, NDPI, MRXS, SCN, BIF, Philips and pyramidal TIFF, and more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from histoeval.errors import InputError, MissingDependency
-from histoeval.slides.requirements import require
+from histoeval.slides import require
 from histoeval.slides.resolution import Resolution, stated, text_number
 from histoeval.slides.slide import Pixels, Slide, damaged, levels_of
 
@@ -25,7 +25,7 @@ def library() -> Any:
         import openslide
     except ImportError as error:
         raise MissingDependency(
-            "openslide-python is here, but not the library that it needs; "
+            "openslide-python is installed, but not the library that it needs; "
             "run: pip install openslide-bin"
         ) from error
     return openslide
@@ -40,8 +40,8 @@ def recognises(path: Path) -> str | None:
 class OpenslideSlide(Slide):
     """A slide that openslide reads.
 
-    After an error a handle of openslide is of no use any more. So each thread has one of its own,
-    and drops it when a region is damaged: one bad block costs one tile.
+    After an error a handle of openslide is unusable. So each thread has its own and drops it when a
+    region is damaged: one bad block costs one tile.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,7 +52,7 @@ class OpenslideSlide(Slide):
         try:
             handle = self._handle()
         except (self._openslide.OpenSlideError, OSError) as error:
-            raise InputError(f"{path} cannot be opened; it is damaged: {error}") from error
+            raise InputError(f"{path} is damaged and cannot be opened: {error}") from error
         sizes = [tuple(size) for size in handle.level_dimensions]
         properties = handle.properties
         self._numbers = [sizes.index((level.width, level.height)) for level in levels_of(sizes)]
@@ -61,7 +61,7 @@ class OpenslideSlide(Slide):
         super().__init__(path, name, levels_of(sizes), _resolution(properties), _notes(properties))
 
     def _handle(self) -> Any:
-        """This thread's own way into the file."""
+        """This thread's own handle."""
         if (handle := getattr(self._handles, "handle", None)) is None:
             handle = self._openslide.OpenSlide(str(self._path))
             handle.set_cache(self._cache)
@@ -80,12 +80,12 @@ class OpenslideSlide(Slide):
         return _on_white(picture)
 
     def close(self) -> None:
-        """Let go of this thread's handle; those of other threads go with them."""
+        """Drop this thread's handle; those of other threads end with them."""
         self._handles = threading.local()
 
 
 def _on_white(picture: Image.Image) -> Pixels:
-    """Without transparency: what was never scanned is white, like the glass."""
+    """Without transparency: unscanned parts become white, like the glass."""
     if picture.getchannel("A").getextrema()[0] == 255:
         return np.asarray(picture.convert("RGB"))
     page = Image.new("RGBA", picture.size, (255, 255, 255, 255))

@@ -1,4 +1,4 @@
-"""Plain pictures: PNG, JPEG and the like, held in memory."""
+"""Plain images: PNG, JPEG and the like, held in memory."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from PIL import Image, ImageOps
 from histoeval.errors import InputError
 from histoeval.slides.slide import WHITE, Pixels, Slide, levels_of
 
-MOST_PIXELS = 150_000_000
-"""A picture is decoded whole; beyond this it must come as a tiled slide."""
+MAX_PIXELS = 150_000_000
+"""Plain images are decoded whole; larger ones must be tiled slides."""
 
 
 class PlainPicture(Slide):
-    """A picture without levels; it never says its microns per pixel."""
+    """An image without levels and without microns per pixel."""
 
     def __init__(self, path: Path) -> None:
         self._pixels = _decoded(path)
@@ -28,7 +28,7 @@ class PlainPicture(Slide):
 
 
 def _decoded(path: Path) -> Pixels:
-    """All pixels, upright, in red, green and blue; what is transparent becomes white."""
+    """All pixels, upright, in red, green and blue; transparency becomes white."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
         try:
@@ -36,7 +36,7 @@ def _decoded(path: Path) -> Pixels:
                 _refuse_size(path, *picture.size)
                 if picture.mode.startswith(("I", "F")):
                     raise InputError(
-                        f"{path} has pixels of the kind {picture.mode}; give 8 bits per colour"
+                        f"{path} has pixels of mode {picture.mode}; save it with 8 bits per colour"
                     )
                 upright = ImageOps.exif_transpose(picture)
                 return np.asarray(_on_white(upright))
@@ -44,8 +44,8 @@ def _decoded(path: Path) -> Pixels:
             raise _too_large(path) from error
         except InputError:
             raise
-        except Exception as error:  # damaged files make decoders stumble in any way
-            raise InputError(f"{path} cannot be decoded; it is damaged: {error}") from error
+        except Exception as error:  # decoders raise anything on damaged files
+            raise InputError(f"{path} is damaged and cannot be decoded: {error}") from error
 
 
 def _on_white(picture: Image.Image) -> Image.Image:
@@ -56,12 +56,12 @@ def _on_white(picture: Image.Image) -> Image.Image:
 
 
 def _refuse_size(path: Path, width: int, height: int) -> None:
-    if width * height > MOST_PIXELS:
+    if width * height > MAX_PIXELS:
         raise _too_large(path)
 
 
 def _too_large(path: Path) -> InputError:
     return InputError(
-        f"{path} has more than {MOST_PIXELS // 1_000_000} million pixels, too many for a picture "
-        "that can only be read whole; save it as a tiled, pyramidal TIFF"
+        f"{path} has more than {MAX_PIXELS // 1_000_000} million pixels, too many for an "
+        "untiled image; save it as a tiled, pyramidal TIFF"
     )

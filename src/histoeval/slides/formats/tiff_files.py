@@ -1,10 +1,11 @@
-"""TIFF that openslide refuses, through tifffile: OME-TIFF, striped TIFF, unusual compressions."""
+"""TIFF that openslide refuses, by tifffile: OME-TIFF, striped TIFF, unusual compressions."""
 
 from __future__ import annotations
 
 import logging
 import math
 import re
+import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,32 +17,39 @@ from xml.etree import ElementTree
 import numpy as np
 
 from histoeval.errors import InputError
-from histoeval.slides.requirements import require
+from histoeval.slides import require
 from histoeval.slides.resolution import Resolution, per_unit, stated, text_number
-from histoeval.slides.slide import WHITE, Pixels, Slide, TruncatedSlide, damaged, levels_of
-from histoeval.slides.tiled_region import parts_of
+from histoeval.slides.slide import (
+    WHITE,
+    Pixels,
+    Slide,
+    TruncatedSlide,
+    damaged,
+    levels_of,
+    region_blocks,
+)
 
 CACHE_BYTES = 64 << 20
 """For decoded blocks."""
 
-LARGEST_BLOCK = 256 << 20
-"""Bytes of one decoded block; a slide that is a single block cannot be read in parts."""
+MAX_BLOCK_BYTES = 256 << 20
+"""Of one decoded block; a slide that is a single block cannot be read in parts."""
 
 JPEG, END_OF_JPEG = 7, b"\xff\xd9"
-"""TIFF's code for it, and its last bytes; decoders fill up a block that was cut."""
+"""TIFF's code for JPEG, and its last bytes; decoders would pad a truncated block."""
 
 UNITS = {2: 25_400.0, 3: 10_000.0}
-"""Microns in an inch and in a centimetre, by TIFF's code of the unit."""
+"""Microns per inch and per centimetre, by TIFF's code of the unit."""
 
 APERIO = re.compile(r"\|\s*MPP\s*=\s*([0-9.]+)")
-"""How an Aperio scanner writes microns per pixel."""
+"""Microns per pixel in the description of Aperio scanners."""
 
 LENGTHS = {"nm": 1e-3, "µm": 1.0, "um": 1.0, "mm": 1e3, "cm": 1e4, "m": 1e6}
-"""Microns in the units of OME."""
+"""Microns per unit of OME."""
 
 
 def library() -> Any:
-    """The package tifffile, with the codecs it decodes by."""
+    """The package tifffile, with its codecs."""
     require("tifffile", "imagecodecs")
     import tifffile
 
@@ -50,8 +58,8 @@ def library() -> Any:
 
 
 @contextmanager
-def blamed_on(path: Path) -> Iterator[None]:
-    """Tags that make no sense make tifffile stumble in any way; what is wrong is the file."""
+def damage_errors(path: Path) -> Iterator[None]:
+    """Turn any error of tifffile into an `InputError`: the file is damaged."""
     try:
         yield
     except InputError:
@@ -66,14 +74,13 @@ def kind_of(tiff: Any) -> str:
 
 
 def open_tiff(path: Path) -> Any:
-    """The file as tifffile has it, with at least one picture in it."""
-    with blamed_on(path):
+    """The opened file, with at least one page."""
+    with damage_errors(path):
         tiff = library().TiffFile(path)
         if len(tiff.pages) == 0:
             tiff.close()
             raise TruncatedSlide(
-                f"{path} is a TIFF with no picture up to its end: it is truncated; "
-                "copy or download it again"
+                f"{path} is a truncated TIFF without any page; copy or download it again"
             )
     return tiff
 
@@ -85,23 +92,23 @@ class TiffSlide(Slide):
         self._tiff = open_tiff(path)
         self._lock = threading.Lock()
         try:
-            with blamed_on(path):
+            with damage_errors(path):
                 self._find_levels(path)
         except BaseException:
             self._tiff.close()
             raise
 
     def _find_levels(self, path: Path) -> None:
-        """The levels of the largest picture in the file; labels and the like are smaller."""
+        """The levels of the largest image in the file; labels and the like are smaller."""
         series = max(self._tiff.series, key=lambda each: math.prod(each.shape))
         pages = [_pages_of(path, level) for level in series.levels]
         sizes = [(p[0].keyframe.imagewidth, p[0].keyframe.imagelength) for p in pages]
         levels = levels_of(sizes)
         self._pages = [pages[sizes.index((each.width, each.height))] for each in levels]
         block = max(_block_bytes(each[0].keyframe) for each in self._pages)
-        if block > LARGEST_BLOCK:
+        if block > MAX_BLOCK_BYTES:
             raise InputError(
-                f"{path} is stored in one piece and too large to be read in parts; "
+                f"{path} is stored in one block and too large to be read in parts; "
                 "save it as a tiled, pyramidal TIFF"
             )
         self._decode = lru_cache(maxsize=max(4, CACHE_BYTES // block))(self._decoded)
@@ -122,7 +129,7 @@ class TiffSlide(Slide):
         planes = frame.samplesperpixel if frame.planarconfig == 2 else 1
         apart = _block_count(frame) // planes
         pixels = np.full((height, width, frame.samplesperpixel), WHITE, np.uint8)
-        for part in parts_of(x, y, width, height, _block_size(frame)):
+        for part in region_blocks(x, y, width, height, _block_size(frame)):
             for plane in range(planes):
                 number = plane * apart + part.row * across + part.column
                 if (block := self._decode(level, page, number)) is None:
@@ -134,7 +141,7 @@ class TiffSlide(Slide):
         return pixels
 
     def _decoded(self, level: int, page: int, index: int) -> Pixels | None:
-        """One block; nothing where the file left it out on purpose."""
+        """One block; None if the file omits it on purpose."""
         place = self._pages[level][page]
         frame = place.keyframe
         offset, count = place.dataoffsets[index], place.databytecounts[index]
@@ -144,18 +151,18 @@ class TiffSlide(Slide):
             self._tiff.filehandle.seek(offset)
             stored = self._tiff.filehandle.read(count)
         if frame.compression == JPEG and not stored.rstrip(b"\0").endswith(END_OF_JPEG):
-            raise damaged(self.path, *_place(frame, index), "its block has no end")
+            raise damaged(self.path, *_place(frame, index), "its block is truncated")
         try:
             block, _, shape = frame.decode(stored, index, jpegtables=frame.jpegtables)
-        except Exception as error:  # every codec has errors of its own
+        except Exception as error:  # codecs raise errors of their own
             raise damaged(self.path, *_place(frame, index), error) from error
         if block is None or block.dtype != np.uint8:
-            raise damaged(self.path, *_place(frame, index), "its block holds no 8-bit pixels")
+            raise damaged(self.path, *_place(frame, index), "its block has no 8-bit pixels")
         pixels: Pixels = block.reshape(block.shape[-3:])[: shape[1], : shape[2]]
         return pixels
 
     def close(self) -> None:
-        """Let go of the file and of what was decoded."""
+        """Close the file and drop the cache."""
         self._decode.cache_clear()
         self._tiff.close()
 
@@ -184,24 +191,26 @@ def _block_bytes(frame: Any) -> int:
 
 
 def _pages_of(path: Path, level: Any) -> list[Any]:
-    """The pages that one level is stored in: one with all colours, or one for each of them."""
+    """The pages of one level: one with all colours, or one for each colour."""
     colours = {"YXS": 1, "SYX": 1, "CYX": 3, "YX": 1}.get(level.axes)
     pages = list(level.pages)
     if level.dtype != np.uint8 or colours != len(pages):
         raise InputError(
-            f"{path} is not a bright-field picture with 8 bits per colour: it holds "
+            f"{path} is not a bright-field image with 8 bits per colour: it has "
             f"{level.dtype} along the axes {level.axes}, {' x '.join(map(str, level.shape))}"
         )
     if any(len(page.dataoffsets) != _block_count(page.keyframe) for page in pages):
-        raise InputError(f"{path} is a damaged TIFF: it does not say where all its blocks are")
+        raise InputError(f"{path} is a damaged TIFF: offsets of blocks are missing")
     frame = pages[0].keyframe
     if frame.photometric not in {1, 2, 6} or frame.samplesperpixel not in {1, 3, 4}:
-        raise InputError(f"{path} holds colours of a kind that is not read: {frame.photometric!r}")
+        raise InputError(
+            f"{path} has an unsupported photometric interpretation: {frame.photometric!r}"
+        )
     return pages
 
 
 def _resolution(tiff: Any, page: Any) -> Resolution | None:
-    """By OME's or the scanner's description, else by the tags of the page."""
+    """From OME's or the scanner's description, else from the tags of the page."""
     if tiff.is_ome:
         return _ome_resolution(tiff.ome_metadata)
     if tiff.is_svs and (aperio := APERIO.search(page.keyframe.description)):
@@ -213,7 +222,7 @@ def _resolution(tiff: Any, page: Any) -> Resolution | None:
 
 
 def _ome_resolution(xml: str) -> Resolution | None:
-    """Physical size of a pixel of the first image; OME's own unit is the micron."""
+    """Physical pixel size of the first image; OME's default unit is the micron."""
     pixels = next(
         (each for each in ElementTree.fromstring(xml).iter() if each.tag.endswith("}Pixels")), None
     )
@@ -223,3 +232,53 @@ def _ome_resolution(xml: str) -> Resolution | None:
     units = [LENGTHS.get(pixels.get(f"PhysicalSize{axis}Unit", "µm")) for axis in "XY"]
     x, y = (s * u if s and u else None for s, u in zip(sizes, units, strict=True))
     return stated(x, y)
+
+
+VALUE_BYTES = dict(
+    zip(range(1, 19), (1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8), strict=True)
+)
+"""Bytes of one value of a tag, by TIFF's code of its type."""
+
+
+def check_whole(path: Path) -> str:
+    """The kind of a TIFF; refused if it ends before its data do, as an interrupted copy does."""
+    with open_tiff(path) as tiff, damage_errors(path):
+        end = max(max(_end_of(page), _tags_end(tiff, page.offset)) for page in tiff.pages)
+        size = tiff.filehandle.size
+        follows = _next_page(tiff)
+        kind = kind_of(tiff)
+    if end > size or follows >= size:
+        raise TruncatedSlide(
+            f"{path} is truncated: it ends at byte {size:,}, but its data extend to byte "
+            f"{max(end, follows):,}; copy or download it again"
+        )
+    return kind
+
+
+def _end_of(page: Any) -> int:
+    """The end of the last block of a page, in bytes."""
+    pairs = zip(page.dataoffsets, page.databytecounts, strict=False)
+    return max((offset + count for offset, count in pairs if count), default=0)
+
+
+def _tags_end(tiff: Any, offset: int) -> int:
+    """The end of the last value that the tags of the page at this offset point to, in bytes."""
+    form, order = tiff.tiff, tiff.byteorder
+    tiff.filehandle.seek(offset)
+    (count,) = struct.unpack(form.tagnoformat, tiff.filehandle.read(form.tagnosize))
+    entry = struct.Struct(f"{order}HHQQ" if form.tagsize == 20 else f"{order}HHII")
+    end = tiff.filehandle.tell() + count * entry.size
+    for _, kind, number, where in entry.iter_unpack(tiff.filehandle.read(count * entry.size)):
+        if (length := VALUE_BYTES.get(kind, 0) * number) > form.tagoffsetthreshold:
+            end = max(end, where + length)
+    return int(end)
+
+
+def _next_page(tiff: Any) -> int:
+    """The offset of the page after the last one that could be read; 0 if there is none."""
+    place = tiff.pages.next_page_offset
+    if place is None:
+        return 0
+    tiff.filehandle.seek(place)
+    stored = tiff.filehandle.read(tiff.tiff.offsetsize)
+    return int.from_bytes(stored, "little" if tiff.byteorder == "<" else "big")

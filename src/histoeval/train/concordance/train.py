@@ -12,8 +12,8 @@ from pydantic import Field
 from histoeval.concordance.rubric import CRITERIA
 from histoeval.concordance.weights import Combination, Combinations, matrix_of
 from histoeval.errors import InputError
-from histoeval.io.results import write_json
 from histoeval.io.sheets import RatedPair, read_sheet
+from histoeval.io.store import write_json
 from histoeval.metrics.concordance import TOP, Concordance
 from histoeval.report import Noun
 from histoeval.statistics.raters import kappa_of_two

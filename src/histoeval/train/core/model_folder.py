@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.errors import OutputError
-from histoeval.io.results import files_of, write_json
+from histoeval.io.store import write_json, writing_to
 from histoeval.train.core.checkpoint import CHECKPOINT, Checkpoint
 from histoeval.train.core.provenance import identity_of
 
@@ -46,7 +46,7 @@ class TrainingStep:
         found = self._record()
         if found.get("identity") == self.identity and found.get("done"):
             return dict(found["facts"])
-        with files_of(self.folder):
+        with writing_to(self.folder):
             if found.get("identity") != self.identity:
                 if self.folder.exists():
                     shutil.rmtree(self.folder)
@@ -63,14 +63,14 @@ class TrainingStep:
         return found.get("identity") == self.identity and bool(found.get("done"))
 
     def _finish(self, facts: Mapping[str, Any]) -> None:
-        with files_of(self.folder):
+        with writing_to(self.folder):
             record = {"identity": self.identity, "done": True, "facts": dict(facts)}
             write_json(self.folder / RECORD, record)
             (self.folder / CHECKPOINT).unlink(missing_ok=True)
 
     def _record(self) -> dict[str, Any]:
         """What `step.json` says; a folder that is not ours is left alone."""
-        with files_of(self.folder):
+        with writing_to(self.folder):
             if (self.folder / RECORD).exists():
                 return _read(self.folder / RECORD, f"delete {self.folder}")
             if self.folder.exists() and any(self.folder.iterdir()):
@@ -115,7 +115,7 @@ class ModelFolder:
 
     def finished(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
         """The results of a training that is finished here, if it was this one."""
-        with files_of(self.path):
+        with writing_to(self.path):
             if (self.draft / RESULTS).exists():
                 self._take_place()
             if not (self.path / RESULTS).exists():
@@ -132,7 +132,7 @@ class ModelFolder:
 
     def clear(self) -> None:
         """Remove what an earlier training left; a folder that holds something else is refused."""
-        with files_of(self.path):
+        with writing_to(self.path):
             if (self.path / RESULTS).exists():
                 self._results()
             else:
@@ -144,7 +144,7 @@ class ModelFolder:
     @contextmanager
     def _writing(self) -> Iterator[Path]:
         """An empty draft folder; what fails while it is filled leaves nothing behind."""
-        with files_of(self.path):
+        with writing_to(self.path):
             shutil.rmtree(self.draft, ignore_errors=True)
             self.draft.mkdir(parents=True)
             try:

@@ -16,7 +16,8 @@ from histoeval.evaluate.grounding_scores import apart, auroc, figures, replaced_
 from histoeval.evaluate.tile_labels import HE, TileConcept
 from histoeval.evaluate.tiles import SIDE
 from histoeval.extract.manifest import hash_of
-from histoeval.runtime.onnx import cores, open_session
+from histoeval.runtime.onnx import open_session
+from histoeval.runtime.threads import cores
 from histoeval.train.core.onnx_int8 import OnnxPart, token_part, write_parts
 from histoeval.train.grounding.calibration import fit_curves
 from histoeval.train.grounding.cross_validation import FoldPredictions

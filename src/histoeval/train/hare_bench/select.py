@@ -14,7 +14,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from histoeval.errors import ModelError
-from histoeval.io.results import files_of, write_json
+from histoeval.io.store import write_json, writing_to
 from histoeval.progress import ignore
 from histoeval.train.core.card import markdown_table
 from histoeval.train.core.loop import Watch
@@ -78,7 +78,7 @@ def select(
     rows = [_row(name, settings, output, bench) for name in settings.encoders]
     rows.sort(key=lambda row: -row.get("overall", {}).get("f1", [-1.0])[0])
     results = {"seeds": list(settings.seeds), "encoders": rows}
-    with files_of(output):
+    with writing_to(output):
         output.mkdir(parents=True, exist_ok=True)
         (output / "results.md").write_text(selection_markdown(results), "utf-8")
         write_json(output / "results.json", results)

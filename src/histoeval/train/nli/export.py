@@ -37,7 +37,7 @@ def write_entailer(
     details: Mapping[str, Any],
     rounded: bool = True,
 ) -> None:
-    """Write what `Entailer` loads."""
+    """Write what `BuiltinEntailer` loads."""
     part = token_part(_Unpadded(model), tokens, ["logits"], "kinds")
     files = write_parts(folder, {ENCODER: part}, tokenizer, rounded)
     limits = limits_of(name, tokens)
@@ -48,10 +48,10 @@ def write_entailer(
 
 def add_opinion(folder: Path) -> None:
     """Fit the second opinion to the model of a folder, and write it to its manifest."""
-    from histoeval.nli.entailer import Entailer
+    from histoeval.nli.builtin import BuiltinEntailer
     from histoeval.train.nli.reranker import fit_opinion, unlearned_pairs
 
     manifest = read_entailer_manifest(folder).model_copy(update={"opinion": None})
     write_entailer_manifest(folder, manifest)
-    opinion = fit_opinion(Entailer(folder), list(unlearned_pairs()))
+    opinion = fit_opinion(BuiltinEntailer(folder), list(unlearned_pairs()))
     write_entailer_manifest(folder, manifest.model_copy(update={"opinion": opinion}))

@@ -188,9 +188,9 @@ def write(
     material: Material,
     folder: Path,
 ) -> dict[str, Any]:
-    """Write the model for `Entailer`, and measure it as it is written."""
+    """Write the model for `BuiltinEntailer`, and measure it as it is written."""
     from histoeval.evaluate.nli import evaluate_nli
-    from histoeval.nli.entailer import Entailer
+    from histoeval.nli.builtin import BuiltinEntailer
     from histoeval.train.nli.export import add_opinion, write_entailer
 
     made_with = versions()
@@ -204,7 +204,7 @@ def write(
     )
     if settings.second_opinion:
         add_opinion(folder)
-    entailer = Entailer(folder)
+    entailer = BuiltinEntailer(folder)
     scores = {name: evaluate_nli(entailer, pairs) for name, pairs in material.tests.items()}
     return {
         "parameters": sum(weights.numel() for weights in model.parameters()),

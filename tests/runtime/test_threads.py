@@ -10,8 +10,8 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from histoeval.agreement.study import StudyPlan, study
-from histoeval.runtime import blas_threads as threads
-from histoeval.runtime.blas_threads import processors, side_by_side
+from histoeval.runtime import threads
+from histoeval.runtime.threads import cores, in_order, side_by_side
 from tests.support.panels import made
 
 
@@ -46,6 +46,19 @@ def test_what_goes_wrong_in_a_thread_is_heard_of() -> None:
 def test_one_processor_finds_what_several_find(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = StudyPlan(resamples=60, permutations=10, by=("organ",))
     several = study(made(), plan)
-    monkeypatch.setattr(threads, "processors", lambda: 1)
+    monkeypatch.setattr(threads, "cores", lambda: 1)
     assert study(made(), plan) == several
-    assert processors() >= 1
+    assert cores() >= 1
+
+
+def test_work_comes_in_order_and_little_of_it_waits() -> None:
+    begun: list[int] = []
+
+    def work(piece: int) -> int:
+        begun.append(piece)
+        return piece * piece
+
+    made = in_order(work, iter(range(1000)), workers=3)
+    assert [next(made) for _ in range(10)] == [n * n for n in range(10)]
+    assert len(begun) <= 10 + 6
+    assert list(made) == [n * n for n in range(10, 1000)]

@@ -13,7 +13,7 @@ from histoeval.extract.reader import Reader
 from histoeval.metric import Metric
 from histoeval.metrics.base import as_metric
 from histoeval.metrics.registry import create, metric_entries, models_needed
-from histoeval.nli.entailer import Entails
+from histoeval.nli.entailer import Entailer
 from histoeval.nli.load import open_entailer
 from histoeval.report import Noun
 from histoeval.runtime.memo import folder_stamp, shared_model
@@ -224,10 +224,10 @@ def _make_encoder(models: Models) -> Any:
     )
 
 
-def load_entailer(named: Any, device: str | None = None) -> Entails:
+def load_entailer(named: Any, device: str | None = None) -> Entailer:
     """The NLI model that the user has named or made; the builtin one when none was."""
     if not isinstance(named, str | Path | None):
-        entailer: Entails = named
+        entailer: Entailer = named
         return entailer
     key = (str(named or BUILTIN), folder_stamp(named), device)
     return shared_model("nli", key, lambda: open_entailer(named, device))

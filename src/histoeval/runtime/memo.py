@@ -8,11 +8,12 @@ from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, Generic, TypeVar
 
+Key = TypeVar("Key", bound=Hashable)
 T = TypeVar("T")
 
 
-class Memory(Generic[T]):
-    """Answers for texts, with those used last cached.
+class Memory(Generic[Key, T]):
+    """Answers for texts, or for any keys, with those used last cached.
 
     References return in many pairs and entities in many reports. What is not cached is answered
     in one go, so that batches stay full. Texts are cached up to `most`, each counted as `size`
@@ -21,20 +22,20 @@ class Memory(Generic[T]):
 
     def __init__(
         self,
-        answer: Callable[[Sequence[str]], Sequence[T]],
+        answer: Callable[[Sequence[Key]], Sequence[T]],
         most: int = 20_000,
-        size: Callable[[str], int] = lambda text: 1,  # noqa: ARG005
+        size: Callable[[Key], int] = lambda text: 1,  # noqa: ARG005
     ) -> None:
         self._answer = answer
         self._most = most
         self._size = size
         self._held = 0
-        self._known: OrderedDict[str, T] = OrderedDict()
+        self._known: OrderedDict[Key, T] = OrderedDict()
         self._lock = Lock()
 
-    def __call__(self, texts: Sequence[str]) -> list[T]:
+    def __call__(self, texts: Sequence[Key]) -> list[T]:
         """One answer per text, in the order of the texts."""
-        found: dict[str, T] = {}
+        found: dict[Key, T] = {}
         with self._lock:
             for text in texts:
                 if text in self._known:
@@ -48,7 +49,7 @@ class Memory(Generic[T]):
                 self._keep(answers)
         return [found[text] for text in texts]
 
-    def _keep(self, answers: dict[str, T]) -> None:
+    def _keep(self, answers: dict[Key, T]) -> None:
         for text, answer in answers.items():
             if text not in self._known:
                 self._held += self._size(text)

@@ -7,6 +7,7 @@ for comparing, not for showing: ``plain("Tumours of the gastro-oesophageal junct
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 import unicodedata
@@ -175,3 +176,16 @@ def closest_word(word: str, words: Sequence[str], cutoff: float) -> str | None:
         word, words, scorer=Indel.normalized_similarity, processor=None, score_cutoff=cutoff - 1e-9
     )
     return next(iter(get_close_matches(word, [each for each, _, _ in able], 1, cutoff)), None)
+
+
+@lru_cache(maxsize=1 << 20)
+def form(name: str) -> str:
+    """The plain form of a name; a minus sign at its end counts."""
+    minus = " -" if name.rstrip(" )").endswith((" -", "(-")) else ""
+    return f"{plain(name)}{minus}"
+
+
+def is_held_out(concept: str, share: float) -> bool:
+    """Whether a concept is reserved for testing, by the hash of its id alone."""
+    digest = hashlib.sha256(concept.encode()).digest()
+    return int.from_bytes(digest[:8], "big") < share * 2**64

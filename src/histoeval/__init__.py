@@ -21,10 +21,10 @@ if TYPE_CHECKING:
         Problem,
         SettingError,
     )
+    from histoeval.experiments.ablate import ablate
     from histoeval.metric import Metric, Score, Signature
     from histoeval.metrics.registry import create, register
     from histoeval.report import Assertion, Entity, EntityType, Pair, Relation, Report
-    from histoeval.run.ablate import ablate
     from histoeval.run.agree import agree
     from histoeval.run.compare import compare
     from histoeval.run.models import Models
@@ -77,7 +77,7 @@ _HOMES = {
     ),
     "histoeval.report": ("Assertion", "Entity", "EntityType", "Pair", "Relation", "Report"),
     "histoeval.run.results": ("Results",),
-    "histoeval.run.ablate": ("ablate",),
+    "histoeval.experiments.ablate": ("ablate",),
     "histoeval.run.agree": ("agree",),
     "histoeval.run.compare": ("compare",),
     "histoeval.run.models": ("Models",),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from histoeval.errors import InputError, Problem
-from histoeval.io.files import GUESS
+from histoeval.io.files import GUESS, demand_table
 from histoeval.io.pairs import PairRow, PairSource, open_source
 from histoeval.io.ratings import Range, rating_of
 from histoeval.io.sheet_cases import cases_of_rows
@@ -109,6 +109,7 @@ def read_sheet(
     `cases` is a table of row (from 0) and case, for HARE's layout; `labels` are further columns to
     keep as they are; `within` are the lowest and the highest score there can be.
     """
+    demand_table(path)
     source = open_source([path], columns, encoding)
     source = replace(source, table=_in_memory(source.table))
     table, layout = source.table, source.layout

@@ -1,4 +1,4 @@
-"""What the parts of a metric are worth: ``histoeval.experiments.ablate.ablate("sheet.tsv")``."""
+"""The contribution of each part of a metric: ``experiments.ablate.ablate("sheet.tsv")``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def ablate(
 
     Args:
         sheet: pairs that experts have scored.
-        kinds: `hare` for the paper's table 7, `concordance` for its parts left out one by one.
+        kinds: `hare` for the paper's table 7, `concordance` without each of its parts.
         grid: a TOML or JSON file of metrics and settings; every combination is a variant.
         cases: a table of row (from 0) and case, for HARE's layout.
         raters: columns of experts' scores.

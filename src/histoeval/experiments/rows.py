@@ -57,7 +57,7 @@ class PerturbedRow(Noun):
         return self.patient or self.case
 
     def line(self) -> bytes:
-        """The row as one line of JSON; what is empty is left out."""
+        """The row as one line of JSON; what is empty is omitted."""
         content = self.model_dump(mode="json", exclude_defaults=True)
         if not self.errors:
             content = {"id": self.id, "case": self.case, "level": self.level} | content
@@ -88,7 +88,7 @@ class PerturbedSet(NamedTuple):
 
 
 def read_perturbed(path: Path) -> list[PerturbedRow]:
-    """The reports of a perturbed set; rows that had errors are left out."""
+    """The reports of a perturbed set; rows that had errors are skipped."""
     rows: list[PerturbedRow] = []
     with open_lines(path, survey(path, "utf-8").encoding) as lines:
         for line in lines:

@@ -227,11 +227,11 @@ def _write_tables(
 
 def _write_table(path: Path, rows: Iterable[GeneratedRow]) -> None:
     """Rows without a report have an empty cell there, so that whoever reads them counts them."""
-    kept = list(rows)
+    written = list(rows)
     columns = ["id", "image", "system", "level", "specimen", "report"]
-    if any(row.reference is not None for row in kept):
+    if any(row.reference is not None for row in written):
         columns.append("reference")
     with writing_to(path), path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows([[getattr(row, name) or "" for name in columns] for row in kept])
+        writer.writerows([[getattr(row, name) or "" for name in columns] for row in written])

@@ -82,7 +82,7 @@ class Job(ABC, Generic[In, Out]):
 
         Without a store the rows are held in memory; with one they are read from it again.
         """
-        kept: list[Out] = []
+        in_memory: list[Out] = []
         with nullcontext() if store is None else store.opened(self.request(), overwrite=overwrite):
             given = self.source.rows()
             for found in () if store is None else self._replay(store, given):
@@ -93,7 +93,7 @@ class Job(ABC, Generic[In, Out]):
                 for chunk in chunks:
                     rows = self.work(chunk)
                     if store is None:
-                        kept.extend(rows)
+                        in_memory.extend(rows)
                     else:
                         store.write(rows)
                     for row in rows:
@@ -106,7 +106,7 @@ class Job(ABC, Generic[In, Out]):
                 store.finish(summary)
         seconds = perf_counter() - started
         done = self.tally.rows - before
-        return RunResult(summary, kept if store is None else store, done, seconds)
+        return RunResult(summary, in_memory if store is None else store, done, seconds)
 
     @abstractmethod
     def work(self, chunk: Sequence[In]) -> Sequence[Out]:
@@ -187,7 +187,7 @@ def answers(
         return list(ask(items))
     except (EndpointError, OutputError):
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a model does wrong, the run goes on
+    except Exception as error:  # noqa: BLE001 - whatever a model does wrong, the run continues
         if len(items) > 1:
             return [answer for item in items for answer in answers(ask, [item], failed)]
         return [failed(f"{type(error).__name__}: {error}")]

@@ -70,7 +70,7 @@ def quick_instruments(monkeypatch: pytest.MonkeyPatch) -> ColourEncoder:
     monkeypatch.setattr(home, "load_reader", lambda _: reader())
     monkeypatch.setattr(home, "open_entailer", lambda *_: Calm())
     monkeypatch.setattr(home, "open_encoder", lambda *_: encoder)
-    monkeypatch.setattr(home, "our_foreign", lambda: STRANGE)
+    monkeypatch.setattr(home, "builtin_decoys", lambda: STRANGE)
     monkeypatch.setattr(home, "open_distance", lambda *_, **__: distance())
     return encoder
 

@@ -13,7 +13,7 @@ from histoeval.io.pairs import Columns, PairRow, PairSource, open_source
 from histoeval.io.results import broken_row
 from histoeval.io.store import RowStore
 from histoeval.io.tables.row_faults import shown
-from histoeval.nli.entailer import Entailment, Entails, NliPair
+from histoeval.nli.entailer import Entailer, Entailment, NliPair
 from histoeval.report import Noun
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
 
@@ -49,7 +49,7 @@ def open_pairs(path: Path, encoding: str | None = None) -> PairSource:
 
 def entail(
     source: PairSource,
-    model: Entails,
+    model: Entailer,
     output: Path,
     *,
     overwrite: bool = False,
@@ -65,7 +65,7 @@ def entail(
 class EntailJob(Job[PairRow, EntailedRow]):
     """An NLI model on every pair."""
 
-    def __init__(self, source: PairSource, model: Entails, batch_size: int) -> None:
+    def __init__(self, source: PairSource, model: Entailer, batch_size: int) -> None:
         super().__init__(source)
         self.chunk_rows = batch_size
         self.model = model

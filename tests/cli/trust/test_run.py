@@ -148,7 +148,7 @@ def test_without_the_extra_for_slides_the_rest_is_told(
     def lacking(*_: object, **__: object) -> None:
         raise MissingDependency("pillow not installed: run: pip install 'histoeval[slide]'")
 
-    monkeypatch.setattr(histoeval.run.trust.case, "bag_of_image", lacking)
+    monkeypatch.setattr(histoeval.run.trust.case, "embed_image", lacking)
     assert judged(folder).exit_code == 1
     row = rows_of(folder)[0]
     assert errors_of(row) == {"grounding": "missing_extra"}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from histoeval.errors import SettingError
 from histoeval.io.store import writing_to
-from histoeval.trust.grounding.embedded_image import Bag
+from histoeval.trust.grounding.embedded_image import EmbeddedImage
 from histoeval.trust.results import Spot
 
 if TYPE_CHECKING:
@@ -31,7 +31,12 @@ FRAME = (0, 0, 0)
 
 
 def heatmap(
-    path: Path | str, bag: Bag, phrase: NDArray[np.floating], out: Path, *, mpp: float | None = None
+    path: Path | str,
+    bag: EmbeddedImage,
+    phrase: NDArray[np.floating],
+    out: Path,
+    *,
+    mpp: float | None = None,
 ) -> None:
     """A PNG of the slide in small, each patch coloured by its cosine with a phrase.
 

@@ -60,7 +60,7 @@ _HOMES = {
 _HOME = {name: f"histoeval.{home}" for home, names in _HOMES.items() for name in names.split()}
 
 _RENAMED = {
-    "ablate": ("histoeval.run.ablate", "histoeval.run.ablate.ablate"),
+    "ablate": ("histoeval.experiments.ablate", "histoeval.experiments.ablate.ablate"),
     "create": ("histoeval.metrics.registry", "histoeval.load"),
     "read_reports": ("histoeval.api", "histoeval.extract"),
     "trust_reports": ("histoeval.api", "histoeval.trust"),

@@ -60,8 +60,8 @@ def ablate(
     models: ModelNames = ModelNames(),
 ) -> None:
     """Vary metrics, and say how well each variant follows experts, as one table."""
-    from histoeval.run.ablate import ablate as study_variants
-    from histoeval.run.metric_variants import KINDS
+    from histoeval.experiments.ablate import ablate as study_variants
+    from histoeval.experiments.metric_variants import KINDS
 
     usual = KINDS if grid is None else ()
     found = study_variants(

@@ -26,7 +26,7 @@ from histoeval.llm.usage import Prices
 from histoeval.metric import Metric
 from histoeval.metrics.judge import JudgeMetric
 from histoeval.report import Pair
-from histoeval.run.pipeline import Watch, no_progress, run_job
+from histoeval.run.pipeline import Watch, no_progress
 from histoeval.run.results import Scores
 from histoeval.run.score import ScoreJob
 
@@ -60,7 +60,7 @@ def run_judges(
 ) -> Scores:
     """Judge every pair of a source; the summary says what it cost."""
     job = JudgeJob(source, panel, prompt, beside, batch_size)
-    done = run_job(job, folder, overwrite=overwrite, watch=watch)
+    done = job.run(folder, overwrite=overwrite, watch=watch)
     usage = {judge: used.summary(judge, prices) for judge, used in panel.usage.items()}
     if folder is not None:
         with writing_to(folder.home):
@@ -88,9 +88,8 @@ class JudgeJob(ScoreJob):
         self.metric = judges[-1]
         self.stability = AnswerStability(self.metric.loaded, panel.judges)
 
-    def add(self, row: ResultRow) -> None:
-        """Take in the scores of a row, and the answers behind them."""
-        super().add(row)
+    def _add(self, row: ResultRow) -> None:
+        super()._add(row)
         if self.metric.name in row.scores:
             self.stability.add(row.id, row.scores[self.metric.name].evidence)
 

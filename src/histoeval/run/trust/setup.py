@@ -43,7 +43,7 @@ class TrustOptions(Noun):
     seed: int = 0
     subject: Any = None
     examination: Mapping[str, Any] = {}
-    """What the model is asked, as `histoeval.trust.stability.examine.make_examination` takes it."""
+    """The task of the model, as `histoeval.trust.stability.examine.make_examination` takes it."""
 
 
 def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
@@ -88,10 +88,10 @@ def tiles_of(text: str) -> int | None:
 def top_of(text: str) -> Top:
     """K as a person writes it: a number of pairs, `3`, a share of them, `0.3` or `30%`, or both."""
     try:
-        told = [_number_or_share(part.strip()) for part in text.split(",")]
-        if len({name for name, _ in told}) < len(told):
+        parts = [_number_or_share(part.strip()) for part in text.split(",")]
+        if len({name for name, _ in parts}) < len(parts):
             raise ValueError
-        return Top.model_validate(dict(told))
+        return Top.model_validate(dict(parts))
     except ValueError as error:
         raise SettingError(
             f"{text!r} is no K: give a number of pairs, as in 3, a share of them, as in 0.3, or "

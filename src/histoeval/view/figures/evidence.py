@@ -8,7 +8,7 @@ from typing import Any
 
 from histoeval.errors import Problem
 from histoeval.io.store import writing_to
-from histoeval.run.trust.case import Instruments, Verdict, told
+from histoeval.run.trust.case import Instruments, Verdict, attempt
 from histoeval.run.trust.rows import EVIDENCE, TrustRow
 from histoeval.trust.grounding.embedded_image import EmbeddedImage
 from histoeval.trust.results import Support
@@ -88,7 +88,7 @@ def _draw_small(image: Path, out: Path, tools: Instruments) -> None:
 
 def _drawn(file: Path, draw: Callable[[], None]) -> dict[str, Any]:
     """The name of a picture, or why it is not there."""
-    outcome = told(draw)
+    outcome = attempt(draw)
     if isinstance(outcome, Problem):
         return {"problem": outcome.message}
     return {"file": f"{EVIDENCE}/{file.name}"}

@@ -1,8 +1,8 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
-Names are startup, api, memory, hare, reader, concordance, agreement, judge, distances, slide, grounding,
-reader-memory and sensitivity; options belong to the last four. Without a name all are measured but
-the last, which takes an hour and data that are not here.
+Names are startup, api, memory, hare, reader, concordance, agreement, judge, distances, slide,
+grounding, reader-memory and sensitivity; options belong to the last four. Without a name all are
+measured but the last, which takes an hour and data that are not here.
 """
 
 from __future__ import annotations

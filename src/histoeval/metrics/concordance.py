@@ -92,12 +92,12 @@ class Concordance(ModelMetric):
         return [self._compared(*both, *side) for both, side in zip(facts, sides, strict=True)]
 
     def _compared(
-        self, true: Facts, said: Facts, reference: NormalisedText, candidate: NormalisedText
+        self, ref: Facts, cand: Facts, reference: NormalisedText, candidate: NormalisedText
     ) -> ReportComparison:
         """The parts of a comparison, with evidence in the reports' own words."""
-        parts = compare(true, said, self._phrases.likeness)
+        parts = compare(ref, cand, self._phrases.likeness)
         shown = {name: restored(part, reference, candidate) for name, part in parts.items()}
-        return ReportComparison(true, said, shown)
+        return ReportComparison(ref, cand, shown)
 
     @cached_property
     def _phrases(self) -> PhraseSimilarity:
@@ -145,15 +145,15 @@ class PhraseSimilarity:
 def _facts(reference: Report, candidate: Report) -> tuple[Facts, Facts]:
     """What both reports say, each read in the light of the other."""
     one, other = reconciled(reference, candidate)
-    true = facts_of(one)
-    return true, true if other is one else facts_of(other)
+    ref = facts_of(one)
+    return ref, ref if other is one else facts_of(other)
 
 
-def _unknown_phrases(true: Facts, said: Facts) -> Iterator[str]:
+def _unknown_phrases(ref: Facts, cand: Facts) -> Iterator[str]:
     """The diagnoses and findings that no catalogue knows, and those they may be compared with."""
     for ones, others in (
-        ((*true.made, *true.denied), (*said.made, *said.denied)),
-        (true.findings, said.findings),
+        ((*ref.made, *ref.denied), (*cand.made, *cand.denied)),
+        (ref.findings, cand.findings),
     ):
         sides = [{each.entity.text: each.known for each in side} for side in (ones, others)]
         if sides[0].keys() == sides[1].keys():

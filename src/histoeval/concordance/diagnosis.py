@@ -213,7 +213,7 @@ def _behaviour(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
 
 
 def _behave_alike(ref: Diagnosis, cand: Diagnosis, near: Near) -> float:
-    """Agreement of behaviours; a phrase that nobody knows behaves as one that reads the same."""
+    """Agreement of behaviours; an unknown phrase behaves as one that reads the same."""
     hedge = _HEDGE if ref.hedged != cand.hedged else 1.0
     if (ref.concept is None or cand.concept is None) and near(ref, cand) >= _SAME * hedge:
         return hedge

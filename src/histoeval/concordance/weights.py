@@ -68,7 +68,7 @@ class Combination(Noun):
     @model_validator(mode="after")
     def _knows_its_terms(self) -> Self:
         if unknown := set(self.weights) - set(TERMS):
-            raise ValueError(f"has terms that nobody knows: {', '.join(sorted(unknown))}")
+            raise ValueError(f"has unknown terms: {', '.join(sorted(unknown))}")
         if not sum(self.weights.values()) > 0:
             raise ValueError("has no weight at all")
         return self

@@ -1,7 +1,7 @@
 """Concordance: does the candidate say what the reference says, as an expert would judge it?
 
-Both reports are read, their facts compared part by part (`histoeval.concord`), and the parts
-combined with weights that were fitted to experts' scores. docs/concordance.md tells it all.
+Both reports are read, their facts compared part by part (`histoeval.concordance`), and the parts
+combined with weights that were fitted to experts' scores. docs/concordance.md has the details.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Concordance(ModelMetric):
 
 
 def _nothing_to_compare(metric: str) -> Problem:
-    """What is said of a pair of which nothing was understood: no number."""
+    """The problem of a pair of which nothing was understood."""
     message = "neither report states anything that can be compared"
     return Problem(code="metric_failed", metric=metric, message=message)
 

@@ -3,7 +3,7 @@
 | module | what it holds |
 |---|---|
 | reconcile | makes the readings of two reports consistent with each other |
-| diagnosis, site, grade_stage_size, markers, findings | one part each: a value from 0 to 1, evidence |
+| diagnosis, site, grade_stage_size, markers, findings | one part each, with evidence |
 | other_diagnoses | additional diagnoses besides the leading one, and those that a report denies |
 | changed_numbers | numbers and severity words that differ but belong to no entity |
 | compare | all parts of a comparison |

@@ -7,8 +7,8 @@ colon on a line of its own.
 
 The parts of a specimen ("A. Colon, biopsy:") are sections of the kind `specimen_part`. They and
 the headings that are not known by name stand inside the section of the last heading that is,
-and name its kind in `within`. Everything under a diagnosis is thus in the
-sections whose `kind` or `within` is "diagnosis".
+and name its kind in `within`. Everything under a diagnosis is thus in the sections
+whose `kind` or `within` is "diagnosis".
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ a list, a heading, or a label with its value. Nothing is copied, normalised or o
 sentences stand in order, do not overlap, and hold every character that is not white space.
 
 Reports come as prose, markdown, capitals without end, and scans whose line breaks were turned
-into full stops. What a full stop means is decided in `full_stops`, what a line break means in `layout_lines`.
+into full stops. `full_stops` decides what a full stop means, `layout_lines` what a line break does.
 """
 
 from __future__ import annotations

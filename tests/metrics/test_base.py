@@ -99,7 +99,7 @@ def test_somebody_elses_metric_can_do_what_ours_can() -> None:
     with pytest.warns(DeprecationWarning, match="obstacle"):
         assert metric.compute(predictions=["bcd"], references=["a"]).value == 6
     with pytest.warns(DeprecationWarning, match="obstacle"):
-        found = histoeval.score("a", "bcd", metrics=[Foreign()])
+        found = histoeval.score("a", "bcd", metrics=[Foreign()])  # type: ignore[list-item]
     assert found.summary["metrics"]["foreign"]["higher_is_better"] is False
     assert found.summary["metrics"]["foreign"]["signature"] == str(Foreign.signature)
 

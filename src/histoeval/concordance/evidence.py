@@ -118,7 +118,7 @@ def evidence_of(parts: Iterable[ComparedPart]) -> dict[str, Any]:
 
 
 def _mention(entity: Entity | None) -> dict[str, Any] | None:
-    return entity and entity.model_dump(mode="json", exclude={"score"})
+    return None if entity is None else entity.model_dump(mode="json", exclude={"score"})
 
 
 def _quoted(entity: Entity | None) -> str:

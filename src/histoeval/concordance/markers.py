@@ -76,7 +76,8 @@ def _mistake(ref: _Marker | None, cand: _Marker | None, value: float) -> ReportE
     else:
         kind = ErrorKind.MARKER_FLIP
         severity = Severity.MAJOR if value < _FLIPPED else Severity.MODERATE
-    return ReportError(kind, "markers", severity, ref and ref.entity, cand and cand.entity)
+    entities = (None if each is None else each.entity for each in (ref, cand))
+    return ReportError(kind, "markers", severity, *entities)
 
 
 def _one_sided(ref: object | None) -> ErrorKind:

@@ -1,48 +1,52 @@
-"""Options of a server that is asked, whoever asks it: each stands here once."""
+"""Options of a server that is sent requests: the same for every verb that sends any."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
 
-from histoeval.cli.options.bundle import bundle
 from histoeval.errors import SettingError
 
-ASKING = "How they are asked"
+REQUESTS = "Requests"
 
 CacheOption = Annotated[
     Path | None,
     typer.Option(
-        help="File that keeps replies; ~/.cache/histoeval/judge.sqlite when left out.",
+        help="Cache file for replies; ~/.cache/histoeval/judge.sqlite when omitted.",
         show_default=False,
     ),
 ]
+TemperatureOption = Annotated[
+    float, typer.Option(min=0, help="Sampling temperature.", rich_help_panel=REQUESTS)
+]
 
 
-@bundle
-class Load:
-    """What else goes into each request, and how many go at a time."""
+@dataclass(frozen=True)
+class RequestOptions:
+    """What else each request contains, and how many are sent at a time."""
 
     body: Annotated[
         str | None,
         typer.Option(
             metavar="JSON",
-            help="What else goes into each request; null takes out what is there, as in "
+            help="Extra JSON for the request body; null removes a field, as in "
             '\'{"seed": null, "reasoning_effort": "low"}\'.',
-            rich_help_panel=ASKING,
+            rich_help_panel=REQUESTS,
         ),
     ] = None
     concurrency: Annotated[
-        int, typer.Option(min=1, max=1024, help="Requests at a time.", rich_help_panel=ASKING)
+        int, typer.Option(min=1, max=1024, help="Requests at a time.", rich_help_panel=REQUESTS)
     ] = 16
 
-    def more(self) -> dict[str, Any]:
-        """The object that --body holds."""
+    def extra(self) -> dict[str, Any]:
+        """The object of --body."""
         try:
             body = json.loads(self.body or "{}")
         except ValueError as error:
@@ -52,35 +56,37 @@ class Load:
         return body
 
 
-@bundle
-class Rates:
+@dataclass(frozen=True)
+class RateOptions:
     """What a server allows in a minute."""
 
     rpm: Annotated[
         float | None,
-        typer.Option("--rpm", min=0.01, help="Most requests a minute.", rich_help_panel=ASKING),
+        typer.Option(
+            "--rpm", min=0.01, help="Maximum requests per minute.", rich_help_panel=REQUESTS
+        ),
     ] = None
     tpm: Annotated[
         float | None,
-        typer.Option("--tpm", min=1, help="Most tokens a minute.", rich_help_panel=ASKING),
+        typer.Option("--tpm", min=1, help="Maximum tokens per minute.", rich_help_panel=REQUESTS),
     ] = None
 
 
-@bundle
-class TimeoutOptions:
-    """How long an answer is waited for, and how often."""
+@dataclass(frozen=True)
+class RetryOptions:
+    """How long to wait for an answer, and how often to try."""
 
     timeout: Annotated[
         float,
-        typer.Option(min=0.01, help="Seconds to wait for an answer.", rich_help_panel=ASKING),
+        typer.Option(min=0.01, help="Seconds to wait for an answer.", rich_help_panel=REQUESTS),
     ] = 120.0
     attempts: Annotated[
         int,
-        typer.Option(min=1, help="Tries before a request is given up.", rich_help_panel=ASKING),
+        typer.Option(min=1, help="Attempts before a request fails.", rich_help_panel=REQUESTS),
     ] = 6
 
-    def patience(self, rates: Rates) -> dict[str, Any]:
-        """As the asking of servers takes it."""
+    def policy(self, rates: RateOptions) -> dict[str, Any]:
+        """The fields of a RetryPolicy."""
         return {
             "timeout_s": self.timeout,
             "attempts": self.attempts,
@@ -89,19 +95,17 @@ class TimeoutOptions:
         }
 
 
-@bundle
-class Replies:
-    """Whether replies are kept, and where."""
+@dataclass(frozen=True)
+class CacheOptions:
+    """Whether replies are cached, and where."""
 
     cache: CacheOption = None
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no replies.")] = False
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not cache replies.")] = False
 
 
 @contextmanager
-def faults_told() -> Iterator[None]:
-    """A value that cannot be, as one sentence in place of a page of validation."""
-    from pydantic import ValidationError
-
+def one_complaint() -> Iterator[None]:
+    """A value that is not allowed becomes one sentence instead of a page of validation."""
     try:
         yield
     except ValidationError as error:

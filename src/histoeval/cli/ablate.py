@@ -26,19 +26,13 @@ def ablate(
             help="hare (confidence thresholds of its reader, as in table 7 of the paper) and "
             "concordance (without each of its parts), separated by a comma. Both when neither "
             "this nor --grid is given.",
-            show_default=False,
         ),
     ] = None,
     grid: Annotated[
         Path | None,
-        typer.Option(
-            help="TOML or JSON file of metrics and settings; every combination is a row.",
-            show_default=False,
-        ),
+        typer.Option(help="TOML or JSON file of metrics and settings; every combination is a row."),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="Folder for agreement.json.", show_default=False)
-    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Folder for agreement.json.")] = None,
     look: LookOption = "table",
     study: StudyOptions = StudyOptions(),
     models: MetricModels = MetricModels(),

@@ -26,16 +26,14 @@ def agree(
         str | None,
         typer.Option(
             help="Metrics, separated by commas, as for `histoeval score`. When omitted: those of "
-            "--scores, or else the default ones.",
-            show_default=False,
+            "--scores, or else the default ones."
         ),
     ] = None,
     scores: Annotated[
         list[Path] | None,
         typer.Option(
             help="scores.jsonl of the same sheet, or its folder; its metrics are not run again. "
-            "Can be repeated.",
-            show_default=False,
+            "Can be repeated."
         ),
     ] = None,
     output: Annotated[
@@ -66,7 +64,6 @@ def agree(
             help="Two metrics, as in hare,bleu: how many pairs are needed to tell them apart? "
             "Takes a while.",
             rich_help_panel=STATISTICS,
-            show_default=False,
         ),
     ] = None,
     columns: PairColumns = PairColumns(),

@@ -22,24 +22,19 @@ def compare(
             metavar="SCORES",
             help="scores.jsonl files written by `histoeval score`, or their folders. One file may "
             "hold several systems.",
-            show_default=False,
         ),
     ],
     metric: Annotated[
-        str | None,
-        typer.Option(help="Metric to compare by; needed if the files hold several."),
+        str | None, typer.Option(help="Metric to compare by; needed if the files hold several.")
     ] = None,
     cases: Annotated[
-        Path | None,
-        typer.Option(help="Table of id and case; without it each id is its own case."),
+        Path | None, typer.Option(help="Table of id and case; without it each id is its own case.")
     ] = None,
     tie: Annotated[
         float, typer.Option(min=0, help="Largest difference of scores that counts as a tie.")
     ] = 0.0,
     show: Annotated[int, typer.Option(min=0, help="Number of most different pairs to show.")] = 5,
-    output: Annotated[
-        Path | None, typer.Option(help="Folder for comparison.json.", show_default=False)
-    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Folder for comparison.json.")] = None,
     look: LookOption = "table",
     resamples: ResamplesOption = 10_000,
     permutations: PermutationsOption = 10_000,

@@ -43,8 +43,7 @@ CorpusFile = Annotated[
     Path,
     typer.Argument(
         help="Annotated passages: our JSON lines, HARE JSON, a Label Studio export, WebAnno TSV "
-        "or XMI of INCEpTION (a file, folder or zip), or a brat folder.",
-        show_default=False,
+        "or XMI of INCEpTION (a file, folder or zip), or a brat folder."
     ),
 ]
 FormatOption = Annotated[
@@ -144,7 +143,7 @@ def split(
 @verb
 def convert(
     file: CorpusFile,
-    out: Annotated[Path, typer.Argument(help="File to write.", show_default=False)],
+    out: Annotated[Path, typer.Argument(help="File to write.")],
     to: Annotated[WrittenName, typer.Option(help="Format to write.")],
     from_format: FormatOption = None,
     labels: LabelsOption = None,
@@ -173,22 +172,18 @@ def convert(
 @corpus_app.command()
 @verb
 def figures(
-    corpus_a: Annotated[
-        Path, typer.Argument(help="Reports: a table, a text file or a folder.", show_default=False)
-    ],
-    corpus_b: Annotated[Path, typer.Argument(help="Other reports.", show_default=False)],
+    corpus_a: Annotated[Path, typer.Argument(help="Reports: a table, a text file or a folder.")],
+    corpus_b: Annotated[Path, typer.Argument(help="Other reports.")],
     output: Annotated[Path, typer.Option(help="Folder for the figures, as SVG and PNG.")],
     names: Annotated[
-        str | None,
-        typer.Option(help="Names of the two, separated by a comma.", show_default=False),
+        str | None, typer.Option(help="Names of the two, separated by a comma.")
     ] = None,
     text: Annotated[str | None, typer.Option(help="Column with the text, for tables.")] = None,
     encoder: Annotated[
         str | None,
         typer.Option(
             help="Encoder for the word map (hub name or folder; extra hf). Without it, words are "
-            "placed by their co-occurrence.",
-            show_default=False,
+            "placed by their co-occurrence."
         ),
     ] = None,
     sample: Annotated[
@@ -204,11 +199,7 @@ def figures(
     Examples:
       histoeval corpus figures radiology.csv pathology.csv --output figures
     """
-    from histoeval.view.figures.corpus_pictures import (
-        corpus_figures,
-        encoder_embed,
-        sample_texts,
-    )
+    from histoeval.view.figures.corpus_pictures import corpus_figures, encoder_embed, sample_texts
     from histoeval.view.html.agreement import write_figures
 
     called = [name.strip() for name in (names or "").split(",")] if names else []

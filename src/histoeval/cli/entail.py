@@ -30,7 +30,6 @@ ModelOption = Annotated[
         help="NLI model: a folder written by `histoeval train nli`, or a Transformers model "
         "(extra hf); the builtin one when omitted.",
         rich_help_panel=MODELS,
-        show_default=False,
     ),
 ]
 
@@ -42,7 +41,6 @@ def entail(
         typer.Argument(
             metavar="FILE.jsonl",
             help="Rows with premise, hypothesis and an id; any table that `score` reads.",
-            show_default=False,
         ),
     ],
     output: Annotated[

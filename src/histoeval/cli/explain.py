@@ -70,7 +70,6 @@ def explain(
         typer.Argument(
             metavar="FILE",
             help="Pairs, as for `histoeval score`: a table; or references and then systems.",
-            show_default=False,
         ),
     ] = None,
     pair_id: Annotated[str | None, typer.Option("--id", help="Id of the pair in FILE.")] = None,

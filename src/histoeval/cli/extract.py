@@ -33,8 +33,7 @@ def extract(
         Path,
         typer.Argument(
             help="A table (csv, tsv, jsonl, json, parquet), a text file with a report per line, "
-            "or a folder of text files.",
-            show_default=False,
+            "or a folder of text files."
         ),
     ],
     output: Annotated[
@@ -48,9 +47,7 @@ def extract(
     show: Annotated[
         int | None,
         typer.Option(
-            min=0,
-            help=f"Number of reports to show in the terminal; {PREVIEW} without --output.",
-            show_default=False,
+            min=0, help=f"Number of reports to show in the terminal; {PREVIEW} without --output."
         ),
     ] = None,
     text: TextOption = None,

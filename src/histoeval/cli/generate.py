@@ -38,7 +38,6 @@ class VlmNames:
             help="URL of an OpenAI-compatible vision server, ending in /v1; or 'local' for a "
             "Transformers vision-language model (extra hf).",
             rich_help_panel=VLM,
-            show_default=False,
         ),
     ]
     model: Annotated[
@@ -46,7 +45,6 @@ class VlmNames:
         typer.Option(
             help="Name of the model; a folder or hub name if the endpoint is 'local'.",
             rich_help_panel=VLM,
-            show_default=False,
         ),
     ]
 
@@ -106,7 +104,6 @@ def generate(
             metavar="FOLDER|FILE",
             help="A folder of images and slides, one of them, or a table with a column image and "
             "what is known about each specimen.",
-            show_default=False,
         ),
     ],
     names: VlmNames,

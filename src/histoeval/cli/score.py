@@ -28,7 +28,6 @@ def score(
             metavar="FILE",
             help="A table (csv, tsv, jsonl, json, parquet); or references and then one or more "
             "systems, each a text file with a report per line or a folder of text files.",
-            show_default=False,
         ),
     ],
     metrics: Annotated[

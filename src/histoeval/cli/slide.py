@@ -29,15 +29,11 @@ FileArgument = Annotated[
     Path,
     typer.Argument(
         help="A picture (png, jpg, tif), a slide (svs, ndpi, mrxs, scn, bif, tif, dcm, dzi), or a "
-        "folder of one DICOM or DeepZoom slide.",
-        show_default=False,
+        "folder of one DICOM or DeepZoom slide."
     ),
 ]
 MppOption = Annotated[
-    float | None,
-    typer.Option(
-        help="Microns per pixel, if the file does not give it or is wrong.", show_default=False
-    ),
+    float | None, typer.Option(help="Microns per pixel, if the file does not give it or is wrong.")
 ]
 STORED = "stored"
 
@@ -70,7 +66,7 @@ def info(
 @verb
 def thumbnail(
     file: FileArgument,
-    output: Annotated[Path, typer.Option(help="PNG or JPEG to write.", show_default=False)],
+    output: Annotated[Path, typer.Option(help="PNG or JPEG to write.")],
     side: Annotated[int, typer.Option(min=16, max=8192, help="Pixels of the longer side.")] = 1024,
     tissue: Annotated[bool, typer.Option("--tissue", help="Outline tissue and ink.")] = False,
 ) -> None:
@@ -104,14 +100,12 @@ def tiles(
     output: Annotated[
         Path,
         typer.Option(
-            help="Folder for tiles/*.png, tiles.jsonl and slide.json; a stopped run resumes there.",
-            show_default=False,
+            help="Folder for tiles/*.png, tiles.jsonl and slide.json; a stopped run resumes there."
         ),
     ],
     mpp: MppOption = None,
     at: Annotated[
-        str,
-        typer.Option(help=f"Microns per pixel of the tiles (0.5 is 20x), or '{STORED}'."),
+        str, typer.Option(help=f"Microns per pixel of the tiles (0.5 is 20x), or '{STORED}'.")
     ] = "0.5",
     size: Annotated[int, typer.Option(help="Side of a tile in pixels.")] = 512,
     tissue: Annotated[float, typer.Option(help="Minimum share of tissue in a tile.")] = 0.25,

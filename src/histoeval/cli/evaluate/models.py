@@ -38,8 +38,7 @@ evaluate_app.command()(reader)
 @verb
 def aligner(
     ontology: Annotated[
-        Path,
-        typer.Option(help="File of concepts and their names, as used to train the aligner."),
+        Path, typer.Option(help="File of concepts and their names, as used to train the aligner.")
     ],
     kind: Annotated[Kind, typer.Option(help="Format of that file.")] = "ncit",
     held_out: Annotated[
@@ -47,10 +46,7 @@ def aligner(
     ] = 0.1,
     opposites: Annotated[
         Path | None,
-        typer.Option(
-            help="JSON lines of phrase, synonym, opposite, opposite_synonym and axis.",
-            show_default=False,
-        ),
+        typer.Option(help="JSON lines of phrase, synonym, opposite, opposite_synonym and axis."),
     ] = None,
     aligner: AlignerOption = None,
     pooling: PoolingOption = "cls",
@@ -84,16 +80,12 @@ def nli(
         Path | None,
         typer.Option(
             help="JSON lines of premise, hypothesis, label and source; those of source snli_test "
-            "are used.",
-            show_default=False,
+            "are used."
         ),
     ] = None,
     pairs: Annotated[
         Path | None,
-        typer.Option(
-            help="JSON lines of premise, hypothesis, label and category; all are used.",
-            show_default=False,
-        ),
+        typer.Option(help="JSON lines of premise, hypothesis, label and category; all are used."),
     ] = None,
     model: ModelOption = None,
     device: DeviceOption = None,
@@ -121,10 +113,7 @@ def grounding(
     tiles: Annotated[
         Path,
         typer.Option(
-            help="Folder with index.jsonl and tar files of tiles.",
-            exists=True,
-            file_okay=False,
-            show_default=False,
+            help="Folder with index.jsonl and tar files of tiles.", exists=True, file_okay=False
         ),
     ],
     split: Annotated[
@@ -132,8 +121,7 @@ def grounding(
         typer.Option(help="Split to evaluate; can be repeated; test when omitted."),
     ] = None,
     model: Annotated[
-        Path | None,
-        typer.Option(help="Folder of a grounding model; the builtin one when omitted."),
+        Path | None, typer.Option(help="Folder of a grounding model; the builtin one when omitted.")
     ] = None,
     output: ResultsFile = None,
 ) -> None:

@@ -40,8 +40,7 @@ def probes(
         Path | None,
         typer.Argument(
             help="JSON lines of id, reference and edits, each with kind, effect, severity and "
-            "text; also .gz. The shipped probes when omitted.",
-            show_default=False,
+            "text; also .gz. The shipped probes when omitted."
         ),
     ] = None,
     metrics: Annotated[

@@ -49,11 +49,7 @@ class EvaluatedReader:
 @verb
 def reader(
     corpus: Annotated[
-        Path,
-        typer.Option(
-            help="Annotated passages, in any format that `histoeval corpus` reads.",
-            show_default=False,
-        ),
+        Path, typer.Option(help="Annotated passages, in any format that `histoeval corpus` reads.")
     ],
     from_format: FormatOption = None,
     labels: Annotated[
@@ -69,8 +65,7 @@ def reader(
         Path | None,
         typer.Option(
             help="JSON lines file for the passages with mistakes: missing, invented, mistyped or "
-            "misplaced entities.",
-            show_default=False,
+            "misplaced entities."
         ),
     ] = None,
     by: Annotated[

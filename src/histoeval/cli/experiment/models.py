@@ -35,7 +35,6 @@ def benchmark(
         typer.Argument(
             metavar="DATASET/MODEL=FOLDER",
             help="A results folder of `trust` for each model and data set.",
-            show_default=False,
         ),
     ],
     output: TableFolder,
@@ -58,7 +57,6 @@ def gap(
         typer.Argument(
             metavar="MODEL=PUBLIC,PRIVATE",
             help="For each model its results folders of `trust` on known and on unseen data.",
-            show_default=False,
         ),
     ],
     output: TableFolder,
@@ -79,15 +77,11 @@ def gap(
 def variance(
     output: TableFolder,
     judge: Annotated[
-        list[Path] | None,
-        typer.Option(help="Folder of `judge --repeats N`; can be repeated.", show_default=False),
+        list[Path] | None, typer.Option(help="Folder of `judge --repeats N`; can be repeated.")
     ] = None,
     trust: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="Folder of `trust`; give two or more runs on the same reports.",
-            show_default=False,
-        ),
+        typer.Option(help="Folder of `trust`; give two or more runs on the same reports."),
     ] = None,
     figure: FigureOption = False,
     resamples: ResamplesOption = 10_000,

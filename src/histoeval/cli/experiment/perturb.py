@@ -31,7 +31,6 @@ def perturb(
         typer.Argument(
             metavar="CAPTIONS",
             help="True reports: a table with id and report, and optionally image.",
-            show_default=False,
         ),
     ],
     output: Annotated[
@@ -42,8 +41,7 @@ def perturb(
         int, typer.Option(min=0, help="Edits of every group for each report; 0 for all.")
     ] = 1,
     group: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this group of edits; can be repeated.", show_default=False),
+        list[str] | None, typer.Option(help="Only this group of edits; can be repeated.")
     ] = None,
     answers: Annotated[
         bool,

@@ -59,15 +59,12 @@ experiment_app.command()(gap)
 experiment_app.command()(variance)
 
 PERTURBED = "Perturbed reports, as written by `experiment perturb`."
-PerturbedArgument = Annotated[
-    Path, typer.Argument(metavar="PERTURBED", help=PERTURBED, show_default=False)
-]
+PerturbedArgument = Annotated[Path, typer.Argument(metavar="PERTURBED", help=PERTURBED)]
 ResultsArgument = Annotated[
     Path,
     typer.Argument(
         metavar="RESULTS",
         help="Folder of `experiment sensitivity`, or of `trust` on the perturbed reports.",
-        show_default=False,
     ),
 ]
 
@@ -144,9 +141,7 @@ def sensitivity(
 @experiment_app.command()
 @verb
 def hierarchy(
-    results: ResultsArgument,
-    output: TableFolder,
-    options: GradedOptions = GradedOptions(),
+    results: ResultsArgument, output: TableFolder, options: GradedOptions = GradedOptions()
 ) -> None:
     """Rank correlation of every measure, and of trust, with the severity of the error.
 
@@ -168,9 +163,7 @@ def hierarchy(
 @experiment_app.command()
 @verb
 def ablation(
-    results: ResultsArgument,
-    output: TableFolder,
-    options: GradedOptions = GradedOptions(),
+    results: ResultsArgument, output: TableFolder, options: GradedOptions = GradedOptions()
 ) -> None:
     """Figure 3b: what trust loses without each of its dimensions.
 

@@ -34,8 +34,7 @@ def list_cached(cache: CacheOption = None) -> None:
 def clear(
     cache: CacheOption = None,
     judge: Annotated[
-        str | None,
-        typer.Option(help="Only judges whose name, model@endpoint, starts with this."),
+        str | None, typer.Option(help="Only judges whose name, model@endpoint, starts with this.")
     ] = None,
     prompt: Annotated[
         str | None, typer.Option(help="Only prompts whose name starts with this.")
@@ -53,7 +52,7 @@ def clear(
 @cache_app.command()
 @verb
 def export(
-    output: Annotated[Path, typer.Argument(help="JSON lines file to write.", show_default=False)],
+    output: Annotated[Path, typer.Argument(help="JSON lines file to write.")],
     cache: CacheOption = None,
 ) -> None:
     """Write all replies to a file, one per line; replies may quote reports.

@@ -76,8 +76,7 @@ class SamplingOptions:
 
     repeats: RepeatsOption = 1
     check_order: Annotated[
-        bool,
-        typer.Option("--check-order", help="Ask again with the candidate first, and compare."),
+        bool, typer.Option("--check-order", help="Ask again with the candidate first, and compare.")
     ] = False
     temperature: TemperatureOption = 0.0
     seed: Annotated[
@@ -93,8 +92,7 @@ class SamplingOptions:
 @verb
 def judge(
     inputs: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE", help="Pairs, as for `histoeval score`.", show_default=False),
+        list[Path], typer.Argument(metavar="FILE", help="Pairs, as for `histoeval score`.")
     ],
     prompt: PromptOption = "rubric4",
     judges: JudgeOptions = JudgeOptions(),
@@ -110,8 +108,7 @@ def judge(
         typer.Option("--dry-run", help="Count pairs, tokens and cached answers; send nothing."),
     ] = False,
     beside: Annotated[
-        str,
-        typer.Option(help="Metrics to compute as well, as in rubric_offline,concordance."),
+        str, typer.Option(help="Metrics to compute as well, as in rubric_offline,concordance.")
     ] = "",
     prices: Annotated[
         Path | None, typer.Option(help="TOML file with the prices of models.")

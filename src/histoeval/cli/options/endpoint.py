@@ -18,10 +18,7 @@ REQUESTS = "Requests"
 
 CacheOption = Annotated[
     Path | None,
-    typer.Option(
-        help="Cache file for replies; ~/.cache/histoeval/judge.sqlite when omitted.",
-        show_default=False,
-    ),
+    typer.Option(help="Cache file for replies; ~/.cache/histoeval/judge.sqlite when omitted."),
 ]
 TemperatureOption = Annotated[
     float, typer.Option(min=0, help="Sampling temperature.", rich_help_panel=REQUESTS)
@@ -81,8 +78,7 @@ class RetryOptions:
         typer.Option(min=0.01, help="Seconds to wait for an answer.", rich_help_panel=REQUESTS),
     ] = 120.0
     attempts: Annotated[
-        int,
-        typer.Option(min=1, help="Attempts before a request fails.", rich_help_panel=REQUESTS),
+        int, typer.Option(min=1, help="Attempts before a request fails.", rich_help_panel=REQUESTS)
     ] = 6
 
     def policy(self, rates: RateOptions) -> dict[str, Any]:

@@ -34,17 +34,14 @@ class EditingModel:
     endpoint: Annotated[
         str | None,
         typer.Option(
-            help="URL of an OpenAI-compatible server, ending in /v1.",
-            rich_help_panel=LLM,
-            show_default=False,
+            help="URL of an OpenAI-compatible server, ending in /v1.", rich_help_panel=LLM
         ),
     ] = None
     model: Annotated[str | None, typer.Option(help="Name of the model.", rich_help_panel=LLM)] = (
         None
     )
     key_env: Annotated[
-        str | None,
-        typer.Option(help="Environment variable with the API key.", rich_help_panel=LLM),
+        str | None, typer.Option(help="Environment variable with the API key.", rich_help_panel=LLM)
     ] = None
     key_file: Annotated[
         Path | None, typer.Option(help="File with the API key.", rich_help_panel=LLM)

@@ -16,8 +16,7 @@ from histoeval.judge.choice import ENDPOINT, MODEL, JudgeConfig
 JUDGES = "Judges"
 
 PromptOption = Annotated[
-    str,
-    typer.Option(help="Prompt: rubric4, expert5, or a YAML file.", rich_help_panel=REQUESTS),
+    str, typer.Option(help="Prompt: rubric4, expert5, or a YAML file.", rich_help_panel=REQUESTS)
 ]
 RepeatsOption = Annotated[
     int,
@@ -49,15 +48,12 @@ class JudgeOptions:
             help="URL of an OpenAI-compatible server, ending in /v1; or 'local' for a "
             "Transformers model (extra hf). Give it once for all models, or once for each.",
             rich_help_panel=JUDGES,
-            show_default=False,
         ),
     ] = None
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="Name of the model; repeat it for a panel of judges.",
-            rich_help_panel=JUDGES,
-            show_default=False,
+            help="Name of the model; repeat it for a panel of judges.", rich_help_panel=JUDGES
         ),
     ] = None
 

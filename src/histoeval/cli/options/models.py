@@ -53,7 +53,6 @@ DeviceOption = Annotated[
     typer.Option(
         help="Device for Hugging Face models: cpu, cuda or cuda:1; the best one when omitted.",
         rich_help_panel=MODELS,
-        show_default=False,
     ),
 ]
 DtypeOption = Annotated[
@@ -103,8 +102,7 @@ class MetricModels(ReaderModels):
     aligner: AlignerOption = None
     pooling: PoolingOption = "cls"
     encoder: Annotated[
-        str | None,
-        typer.Option(help="Encoder for bertscore and reg2025.", rich_help_panel=MODELS),
+        str | None, typer.Option(help="Encoder for bertscore and reg2025.", rich_help_panel=MODELS)
     ] = None
     token_budget: Annotated[
         int | None,

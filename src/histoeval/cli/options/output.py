@@ -23,9 +23,7 @@ OverwriteOption = Annotated[
 LookOption = Annotated[
     Literal["table", "markdown"], typer.Option("--format", help="How to print the tables.")
 ]
-ResultsFile = Annotated[
-    Path | None, typer.Option(help="JSON file for all results.", show_default=False)
-]
+ResultsFile = Annotated[Path | None, typer.Option(help="JSON file for all results.")]
 
 
 def demand_folder(file: Path | None) -> None:

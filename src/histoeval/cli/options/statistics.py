@@ -19,12 +19,10 @@ SheetFile = Annotated[
         metavar="SHEET",
         help="Pairs that experts have scored: HARE's layout (candidates 0, 1, … beside Scoring 0, "
         "…), or one pair per row with a column for each rater.",
-        show_default=False,
     ),
 ]
 ResamplesOption = Annotated[
-    int,
-    typer.Option(min=1, help="Resamples for confidence intervals.", rich_help_panel=STATISTICS),
+    int, typer.Option(min=1, help="Resamples for confidence intervals.", rich_help_panel=STATISTICS)
 ]
 OptionalResamples = Annotated[
     int, typer.Option(min=0, help="Resamples for confidence intervals; 0 for no intervals.")
@@ -76,9 +74,7 @@ class StudyOptions:
     scale: Annotated[
         str | None,
         typer.Option(
-            help="Lowest and highest possible expert score, as in 0,5.",
-            rich_help_panel=STATISTICS,
-            show_default=False,
+            help="Lowest and highest possible expert score, as in 0,5.", rich_help_panel=STATISTICS
         ),
     ] = None
     coefficient: Annotated[

@@ -30,10 +30,7 @@ OverwriteOption = Annotated[
 class TrainingConfig:
     """The settings of a training, and where its model goes."""
 
-    config: Annotated[
-        Path,
-        typer.Argument(metavar="CONFIG.yaml", help="File with the settings.", show_default=False),
-    ]
+    config: Annotated[Path, typer.Argument(metavar="CONFIG.yaml", help="File with the settings.")]
     changes: Annotated[
         list[str] | None,
         typer.Option(

@@ -22,8 +22,7 @@ VLM = "Vision-language model"
 INPUT = "What the model is shown and asked"
 
 PromptOption = Annotated[
-    str,
-    typer.Option(help="Prompt: neutral, fields, or a YAML file.", rich_help_panel=INPUT),
+    str, typer.Option(help="Prompt: neutral, fields, or a YAML file.", rich_help_panel=INPUT)
 ]
 MergeOption = Annotated[
     str,

@@ -47,15 +47,13 @@ def trust(
             metavar="FILE",
             help="Table (csv, tsv, jsonl, json, parquet) with the columns id, image, report and, "
             "if no model is asked, report_augmented and report_attacked.",
-            show_default=False,
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
             help="Folder for trust.jsonl, summary.json, evidence and report.html; a stopped run "
-            "resumes there.",
-            show_default=False,
+            "resumes there."
         ),
     ] = None,
     overwrite: OverwriteOption = False,

@@ -94,8 +94,7 @@ class SearchOptions:
         int, typer.Option(min=2, help="Folds of the cross-validation.", rich_help_panel=SEARCH)
     ] = 5
     repeats: Annotated[
-        int,
-        typer.Option(min=1, help="Repeats of the cross-validation.", rich_help_panel=SEARCH),
+        int, typer.Option(min=1, help="Repeats of the cross-validation.", rich_help_panel=SEARCH)
     ] = 5
     seed: Annotated[int, typer.Option(help="Random seed of the folds.", rich_help_panel=SEARCH)] = 0
 
@@ -170,7 +169,6 @@ def tune(
         typer.Argument(
             metavar="LABELLED",
             help="Table with grounding, logic, stability and a label; or trust.jsonl and --labels.",
-            show_default=False,
         ),
     ],
     output: Annotated[Path, typer.Option(help="File for the policy, as YAML.")],

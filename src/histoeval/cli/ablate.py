@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from histoeval.cli.agree import print_agreement
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.models import MetricModels
 from histoeval.cli.options.output import LookOption, command_line
 from histoeval.cli.options.statistics import SheetFile, StudyOptions
@@ -21,18 +21,18 @@ def ablate(
     sheet: SheetFile,
     kinds: Annotated[
         str | None,
-        typer.Option(
-            "--of",
-            help="hare (confidence thresholds of its reader, as in table 7 of the paper) and "
+        option(
+            "hare (confidence thresholds of its reader, as in table 7 of the paper) and "
             "concordance (without each of its parts), separated by a comma. Both when neither "
             "this nor --grid is given.",
+            name="--of",
         ),
     ] = None,
     grid: Annotated[
         Path | None,
-        typer.Option(help="TOML or JSON file of metrics and settings; every combination is a row."),
+        option("TOML or JSON file of metrics and settings; every combination is a row."),
     ] = None,
-    output: Annotated[Path | None, typer.Option(help="Folder for agreement.json.")] = None,
+    output: Annotated[Path | None, option("Folder for agreement.json.")] = None,
     look: LookOption = "table",
     study: StudyOptions = StudyOptions(),
     models: MetricModels = MetricModels(),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption, PairColumns
 from histoeval.cli.options.judge import JudgeOptions
 from histoeval.cli.options.models import MetricModels
@@ -24,46 +24,44 @@ def agree(
     sheet: SheetFile,
     metrics: Annotated[
         str | None,
-        typer.Option(
-            help="Metrics, separated by commas, as for `histoeval score`. When omitted: those of "
+        option(
+            "Metrics, separated by commas, as for `histoeval score`. When omitted: those of "
             "--scores, or else the default ones."
         ),
     ] = None,
     scores: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="scores.jsonl of the same sheet, or its folder; its metrics are not run again. "
+        option(
+            "scores.jsonl of the same sheet, or its folder; its metrics are not run again. "
             "Can be repeated."
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(help="Folder for agreement.json and the scores; a stopped run resumes there."),
+        option("Folder for agreement.json and the scores; a stopped run resumes there."),
     ] = None,
     report: Annotated[
         bool,
-        typer.Option(
-            "--report", help="Also write report.md, report.html and figures into --output."
-        ),
+        option("Also write report.md, report.html and figures into --output.", name="--report"),
     ] = False,
     overwrite: OverwriteOption = False,
     look: LookOption = "table",
     study: StudyOptions = StudyOptions(),
     by: Annotated[
         list[str] | None,
-        typer.Option(
-            "--by",
-            help="Also report each system, set, case or value of a column, such as organ; can be "
+        option(
+            "Also report each system, set, case or value of a column, such as organ; can be "
             "repeated.",
-            rich_help_panel=STATISTICS,
+            STATISTICS,
+            name="--by",
         ),
     ] = None,
     power: Annotated[
         str | None,
-        typer.Option(
-            help="Two metrics, as in hare,bleu: how many pairs are needed to tell them apart? "
+        option(
+            "Two metrics, as in hare,bleu: how many pairs are needed to tell them apart? "
             "Takes a while.",
-            rich_help_panel=STATISTICS,
+            STATISTICS,
         ),
     ] = None,
     columns: PairColumns = PairColumns(),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import LookOption, command_line, print_tables
 from histoeval.cli.options.statistics import PermutationsOption, ResamplesOption, SeedOption
 from histoeval.run.compare import compare as compare_systems
@@ -25,16 +25,16 @@ def compare(
         ),
     ],
     metric: Annotated[
-        str | None, typer.Option(help="Metric to compare by; needed if the files hold several.")
+        str | None, option("Metric to compare by; needed if the files hold several.")
     ] = None,
     cases: Annotated[
-        Path | None, typer.Option(help="Table of id and case; without it each id is its own case.")
+        Path | None, option("Table of id and case; without it each id is its own case.")
     ] = None,
     tie: Annotated[
-        float, typer.Option(min=0, help="Largest difference of scores that counts as a tie.")
+        float, option("Largest difference of scores that counts as a tie.", min=0)
     ] = 0.0,
-    show: Annotated[int, typer.Option(min=0, help="Number of most different pairs to show.")] = 5,
-    output: Annotated[Path | None, typer.Option(help="Folder for comparison.json.")] = None,
+    show: Annotated[int, option("Number of most different pairs to show.", min=0)] = 5,
+    output: Annotated[Path | None, option("Folder for comparison.json.")] = None,
     look: LookOption = "table",
     resamples: ResamplesOption = 10_000,
     permutations: PermutationsOption = 10_000,

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import print_tables
 from histoeval.errors import InputError, OutputError, Problem, SettingError
 from histoeval.evaluate.corpus import (
@@ -47,11 +47,10 @@ CorpusFile = Annotated[
     ),
 ]
 FormatOption = Annotated[
-    FormatName | None, typer.Option("--from", help="Format of the file; guessed when omitted.")
+    FormatName | None, option("Format of the file; guessed when omitted.", name="--from")
 ]
 LabelsOption = Annotated[
-    Path | None,
-    typer.Option(help='JSON file that maps labels to ours, as in {"Tumour": "diagnosis"}.'),
+    Path | None, option('JSON file that maps labels to ours, as in {"Tumour": "diagnosis"}.')
 ]
 
 
@@ -62,8 +61,7 @@ def stats(
     from_format: FormatOption = None,
     labels: LabelsOption = None,
     tokenizer: Annotated[
-        str | None,
-        typer.Option(help="Count tokens of this model (hub name or folder) instead of words."),
+        str | None, option("Count tokens of this model (hub name or folder) instead of words.")
     ] = None,
 ) -> None:
     """Count entities, assertions, relations, passages and tokens of each source.
@@ -110,11 +108,11 @@ def agreement(
 @verb
 def split(
     file: CorpusFile,
-    output: Annotated[Path, typer.Option(help="Folder for train.jsonl, dev.jsonl, test.jsonl.")],
-    train: Annotated[float, typer.Option(min=0, max=1, help="Share for training.")] = 0.8,
-    dev: Annotated[float, typer.Option(min=0, max=1, help="Share for development.")] = 0.1,
-    test: Annotated[float, typer.Option(min=0, max=1, help="Share for testing.")] = 0.1,
-    seed: Annotated[int, typer.Option(help="Random seed of the split.")] = 0,
+    output: Annotated[Path, option("Folder for train.jsonl, dev.jsonl, test.jsonl.")],
+    train: Annotated[float, option("Share for training.", min=0, max=1)] = 0.8,
+    dev: Annotated[float, option("Share for development.", min=0, max=1)] = 0.1,
+    test: Annotated[float, option("Share for testing.", min=0, max=1)] = 0.1,
+    seed: Annotated[int, option("Random seed of the split.")] = 0,
     from_format: FormatOption = None,
     labels: LabelsOption = None,
 ) -> None:
@@ -144,7 +142,7 @@ def split(
 def convert(
     file: CorpusFile,
     out: Annotated[Path, typer.Argument(help="File to write.")],
-    to: Annotated[WrittenName, typer.Option(help="Format to write.")],
+    to: Annotated[WrittenName, option("Format to write.")],
     from_format: FormatOption = None,
     labels: LabelsOption = None,
 ) -> None:
@@ -174,25 +172,19 @@ def convert(
 def figures(
     corpus_a: Annotated[Path, typer.Argument(help="Reports: a table, a text file or a folder.")],
     corpus_b: Annotated[Path, typer.Argument(help="Other reports.")],
-    output: Annotated[Path, typer.Option(help="Folder for the figures, as SVG and PNG.")],
-    names: Annotated[
-        str | None, typer.Option(help="Names of the two, separated by a comma.")
-    ] = None,
-    text: Annotated[str | None, typer.Option(help="Column with the text, for tables.")] = None,
+    output: Annotated[Path, option("Folder for the figures, as SVG and PNG.")],
+    names: Annotated[str | None, option("Names of the two, separated by a comma.")] = None,
+    text: Annotated[str | None, option("Column with the text, for tables.")] = None,
     encoder: Annotated[
         str | None,
-        typer.Option(
-            help="Encoder for the word map (hub name or folder; extra hf). Without it, words are "
+        option(
+            "Encoder for the word map (hub name or folder; extra hf). Without it, words are "
             "placed by their co-occurrence."
         ),
     ] = None,
-    sample: Annotated[
-        int, typer.Option(min=1, help="Number of reports of each corpus to use.")
-    ] = 1000,
-    shown: Annotated[
-        int, typer.Option(min=0, help="Number of reports of each corpus to show annotated.")
-    ] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the sample of reports.")] = 0,
+    sample: Annotated[int, option("Number of reports of each corpus to use.", min=1)] = 1000,
+    shown: Annotated[int, option("Number of reports of each corpus to show annotated.", min=0)] = 1,
+    seed: Annotated[int, option("Random seed of the sample of reports.", min=0)] = 0,
 ) -> None:
     """Draw word clouds, a word map with density, and annotated reports of two corpora.
 

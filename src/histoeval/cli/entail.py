@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption
 from histoeval.cli.options.models import MODELS, DeviceOption
 from histoeval.cli.options.output import (
@@ -24,12 +24,12 @@ from histoeval.run.entail import open_pairs
 
 ModelOption = Annotated[
     str | None,
-    typer.Option(
-        "--model",
-        metavar="FOLDER_OR_HUB",
-        help="NLI model: a folder written by `histoeval train nli`, or a Transformers model "
+    option(
+        "NLI model: a folder written by `histoeval train nli`, or a Transformers model "
         "(extra hf); the builtin one when omitted.",
-        rich_help_panel=MODELS,
+        MODELS,
+        name="--model",
+        metavar="FOLDER_OR_HUB",
     ),
 ]
 
@@ -44,16 +44,13 @@ def entail(
         ),
     ],
     output: Annotated[
-        Path,
-        typer.Option(help="JSON lines file for the probabilities; a stopped run resumes there."),
+        Path, option("JSON lines file for the probabilities; a stopped run resumes there.")
     ],
     model: ModelOption = None,
     overwrite: OverwriteOption = False,
     encoding: EncodingOption = None,
     device: DeviceOption = None,
-    batch_size: Annotated[
-        int, typer.Option(min=1, help="Pairs per batch; it never changes a result.")
-    ] = 256,
+    batch_size: Annotated[int, option("Pairs per batch; it never changes a result.", min=1)] = 256,
 ) -> None:
     """Classify pairs of sentences: the probability of entailment, neutral and contradiction.
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import COLUMNS, EncodingOption
 from histoeval.cli.options.judge import JudgeOptions
 from histoeval.cli.options.models import MetricModels
@@ -36,22 +36,14 @@ TWO_WAYS = "give a FILE and --id ID, or two texts with --reference and --candida
 class ExplainedColumns:
     """The columns of a table of pairs, where --reference and --candidate are texts."""
 
-    reference_column: Annotated[
-        str | None, typer.Option(help="Column with the reference.", rich_help_panel=COLUMNS)
-    ] = None
+    reference_column: Annotated[str | None, option("Column with the reference.", COLUMNS)] = None
     candidate_column: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column with a candidate; repeat it for each system.", rich_help_panel=COLUMNS
-        ),
+        list[str] | None, option("Column with a candidate; repeat it for each system.", COLUMNS)
     ] = None
-    id_column: Annotated[
-        str | None, typer.Option(help="Column with the row id.", rich_help_panel=COLUMNS)
-    ] = None
-    system_column: Annotated[
-        str | None,
-        typer.Option(help="Column with the name of the system.", rich_help_panel=COLUMNS),
-    ] = None
+    id_column: Annotated[str | None, option("Column with the row id.", COLUMNS)] = None
+    system_column: Annotated[str | None, option("Column with the name of the system.", COLUMNS)] = (
+        None
+    )
 
     def columns(self) -> Columns:
         """As `open_source` takes them."""
@@ -72,24 +64,16 @@ def explain(
             help="Pairs, as for `histoeval score`: a table; or references and then systems.",
         ),
     ] = None,
-    pair_id: Annotated[str | None, typer.Option("--id", help="Id of the pair in FILE.")] = None,
-    system: Annotated[
-        str | None, typer.Option(help="Whose candidate, if FILE has several systems.")
-    ] = None,
+    pair_id: Annotated[str | None, option("Id of the pair in FILE.", name="--id")] = None,
+    system: Annotated[str | None, option("Whose candidate, if FILE has several systems.")] = None,
     reference: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Reference, without a FILE; @NAME reads a file."),
+        str | None, option("Reference, without a FILE; @NAME reads a file.", metavar="TEXT")
     ] = None,
     candidate: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Candidate, without a FILE; @NAME reads a file."),
+        str | None, option("Candidate, without a FILE; @NAME reads a file.", metavar="TEXT")
     ] = None,
-    metric: Annotated[
-        str, typer.Option(help="One metric; settings follow a colon.")
-    ] = "concordance",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the score as one JSON object.")
-    ] = False,
+    metric: Annotated[str, option("One metric; settings follow a colon.")] = "concordance",
+    as_json: Annotated[bool, option("Print the score as one JSON object.", name="--json")] = False,
     named: ExplainedColumns = ExplainedColumns(),
     encoding: EncodingOption = None,
     models: MetricModels = MetricModels(),

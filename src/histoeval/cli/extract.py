@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption, IdOption, TextOption
 from histoeval.cli.options.models import ReaderModels
 from histoeval.cli.options.output import OverwriteOption, exit_with, print_tables, resumable
@@ -38,24 +38,22 @@ def extract(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            help="JSON lines file for the rows; a stopped run resumes there. Without it the first "
+        option(
+            "JSON lines file for the rows; a stopped run resumes there. Without it the first "
             "reports are shown and nothing is written."
         ),
     ] = None,
     overwrite: OverwriteOption = False,
     show: Annotated[
         int | None,
-        typer.Option(
-            min=0, help=f"Number of reports to show in the terminal; {PREVIEW} without --output."
-        ),
+        option(f"Number of reports to show in the terminal; {PREVIEW} without --output.", min=0),
     ] = None,
     text: TextOption = None,
     id_column: IdOption = None,
     encoding: EncodingOption = None,
     models: ReaderModels = ReaderModels(),
     batch_size: Annotated[
-        int, typer.Option(min=1, help="Reports per batch; it never changes the result.")
+        int, option("Reports per batch; it never changes the result.", min=1)
     ] = 256,
 ) -> None:
     """Extract entities, whether they are present, and how they are related.

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption
 from histoeval.cli.options.models import DeviceOption
 from histoeval.cli.options.output import OverwriteOption, exit_with, print_errors, resumable
@@ -17,6 +17,7 @@ from histoeval.cli.options.vlm import (
     VLM,
     LookOption,
     MergeOption,
+    MppOption,
     PictureOption,
     PromptOption,
     VlmRequestOptions,
@@ -34,18 +35,14 @@ class VlmNames:
 
     endpoint: Annotated[
         str,
-        typer.Option(
-            help="URL of an OpenAI-compatible vision server, ending in /v1; or 'local' for a "
+        option(
+            "URL of an OpenAI-compatible vision server, ending in /v1; or 'local' for a "
             "Transformers vision-language model (extra hf).",
-            rich_help_panel=VLM,
+            VLM,
         ),
     ]
     model: Annotated[
-        str,
-        typer.Option(
-            help="Name of the model; a folder or hub name if the endpoint is 'local'.",
-            rich_help_panel=VLM,
-        ),
+        str, option("Name of the model; a folder or hub name if the endpoint is 'local'.", VLM)
     ]
 
 
@@ -56,31 +53,18 @@ class SpecimenOptions:
     prompt: PromptOption = "neutral"
     specimen: Annotated[
         str,
-        typer.Option(
-            metavar="LEVELS",
-            help="What the prompt says about the specimen: none, or columns of the table as in "
+        option(
+            "What the prompt says about the specimen: none, or columns of the table as in "
             "organ+procedure; several levels are separated by commas.",
-            rich_help_panel=INPUT,
+            INPUT,
+            metavar="LEVELS",
         ),
     ] = "none"
     merge: MergeOption = "merge"
     look: LookOption = "tiles"
-    tiles: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Tiles of a slide that the model is shown.", rich_help_panel=INPUT
-        ),
-    ] = 15
-    mpp: Annotated[
-        float | None,
-        typer.Option(
-            help="Microns per pixel of images that do not give it.", rich_help_panel=INPUT
-        ),
-    ] = None
-    seed: Annotated[
-        int,
-        typer.Option(help="Random seed of tile sampling and of the model.", rich_help_panel=INPUT),
-    ] = 0
+    tiles: Annotated[int, option("Tiles of a slide that the model is shown.", INPUT, min=1)] = 15
+    mpp: MppOption = None
+    seed: Annotated[int, option("Random seed of tile sampling and of the model.", INPUT)] = 0
     picture: PictureOption = "jpeg"
 
     def examination(self) -> Examination:
@@ -107,20 +91,17 @@ def generate(
         ),
     ],
     names: VlmNames,
-    output: Annotated[
-        Path, typer.Option(help="Folder for the reports; a stopped run resumes there.")
-    ],
+    output: Annotated[Path, option("Folder for the reports; a stopped run resumes there.")],
     images: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the images of a table; that of the table when omitted."),
+        Path | None, option("Folder of the images of a table; that of the table when omitted.")
     ] = None,
     specimen: SpecimenOptions = SpecimenOptions(),
     system: Annotated[
-        str | None, typer.Option(help="Name of the system in the results; --model when omitted.")
+        str | None, option("Name of the system in the results; --model when omitted.")
     ] = None,
     overwrite: OverwriteOption = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count images and requests; send nothing.")
+        bool, option("Count images and requests; send nothing.", name="--dry-run")
     ] = False,
     requests: VlmRequestOptions = VlmRequestOptions(),
     encoding: EncodingOption = None,

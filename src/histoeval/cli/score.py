@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption, PairColumns
 from histoeval.cli.options.judge import JudgeOptions
 from histoeval.cli.options.models import MetricModels
@@ -32,23 +32,21 @@ def score(
     ],
     metrics: Annotated[
         str,
-        typer.Option(
-            help="Metrics, separated by commas; settings follow a colon, as in "
+        option(
+            "Metrics, separated by commas; settings follow a colon, as in "
             "hare:threshold=0.5. `histoeval metrics` lists them."
         ),
     ] = DEFAULT_METRICS,
     output: Annotated[
         Path | None,
-        typer.Option(help="Folder for scores.jsonl and summary.json; a stopped run resumes there."),
+        option("Folder for scores.jsonl and summary.json; a stopped run resumes there."),
     ] = None,
     overwrite: OverwriteOption = False,
     columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
     models: MetricModels = MetricModels(),
     judges: JudgeOptions = JudgeOptions(),
-    batch_size: Annotated[
-        int, typer.Option(min=1, help="Pairs per batch; it never changes a score.")
-    ] = 256,
+    batch_size: Annotated[int, option("Pairs per batch; it never changes a score.", min=1)] = 256,
 ) -> None:
     """Score reports against references.
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import (
     OverwriteOption,
     demand_folder,
@@ -33,7 +33,7 @@ FileArgument = Annotated[
     ),
 ]
 MppOption = Annotated[
-    float | None, typer.Option(help="Microns per pixel, if the file does not give it or is wrong.")
+    float | None, option("Microns per pixel, if the file does not give it or is wrong.")
 ]
 STORED = "stored"
 
@@ -43,7 +43,7 @@ STORED = "stored"
 def info(
     file: FileArgument,
     mpp: MppOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, option("Print JSON.", name="--json")] = False,
 ) -> None:
     """Show size, levels, microns per pixel and the amount of tissue.
 
@@ -66,9 +66,9 @@ def info(
 @verb
 def thumbnail(
     file: FileArgument,
-    output: Annotated[Path, typer.Option(help="PNG or JPEG to write.")],
-    side: Annotated[int, typer.Option(min=16, max=8192, help="Pixels of the longer side.")] = 1024,
-    tissue: Annotated[bool, typer.Option("--tissue", help="Outline tissue and ink.")] = False,
+    output: Annotated[Path, option("PNG or JPEG to write.")],
+    side: Annotated[int, option("Pixels of the longer side.", min=16, max=8192)] = 1024,
+    tissue: Annotated[bool, option("Outline tissue and ink.", name="--tissue")] = False,
 ) -> None:
     """Write a thumbnail of a slide.
 
@@ -99,22 +99,19 @@ def tiles(
     file: FileArgument,
     output: Annotated[
         Path,
-        typer.Option(
-            help="Folder for tiles/*.png, tiles.jsonl and slide.json; a stopped run resumes there."
-        ),
+        option("Folder for tiles/*.png, tiles.jsonl and slide.json; a stopped run resumes there."),
     ],
     mpp: MppOption = None,
     at: Annotated[
-        str, typer.Option(help=f"Microns per pixel of the tiles (0.5 is 20x), or '{STORED}'.")
+        str, option(f"Microns per pixel of the tiles (0.5 is 20x), or '{STORED}'.")
     ] = "0.5",
-    size: Annotated[int, typer.Option(help="Side of a tile in pixels.")] = 512,
-    tissue: Annotated[float, typer.Option(help="Minimum share of tissue in a tile.")] = 0.25,
+    size: Annotated[int, option("Side of a tile in pixels.")] = 512,
+    tissue: Annotated[float, option("Minimum share of tissue in a tile.")] = 0.25,
     sample: Annotated[
-        int | None,
-        typer.Option(help="Cut N tiles, spread over the slide; all when omitted.", metavar="N"),
+        int | None, option("Cut N tiles, spread over the slide; all when omitted.", metavar="N")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed of the sample.")] = 0,
-    workers: Annotated[int, typer.Option(min=1, help="Threads; they never change the result.")] = 2,
+    seed: Annotated[int, option("Random seed of the sample.")] = 0,
+    workers: Annotated[int, option("Threads; they never change the result.", min=1)] = 2,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Cut the tissue of a slide into tiles of one physical size.

@@ -10,7 +10,7 @@ import typer
 from histoeval.cli.entail import ModelOption
 from histoeval.cli.evaluate.probes import probes
 from histoeval.cli.evaluate.reader import reader
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.models import AlignerOption, DeviceOption, PoolingOption
 from histoeval.cli.options.output import ResultsFile, demand_folder, print_tables, write_results
 from histoeval.cli.options.statistics import OptionalResamples
@@ -38,15 +38,14 @@ evaluate_app.command()(reader)
 @verb
 def aligner(
     ontology: Annotated[
-        Path, typer.Option(help="File of concepts and their names, as used to train the aligner.")
+        Path, option("File of concepts and their names, as used to train the aligner.")
     ],
-    kind: Annotated[Kind, typer.Option(help="Format of that file.")] = "ncit",
+    kind: Annotated[Kind, option("Format of that file.")] = "ncit",
     held_out: Annotated[
-        float, typer.Option(min=0.001, max=1, help="Share of concepts held out for testing.")
+        float, option("Share of concepts held out for testing.", min=0.001, max=1)
     ] = 0.1,
     opposites: Annotated[
-        Path | None,
-        typer.Option(help="JSON lines of phrase, synonym, opposite, opposite_synonym and axis."),
+        Path | None, option("JSON lines of phrase, synonym, opposite, opposite_synonym and axis.")
     ] = None,
     aligner: AlignerOption = None,
     pooling: PoolingOption = "cls",
@@ -78,14 +77,13 @@ def aligner(
 def nli(
     general: Annotated[
         Path | None,
-        typer.Option(
-            help="JSON lines of premise, hypothesis, label and source; those of source snli_test "
+        option(
+            "JSON lines of premise, hypothesis, label and source; those of source snli_test "
             "are used."
         ),
     ] = None,
     pairs: Annotated[
-        Path | None,
-        typer.Option(help="JSON lines of premise, hypothesis, label and category; all are used."),
+        Path | None, option("JSON lines of premise, hypothesis, label and category; all are used.")
     ] = None,
     model: ModelOption = None,
     device: DeviceOption = None,
@@ -112,16 +110,13 @@ def nli(
 def grounding(
     tiles: Annotated[
         Path,
-        typer.Option(
-            help="Folder with index.jsonl and tar files of tiles.", exists=True, file_okay=False
-        ),
+        option("Folder with index.jsonl and tar files of tiles.", exists=True, file_okay=False),
     ],
     split: Annotated[
-        list[str] | None,
-        typer.Option(help="Split to evaluate; can be repeated; test when omitted."),
+        list[str] | None, option("Split to evaluate; can be repeated; test when omitted.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Folder of a grounding model; the builtin one when omitted.")
+        Path | None, option("Folder of a grounding model; the builtin one when omitted.")
     ] = None,
     output: ResultsFile = None,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.models import MetricModels
 from histoeval.cli.options.output import (
     LookOption,
@@ -44,13 +44,13 @@ def probes(
         ),
     ] = None,
     metrics: Annotated[
-        str, typer.Option(help="Metrics, separated by commas, as for `histoeval score`.")
+        str, option("Metrics, separated by commas, as for `histoeval score`.")
     ] = DEFAULT_METRICS,
     models: MetricModels = MetricModels(),
     output: ResultsFile = None,
     look: LookOption = "table",
     resamples: OptionalResamples = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the resamples.")] = 0,
+    seed: Annotated[int, option("Random seed of the resamples.", min=0)] = 0,
 ) -> None:
     """Measure how far metrics fall on harmless and on harmful edits of a reference.
 

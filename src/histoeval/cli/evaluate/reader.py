@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from histoeval.cli.corpus import FormatOption
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.models import DeviceOption, DtypeOption, ReaderOption, RelationsOption
 from histoeval.cli.options.output import (
     ResultsFile,
@@ -49,13 +49,13 @@ class EvaluatedReader:
 @verb
 def reader(
     corpus: Annotated[
-        Path, typer.Option(help="Annotated passages, in any format that `histoeval corpus` reads.")
+        Path, option("Annotated passages, in any format that `histoeval corpus` reads.")
     ],
     from_format: FormatOption = None,
     labels: Annotated[
         Path | None,
-        typer.Option(
-            help="JSON file that maps labels of the corpus or of the reader to ours, as in "
+        option(
+            "JSON file that maps labels of the corpus or of the reader to ours, as in "
             '{"Tumour": "diagnosis"}.'
         ),
     ] = None,
@@ -63,16 +63,16 @@ def reader(
     output: ResultsFile = None,
     errors: Annotated[
         Path | None,
-        typer.Option(
-            help="JSON lines file for the passages with mistakes: missing, invented, mistyped or "
+        option(
+            "JSON lines file for the passages with mistakes: missing, invented, mistyped or "
             "misplaced entities."
         ),
     ] = None,
     by: Annotated[
-        Literal["source"] | None, typer.Option(help="Also report each source of the corpus.")
+        Literal["source"] | None, option("Also report each source of the corpus.")
     ] = None,
     resamples: OptionalResamples = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the resamples.")] = 0,
+    seed: Annotated[int, option("Random seed of the resamples.", min=0)] = 0,
 ) -> None:
     """Compare what a reader finds with what people annotated.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.experiment import (
     FigureOption,
     ResamplesOption,
@@ -77,11 +77,10 @@ def gap(
 def variance(
     output: TableFolder,
     judge: Annotated[
-        list[Path] | None, typer.Option(help="Folder of `judge --repeats N`; can be repeated.")
+        list[Path] | None, option("Folder of `judge --repeats N`; can be repeated.")
     ] = None,
     trust: Annotated[
-        list[Path] | None,
-        typer.Option(help="Folder of `trust`; give two or more runs on the same reports."),
+        list[Path] | None, option("Folder of `trust`; give two or more runs on the same reports.")
     ] = None,
     figure: FigureOption = False,
     resamples: ResamplesOption = 10_000,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import IdOption, TextOption
 from histoeval.cli.options.experiment import EditingModel, SeedOption
 from histoeval.cli.options.models import ReaderOption
@@ -33,22 +33,16 @@ def perturb(
             help="True reports: a table with id and report, and optionally image.",
         ),
     ],
-    output: Annotated[
-        Path, typer.Option(help="JSON lines file to write; a stopped run resumes there.")
-    ],
+    output: Annotated[Path, option("JSON lines file to write; a stopped run resumes there.")],
     seed: SeedOption = 0,
-    each: Annotated[
-        int, typer.Option(min=0, help="Edits of every group for each report; 0 for all.")
-    ] = 1,
-    group: Annotated[
-        list[str] | None, typer.Option(help="Only this group of edits; can be repeated.")
-    ] = None,
+    each: Annotated[int, option("Edits of every group for each report; 0 for all.", min=0)] = 1,
+    group: Annotated[list[str] | None, option("Only this group of edits; can be repeated.")] = None,
     answers: Annotated[
         bool,
-        typer.Option(
-            "--answers",
-            help="Use the true report as the model's answer under stain changes and attack, so "
+        option(
+            "Use the true report as the model's answer under stain changes and attack, so "
             "that `trust` can measure stability: a model that errs in one answer only.",
+            name="--answers",
         ),
     ] = False,
     text: TextOption = None,

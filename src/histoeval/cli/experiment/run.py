@@ -10,7 +10,7 @@ import typer
 
 from histoeval.cli.experiment.models import benchmark, gap, variance
 from histoeval.cli.experiment.perturb import perturb
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.experiment import (
     FigureOption,
     ResamplesOption,
@@ -74,12 +74,10 @@ class GradedOptions:
     """How results on perturbed reports are compared with the severity of the errors."""
 
     perturbed: Annotated[
-        Path | None,
-        typer.Option("--perturbed", help=f"{PERTURBED} Needed if RESULTS is of `trust`."),
+        Path | None, option(f"{PERTURBED} Needed if RESULTS is of `trust`.", name="--perturbed")
     ] = None
     weights: Annotated[
-        str | None,
-        typer.Option(help="Weights of grounding, logic and stability; 0.4,0.3,0.3 when omitted."),
+        str | None, option("Weights of grounding, logic and stability; 0.4,0.3,0.3 when omitted.")
     ] = None
     figure: FigureOption = False
     resamples: ResamplesOption = 10_000
@@ -94,27 +92,25 @@ class GradedOptions:
 @verb
 def sensitivity(
     perturbed: PerturbedArgument,
-    output: Annotated[Path, typer.Option(help="Folder for scores and tables.")],
+    output: Annotated[Path, option("Folder for scores and tables.")],
     metrics: Annotated[
-        str, typer.Option(help="Metrics to compare with, separated by commas.")
+        str, option("Metrics to compare with, separated by commas.")
     ] = "bleu,bertscore,hare,concordance",
     images: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the images; without it grounding is not measured."),
+        Path | None, option("Folder of the images; without it grounding is not measured.")
     ] = None,
     encoder: EncoderOption = None,
     text_encoder: Annotated[
         str | None,
-        typer.Option(
-            help="Encoder of BERTScore: a folder or a hub name; that of the reader when omitted.",
-            rich_help_panel=MODELS,
+        option(
+            "Encoder of BERTScore: a folder or a hub name; that of the reader when omitted.", MODELS
         ),
     ] = None,
     nli: NliOption = None,
     reader: ReaderOption = None,
     aligner: AlignerOption = None,
     device: DeviceOption = None,
-    mpp: Annotated[float | None, typer.Option(help="Microns per pixel of the images.")] = None,
+    mpp: Annotated[float | None, option("Microns per pixel of the images.")] = None,
     resamples: ResamplesOption = 10_000,
     seed: SeedOption = 0,
     overwrite: OverwriteOption = False,
@@ -186,9 +182,9 @@ def ablation(
 def page(
     perturbed: PerturbedArgument,
     results: ResultsArgument,
-    output: Annotated[Path, typer.Option(help="HTML file to write.")],
-    images: Annotated[Path | None, typer.Option(help="Folder of the images.")] = None,
-    most: Annotated[int, typer.Option(min=1, help="Maximum number of reports on the page.")] = 12,
+    output: Annotated[Path, option("HTML file to write.")],
+    images: Annotated[Path | None, option("Folder of the images.")] = None,
+    most: Annotated[int, option("Maximum number of reports on the page.", min=1)] = 12,
 ) -> None:
     """Table 4: a page of examples, with pictures, changes and the score of each measure.
 

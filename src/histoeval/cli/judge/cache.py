@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.endpoint import CacheOption
 from histoeval.cli.options.output import demand_folder, print_tables, write_lines
 from histoeval.llm.cache import Cache, default_cache
@@ -34,11 +34,9 @@ def list_cached(cache: CacheOption = None) -> None:
 def clear(
     cache: CacheOption = None,
     judge: Annotated[
-        str | None, typer.Option(help="Only judges whose name, model@endpoint, starts with this.")
+        str | None, option("Only judges whose name, model@endpoint, starts with this.")
     ] = None,
-    prompt: Annotated[
-        str | None, typer.Option(help="Only prompts whose name starts with this.")
-    ] = None,
+    prompt: Annotated[str | None, option("Only prompts whose name starts with this.")] = None,
 ) -> None:
     """Delete cached replies: all of them, or those of a judge or a prompt.
 

@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import verb
-from histoeval.cli.options.endpoint import CacheOption, RateOptions, RequestOptions, RetryOptions
-from histoeval.cli.options.judge import (
-    FormatOption,
-    JudgeKey,
-    JudgeOptions,
-    PromptOption,
-    RepeatsOption,
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.endpoint import (
+    CacheOption,
+    KeyOptions,
+    RateOptions,
+    RequestOptions,
+    RetryOptions,
 )
+from histoeval.cli.options.judge import FormatOption, JudgeOptions, PromptOption, RepeatsOption
 from histoeval.cli.options.output import demand_folder, print_tables, write_lines
 from histoeval.errors import SettingError
 from histoeval.judge.check import checkable, examine, trials
@@ -28,13 +28,13 @@ from histoeval.view.terminal.judge import answer_progress, verdict_table
 def check(
     judges: JudgeOptions = JudgeOptions(),
     prompt: PromptOption = "rubric4",
-    output: Annotated[Path | None, typer.Option(help="JSON lines file for the verdicts.")] = None,
+    output: Annotated[Path | None, option("JSON lines file for the verdicts.")] = None,
     cache: CacheOption = None,
     repeats: RepeatsOption = 1,
     form: FormatOption = "auto",
     requests: RequestOptions = RequestOptions(),
     retry: RetryOptions = RetryOptions(),
-    key: JudgeKey = JudgeKey(),
+    key: KeyOptions = KeyOptions(),
 ) -> None:
     """Test a judge on 55 pairs of known order, and show for which criteria it may be used.
 
@@ -54,8 +54,7 @@ def check(
         manner={"repeats": repeats, "form": form, "body": requests.extra()},
         patience=retry.policy(RateOptions()),
         concurrency=requests.concurrency,
-        key_env=key.key_env,
-        key_file=key.key_file,
+        **vars(key),
         cache=cache,
     )
     panel = open_panel(config)

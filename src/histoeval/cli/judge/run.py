@@ -11,23 +11,18 @@ from typer.core import TyperGroup
 
 from histoeval.cli.judge.cache import cache_app
 from histoeval.cli.judge.check import check
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption, PairColumns
 from histoeval.cli.options.endpoint import (
     REQUESTS,
     CacheOptions,
+    KeyOptions,
     RateOptions,
     RequestOptions,
     RetryOptions,
     TemperatureOption,
 )
-from histoeval.cli.options.judge import (
-    FormatOption,
-    JudgeKey,
-    JudgeOptions,
-    PromptOption,
-    RepeatsOption,
-)
+from histoeval.cli.options.judge import FormatOption, JudgeOptions, PromptOption, RepeatsOption
 from histoeval.cli.options.output import OverwriteOption, exit_with, print_tables, resumable
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder
@@ -76,15 +71,10 @@ class SamplingOptions:
 
     repeats: RepeatsOption = 1
     check_order: Annotated[
-        bool, typer.Option("--check-order", help="Ask again with the candidate first, and compare.")
+        bool, option("Ask again with the candidate first, and compare.", name="--check-order")
     ] = False
     temperature: TemperatureOption = 0.0
-    seed: Annotated[
-        int,
-        typer.Option(
-            help="Seed of the first repeat; repeat n uses seed + n.", rich_help_panel=REQUESTS
-        ),
-    ] = 0
+    seed: Annotated[int, option("Seed of the first repeat; repeat n uses seed + n.", REQUESTS)] = 0
     form: FormatOption = "auto"
 
 
@@ -98,27 +88,22 @@ def judge(
     judges: JudgeOptions = JudgeOptions(),
     output: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder for scores.jsonl and the other results; a stopped run resumes there."
-        ),
+        option("Folder for scores.jsonl and the other results; a stopped run resumes there."),
     ] = None,
     overwrite: OverwriteOption = False,
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Count pairs, tokens and cached answers; send nothing."),
+        bool, option("Count pairs, tokens and cached answers; send nothing.", name="--dry-run")
     ] = False,
     beside: Annotated[
-        str, typer.Option(help="Metrics to compute as well, as in rubric_offline,concordance.")
+        str, option("Metrics to compute as well, as in rubric_offline,concordance.")
     ] = "",
-    prices: Annotated[
-        Path | None, typer.Option(help="TOML file with the prices of models.")
-    ] = None,
+    prices: Annotated[Path | None, option("TOML file with the prices of models.")] = None,
     replies: CacheOptions = CacheOptions(),
     sampling: SamplingOptions = SamplingOptions(),
     requests: RequestOptions = RequestOptions(),
     rates: RateOptions = RateOptions(),
     retry: RetryOptions = RetryOptions(),
-    key: JudgeKey = JudgeKey(),
+    key: KeyOptions = KeyOptions(),
     columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
 ) -> None:
@@ -135,8 +120,7 @@ def judge(
         manner={**vars(sampling), "body": requests.extra()},
         patience=retry.policy(rates),
         concurrency=requests.concurrency,
-        key_env=key.key_env,
-        key_file=key.key_file,
+        **vars(key),
         cache=replies.cache,
         keep=not replies.no_cache,
     )

@@ -1,4 +1,4 @@
-"""Options that belong together, as one argument of a verb.
+"""How verbs declare their options: one by one, or as bundles.
 
 Typer reads options off a function's signature, one by one. A `verb` may ask for a dataclass of
 options instead: on the command line its fields are options like all others, and the function gets
@@ -13,8 +13,15 @@ from functools import update_wrapper
 from inspect import Parameter, Signature, cleandoc, signature
 from typing import Any, get_type_hints
 
+import typer
+
 EXAMPLES = "Examples:"
 """The paragraph of a docstring that starts so keeps its line breaks in the help."""
+
+
+def option(text: str, panel: str | None = None, *, name: str | None = None, **more: Any) -> Any:
+    """An option: its help text, its panel, and its name if not that of the parameter."""
+    return typer.Option(*filter(None, [name]), help=text, rich_help_panel=panel, **more)
 
 
 def verb(function: Callable[..., None]) -> Callable[..., None]:

@@ -5,42 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
+from histoeval.cli.options.bundle import option
 from histoeval.io.pairs import Columns
 
 COLUMNS = "Columns (guessed when omitted)"
 
-IdOption = Annotated[
-    str | None, typer.Option("--id", help="Column with the row id.", rich_help_panel=COLUMNS)
-]
-TextOption = Annotated[
-    str | None, typer.Option(help="Column with the report text.", rich_help_panel=COLUMNS)
-]
-EncodingOption = Annotated[
-    str | None,
-    typer.Option(help="Encoding of text files, such as latin-1.", rich_help_panel=COLUMNS),
-]
+IdOption = Annotated[str | None, option("Column with the row id.", COLUMNS, name="--id")]
+TextOption = Annotated[str | None, option("Column with the report text.", COLUMNS)]
+EncodingOption = Annotated[str | None, option("Encoding of text files, such as latin-1.", COLUMNS)]
 
 
 @dataclass(frozen=True)
 class PairColumns:
     """The columns of a table of pairs."""
 
-    reference: Annotated[
-        str | None, typer.Option(help="Column with the reference.", rich_help_panel=COLUMNS)
-    ] = None
+    reference: Annotated[str | None, option("Column with the reference.", COLUMNS)] = None
     candidate: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column with a candidate; repeat it for each system.", rich_help_panel=COLUMNS
-        ),
+        list[str] | None, option("Column with a candidate; repeat it for each system.", COLUMNS)
     ] = None
     id_column: IdOption = None
-    system: Annotated[
-        str | None,
-        typer.Option(help="Column with the name of the system.", rich_help_panel=COLUMNS),
-    ] = None
+    system: Annotated[str | None, option("Column with the name of the system.", COLUMNS)] = None
 
     def columns(self) -> Columns:
         """As `open_source` takes them."""

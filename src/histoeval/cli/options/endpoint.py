@@ -9,20 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from pydantic import ValidationError
 
+from histoeval.cli.options.bundle import option
 from histoeval.errors import SettingError
 
 REQUESTS = "Requests"
 
 CacheOption = Annotated[
-    Path | None,
-    typer.Option(help="Cache file for replies; ~/.cache/histoeval/judge.sqlite when omitted."),
+    Path | None, option("Cache file for replies; ~/.cache/histoeval/judge.sqlite when omitted.")
 ]
-TemperatureOption = Annotated[
-    float, typer.Option(min=0, help="Sampling temperature.", rich_help_panel=REQUESTS)
-]
+TemperatureOption = Annotated[float, option("Sampling temperature.", REQUESTS, min=0)]
 
 
 @dataclass(frozen=True)
@@ -31,16 +28,14 @@ class RequestOptions:
 
     body: Annotated[
         str | None,
-        typer.Option(
-            metavar="JSON",
-            help="Extra JSON for the request body; null removes a field, as in "
+        option(
+            "Extra JSON for the request body; null removes a field, as in "
             '\'{"seed": null, "reasoning_effort": "low"}\'.',
-            rich_help_panel=REQUESTS,
+            REQUESTS,
+            metavar="JSON",
         ),
     ] = None
-    concurrency: Annotated[
-        int, typer.Option(min=1, max=1024, help="Requests at a time.", rich_help_panel=REQUESTS)
-    ] = 16
+    concurrency: Annotated[int, option("Requests at a time.", REQUESTS, min=1, max=1024)] = 16
 
     def extra(self) -> dict[str, Any]:
         """The object of --body."""
@@ -58,14 +53,10 @@ class RateOptions:
     """What a server allows in a minute."""
 
     rpm: Annotated[
-        float | None,
-        typer.Option(
-            "--rpm", min=0.01, help="Maximum requests per minute.", rich_help_panel=REQUESTS
-        ),
+        float | None, option("Maximum requests per minute.", REQUESTS, name="--rpm", min=0.01)
     ] = None
     tpm: Annotated[
-        float | None,
-        typer.Option("--tpm", min=1, help="Maximum tokens per minute.", rich_help_panel=REQUESTS),
+        float | None, option("Maximum tokens per minute.", REQUESTS, name="--tpm", min=1)
     ] = None
 
 
@@ -73,13 +64,8 @@ class RateOptions:
 class RetryOptions:
     """How long to wait for an answer, and how often to try."""
 
-    timeout: Annotated[
-        float,
-        typer.Option(min=0.01, help="Seconds to wait for an answer.", rich_help_panel=REQUESTS),
-    ] = 120.0
-    attempts: Annotated[
-        int, typer.Option(min=1, help="Attempts before a request fails.", rich_help_panel=REQUESTS)
-    ] = 6
+    timeout: Annotated[float, option("Seconds to wait for an answer.", REQUESTS, min=0.01)] = 120.0
+    attempts: Annotated[int, option("Attempts before a request fails.", REQUESTS, min=1)] = 6
 
     def policy(self, rates: RateOptions) -> dict[str, Any]:
         """The fields of a RetryPolicy."""
@@ -92,11 +78,24 @@ class RetryOptions:
 
 
 @dataclass(frozen=True)
+class KeyOptions:
+    """Where the API key is."""
+
+    key_env: Annotated[
+        str | None,
+        option(
+            "Environment variable with the API key; HISTOEVAL_JUDGE_KEY when omitted.", REQUESTS
+        ),
+    ] = None
+    key_file: Annotated[Path | None, option("File with the API key.", REQUESTS)] = None
+
+
+@dataclass(frozen=True)
 class CacheOptions:
     """Whether replies are cached, and where."""
 
     cache: CacheOption = None
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not cache replies.")] = False
+    no_cache: Annotated[bool, option("Do not cache replies.", name="--no-cache")] = False
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from histoeval.cli.options.bundle import option
+from histoeval.cli.options.endpoint import KeyOptions
 from histoeval.cli.options.output import print_tables
 from histoeval.errors import SettingError
 from histoeval.report import Noun
@@ -19,11 +21,11 @@ from histoeval.vlm.model import Vlm, VlmConfig
 
 LLM = "Language model that also edits reports"
 
-ResamplesOption = Annotated[int, typer.Option(min=1, help="Resamples for confidence intervals.")]
-SeedOption = Annotated[int, typer.Option(help="Random seed.")]
-TableFolder = Annotated[Path, typer.Option(help="Folder for the table.")]
+ResamplesOption = Annotated[int, option("Resamples for confidence intervals.", min=1)]
+SeedOption = Annotated[int, option("Random seed.")]
+TableFolder = Annotated[Path, option("Folder for the table.")]
 FigureOption = Annotated[
-    bool, typer.Option("--figure", help="Also draw it as SVG and PNG (extra figures).")
+    bool, option("Also draw it as SVG and PNG (extra figures).", name="--figure")
 ]
 
 
@@ -32,20 +34,10 @@ class EditingModel:
     """A language model and its API key."""
 
     endpoint: Annotated[
-        str | None,
-        typer.Option(
-            help="URL of an OpenAI-compatible server, ending in /v1.", rich_help_panel=LLM
-        ),
+        str | None, option("URL of an OpenAI-compatible server, ending in /v1.", LLM)
     ] = None
-    model: Annotated[str | None, typer.Option(help="Name of the model.", rich_help_panel=LLM)] = (
-        None
-    )
-    key_env: Annotated[
-        str | None, typer.Option(help="Environment variable with the API key.", rich_help_panel=LLM)
-    ] = None
-    key_file: Annotated[
-        Path | None, typer.Option(help="File with the API key.", rich_help_panel=LLM)
-    ] = None
+    model: Annotated[str | None, option("Name of the model.", LLM)] = None
+    key: KeyOptions = KeyOptions()
 
     def load(self) -> Vlm | None:
         """The model that the options name; None where they name none."""
@@ -53,7 +45,7 @@ class EditingModel:
             return None
         if self.endpoint is None or self.model is None:
             raise SettingError("a language model needs both --endpoint and --model")
-        return load_vlm(VlmConfig(**vars(self)))
+        return load_vlm(VlmConfig(endpoint=self.endpoint, model=self.model, **vars(self.key)))
 
 
 def print_experiment(

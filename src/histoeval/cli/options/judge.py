@@ -4,36 +4,26 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from histoeval.cli.options.bundle import option
 from histoeval.cli.options.endpoint import REQUESTS, one_complaint
 from histoeval.errors import SettingError
 from histoeval.judge.choice import ENDPOINT, MODEL, JudgeConfig
 
 JUDGES = "Judges"
 
-PromptOption = Annotated[
-    str, typer.Option(help="Prompt: rubric4, expert5, or a YAML file.", rich_help_panel=REQUESTS)
-]
+PromptOption = Annotated[str, option("Prompt: rubric4, expert5, or a YAML file.", REQUESTS)]
 RepeatsOption = Annotated[
-    int,
-    typer.Option(
-        min=1,
-        help="Ask N times and report spread and agreement.",
-        metavar="N",
-        rich_help_panel=REQUESTS,
-    ),
+    int, option("Ask N times and report spread and agreement.", REQUESTS, min=1, metavar="N")
 ]
 FormatOption = Annotated[
     str,
-    typer.Option(
-        "--format",
-        help="How the server enforces the schema: auto (the strictest it supports), json_schema, "
+    option(
+        "How the server enforces the schema: auto (the strictest it supports), json_schema, "
         "json_object or plain.",
-        rich_help_panel=REQUESTS,
+        REQUESTS,
+        name="--format",
     ),
 ]
 
@@ -44,17 +34,14 @@ class JudgeOptions:
 
     endpoint: Annotated[
         list[str] | None,
-        typer.Option(
-            help="URL of an OpenAI-compatible server, ending in /v1; or 'local' for a "
+        option(
+            "URL of an OpenAI-compatible server, ending in /v1; or 'local' for a "
             "Transformers model (extra hf). Give it once for all models, or once for each.",
-            rich_help_panel=JUDGES,
+            JUDGES,
         ),
     ] = None
     model: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Name of the model; repeat it for a panel of judges.", rich_help_panel=JUDGES
-        ),
+        list[str] | None, option("Name of the model; repeat it for a panel of judges.", JUDGES)
     ] = None
 
     def config(self, **others: Any) -> JudgeConfig | None:
@@ -81,19 +68,3 @@ class JudgeOptions:
 
 def _from_environment(name: str) -> list[str]:
     return [os.environ[name]] if os.environ.get(name) else []
-
-
-@dataclass(frozen=True)
-class JudgeKey:
-    """Where the API key of the judges is."""
-
-    key_env: Annotated[
-        str | None,
-        typer.Option(
-            help="Environment variable with the API key; HISTOEVAL_JUDGE_KEY when omitted.",
-            rich_help_panel=JUDGES,
-        ),
-    ] = None
-    key_file: Annotated[
-        Path | None, typer.Option(help="File with the API key.", rich_help_panel=JUDGES)
-    ] = None

@@ -6,8 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
-
+from histoeval.cli.options.bundle import option
 from histoeval.io.annotation.names import read_labels
 from histoeval.run.models import Models
 
@@ -15,65 +14,46 @@ MODELS = "Models (builtin when omitted; others need the extra hf)"
 
 ReaderOption = Annotated[
     str | None,
-    typer.Option(
-        help="Reader: 'builtin', a folder, a hub name, or 'hare' for the published models.",
-        rich_help_panel=MODELS,
-    ),
+    option("Reader: 'builtin', a folder, a hub name, or 'hare' for the published models.", MODELS),
 ]
 AlignerOption = Annotated[
     str | None,
-    typer.Option(
-        help="Aligner: 'builtin', 'lexical', a folder, a hub name, or 'hare' (published).",
-        rich_help_panel=MODELS,
-    ),
+    option("Aligner: 'builtin', 'lexical', a folder, a hub name, or 'hare' (published).", MODELS),
 ]
 PoolingOption = Annotated[
     Literal["cls", "mean"],
-    typer.Option(
-        help="How a Hugging Face aligner pools tokens into one vector.", rich_help_panel=MODELS
-    ),
+    option("How a Hugging Face aligner pools tokens into one vector.", MODELS),
 ]
 RelationsOption = Annotated[
     str | None,
-    typer.Option(
-        help="Relation model of a Hugging Face reader: a folder, a hub name, or 'hare'.",
-        rich_help_panel=MODELS,
-    ),
+    option("Relation model of a Hugging Face reader: a folder, a hub name, or 'hare'.", MODELS),
 ]
 LabelsOption = Annotated[
     Path | None,
-    typer.Option(
-        help="JSON file that maps the labels of a Hugging Face reader to ours, as in "
+    option(
+        "JSON file that maps the labels of a Hugging Face reader to ours, as in "
         '{"Tumour": "diagnosis"}.',
-        rich_help_panel=MODELS,
+        MODELS,
     ),
 ]
 DeviceOption = Annotated[
     str | None,
-    typer.Option(
-        help="Device for Hugging Face models: cpu, cuda or cuda:1; the best one when omitted.",
-        rich_help_panel=MODELS,
+    option(
+        "Device for Hugging Face models: cpu, cuda or cuda:1; the best one when omitted.", MODELS
     ),
 ]
 DtypeOption = Annotated[
     Literal["float32", "bfloat16"] | None,
-    typer.Option(
-        help="Precision of Hugging Face models; bfloat16 on a GPU when omitted.",
-        rich_help_panel=MODELS,
-    ),
+    option("Precision of Hugging Face models; bfloat16 on a GPU when omitted.", MODELS),
 ]
 NliOption = Annotated[
-    str | None,
-    typer.Option(
-        help="NLI model: 'builtin', a folder, or a Transformers model.", rich_help_panel=MODELS
-    ),
+    str | None, option("NLI model: 'builtin', a folder, or a Transformers model.", MODELS)
 ]
 EncoderOption = Annotated[
     str | None,
-    typer.Option(
-        help="Grounding encoder: 'builtin', 'plip', a CLIP model of Transformers, or "
-        "open_clip:NAME.",
-        rich_help_panel=MODELS,
+    option(
+        "Grounding encoder: 'builtin', 'plip', a CLIP model of Transformers, or open_clip:NAME.",
+        MODELS,
     ),
 ]
 
@@ -101,16 +81,10 @@ class MetricModels(ReaderModels):
 
     aligner: AlignerOption = None
     pooling: PoolingOption = "cls"
-    encoder: Annotated[
-        str | None, typer.Option(help="Encoder for bertscore and reg2025.", rich_help_panel=MODELS)
-    ] = None
+    encoder: Annotated[str | None, option("Encoder for bertscore and reg2025.", MODELS)] = None
     token_budget: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Maximum tokens in a model batch; the best value when omitted.",
-            rich_help_panel=MODELS,
-        ),
+        option("Maximum tokens in a model batch; the best value when omitted.", MODELS, min=1),
     ] = None
 
     def models(self, **others: Any) -> Models:

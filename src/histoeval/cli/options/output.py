@@ -13,17 +13,18 @@ from typing import Annotated, Any, Literal, NoReturn
 import typer
 from rich.console import Console
 
+from histoeval.cli.options.bundle import option
 from histoeval.errors import OutputError
 from histoeval.table import ResultTable, markdown, terminal_table
 from histoeval.version import __version__
 
 OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Replace existing results of another run.")
+    bool, option("Replace existing results of another run.", name="--overwrite")
 ]
 LookOption = Annotated[
-    Literal["table", "markdown"], typer.Option("--format", help="How to print the tables.")
+    Literal["table", "markdown"], option("How to print the tables.", name="--format")
 ]
-ResultsFile = Annotated[Path | None, typer.Option(help="JSON file for all results.")]
+ResultsFile = Annotated[Path | None, option("JSON file for all results.")]
 
 
 def demand_folder(file: Path | None) -> None:

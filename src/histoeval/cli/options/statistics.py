@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from histoeval.cli.options.bundle import option
 from histoeval.cli.options.columns import COLUMNS
 from histoeval.errors import SettingError
 
@@ -21,19 +22,14 @@ SheetFile = Annotated[
         "…), or one pair per row with a column for each rater.",
     ),
 ]
-ResamplesOption = Annotated[
-    int, typer.Option(min=1, help="Resamples for confidence intervals.", rich_help_panel=STATISTICS)
-]
+ResamplesOption = Annotated[int, option("Resamples for confidence intervals.", STATISTICS, min=1)]
 OptionalResamples = Annotated[
-    int, typer.Option(min=0, help="Resamples for confidence intervals; 0 for no intervals.")
+    int, option("Resamples for confidence intervals; 0 for no intervals.", min=0)
 ]
 PermutationsOption = Annotated[
-    int,
-    typer.Option(min=1, help="Permutations for significance tests.", rich_help_panel=STATISTICS),
+    int, option("Permutations for significance tests.", STATISTICS, min=1)
 ]
-SeedOption = Annotated[
-    int, typer.Option(min=0, help="Random seed of the resamples.", rich_help_panel=STATISTICS)
-]
+SeedOption = Annotated[int, option("Random seed of the resamples.", STATISTICS, min=0)]
 
 
 @dataclass(frozen=True)
@@ -41,45 +37,39 @@ class StudyOptions:
     """How metrics are compared with experts."""
 
     cases: Annotated[
-        Path | None,
-        typer.Option(
-            help="Table of row (from 0) and case, for HARE's layout.", rich_help_panel=COLUMNS
-        ),
+        Path | None, option("Table of row (from 0) and case, for HARE's layout.", COLUMNS)
     ] = None
     rater: Annotated[
         list[str] | None,
-        typer.Option(
-            "--rater",
-            help="Column with an expert's scores; repeat it for each rater. Every numeric column "
+        option(
+            "Column with an expert's scores; repeat it for each rater. Every numeric column "
             "when omitted.",
-            rich_help_panel=COLUMNS,
+            COLUMNS,
+            name="--rater",
         ),
     ] = None
     group: Annotated[
         str,
-        typer.Option(
-            help="What is resampled together, and compared within: case, system, row, or a column. "
+        option(
+            "What is resampled together, and compared within: case, system, row, or a column. "
             "The case is the column case, or --cases, or the reference itself.",
-            rich_help_panel=STATISTICS,
+            STATISTICS,
         ),
     ] = "case"
     positive_only: Annotated[
         bool,
-        typer.Option(
-            "--positive-only/--all",
-            help="Omit pairs that experts score 0, as the HARE paper does.",
-            rich_help_panel=STATISTICS,
+        option(
+            "Omit pairs that experts score 0, as the HARE paper does.",
+            STATISTICS,
+            name="--positive-only/--all",
         ),
     ] = False
     scale: Annotated[
-        str | None,
-        typer.Option(
-            help="Lowest and highest possible expert score, as in 0,5.", rich_help_panel=STATISTICS
-        ),
+        str | None, option("Lowest and highest possible expert score, as in 0,5.", STATISTICS)
     ] = None
     coefficient: Annotated[
         Literal["pearson", "spearman", "kendall"],
-        typer.Option(help="Correlation that ranks the metrics.", rich_help_panel=STATISTICS),
+        option("Correlation that ranks the metrics.", STATISTICS),
     ] = "pearson"
     resamples: ResamplesOption = 10_000
     permutations: PermutationsOption = 2_000

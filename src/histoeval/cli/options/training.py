@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from histoeval.cli.options.bundle import option
 from histoeval.cli.options.models import DeviceOption
 from histoeval.cli.options.output import print_tables, resumable
 from histoeval.errors import SettingError
@@ -22,7 +23,7 @@ from histoeval.train.core.settings import read_settings
 EPOCHS = "finished epochs are"
 
 OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Restart, and replace an existing model.")
+    bool, option("Restart, and replace an existing model.", name="--overwrite")
 ]
 
 
@@ -33,14 +34,14 @@ class TrainingConfig:
     config: Annotated[Path, typer.Argument(metavar="CONFIG.yaml", help="File with the settings.")]
     changes: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
+        option(
+            "Override a setting, as in rate=1e-5; can be repeated.",
+            name="--set",
             metavar="KEY=VALUE",
-            help="Override a setting, as in rate=1e-5; can be repeated.",
         ),
     ] = None
     output: Annotated[
-        Path | None, typer.Option(help="Folder for the model; a stopped training resumes there.")
+        Path | None, option("Folder for the model; a stopped training resumes there.")
     ] = None
 
     def read(self, kind: type[Any]) -> tuple[Any, Path]:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from histoeval.cli.options.bundle import option
 from histoeval.cli.options.columns import COLUMNS, EncodingOption, IdOption, TextOption
 from histoeval.cli.options.models import MODELS, EncoderOption, NliOption, ReaderModels
 from histoeval.cli.options.vlm import (
@@ -31,37 +30,19 @@ class ImageOptions:
     """Where the images are, and what is examined of them."""
 
     images: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of the images; that of FILE when omitted.", rich_help_panel=IMAGES
-        ),
+        Path | None, option("Folder of the images; that of FILE when omitted.", IMAGES)
     ] = None
     tiles: Annotated[
-        str,
-        typer.Option(
-            metavar="N|all",
-            help="Tiles of a slide to examine, spread over its tissue.",
-            rich_help_panel=IMAGES,
-        ),
+        str, option("Tiles of a slide to examine, spread over its tissue.", IMAGES, metavar="N|all")
     ] = "128"
     mpp: Annotated[
-        float | None,
-        typer.Option(
-            help="Microns per pixel of images that do not give it.", rich_help_panel=IMAGES
-        ),
+        float | None, option("Microns per pixel of images that do not give it.", IMAGES)
     ] = None
     seed: Annotated[
-        int,
-        typer.Option(
-            help="Random seed for tile sampling, stain changes and attack sites.",
-            rich_help_panel=IMAGES,
-        ),
+        int, option("Random seed for tile sampling, stain changes and attack sites.", IMAGES)
     ] = 0
     no_pictures: Annotated[
-        bool,
-        typer.Option(
-            "--no-pictures", help="Draw no pictures of the evidence.", rich_help_panel=IMAGES
-        ),
+        bool, option("Draw no pictures of the evidence.", IMAGES, name="--no-pictures")
     ] = False
 
     def folder(self) -> Path | None:
@@ -77,26 +58,24 @@ class VerdictOptions:
 
     policy: Annotated[
         Path | None,
-        typer.Option(
-            help="YAML file with weights, thresholds and floors; the paper's weights when omitted.",
-            rich_help_panel=VERDICT,
+        option(
+            "YAML file with weights, thresholds and floors; the paper's weights when omitted.",
+            VERDICT,
         ),
     ] = None
     weights: Annotated[
         str | None,
-        typer.Option(
-            metavar="G,L,S",
-            help="Weights that replace those of the policy, as in 0.4,0.3,0.3.",
-            rich_help_panel=VERDICT,
+        option(
+            "Weights that replace those of the policy, as in 0.4,0.3,0.3.", VERDICT, metavar="G,L,S"
         ),
     ] = None
     top: Annotated[
         str | None,
-        typer.Option(
-            metavar="K",
-            help="Contradictions that logic averages: a number of pairs, a share as in 0.3, or the "
+        option(
+            "Contradictions that logic averages: a number of pairs, a share as in 0.3, or the "
             "smaller of both as in 0.3,3.",
-            rich_help_panel=VERDICT,
+            VERDICT,
+            metavar="K",
         ),
     ] = None
 
@@ -108,10 +87,7 @@ class TrustModels(ReaderModels):
     encoder: EncoderOption = None
     nli: NliOption = None
     distance: Annotated[
-        str,
-        typer.Option(
-            help="Distance between reports: concordance, nli or embedding.", rich_help_panel=MODELS
-        ),
+        str, option("Distance between reports: concordance, nli or embedding.", MODELS)
     ] = "concordance"
 
 
@@ -121,35 +97,28 @@ class AttackedVlm:
 
     endpoint: Annotated[
         str | None,
-        typer.Option(
-            help="Server of the model that wrote the reports, which is asked again under attack: "
+        option(
+            "Server of the model that wrote the reports, which is asked again under attack: "
             "an OpenAI-compatible URL, or 'local'.",
-            rich_help_panel=VLM,
+            VLM,
         ),
     ] = None
-    model: Annotated[str | None, typer.Option(help="Name of that model.", rich_help_panel=VLM)] = (
-        None
-    )
+    model: Annotated[str | None, option("Name of that model.", VLM)] = None
     attack: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Adversarial prompt, by name or YAML file; can be repeated. All known ones when "
+        option(
+            "Adversarial prompt, by name or YAML file; can be repeated. All known ones when "
             "omitted.",
-            rich_help_panel=INPUT,
+            INPUT,
         ),
     ] = None
     prompt: PromptOption = "neutral"
     merge: MergeOption = "merge"
     look: LookOption = "tiles"
     shown_tiles: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Tiles of a slide that the model is shown.", rich_help_panel=INPUT
-        ),
+        int, option("Tiles of a slide that the model is shown.", INPUT, min=1)
     ] = 15
-    stains: Annotated[
-        int, typer.Option(min=1, help="Number of stain perturbations.", rich_help_panel=INPUT)
-    ] = 1
+    stains: Annotated[int, option("Number of stain perturbations.", INPUT, min=1)] = 1
     picture: PictureOption = "jpeg"
     requests: VlmRequestOptions = VlmRequestOptions()
 
@@ -179,9 +148,7 @@ class ReportColumns:
     """The columns of a table of reports."""
 
     text: TextOption = None
-    image: Annotated[
-        str | None, typer.Option(help="Column with the image.", rich_help_panel=COLUMNS)
-    ] = None
+    image: Annotated[str | None, option("Column with the image.", COLUMNS)] = None
     id_column: IdOption = None
     encoding: EncodingOption = None
 

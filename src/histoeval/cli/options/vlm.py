@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
-
+from histoeval.cli.options.bundle import option
 from histoeval.cli.options.endpoint import (
+    REQUESTS,
     CacheOptions,
+    KeyOptions,
     RateOptions,
     RequestOptions,
     RetryOptions,
@@ -21,46 +21,36 @@ from histoeval.vlm.model import VlmConfig
 VLM = "Vision-language model"
 INPUT = "What the model is shown and asked"
 
-PromptOption = Annotated[
-    str, typer.Option(help="Prompt: neutral, fields, or a YAML file.", rich_help_panel=INPUT)
-]
+PromptOption = Annotated[str, option("Prompt: neutral, fields, or a YAML file.", INPUT)]
 MergeOption = Annotated[
     str,
-    typer.Option(
-        help="How reports on tiles become one: merge (by the model), a YAML prompt file, or join.",
-        rich_help_panel=INPUT,
+    option(
+        "How reports on tiles become one: merge (by the model), a YAML prompt file, or join.", INPUT
     ),
 ]
 LookOption = Annotated[
     Literal["tiles", "overview"],
-    typer.Option(
-        help="Show a sample of tiles, or the whole slide in one picture of 1024 px.",
-        rich_help_panel=INPUT,
-    ),
+    option("Show a sample of tiles, or the whole slide in one picture of 1024 px.", INPUT),
 ]
 PictureOption = Annotated[
-    Literal["jpeg", "png"],
-    typer.Option(help="Format in which pictures are sent.", rich_help_panel=INPUT),
+    Literal["jpeg", "png"], option("Format in which pictures are sent.", INPUT)
 ]
 MppOption = Annotated[
-    float | None, typer.Option(help="Microns per pixel of images that do not give it.")
+    float | None, option("Microns per pixel of images that do not give it.", INPUT)
 ]
 
 
 @dataclass(frozen=True)
-class VlmKey:
+class VlmKey(KeyOptions):
     """Where the API key of the model is."""
 
     key_env: Annotated[
         str | None,
-        typer.Option(
-            help="Environment variable with the API key; HISTOEVAL_SUBJECT_KEY, or else "
+        option(
+            "Environment variable with the API key; HISTOEVAL_SUBJECT_KEY, or else "
             "HISTOEVAL_JUDGE_KEY, when omitted.",
-            rich_help_panel=VLM,
+            REQUESTS,
         ),
-    ] = None
-    key_file: Annotated[
-        Path | None, typer.Option(help="File with the API key.", rich_help_panel=VLM)
     ] = None
 
 
@@ -89,8 +79,7 @@ class VlmRequestOptions:
             return VlmConfig(
                 endpoint=endpoint,
                 model=model,
-                key_env=self.key.key_env,
-                key_file=self.key.key_file,
+                **vars(self.key),
                 concurrency=self.requests.concurrency,
                 cache=self.replies.cache,
                 keep=not self.replies.no_cache,

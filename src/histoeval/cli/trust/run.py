@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import (
     OverwriteOption,
     demand_other_file,
@@ -43,16 +43,16 @@ def trust(
     context: typer.Context,
     reports: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Table (csv, tsv, jsonl, json, parquet) with the columns id, image, report and, "
+        option(
+            "Table (csv, tsv, jsonl, json, parquet) with the columns id, image, report and, "
             "if no model is asked, report_augmented and report_attacked.",
+            metavar="FILE",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder for trust.jsonl, summary.json, evidence and report.html; a stopped run "
+        option(
+            "Folder for trust.jsonl, summary.json, evidence and report.html; a stopped run "
             "resumes there."
         ),
     ] = None,

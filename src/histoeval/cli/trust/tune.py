@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 from pydantic import ValidationError
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import demand_folder, print_tables
 from histoeval.errors import SettingError
 from histoeval.progress import step_progress
@@ -30,34 +30,27 @@ SEARCH = "Search"
 class LabelColumns:
     """Where the labels are, and what they mean."""
 
-    labels: Annotated[
-        Path | None,
-        typer.Option(help="Table with id, label and optionally case.", rich_help_panel=LABELS),
-    ] = None
+    labels: Annotated[Path | None, option("Table with id, label and optionally case.", LABELS)] = (
+        None
+    )
     label: Annotated[
         str | None,
-        typer.Option(
-            help="Column with the label: correct or wrong, an error level, or a human score.",
-            rich_help_panel=LABELS,
+        option(
+            "Column with the label: correct or wrong, an error level, or a human score.", LABELS
         ),
     ] = None
     more_is: Annotated[
         Literal["better", "worse"] | None,
-        typer.Option(help="Whether higher numbers are better or worse.", rich_help_panel=LABELS),
+        option("Whether higher numbers are better or worse.", LABELS),
     ] = None
-    wrong_from: Annotated[
-        float | None,
-        typer.Option(help="Lowest error level of a wrong report.", rich_help_panel=LABELS),
-    ] = None
-    right_from: Annotated[
-        float | None,
-        typer.Option(help="Lowest human score of a right report.", rich_help_panel=LABELS),
-    ] = None
+    wrong_from: Annotated[float | None, option("Lowest error level of a wrong report.", LABELS)] = (
+        None
+    )
+    right_from: Annotated[float | None, option("Lowest human score of a right report.", LABELS)] = (
+        None
+    )
     case: Annotated[
-        str | None,
-        typer.Option(
-            help="Column with the case; reports of a case stay in one fold.", rich_help_panel=LABELS
-        ),
+        str | None, option("Column with the case; reports of a case stay in one fold.", LABELS)
     ] = None
 
     def request(self) -> LabelRequest:
@@ -77,26 +70,15 @@ class SearchOptions:
 
     without: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Dimension without weight, because it is unknown; can be repeated.",
-            rich_help_panel=SEARCH,
-        ),
+        option("Dimension without weight, because it is unknown; can be repeated.", SEARCH),
     ] = None
-    policy: Annotated[
-        Path | None,
-        typer.Option(help="Policy to start from; its floors are kept.", rich_help_panel=SEARCH),
-    ] = None
-    step: Annotated[
-        float,
-        typer.Option(min=0.01, max=0.5, help="Step size of the weights.", rich_help_panel=SEARCH),
-    ] = 0.05
-    folds: Annotated[
-        int, typer.Option(min=2, help="Folds of the cross-validation.", rich_help_panel=SEARCH)
-    ] = 5
-    repeats: Annotated[
-        int, typer.Option(min=1, help="Repeats of the cross-validation.", rich_help_panel=SEARCH)
-    ] = 5
-    seed: Annotated[int, typer.Option(help="Random seed of the folds.", rich_help_panel=SEARCH)] = 0
+    policy: Annotated[Path | None, option("Policy to start from; its floors are kept.", SEARCH)] = (
+        None
+    )
+    step: Annotated[float, option("Step size of the weights.", SEARCH, min=0.01, max=0.5)] = 0.05
+    folds: Annotated[int, option("Folds of the cross-validation.", SEARCH, min=2)] = 5
+    repeats: Annotated[int, option("Repeats of the cross-validation.", SEARCH, min=1)] = 5
+    seed: Annotated[int, option("Random seed of the folds.", SEARCH)] = 0
 
     def plan(self, aim: Target | Costs) -> TuningPlan:
         """The search for weights and thresholds that meet this aim."""
@@ -117,38 +99,28 @@ class ThresholdOptions:
 
     wrong_deployed: Annotated[
         float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Highest share of wrong reports among those deployed.",
-            rich_help_panel=THRESHOLDS,
-        ),
+        option("Highest share of wrong reports among those deployed.", THRESHOLDS, min=0, max=1),
     ] = 0.05
     right_rejected: Annotated[
         float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Highest share of right reports among those rejected.",
-            rich_help_panel=THRESHOLDS,
-        ),
+        option("Highest share of right reports among those rejected.", THRESHOLDS, min=0, max=1),
     ] = 0.05
     confidence: Annotated[
         float,
-        typer.Option(
+        option(
+            "Confidence that the shares hold; 0.5 takes them as counted.",
+            THRESHOLDS,
             min=0.5,
             max=0.999,
-            help="Confidence that the shares hold; 0.5 takes them as counted.",
-            rich_help_panel=THRESHOLDS,
         ),
     ] = 0.5
     costs: Annotated[
         str | None,
-        typer.Option(
-            metavar="MISSED,REVIEW,LOST",
-            help="Instead of shares: the costs of a wrong report deployed, a review, and a right "
+        option(
+            "Instead of shares: the costs of a wrong report deployed, a review, and a right "
             "report rejected, as in 20,1,5.",
-            rich_help_panel=THRESHOLDS,
+            THRESHOLDS,
+            metavar="MISSED,REVIEW,LOST",
         ),
     ] = None
 
@@ -171,7 +143,7 @@ def tune(
             help="Table with grounding, logic, stability and a label; or trust.jsonl and --labels.",
         ),
     ],
-    output: Annotated[Path, typer.Option(help="File for the policy, as YAML.")],
+    output: Annotated[Path, option("File for the policy, as YAML.")],
     labelled: LabelColumns = LabelColumns(),
     search: SearchOptions = SearchOptions(),
     thresholds: ThresholdOptions = ThresholdOptions(),

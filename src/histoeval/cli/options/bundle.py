@@ -45,10 +45,11 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
 
 def help_text(docstring: str) -> str:
     """A docstring with one line for each paragraph but the examples, to fit any terminal."""
-    paragraphs = cleandoc(docstring).split("\n\n")
-    return "\n\n".join(
-        each if each.startswith(EXAMPLES) else each.replace("\n", " ") for each in paragraphs
-    )
+    paragraphs = [
+        [line.strip() for line in paragraph.splitlines()]
+        for paragraph in cleandoc(docstring).split("\n\n")
+    ]
+    return "\n\n".join(("\n" if lines[0] == EXAMPLES else " ").join(lines) for lines in paragraphs)
 
 
 def _options(parameter: Parameter, hint: Any) -> Iterator[Parameter]:

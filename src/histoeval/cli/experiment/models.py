@@ -89,7 +89,7 @@ def variance(
     """Figure 3a: how much judges, and PathGLS, vary when they are run again.
 
     Examples:
-      histoeval experiment variance --judge judged --trust a --trust b --output fig3a
+      histoeval experiment variance --judge judged --output figure3a
     """
     if not judge and not trust:
         raise SettingError("nothing to compare: give --judge or --trust folders")

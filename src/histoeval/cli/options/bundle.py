@@ -49,7 +49,9 @@ def help_text(docstring: str) -> str:
         [line.strip() for line in paragraph.splitlines()]
         for paragraph in cleandoc(docstring).split("\n\n")
     ]
-    return "\n\n".join(("\n" if lines[0] == EXAMPLES else " ").join(lines) for lines in paragraphs)
+    return "\n\n".join(
+        ("\n" if lines[:1] == [EXAMPLES] else " ").join(lines) for lines in paragraphs
+    )
 
 
 def _options(parameter: Parameter, hint: Any) -> Iterator[Parameter]:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
         Problem,
         SettingError,
     )
-    from histoeval.metric import Metric, Score, Signature, create, register
+    from histoeval.metric import Metric, Score, Signature
+    from histoeval.metrics.registry import create, register
     from histoeval.report import Assertion, Entity, EntityType, Pair, Relation, Report
     from histoeval.run.ablate import ablate
     from histoeval.run.agree import agree
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from histoeval.run.read_reports import read_reports
     from histoeval.run.results import Results
     from histoeval.run.scoring import score
-    from histoeval.run.trust.reports import trust_reports
+    from histoeval.view.trust import trust_reports
 
 __all__ = [
     "Assertion",
@@ -81,8 +82,9 @@ _HOMES = {
     "histoeval.run.compare": ("compare",),
     "histoeval.run.models": ("Models",),
     "histoeval.run.read_reports": ("read_reports",),
-    "histoeval.run.trust.reports": ("trust_reports",),
-    "histoeval.metric": ("Metric", "Score", "Signature", "create", "register"),
+    "histoeval.view.trust": ("trust_reports",),
+    "histoeval.metric": ("Metric", "Score", "Signature"),
+    "histoeval.metrics.registry": ("create", "register"),
 }
 
 

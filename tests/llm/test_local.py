@@ -63,7 +63,7 @@ def chat(folder: Path) -> LocalChat:
 def request(pair: Pair = PAIR, **parameters: Any) -> Request:
     messages = RUBRIC.messages(pair.reference, pair.candidate)
     told = {"temperature": 0, "seed": 0, "max_tokens": 64} | parameters
-    return Request(messages, RUBRIC, json.dumps(told))
+    return Request(messages, RUBRIC.schema_of_answer, json.dumps(told))
 
 
 def test_a_form_has_a_place_for_every_score_and_one_for_words() -> None:

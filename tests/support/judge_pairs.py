@@ -57,6 +57,8 @@ def served(chat: LocalChat) -> Callable[[Call], str]:
     def say(call: Call) -> str:
         assert call.body["response_format"]["json_schema"]["schema"] == prompt.schema_of_answer
         told = {name: call.body[name] for name in ("temperature", "seed", "max_tokens")}
-        return chat.answer(Request(call.body["messages"], prompt, json.dumps(told))).text
+        return chat.answer(
+            Request(call.body["messages"], prompt.schema_of_answer, json.dumps(told))
+        ).text
 
     return say

@@ -151,7 +151,7 @@ def test_an_endpoint_that_is_not_there_gives_a_reason_at_once_for_everything() -
     assert subject.gone is not None
     assert isinstance(subject, EndpointVlm)
     with pytest.raises(EndpointError, match="cannot be reached"):
-        subject.greet()
+        subject.ping()
 
 
 @pytest.mark.parametrize("status", [500, 401])
@@ -169,7 +169,7 @@ def test_one_that_is_slow_is_not_waited_for_beyond_the_patience() -> None:
     with vision(delay=2) as server:
         hasty = RetryPolicy(attempts=1, timeout_s=0.1)
         subject = subject_at(server, patience=hasty)
-        subject._greeted = True  # type: ignore[attr-defined]
+        subject._checked = True  # type: ignore[attr-defined]
         (found,) = subject.describe_all([ask("a", PINK)])
     assert isinstance(found, Problem)
     assert "within 0.1 s" in found.message

@@ -23,7 +23,7 @@ from histoeval.evaluate.corpus import (
 from histoeval.io.annotation.label_studio import label_studio_config
 from histoeval.io.annotation.names import read_labels
 from histoeval.io.corpus import AnnotatedPassage, read_corpus, write_corpus
-from histoeval.io.results import files_of
+from histoeval.io.store import writing_to
 from histoeval.run.models import Models
 from histoeval.view.terminal.corpus import (
     agreement_table,
@@ -205,7 +205,7 @@ def figures(
         for name, file in zip(called, (corpus_a, corpus_b), strict=True)
     ]
     embed = None if encoder is None else encoder_embed(Models(encoder=encoder))
-    with files_of(output):
+    with writing_to(output):
         output.mkdir(parents=True, exist_ok=True)
         for file in write_figures(output, list(corpus_figures(corpora, embed=embed, shown=shown))):
             typer.echo(f"Written: {file}")

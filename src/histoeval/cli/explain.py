@@ -201,7 +201,7 @@ def _first_ids(source: PairSource) -> str:
 
 def _scored(spec: str, models: Models, pair: Pair) -> tuple[Metric, Score]:
     (metric,) = make_metrics([spec], models)
-    if reason := metric.obstacle():
+    if reason := metric.unavailable_reason():
         raise SettingError(f"{metric.name} {reason}")
     (answer,) = metric.score([pair])
     if isinstance(answer, Problem):

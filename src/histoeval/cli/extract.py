@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +14,8 @@ from histoeval.cli.options.columns import EncodingOption, IdOption, TextOption
 from histoeval.cli.options.models import ReaderModels
 from histoeval.cli.options.output import OverwriteOption, exit_with, print_tables, resumable
 from histoeval.errors import SettingError
-from histoeval.io.jsonl_rows import ReadRow
 from histoeval.io.reports import open_reports
+from histoeval.io.results import ReadRow
 from histoeval.progress import row_progress
 from histoeval.run.extract import extract as run
 from histoeval.run.extract import first_rows, output_file
@@ -75,13 +76,6 @@ def extract(
         _show(rows)
         failed = sum(bool(row.errors) for row in rows)
         exit_with(len(rows) - failed, failed)
-    first: list[ReadRow] = []
-
-    def on_row(row: ReadRow) -> None:
-        """Keep the first rows to show them."""
-        if len(first) < (show or 0):
-            first.append(row)
-
     with resumable(output), row_progress(source, "reading") as watch:
         extraction = run(
             source,
@@ -89,12 +83,11 @@ def extract(
             file=written,
             overwrite=overwrite,
             batch_size=batch_size,
-            hear=on_row,
             watch=watch,
         )
-    _show(first)
-    summary = extraction.summary
-    print_tables([extraction_table(*extraction), problem_table(summary)])
+    _show(list(islice(extraction.rows, show or 0)))
+    summary, _, rows_done, seconds = extraction
+    print_tables([extraction_table(summary, rows_done, seconds), problem_table(summary)])
     typer.echo(f"Written: {written.path}, {written.meta}")
     exit_with(summary["rows"] - summary["rows_with_errors"], summary["rows_with_errors"])
 

@@ -8,7 +8,8 @@ from rich.text import Text
 
 from histoeval.cli.options.bundle import verb
 from histoeval.cli.options.output import print_tables
-from histoeval.metric import METRICS, Metric, models_of
+from histoeval.metric import Metric
+from histoeval.metrics.registry import METRICS, models_of
 from histoeval.run.scoring import make_metrics
 from histoeval.view.terminal.scores import plain_table, range_text
 
@@ -36,14 +37,14 @@ def metrics() -> None:
     reasons = (
         Text.assemble((name, "bold"), f" {reason}")
         for name, metric in made.items()
-        if (reason := metric.obstacle())
+        if (reason := metric.unavailable_reason())
     )
     print_tables([plain_table(columns, rows), *reasons])
 
 
 def _state(metric: Metric) -> str:
     """Whether it runs as it is, once its models or its judge are named, or not at all."""
-    if metric.obstacle() is None:
+    if metric.unavailable_reason() is None:
         return "yes"
     if models_of(metric) == ("judge",):
         return "if named"

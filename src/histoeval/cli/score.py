@@ -15,7 +15,7 @@ from histoeval.cli.options.output import OverwriteOption, exit_with, print_table
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder
 from histoeval.progress import row_progress
-from histoeval.run.score import run
+from histoeval.run.score import score_source
 from histoeval.run.scoring import DEFAULT_METRICS, make_metrics, metric_names
 from histoeval.view.terminal.scores import problem_table, score_table
 
@@ -62,14 +62,15 @@ def score(
     with resumable(output, "finished scores are"):
         source = open_source(inputs, columns.columns(), encoding)
         with row_progress(source) as watch:
-            summary = run(
+            found = score_source(
                 source,
                 make_metrics(chosen, models.models(judge=judges.config())),
-                folder=folder,
+                folder,
                 overwrite=overwrite,
                 batch_size=batch_size,
                 watch=watch,
             )
+    summary = found.summary
     print_tables([score_table(summary), problem_table(summary)])
     if output is not None:
         typer.echo(f"Written: {output / 'scores.jsonl'}, {output / 'summary.json'}")

@@ -10,7 +10,7 @@ from histoeval.align.aligner import Aligner
 from histoeval.align.lexical import LexicalAligner
 from histoeval.errors import SettingError
 from histoeval.extract.reader import Reader
-from histoeval.metric import create, models_of
+from histoeval.metrics.registry import models_needed
 from histoeval.report import Noun
 
 PUBLISHED = "hare"
@@ -52,7 +52,7 @@ def load_models(specs: Sequence[str], models: Models) -> dict[str, Any]:
         "encoder": _load_encoder,
         "judge": _load_judge,
     }
-    needed = {name for spec in specs for name in models_of(create(spec))}
+    needed = models_needed(specs)
     return {
         name: model
         for name, make in makers.items()

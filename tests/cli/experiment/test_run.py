@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-import histoeval.experiments.instruments
-import histoeval.run.models
 from histoeval.cli.experiment.run import experiment_app
 from histoeval.errors import InputError, OutputError, SettingError
 from histoeval.experiments.measures import Found

@@ -21,6 +21,7 @@ from histoeval.io.ontology.obo import Kind, read_ontology
 from histoeval.nli.load import open_entailer
 from histoeval.progress import step_progress
 from histoeval.run.models import Models, load_aligner
+from histoeval.train.aligner.names import listed
 from histoeval.train.nli.data import labelled_sets
 from histoeval.trust.grounding.builtin import BuiltinEncoder
 from histoeval.view.terminal.aligner import aligner_tables
@@ -65,7 +66,13 @@ def aligner(
     names = sum(len(concept.names) for concept in concepts)
     with step_progress(f"embedding {ontology.name}", names) as report:
         found = evaluate_aligner(
-            loaded, concepts, rows, held_out=held_out, resamples=resamples, tell=report
+            loaded,
+            concepts,
+            rows,
+            held_out=held_out,
+            known=listed(),
+            resamples=resamples,
+            report=report,
         )
     results = found.model_dump(mode="json")
     write_results(output, {"ontology": ontology.name, "aligner": loaded.identity}, results)

@@ -34,7 +34,7 @@ from histoeval.experiments.instruments import open_bench
 from histoeval.experiments.rows import read_perturbed
 from histoeval.experiments.sensitivity import measure_file, read_scored
 from histoeval.experiments.sensitivity import sensitivity as drops_of
-from histoeval.io.results import files_of
+from histoeval.io.store import writing_to
 from histoeval.progress import step_progress
 from histoeval.run.models import Models
 from histoeval.table import footnotes
@@ -193,7 +193,7 @@ def page(
     """
     rows = read_perturbed(perturbed)
     text = experiment_page(rows, read_scored(results), images=images, most=most)
-    with files_of(output):
+    with writing_to(output):
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(text, "utf-8")
     typer.echo(f"Written: {output}")

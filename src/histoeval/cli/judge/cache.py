@@ -25,7 +25,7 @@ def list_cached(cache: CacheOption = None) -> None:
       histoeval judge cache list
     """
     with Cache(cache or default_cache()) as file:
-        print_tables([kept_table(file.kept())])
+        print_tables([kept_table(file.stats())])
         typer.echo(f"in {file.path}")
 
 

@@ -15,6 +15,7 @@ from histoeval.cli.options.bundle import option
 from histoeval.errors import SettingError
 
 REQUESTS = "Requests"
+TLS = "TLS"
 
 CacheOption = Annotated[
     Path | None, option("Cache file for replies; ~/.cache/histoeval/judge.sqlite when omitted.")
@@ -88,6 +89,27 @@ class KeyOptions:
         ),
     ] = None
     key_file: Annotated[Path | None, option("File with the API key.", REQUESTS)] = None
+
+
+@dataclass(frozen=True)
+class TlsOptions:
+    """PEM files; the fields of `histoeval.llm.client.Tls`."""
+
+    ca: Annotated[
+        Path | None,
+        option("PEM file of private certificate authorities, trusted beside the system's.", TLS),
+    ] = None
+    client_cert: Annotated[
+        Path | None,
+        option(
+            "PEM file with the client certificate (mTLS), and its key unless --client-key "
+            "names it.",
+            TLS,
+        ),
+    ] = None
+    client_key: Annotated[Path | None, option("PEM file with the key of --client-cert.", TLS)] = (
+        None
+    )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from histoeval.cli.options.bundle import option
-from histoeval.cli.options.endpoint import KeyOptions
+from histoeval.cli.options.endpoint import KeyOptions, TlsOptions, one_complaint
 from histoeval.cli.options.output import print_tables
 from histoeval.errors import SettingError
 from histoeval.report import Noun
@@ -38,6 +38,7 @@ class EditingModel:
     ] = None
     model: Annotated[str | None, option("Name of the model.", LLM)] = None
     key: KeyOptions = KeyOptions()
+    tls: TlsOptions = TlsOptions()
 
     def load(self) -> Vlm | None:
         """The model that the options name; None where they name none."""
@@ -45,7 +46,10 @@ class EditingModel:
             return None
         if self.endpoint is None or self.model is None:
             raise SettingError("a language model needs both --endpoint and --model")
-        return load_vlm(VlmConfig(endpoint=self.endpoint, model=self.model, **vars(self.key)))
+        nested: dict[str, Any] = {"tls": vars(self.tls)}
+        with one_complaint():
+            config = VlmConfig(endpoint=self.endpoint, model=self.model, **vars(self.key), **nested)
+        return load_vlm(config)
 
 
 def print_experiment(

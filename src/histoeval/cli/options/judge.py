@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from histoeval.cli.options.bundle import option
-from histoeval.cli.options.endpoint import REQUESTS, one_complaint
+from histoeval.cli.options.endpoint import REQUESTS, TlsOptions, one_complaint
 from histoeval.errors import SettingError
 from histoeval.judge.choice import ENDPOINT, MODEL, JudgeConfig
 
@@ -44,6 +44,8 @@ class JudgeOptions:
         list[str] | None, option("Name of the model; repeat it for a panel of judges.", JUDGES)
     ] = None
 
+    tls: TlsOptions = TlsOptions()
+
     def config(self, **others: Any) -> JudgeConfig | None:
         """The judges that options or the environment name; None where neither names any."""
         endpoint, model = self.endpoint, self.model
@@ -53,6 +55,7 @@ class JudgeOptions:
             return None
         if not endpoint or not model:
             raise SettingError("a judge needs both --endpoint and --model")
+        others["tls"] = vars(self.tls)
         with one_complaint():
             return JudgeConfig(endpoints=tuple(endpoint), models=tuple(model), **others)
 

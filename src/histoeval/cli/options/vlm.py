@@ -14,6 +14,7 @@ from histoeval.cli.options.endpoint import (
     RequestOptions,
     RetryOptions,
     TemperatureOption,
+    TlsOptions,
     one_complaint,
 )
 from histoeval.vlm.model import VlmConfig
@@ -63,6 +64,7 @@ class VlmRequestOptions:
     rates: RateOptions = RateOptions()
     retry: RetryOptions = RetryOptions()
     key: VlmKey = VlmKey()
+    tls: TlsOptions = TlsOptions()
     replies: CacheOptions = CacheOptions()
 
     def config(self, endpoint: str, model: str, seed: int, device: str | None) -> VlmConfig:
@@ -74,6 +76,7 @@ class VlmRequestOptions:
                 "body": self.requests.extra(),
             },
             "patience": self.retry.policy(self.rates),
+            "tls": vars(self.tls),
         }
         with one_complaint():
             return VlmConfig(

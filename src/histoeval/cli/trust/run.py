@@ -25,10 +25,10 @@ from histoeval.cli.options.trust import (
 from histoeval.cli.trust.tune import tune
 from histoeval.errors import SettingError
 from histoeval.run.results import Verdicts
-from histoeval.run.trust.reports import trust_reports
 from histoeval.run.trust.setup import TrustOptions
 from histoeval.view.terminal.scores import problem_table
 from histoeval.view.terminal.trust import least_trusted, policy_line, trust_tables
+from histoeval.view.trust import trust_reports
 
 SHOWN = 10
 """Number of least trusted reports that are shown in the terminal."""

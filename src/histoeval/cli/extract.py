@@ -136,7 +136,7 @@ def _show(rows: list[ReadRow]) -> None:
     if rows:
         from rich.console import Console
 
-        from histoeval.view.terminal.entities import show_rows
+        from histoeval.view.terminal.extraction import show_rows
 
         show_rows(Console(), rows)
         typer.echo()

@@ -34,7 +34,7 @@ def ner(training: TorchTraining) -> None:
     require_hf()
     from histoeval.train.hare_bench.config import NerSettings
     from histoeval.train.hare_bench.ner import train_ner
-    from histoeval.view.terminal.training import training_table
+    from histoeval.view.terminal.models import training_table
 
     training.run("entities", NerSettings, train_ner, lambda found: [training_table(found)])
 
@@ -46,7 +46,7 @@ def relations(training: TorchTraining) -> None:
     require_hf()
     from histoeval.train.hare_bench.config import RelationSettings
     from histoeval.train.hare_bench.relations import train_relations
-    from histoeval.view.terminal.training import training_table
+    from histoeval.view.terminal.models import training_table
 
     training.run(
         "relations", RelationSettings, train_relations, lambda found: [training_table(found)]
@@ -91,7 +91,7 @@ def select(training: TorchTraining) -> None:
     from histoeval.train.hare_bench.config import SelectSettings
     from histoeval.train.hare_bench.select import TrainingSite, failures
     from histoeval.train.hare_bench.select import select as train_and_compare
-    from histoeval.view.terminal.training import selection_table
+    from histoeval.view.terminal.models import selection_table
 
     settings, folder = training.recipe.read(SelectSettings)
     bench = TrainingSite(training.device, training.overwrite, lambda what: bar(f"training {what}"))
@@ -114,7 +114,7 @@ def reader(training: TorchTraining) -> None:
     require_hf()
     from histoeval.train.reader.config import ReaderSettings
     from histoeval.train.reader.train import Surroundings, train_reader, work_folder
-    from histoeval.view.terminal.training import reader_table
+    from histoeval.view.terminal.models import reader_table
 
     def train(settings: ReaderSettings, folder: Path, **_: Any) -> dict[str, Any]:
         """Each step has a bar of its own."""
@@ -132,7 +132,7 @@ def aligner(training: TorchTraining) -> None:
     """Train an aligner, as the builtin one was: names of ontologies, by SapBERT's recipe."""
     require_hf()
     from histoeval.train.aligner.train import AlignerSettings, train_aligner
-    from histoeval.view.terminal.aligner import aligner_tables
+    from histoeval.view.terminal.models import aligner_tables
 
     train = partial(train_aligner, tell=say)
     training.run(
@@ -146,7 +146,7 @@ def nli(training: TorchTraining) -> None:
     """Train an NLI model, as the builtin one was: general pairs and made pairs of pathology."""
     require_hf()
     from histoeval.train.nli.train import NliSettings, train_nli
-    from histoeval.view.terminal.nli import nli_tables
+    from histoeval.view.terminal.models import nli_tables
 
     train = partial(train_nli, tell=say)
     training.run("the NLI model", NliSettings, train, lambda found: nli_tables(found["scores"]))
@@ -158,7 +158,7 @@ def grounding(training: TorchTraining) -> None:
     """Train a grounding model, as the builtin one was: labelled tiles against phrases."""
     require_hf()
     from histoeval.train.grounding.train import GroundingSettings, train_grounding
-    from histoeval.view.terminal.grounding import grounding_tables
+    from histoeval.view.terminal.models import grounding_tables
 
     train = partial(train_grounding, tell=say)
     training.run(

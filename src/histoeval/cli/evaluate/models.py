@@ -57,7 +57,7 @@ def aligner(
     from histoeval.io.ontology.obo import read_ontology
     from histoeval.progress import step_progress
     from histoeval.run.models import Models, load_aligner
-    from histoeval.view.terminal.aligner import aligner_tables
+    from histoeval.view.terminal.models import aligner_tables
 
     demand_folder(output)
     concepts = list(read_ontology(ontology, kind))
@@ -98,7 +98,7 @@ def nli(
     from histoeval.evaluate.nli import evaluate_nli
     from histoeval.progress import step_progress
     from histoeval.train.nli.data import labelled_sets
-    from histoeval.view.terminal.nli import nli_tables
+    from histoeval.view.terminal.models import nli_tables
 
     demand_folder(output)
     sets = labelled_sets(general, pairs)
@@ -140,7 +140,7 @@ def grounding(
     )
     from histoeval.progress import step_progress
     from histoeval.trust.grounding.builtin import BuiltinEncoder
-    from histoeval.view.terminal.grounding import grounding_tables
+    from histoeval.view.terminal.models import grounding_tables
 
     demand_folder(output)
     encoder = BuiltinEncoder(model)

@@ -17,7 +17,7 @@ from histoeval.version import __version__
 if TYPE_CHECKING:
     from histoeval.evaluate.probe_scores import ProbeFigures
     from histoeval.metric import Metric, Score
-    from histoeval.progress import Tell
+    from histoeval.progress import OnStep
     from histoeval.report import Pair
 
 PROBED = "concordance,hare,bleu,rouge_l"
@@ -97,7 +97,7 @@ def _able(metrics: Sequence[Metric]) -> tuple[list[Metric], dict[str, str]]:
 
 
 def _answers(
-    metric: Metric, pairs: Sequence[Pair], tell: Tell, before: int
+    metric: Metric, pairs: Sequence[Pair], tell: OnStep, before: int
 ) -> Iterator[Score | Problem]:
     """What a metric says of each pair; a pair that it breaks on costs the others nothing."""
     from histoeval.run.pipeline import answers

@@ -23,10 +23,10 @@ def list_kept(cache: CacheOption = None) -> None:
     """Tell how many replies are kept, by judge and prompt."""
     from rich.console import Console
 
-    from histoeval.view.terminal.judge import kept_table
+    from histoeval.view.terminal.judge import cache_table
 
     with _opened(cache) as file:
-        Console().print(kept_table(file.kept()))
+        Console().print(cache_table(file.kept()))
         typer.echo(f"in {file.path}")
 
 

@@ -15,7 +15,7 @@ from histoeval.cli.options.models import DeviceOption
 from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
-    from histoeval.progress import Tell
+    from histoeval.progress import OnStep
     from histoeval.train.core.loop import Watch
 
 OverwriteOption = Annotated[
@@ -121,7 +121,7 @@ def bar(description: str) -> Iterator[Watch]:
     from histoeval.progress import step_progress
 
     with ExitStack() as stack:
-        tell: Tell | None = None
+        tell: OnStep | None = None
 
         def watch(step: int, steps: int, loss: float) -> None:
             """Draw the bar when the number of steps is known, and move it."""

@@ -197,7 +197,7 @@ def _show(found: TuningResult) -> None:
 
     from histoeval.run.trust.tune import history
     from histoeval.table import terminal_table
-    from histoeval.view.terminal.tuning import tuning_tables
+    from histoeval.view.terminal.trust import tuning_tables
 
     console = Console()
     for told in tuning_tables(found):

@@ -1,4 +1,4 @@
-"""Tables on how well metrics follow experts."""
+"""Tables on how well metrics agree with experts."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ from histoeval.agreement.study import Raters, Study, StudyPlan
 from histoeval.statistics.pairwise import Accuracy
 from histoeval.statistics.power import SampleSize
 from histoeval.statistics.resampling import Estimate
-from histoeval.table import ResultTable, footnotes
-
-NONE = "none"
-"""What stands for a figure that there is not; the reason is told below the tables."""
+from histoeval.table import NONE, ResultTable, footnotes, number
 
 
 def agreement_tables(study: Study, plan: StudyPlan) -> Iterator[ResultTable]:
     """Every table of a study, the most important first."""
     yield _correlations(study, plan)
     yield _fits(study.metrics)
-    yield _chances(study.metrics, plan)
+    yield _p_values(study.metrics, plan)
     if any(each.within for each in study.metrics):
         yield _within(study.metrics, plan)
     if study.ranking.rivals:
@@ -34,25 +31,25 @@ def agreement_tables(study: Study, plan: StudyPlan) -> Iterator[ResultTable]:
 
 
 def remarks(study: Study, plan: StudyPlan) -> list[str]:
-    """What to know when reading the tables: how they were made, and what is missing."""
-    told = [
+    """How to read the tables, and why results are missing."""
+    notes = [
         f"Intervals: 95 %, {plan.resamples:,} resamples of whole groups ({plan.group}), seed "
         f"{plan.seed}. Experts' scores run from {plan.expert_range[0]:g} to "
-        f"{plan.expert_range[1]:g}; they call {_number(study.expert_ties)} of all pairs equal.",
+        f"{plan.expert_range[1]:g}; they call {number(study.expert_ties)} of all pairs equal.",
         "acc*eq: share of pairs of reports put in the experts' order, ties included; its interval "
-        "is lower by what choosing epsilon on the same pairs flatters.",
+        "is corrected for the optimism of choosing epsilon on the same pairs.",
     ]
     if study.cases < study.rows:
-        told.append(
-            "Groups have several rows: p with rows independent, PERM-BOTH and Williams find more "
-            "than there is."
+        notes.append(
+            "Groups have several rows: p with rows independent, PERM-BOTH and Williams are too "
+            "optimistic."
         )
     if plan.positive_only:
-        told.append(
-            "Pairs that experts give 0 are left out, as in the HARE paper: that narrows the range, "
+        notes.append(
+            "Pairs that experts give 0 are excluded, as in the HARE paper: that narrows the range, "
             "and so lowers correlations and hides false praise."
         )
-    return told + footnotes(_reasons(study))
+    return notes + footnotes(_reasons(study))
 
 
 def _reasons(study: Study) -> Iterator[tuple[str, str | None]]:
@@ -76,10 +73,10 @@ def _reasons(study: Study) -> Iterator[tuple[str, str | None]]:
 
 
 def _correlations(study: Study, plan: StudyPlan) -> ResultTable:
-    kept = ", score above 0" if plan.positive_only else ""
+    only = ", score above 0" if plan.positive_only else ""
     ranked = study.ranking.ranks
     return ResultTable(
-        f"Correlation with experts; pairs: {study.rows:,}, groups: {study.cases:,}{kept}",
+        f"Correlation with experts; pairs: {study.rows:,}, groups: {study.cases:,}{only}",
         ["metric", *(["rank"] if ranked else []), "n", "Pearson", "Spearman", "Kendall"],
         [
             [
@@ -96,20 +93,16 @@ def _correlations(study: Study, plan: StudyPlan) -> ResultTable:
 
 
 def _sorted(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> list[MetricVsExperts]:
-    """From the best, and those without a value last."""
-
-    def place(each: MetricVsExperts) -> float:
-        """Large numbers first; what has none lies behind all that have."""
-        value = each.coefficient(plan.coefficient).value
-        return 2.0 if value is None else -value
-
-    return sorted(metrics, key=place)
+    """The best first, and those without a value last."""
+    values = {each.metric: each.coefficient(plan.coefficient).value for each in metrics}
+    known = {name: value for name, value in values.items() if value is not None}
+    return sorted(metrics, key=lambda each: -known.get(each.metric, -2.0))
 
 
-def _chances(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> ResultTable:
+def _p_values(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> ResultTable:
     names = ("Pearson", "Spearman", "Kendall")
     return ResultTable(
-        f"p: that chance alone would do as well, by {plan.group}, and with rows independent",
+        f"p-values by {plan.group}, and with rows independent",
         ["metric", *names, *[f"{name}, rows" for name in names]],
         [
             [
@@ -129,11 +122,11 @@ def _fits(metrics: Sequence[MetricVsExperts]) -> ResultTable:
         [
             [
                 each.metric,
-                _number(each.r2),
-                _number(each.rmse),
+                number(each.r2),
+                number(each.rmse),
                 interval(each.pairwise),
                 _plain(each.pairwise.epsilon),
-                _number(each.ties),
+                number(each.ties),
                 f"{each.coverage:.1%}",
             ]
             for each in metrics
@@ -181,14 +174,14 @@ def _raters(raters: Raters) -> ResultTable:
     top = raters.ceiling
     return ResultTable(
         f"{len(raters.names)} raters, {top.rows:,} pairs scored by all",
-        ["figure", "value"],
+        ["measure", "value"],
         [
             ["Krippendorff's alpha (ordinal)", interval(raters.alpha)],
             ["kappa (quadratic), mean of two by two", interval(raters.kappa)],
             ["ICC(2,1)", interval(raters.icc)],
-            ["ceiling for Pearson with one rater", _number(top.one_rater)],
-            ["ceiling for Pearson with their mean", _number(top.mean_of_raters)],
-            ["a rater with the mean of the others", _number(top.held_out)],
+            ["ceiling for Pearson with one rater", number(top.one_rater)],
+            ["ceiling for Pearson with their mean", number(top.mean_of_raters)],
+            ["a rater with the mean of the others", number(top.held_out)],
         ],
     )
 
@@ -220,7 +213,7 @@ def _power(names: tuple[str, str], need: SampleSize) -> ResultTable:
         f"To tell {names[0]} from {names[1]} four times in five",
         ["", "answer"],
         [
-            ["difference, as observed", _number(need.difference)],
+            ["difference, as observed", number(need.difference)],
             ["needed", answer],
             *[[f"power with {step.cases:,} groups", f"{step.power:.0%}"] for step in need.steps],
         ],
@@ -228,7 +221,7 @@ def _power(names: tuple[str, str], need: SampleSize) -> ResultTable:
 
 
 def interval(found: Estimate | Accuracy) -> str:
-    """A figure with its interval, as far as there are any."""
+    """A value with its interval, if there are any."""
     if found.value is None:
         return NONE
     if found.low is None or found.high is None:
@@ -241,10 +234,6 @@ def p_text(p: float | None) -> str:
     if p is None:
         return NONE
     return f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
-
-
-def _number(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3f}"
 
 
 def _plain(value: float | None) -> str:

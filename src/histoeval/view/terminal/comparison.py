@@ -9,8 +9,8 @@ from histoeval.agreement.systems import Contest, Duel
 from histoeval.table import ResultTable, footnotes
 from histoeval.view.terminal.agreement import NONE, interval, p_text
 
-MOST_TOLD = 3
-"""So many pieces of evidence are told of one side of a pair."""
+MAX_ERRORS = 3
+"""Errors shown of one side of a pair."""
 
 
 def comparison_tables(
@@ -33,32 +33,32 @@ def comparison_tables(
             "Where systems differ most",
             ["pair", "system", metric, "evidence"],
             [
-                [str(pair["id"]), name, f"{told['value']:.3f}", evidence_text(told["evidence"])]
+                [str(pair["id"]), name, f"{score['value']:.3f}", evidence_text(score["evidence"])]
                 for pair in apart
-                for name, told in pair["systems"].items()
+                for name, score in pair["systems"].items()
             ],
         )
 
 
-def remarks(contest: Contest, left_out: Mapping[str, int]) -> list[str]:
-    """What was left out, and which figures are missing."""
-    told = [
-        f"{name}: {count:,} rows are left out, as not every system has a score there"
-        for name, count in left_out.items()
+def remarks(contest: Contest, skipped_rows: Mapping[str, int]) -> list[str]:
+    """Rows that were skipped, and why results are missing."""
+    skipped = [
+        f"{name}: {count:,} rows are skipped, as not every system has a score there"
+        for name, count in skipped_rows.items()
         if count
     ]
     reasons = [(each.system, each.mean.reason) for each in contest.systems]
     reasons += [(f"{duel.one} - {duel.other}", duel.difference.reason) for duel in contest.duels]
-    return told + footnotes(reasons)
+    return skipped + footnotes(reasons)
 
 
 def evidence_text(evidence: Mapping[str, Any]) -> str:
-    """The evidence of a score in a few words: its errors, or what else it lists."""
+    """The evidence of a score in a few words: its errors, or the lengths of its lists."""
     errors = evidence.get("errors")
     if errors is not None:
-        told = [str(error["message"]) for error in errors[:MOST_TOLD]]
-        more = len(errors) - len(told)
-        return "; ".join([*told, *([f"and {more} more"] if more > 0 else [])]) or "no errors"
+        messages = [str(error["message"]) for error in errors[:MAX_ERRORS]]
+        more = len(errors) - len(messages)
+        return "; ".join([*messages, *([f"and {more} more"] if more > 0 else [])]) or "no errors"
     sizes = [
         f"{len(part)} {name}" for name, part in evidence.items() if isinstance(part, list | tuple)
     ]

@@ -183,7 +183,7 @@ def figures(
     """Draw word clouds, a map of words with density, and annotated reports of two corpora."""
     from histoeval.io.results import files_of
     from histoeval.run.models import Models
-    from histoeval.view.figures.corpus_pictures import (
+    from histoeval.view.figures.corpora import (
         corpus_figures,
         encoder_embed,
         sample_texts,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
+
+T = TypeVar("T")
 
 NARROW = 80
 """Columns of a terminal in which numbers should not be broken."""
@@ -24,6 +26,14 @@ class ResultTable(NamedTuple):
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str | Text]]
+
+    @classmethod
+    def of(
+        cls, title: str, items: Iterable[T], columns: Mapping[str, Callable[[T], str | Text]]
+    ) -> ResultTable:
+        """A row for each item; `columns` say how to write it in each column."""
+        rows = [[cell(item) for cell in columns.values()] for item in items]
+        return cls(title, list(columns), rows)
 
 
 def terminal_table(table: ResultTable) -> Table:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from PIL import Image
 from typer.testing import CliRunner
 
 from histoeval.cli.main import app
 from histoeval.errors import InputError
+from histoeval.view.figures.canvas import Canvas
 from histoeval.view.figures.corpora import corpus_figures, sample_texts, stopwords, word_cloud
 from histoeval.view.figures.words import count_terms, density, flatten, neighbour_vectors, words_of
 from tests.support.svg_labels import labels
@@ -39,15 +40,15 @@ def test_two_words_across_a_stop_are_no_term() -> None:
     )
 
 
-def ink(figure: Figure) -> NDArray[np.bool_]:
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    return np.asarray(np.asarray(canvas.buffer_rgba())[..., :3].min(axis=-1) < 160)
+def ink(canvas: Canvas) -> NDArray[np.bool_]:
+    with Image.open(io.BytesIO(canvas.png())) as picture:
+        return np.asarray(picture.convert("L")) < 160
 
 
 def test_no_word_of_a_cloud_covers_another() -> None:
     counts = Counter({f"word{'x' * (n % 9)}{n}": 100 - 3 * n for n in range(25)})
-    figure = word_cloud(counts, "cloud").figure
+    cloud = word_cloud(counts, "cloud")
+    figure = cloud.figure
     title, *words = figure.axes[0].texts
     assert [word.get_text() for word in words] == list(counts)
     assert all(figure.bbox.x0 <= word.get_window_extent().x0 for word in words)
@@ -61,7 +62,7 @@ def test_no_word_of_a_cloud_covers_another() -> None:
         for side in (0, 1):
             for place, word in enumerate(words):
                 word.set_visible(place >> bit & 1 == side)
-            halves.append(ink(figure))
+            halves.append(ink(cloud))
         assert halves[0].any()
         assert not (halves[0] & halves[1]).any()
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from histoeval.agreement.metric_vs_experts import MetricVsExperts
-from histoeval.agreement.pairwise_tests import Ranking, Rivals
+from histoeval.agreement.pairwise_tests import Ranking
 from histoeval.agreement.study import Raters, Study, StudyPlan
 from histoeval.statistics.pairwise import Accuracy
 from histoeval.statistics.power import SampleSize
 from histoeval.statistics.resampling import Estimate
 from histoeval.table import NONE, ResultTable, footnotes, number
+
+Columns = dict[str, Callable[[MetricVsExperts], str]]
+
+METRIC: Columns = {"metric": lambda each: each.metric}
+COUNT: Columns = {"n": lambda each: f"{each.n:,}"}
+CORRELATIONS: Columns = {
+    "Pearson": lambda each: interval(each.pearson),
+    "Spearman": lambda each: interval(each.spearman),
+    "Kendall": lambda each: interval(each.kendall),
+}
 
 
 def agreement_tables(study: Study, plan: StudyPlan) -> Iterator[ResultTable]:
@@ -74,21 +84,12 @@ def _reasons(study: Study) -> Iterator[tuple[str, str | None]]:
 
 def _correlations(study: Study, plan: StudyPlan) -> ResultTable:
     only = ", score above 0" if plan.positive_only else ""
-    ranked = study.ranking.ranks
-    return ResultTable(
+    ranks = study.ranking.ranks
+    rank: Columns = {"rank": lambda each: str(ranks.get(each.metric, NONE))} if ranks else {}
+    return ResultTable.of(
         f"Correlation with experts; pairs: {study.rows:,}, groups: {study.cases:,}{only}",
-        ["metric", *(["rank"] if ranked else []), "n", "Pearson", "Spearman", "Kendall"],
-        [
-            [
-                each.metric,
-                *([str(ranked.get(each.metric, NONE))] if ranked else []),
-                f"{each.n:,}",
-                interval(each.pearson),
-                interval(each.spearman),
-                interval(each.kendall),
-            ]
-            for each in _sorted(study.metrics, plan)
-        ],
+        _sorted(study.metrics, plan),
+        {**METRIC, **rank, **COUNT, **CORRELATIONS},
     )
 
 
@@ -100,74 +101,58 @@ def _sorted(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> list[MetricV
 
 
 def _p_values(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> ResultTable:
-    names = ("Pearson", "Spearman", "Kendall")
-    return ResultTable(
-        f"p-values by {plan.group}, and with rows independent",
-        ["metric", *names, *[f"{name}, rows" for name in names]],
-        [
-            [
-                each.metric,
-                *[p_text(found.p) for found in each.correlations],
-                *[p_text(found.p_rows) for found in each.correlations],
-            ]
-            for each in metrics
-        ],
-    )
+    columns: Columns = {
+        "Pearson": lambda each: p_text(each.pearson.p),
+        "Spearman": lambda each: p_text(each.spearman.p),
+        "Kendall": lambda each: p_text(each.kendall.p),
+        "Pearson, rows": lambda each: p_text(each.pearson.p_rows),
+        "Spearman, rows": lambda each: p_text(each.spearman.p_rows),
+        "Kendall, rows": lambda each: p_text(each.kendall.p_rows),
+    }
+    title = f"p-values by {plan.group}, and with rows independent"
+    return ResultTable.of(title, metrics, {**METRIC, **columns})
 
 
 def _fits(metrics: Sequence[MetricVsExperts]) -> ResultTable:
-    return ResultTable(
-        "Fitted line, and the order of every two reports",
-        ["metric", "R²", "RMSE", "acc*eq", "epsilon", "ties", "coverage"],
-        [
-            [
-                each.metric,
-                number(each.r2),
-                number(each.rmse),
-                interval(each.pairwise),
-                _plain(each.pairwise.epsilon),
-                number(each.ties),
-                f"{each.coverage:.1%}",
-            ]
-            for each in metrics
-        ],
-    )
+    columns: Columns = {
+        "R²": lambda each: number(each.r2),
+        "RMSE": lambda each: number(each.rmse),
+        "acc*eq": lambda each: interval(each.pairwise),
+        "epsilon": lambda each: _plain(each.pairwise.epsilon),
+        "ties": lambda each: number(each.ties),
+        "coverage": lambda each: f"{each.coverage:.1%}",
+    }
+    title = "Fitted line, and the order of every two reports"
+    return ResultTable.of(title, metrics, {**METRIC, **columns})
 
 
 def _within(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> ResultTable:
-    return ResultTable(
+    return ResultTable.of(
         f"Within groups ({plan.group}): mean over groups in which scores vary",
-        ["metric", "Pearson", "Spearman", "Kendall", "acc*eq", "epsilon"],
-        [
-            [
-                each.metric,
-                interval(each.within.pearson),
-                interval(each.within.spearman),
-                interval(each.within.kendall),
-                interval(each.within.pairwise),
-                _plain(each.within.pairwise.epsilon),
-            ]
-            for each in metrics
-            if each.within is not None
-        ],
+        [(each.metric, each.within) for each in metrics if each.within is not None],
+        {
+            "metric": lambda each: each[0],
+            "Pearson": lambda each: interval(each[1].pearson),
+            "Spearman": lambda each: interval(each[1].spearman),
+            "Kendall": lambda each: interval(each[1].kendall),
+            "acc*eq": lambda each: interval(each[1].pairwise),
+            "epsilon": lambda each: _plain(each[1].pairwise.epsilon),
+        },
     )
 
 
 def _rivals(ranking: Ranking) -> ResultTable:
-    return ResultTable(
+    return ResultTable.of(
         f"Metric against metric by {ranking.coefficient.value.title()}; p corrected by Holm",
-        ["first less second", "difference", "by group", "PERM-BOTH", "Williams (Pearson)"],
-        [_rival(each) for each in ranking.rivals],
+        ranking.rivals,
+        {
+            "first less second": lambda each: f"{each.one} - {each.other}",
+            "difference": lambda each: interval(each.difference),
+            "by group": lambda each: p_text(each.perm_cases.holm),
+            "PERM-BOTH": lambda each: p_text(each.perm_both.holm),
+            "Williams (Pearson)": lambda each: p_text(each.williams.holm),
+        },
     )
-
-
-def _rival(each: Rivals) -> list[str]:
-    tests = (each.perm_cases, each.perm_both, each.williams)
-    return [
-        f"{each.one} - {each.other}",
-        interval(each.difference),
-        *[p_text(test.holm) for test in tests],
-    ]
 
 
 def _raters(raters: Raters) -> ResultTable:
@@ -187,23 +172,17 @@ def _raters(raters: Raters) -> ResultTable:
 
 
 def _apart(label: str, parts: Mapping[str, Sequence[MetricVsExperts]]) -> ResultTable:
-    return ResultTable(
-        f"By {label}",
-        [label, "metric", "n", "Pearson", "Spearman", "Kendall", "acc*eq"],
-        [
-            [
-                value,
-                each.metric,
-                f"{each.n:,}",
-                interval(each.pearson),
-                interval(each.spearman),
-                interval(each.kendall),
-                interval(each.pairwise),
-            ]
-            for value, metrics in parts.items()
-            for each in metrics
-        ],
-    )
+    columns = {**METRIC, **COUNT, **CORRELATIONS, "acc*eq": _accuracy}
+    rows = [
+        [value, *[cell(each) for cell in columns.values()]]
+        for value, metrics in parts.items()
+        for each in metrics
+    ]
+    return ResultTable(f"By {label}", [label, *columns], rows)
+
+
+def _accuracy(each: MetricVsExperts) -> str:
+    return interval(each.pairwise)
 
 
 def _power(names: tuple[str, str], need: SampleSize) -> ResultTable:

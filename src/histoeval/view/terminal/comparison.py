@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from histoeval.agreement.systems import Contest, Duel
-from histoeval.table import ResultTable, footnotes
-from histoeval.view.terminal.agreement import NONE, interval, p_text
+from histoeval.agreement.systems import Contest
+from histoeval.table import NONE, ResultTable, footnotes, number
+from histoeval.view.terminal.agreement import interval, p_text
 
 MAX_ERRORS = 3
 """Errors shown of one side of a pair."""
@@ -23,10 +23,18 @@ def comparison_tables(
         ["system", "rank", "mean"],
         [[each.system, str(each.rank), interval(each.mean)] for each in contest.systems],
     )
-    yield ResultTable(
+    yield ResultTable.of(
         "System against system",
-        ["first less second", "difference", "p", "Holm", "p bootstrap", "d", "win/tie/loss"],
-        [_duel(duel) for duel in contest.duels],
+        contest.duels,
+        {
+            "first less second": lambda duel: f"{duel.one} - {duel.other}",
+            "difference": lambda duel: interval(duel.difference),
+            "p": lambda duel: p_text(duel.p),
+            "Holm": lambda duel: p_text(duel.holm),
+            "p bootstrap": lambda duel: p_text(duel.difference.p),
+            "d": lambda duel: number(duel.effect, 2),
+            "win/tie/loss": lambda duel: f"{duel.wins}/{duel.ties}/{duel.losses}",
+        },
     )
     if apart:
         yield ResultTable(
@@ -63,15 +71,3 @@ def evidence_text(evidence: Mapping[str, Any]) -> str:
         f"{len(part)} {name}" for name, part in evidence.items() if isinstance(part, list | tuple)
     ]
     return ", ".join(sizes) or NONE
-
-
-def _duel(duel: Duel) -> list[str]:
-    return [
-        f"{duel.one} - {duel.other}",
-        interval(duel.difference),
-        p_text(duel.p),
-        p_text(duel.holm),
-        p_text(duel.difference.p),
-        NONE if duel.effect is None else f"{duel.effect:.2f}",
-        f"{duel.wins}/{duel.ties}/{duel.losses}",
-    ]

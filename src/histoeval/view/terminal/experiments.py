@@ -71,30 +71,31 @@ def sensitivity_notes(drops: Sequence[Drop], lacking: Mapping[str, str]) -> list
 
 def hierarchy_tables(found: Sequence[Follows]) -> list[ResultTable]:
     """Rank correlations with the error level, and the mean at every level."""
-    ranks = [
-        [
-            each.measure,
-            _estimate(each.spearman, 3),
-            _p(each.spearman),
-            _estimate(each.within, 3),
-            f"{each.rows:,}",
-        ]
-        for each in found
-    ]
-    numbers = sorted({step.level for each in found for step in each.levels})
-    means = []
-    for each in found:
-        known = {step.level: step.mean for step in each.levels}
-        means.append([each.measure, *(number(known.get(level)) for level in numbers)])
+    known = sorted({step.level for each in found for step in each.levels})
+    means = [[number(_means(each).get(level)) for level in known] for each in found]
     steps = ", ".join(f"{level} {name}" for level, name in levels().items())
     return [
-        ResultTable(
+        ResultTable.of(
             "Rank correlation with the error hierarchy (Spearman, 95 % interval by report)",
-            ["measure", "rho", "p", "mean rho within a case", "reports"],
-            ranks,
+            found,
+            {
+                "measure": lambda each: each.measure,
+                "rho": lambda each: _estimate(each.spearman, 3),
+                "p": lambda each: _p(each.spearman),
+                "mean rho within a case": lambda each: _estimate(each.within, 3),
+                "reports": lambda each: f"{each.rows:,}",
+            },
         ),
-        ResultTable(f"Mean by error level ({steps})", ["measure", *map(str, numbers)], means),
+        ResultTable(
+            f"Mean by error level ({steps})",
+            ["measure", *map(str, known)],
+            [[each.measure, *row] for each, row in zip(found, means, strict=True)],
+        ),
     ]
+
+
+def _means(each: Follows) -> dict[int, float]:
+    return {step.level: step.mean for step in each.levels}
 
 
 def ablation_table(found: Ablation) -> ResultTable:
@@ -137,28 +138,36 @@ def benchmark_notes(found: Sequence[BenchmarkRow]) -> list[str]:
 
 def gap_table(found: Sequence[Gap]) -> ResultTable:
     """Table 3."""
-    rows = [
-        [g.model, g.measure, number(g.inside, 3), number(g.outside, 3), _estimate(g.drop, 3)]
-        for g in found
-    ]
-    columns = ["model", "measure", "public", "private", "drop (95 % interval)"]
-    return ResultTable("Domain gap", columns, rows)
+    return ResultTable.of(
+        "Domain gap",
+        found,
+        {
+            "model": lambda gap: gap.model,
+            "measure": lambda gap: gap.measure,
+            "public": lambda gap: number(gap.inside),
+            "private": lambda gap: number(gap.outside),
+            "drop (95 % interval)": lambda gap: _estimate(gap.drop, 3),
+        },
+    )
 
 
 def variance_table(found: Sequence[JudgeVariation]) -> ResultTable:
     """Figure 3a as numbers."""
-    rows = [
-        [
-            v.name,
-            _estimate(v.spread, 4),
-            number(v.widest, 3),
-            number(None if v.steady is None else 100 * v.steady, 1),
-            f"{v.reports:,}",
-        ]
-        for v in found
-    ]
-    columns = ["who", "mean standard deviation", "widest", "same each time, %", "reports"]
-    return ResultTable("Variance between repeats", columns, rows)
+    return ResultTable.of(
+        "Variance between repeats",
+        found,
+        {
+            "who": lambda each: each.name,
+            "mean standard deviation": lambda each: _estimate(each.spread, 4),
+            "widest": lambda each: number(each.widest),
+            "same each time, %": lambda each: _per_cent(each.steady),
+            "reports": lambda each: f"{each.reports:,}",
+        },
+    )
+
+
+def _per_cent(share: float | None) -> str:
+    return number(None if share is None else 100 * share, 1)
 
 
 def _estimate(found: Estimate, digits: int) -> str:

@@ -20,6 +20,7 @@ from histoeval.run.pipeline import Watch, nobody_watches
 from histoeval.table import ResultTable, number, terminal_table
 
 UNKNOWN = "unknown"
+YES, NO = Text("may be used", "green"), Text("may not", "red")
 
 UPDATE_EVERY = 16
 """Answers per update of the bar when many are in flight; more updates would slow them down."""
@@ -102,15 +103,10 @@ def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> Table:
     """The cost of a run."""
     columns = ["judge", "requests", "cached", "retries", "tokens in", "tokens out", "s", "cost"]
     counts = ("requests", "cached", "retries", "tokens_in", "tokens_out")
-    rows = [
-        (
-            judge,
-            *[f"{used[name]:,}" for name in counts],
-            f"{used['seconds']:.1f}",
-            _money(used["cost"], used["currency"]),
-        )
-        for judge, used in usage.items()
-    ]
+    rows = []
+    for judge, used in usage.items():
+        numbers = [*[f"{used[name]:,}" for name in counts], f"{used['seconds']:.1f}"]
+        rows.append([judge, *numbers, _money(used["cost"], used["currency"])])
     return _table("Cost of this run", columns, rows)
 
 
@@ -130,30 +126,35 @@ def estimate_table(estimates: Sequence[RequestEstimate]) -> Table:
 
 def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> Table:
     """Which criteria a judge may be used for."""
-    columns = ["criterion", "verdict", "answered", "in order", "in range", "obeyed"]
-    rows = [
-        (
-            each.criterion,
-            Text("may be used", "green") if each.may_be_used else Text("may not", "red"),
-            *[f"{share:.0%}" for share in (each.answered, each.in_order, each.in_range)],
-            str(each.obeyed),
-        )
-        for each in verdicts
-    ]
-    return _table(f"{judge}: what it may be used for", columns, rows)
+    table = ResultTable.of(
+        f"\n{judge}: what it may be used for",
+        verdicts,
+        {
+            "criterion": lambda each: each.criterion,
+            "verdict": lambda each: YES if each.may_be_used else NO,
+            "answered": lambda each: f"{each.answered:.0%}",
+            "in order": lambda each: f"{each.in_order:.0%}",
+            "in range": lambda each: f"{each.in_range:.0%}",
+            "obeyed": lambda each: str(each.obeyed),
+        },
+    )
+    return terminal_table(table)
 
 
 def cache_table(cached: Sequence[CacheStats]) -> Table:
     """The replies in the cache."""
-    rows = [
-        (
-            each.judge,
-            each.prompt,
-            *[f"{n:,}" for n in (each.replies, each.tokens_in, each.tokens_out)],
-        )
-        for each in cached
-    ]
-    return _table("Replies kept", ["judge", "prompt", "replies", "tokens in", "tokens out"], rows)
+    table = ResultTable.of(
+        "\nReplies kept",
+        cached,
+        {
+            "judge": lambda each: each.judge,
+            "prompt": lambda each: each.prompt,
+            "replies": lambda each: f"{each.replies:,}",
+            "tokens in": lambda each: f"{each.tokens_in:,}",
+            "tokens out": lambda each: f"{each.tokens_out:,}",
+        },
+    )
+    return terminal_table(table)
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> Table:

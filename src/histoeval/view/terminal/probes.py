@@ -29,7 +29,7 @@ def remarks(figures: Sequence[ProbeFigures], unavailable: Mapping[str, str]) -> 
         yield f"{name} {reason}"
     for each in figures:
         if each.missing:
-            yield ResultTable(
+            yield (
                 f"{each.metric}: {each.missing:,} of {each.edits:,} edits have no score and are "
                 f"not counted. The first: {each.problem}"
             )

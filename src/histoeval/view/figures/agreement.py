@@ -10,8 +10,7 @@ import numpy as np
 from histoeval.agreement.metric_vs_experts import MetricVsExperts, scored
 from histoeval.agreement.panel import Panel
 from histoeval.agreement.study import Study, StudyPlan
-from histoeval.agreement.systems import mean_of
-from histoeval.statistics.correlation import Coefficient, is_constant, weighted
+from histoeval.statistics.correlation import Coefficient, is_constant, mean_of, weighted
 from histoeval.statistics.resampling import Numbers, Positions, estimate, resample
 from histoeval.view.figures.canvas import (
     BLUE,

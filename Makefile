@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test release lint bench clean
 
 demo: $(VENV)/demo.done ## install, read, score and trust the bundled examples
 	$(BIN)/histoeval extract src/histoeval/examples/pairs.csv --text reference --show 2
@@ -14,6 +14,10 @@ demo: $(VENV)/demo.done ## install, read, score and trust the bundled examples
 		|| test $$? -eq 1  # one report has no stability: the reasons are told
 
 test: lint ## install everything, check style and types, run the tests
+	$(BIN)/pytest --numprocesses 2 --dist loadfile -m "not alone and not release"
+	$(BIN)/pytest -m "alone and not release"
+
+release: lint ## everything: also what is too long for every day, and the whole blind sets
 	$(BIN)/pytest --numprocesses 2 --dist loadfile -m "not alone"
 	$(BIN)/pytest -m alone
 

@@ -59,12 +59,9 @@ def concordance(_: Options) -> None:
 
 
 def judge(_: Options) -> None:
-    from benchmarks import judge_carriers, judge_speed
+    from benchmarks import judge
 
-    columns = ["pairs", "server's limit/s", "judged/s", "share", "peak MB"]
-    table("The judge", columns, judge_speed.measure())
-    columns = ["carrier", "processor ms a request"]
-    table("What carries a request", columns, judge_carriers.measure())
+    table("The judge", judge.COLUMNS, judge.measure())
 
 
 def agreement(_: Options) -> None:

@@ -12,10 +12,20 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.support.shipped_models import (
+    shipped_aligner,
+    shipped_encoder,
+    shipped_entailer,
+    shipped_reader,
+)
 from tests.support.training_fixtures import plain_encoder, tagger, tiny_corpus
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
+    from histoeval.align.builtin import BuiltinAligner
+    from histoeval.extract.builtin import BuiltinReader
+    from histoeval.nli.builtin import BuiltinEntailer
+    from histoeval.trust.grounding.builtin import BuiltinEncoder
 
 # The same examples in every run, so that nothing that lands can fail by chance afterwards; to look
 # for new ones, run with HISTOEVAL_EXPLORE=1.
@@ -41,11 +51,46 @@ def make_report(random_source: random.Random, words: int) -> str:
     return " ".join(drawn).replace(". shows", ".\n- shows").replace(". the", ".\n\nThe")
 
 
+def pytest_collection_finish() -> None:
+    """What was imported to collect the tests stays until the end: no collection looks at it."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _nothing_left_open() -> Iterator[None]:
-    """A file that a module leaves open is told there, and not by chance in a later module."""
+    """A file that a module leaves open fails that module, and not by chance a later one.
+
+    What is still in use afterwards (libraries, models) is not searched again: without the freeze
+    each module would wait for a second while all of it is walked through.
+    """
     yield
     gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def reader() -> BuiltinReader:
+    """The shipped reader."""
+    return shipped_reader()
+
+
+@pytest.fixture(scope="session")
+def aligner() -> BuiltinAligner:
+    """The shipped aligner."""
+    return shipped_aligner()
+
+
+@pytest.fixture(scope="session")
+def entailer() -> BuiltinEntailer:
+    """The shipped NLI model."""
+    return shipped_entailer()
+
+
+@pytest.fixture(scope="session")
+def encoder() -> BuiltinEncoder:
+    """The shipped grounding model."""
+    return shipped_encoder()
 
 
 @pytest.fixture(scope="session")

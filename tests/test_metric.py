@@ -6,8 +6,8 @@ import pickle
 import pytest
 from pydantic import ValidationError
 
-from histoeval import Metric, Score, SettingError, Signature, create, register
-from histoeval.metric import METRICS, MetricEntry
+from histoeval import Metric, Score, SettingError, Signature
+from histoeval.metrics.registry import METRICS, MetricEntry, create, register
 
 
 def test_a_signature_is_one_line_that_names_metric_settings_and_version() -> None:

@@ -21,15 +21,17 @@ if TYPE_CHECKING:
         Problem,
         SettingError,
     )
-    from histoeval.metric import Metric, Score, Signature, create, register
+    from histoeval.metric import Metric, Score, Signature
+    from histoeval.metrics.registry import create, register
     from histoeval.report import Assertion, Entity, EntityType, Pair, Relation, Report
     from histoeval.run.ablate import ablate
     from histoeval.run.agree import agree
     from histoeval.run.compare import compare
     from histoeval.run.models import Models
     from histoeval.run.read_reports import read_reports
-    from histoeval.run.scoring import Results, score
-    from histoeval.run.trust.reports import trust_reports
+    from histoeval.run.results import Results
+    from histoeval.run.scoring import score
+    from histoeval.view.trust import trust_reports
 
 __all__ = [
     "Assertion",
@@ -74,14 +76,15 @@ _HOMES = {
         "SettingError",
     ),
     "histoeval.report": ("Assertion", "Entity", "EntityType", "Pair", "Relation", "Report"),
-    "histoeval.run.scoring": ("Results",),
+    "histoeval.run.results": ("Results",),
     "histoeval.run.ablate": ("ablate",),
     "histoeval.run.agree": ("agree",),
     "histoeval.run.compare": ("compare",),
     "histoeval.run.models": ("Models",),
     "histoeval.run.read_reports": ("read_reports",),
-    "histoeval.run.trust.reports": ("trust_reports",),
-    "histoeval.metric": ("Metric", "Score", "Signature", "create", "register"),
+    "histoeval.view.trust": ("trust_reports",),
+    "histoeval.metric": ("Metric", "Score", "Signature"),
+    "histoeval.metrics.registry": ("create", "register"),
 }
 
 

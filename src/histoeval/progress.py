@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
-    from histoeval.io.files import OpenedFiles
-
 DELAY_S = 2.0
 """A bar for steps appears only after this time."""
 
@@ -24,13 +22,29 @@ class OnStep(Protocol):
         """Report it."""
 
 
+class NamedFile(Protocol):
+    """An input with a name, and its size in bytes (0 if unknown)."""
+
+    @property
+    def name(self) -> str:
+        """As it is shown."""
+
+    @property
+    def size(self) -> int:
+        """In bytes on disk."""
+
+
+def ignore(*_: object, **__: object) -> None:
+    """The default of callbacks that report progress: nothing is shown."""
+
+
 @contextmanager
 def row_progress(
-    source: OpenedFiles, act: str = "scoring"
+    source: NamedFile, act: str = "scoring"
 ) -> Iterator[Callable[[int, int, int], None]]:
     """A transient bar over the rows of a file; yields a callback (rows, errors, position)."""
     if not sys.stderr.isatty():
-        yield lambda rows, errors, position: None  # noqa: ARG005
+        yield ignore
         return
     from rich.progress import TextColumn
 
@@ -51,7 +65,7 @@ def step_progress(description: str, total: int) -> Iterator[OnStep]:
             on_step(done, f"loss {loss:.3f}")
     """
     if not sys.stderr.isatty():
-        yield _no_progress
+        yield ignore
         return
     from rich.progress import MofNCompleteColumn, TextColumn
 
@@ -83,7 +97,3 @@ def _bar(*details: ProgressColumn) -> Progress:
         console=Console(stderr=True),
         transient=True,
     )
-
-
-def _no_progress(done: int, note: str = "") -> None:
-    """Report nothing."""

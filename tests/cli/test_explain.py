@@ -21,8 +21,8 @@ from histoeval.concordance.evidence import (
     Severity,
     evidence_of,
 )
-from histoeval.metric import METRICS, MetricEntry
 from histoeval.metrics.base import STRICT, ModelMetric
+from histoeval.metrics.registry import METRICS, MetricEntry
 from tests.support.word_reader import WordReader, read_words
 
 

@@ -21,7 +21,7 @@ import sacrebleu
 
 from histoeval import __version__
 from histoeval.cli import main
-from histoeval.metric import METRICS
+from histoeval.metrics.registry import METRICS
 from tests.support.command import PROGRAM, Outcome, environment, histoeval, histoeval_here
 
 Run = Callable[..., Outcome]

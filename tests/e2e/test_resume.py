@@ -24,10 +24,11 @@ DRIVER = """
 import sys, time
 import histoeval
 from histoeval.metrics.base import PairMetric
-from histoeval.metric import Entry, Score
+from histoeval.metric import Score
 
 output, pause = sys.argv[1], float(sys.argv[2])
 
+@histoeval.register("counting")
 class Counting(PairMetric):
     def score_pair(self, reference, candidate):
         time.sleep(pause)
@@ -35,7 +36,6 @@ class Counting(PairMetric):
             calls.write(reference + "\\n")
         return Score(value=len(candidate) / 7, signature=self.signature)
 
-histoeval.register("counting", Entry("__main__:Counting", "counts what it is asked"))
 histoeval.score("few.csv", metrics="counting,rouge_l", output=output, batch_size=4)
 """
 

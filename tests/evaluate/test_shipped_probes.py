@@ -59,7 +59,7 @@ SEVERITIES = {
 
 def figures(name: str) -> ProbeFigures:
     (metric,) = make_metrics([name])
-    if reason := metric.obstacle():
+    if reason := metric.unavailable_reason():
         pytest.skip(f"{name} {reason}")
     return evaluate_probes(metric, read_probes(), resamples=0)
 

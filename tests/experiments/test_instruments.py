@@ -12,7 +12,7 @@ from histoeval.experiments.instruments import open_bench
 from histoeval.experiments.measures import ByGrounding, ByMetric
 from histoeval.experiments.rows import PerturbedRow, read_perturbed
 from histoeval.experiments.sensitivity import measured
-from histoeval.metric import create
+from histoeval.metrics.registry import create
 from histoeval.report import Entity, EntityType, Report
 from histoeval.run.models import Models
 

@@ -8,7 +8,8 @@ from typing import cast
 
 import pytest
 
-from histoeval import Metric, Pair, Score, create
+from histoeval import Metric, Pair, Score
+from histoeval.metrics.registry import create
 from tests.support import tiny_wordnet
 
 SPECS = [
@@ -40,7 +41,7 @@ def metric(
     tiny_wordnet.write(tmp_path / "corpora" / "wordnet")
     monkeypatch.setenv("NLTK_DATA", str(tmp_path))
     made = create(request.param)
-    assert made.obstacle() is None
+    assert made.unavailable_reason() is None
     return made
 
 

@@ -15,9 +15,10 @@ from histoeval.errors import EndpointError, Problem, SettingError
 from histoeval.judge.choice import JudgeConfig
 from histoeval.judge.panel import JudgePanel, JudgeSampling
 from histoeval.judge.prompt import load_prompt
-from histoeval.llm.service import Patience
-from histoeval.metric import Score, create
+from histoeval.llm.service import RetryPolicy
+from histoeval.metric import Score
 from histoeval.metrics.judge import JudgeMetric
+from histoeval.metrics.registry import create
 from histoeval.report import Pair
 from histoeval.run.judge import judge_metrics
 from histoeval.run.models import Models
@@ -64,7 +65,7 @@ def test_what_is_all_answered_needs_no_server() -> None:
     with serving(Loopback()) as server:
         first = scored(bench_at(server.url))
     assert scored(bench_at(server.url)) == first
-    with pytest.raises(EndpointError, match="nothing listens there"):
+    with pytest.raises(EndpointError, match="connection refused"):
         panel(bench_at(server.url)).score([make_pair(999)])
 
 
@@ -92,8 +93,8 @@ def test_what_else_goes_into_a_request_is_added_taken_out_and_part_of_the_key(
 
 
 def test_no_more_are_asked_at_a_time_than_allowed(loopback: Loopback) -> None:
-    loopback.delay = 0.005
-    scored(bench_at(loopback.url, concurrency=5))
+    loopback.delay = 0.1
+    scored(bench_at(loopback.url, concurrency=5), PAIRS[:15])
     assert loopback.most_at_once == 5
 
 
@@ -194,7 +195,7 @@ def test_scores_that_contradict_each_other_are_kept_and_named(loopback: Loopback
 
 def test_a_service_that_is_gone_stops_the_run_and_keeps_what_it_said(loopback: Loopback) -> None:
     loopback.fault = lambda call: Wrong(status=500) if len(loopback.calls) > 15 else None
-    settings: dict[str, Any] = {"concurrency": 4, "patience": Patience(attempts=1)}
+    settings: dict[str, Any] = {"concurrency": 4, "patience": RetryPolicy(attempts=1)}
     with pytest.raises(EndpointError, match=r"requests in a row failed.* 500"):
         panel(bench_at(loopback.url, **settings)).score(PAIRS)
     assert len(loopback.calls) < 30
@@ -236,7 +237,7 @@ def test_judges_run_inside_score_from_python(loopback: Loopback, tmp_path: Path)
 
 
 def test_without_a_judge_the_metric_says_how_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "--endpoint and --model" in (create("judge_rubric4").obstacle() or "")
+    assert "--endpoint and --model" in (create("judge_rubric4").unavailable_reason() or "")
     with pytest.raises(SettingError, match="rubric4"):
         create("judge:prompt=rubric9")
 

@@ -12,11 +12,11 @@ import pytest
 from histoeval.errors import EndpointError
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder
+from histoeval.judge.answer import Answer
 from histoeval.judge.panel import JudgePanel, JudgeSampling
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Reply, Request
-from histoeval.llm.replies import Answer
 from histoeval.llm.usage import Prices
 from histoeval.run.judge import run_judges
 from tests.support.fake_server import Call, Loopback, Wrong
@@ -42,7 +42,7 @@ class Mind:
     async def __aexit__(self, *_: object) -> None:
         pass
 
-    async def greet(self) -> None:
+    async def ping(self) -> None:
         pass
 
     async def ask(self, request: Request) -> Reply:
@@ -63,8 +63,8 @@ def test_one_slow_answer_does_not_hold_up_the_others(loopback: Loopback, tmp_pat
     source = open_source([tmp_path / "pairs.csv"])
     folder = ResultFolder(tmp_path / "out")
     run_judges(source, bench, "rubric4", Prices(), folder=folder, batch_size=4)
-    assert [row.id for row in folder.finished()] == [pair.id for pair in PAIRS]
-    assert not any(row.errors for row in folder.finished())
+    assert [row.id for row in folder] == [pair.id for pair in PAIRS]
+    assert not any(row.errors for row in folder)
     first = next(at for at, call in enumerate(loopback.answered) if "Case 60:" in str(call.body))
     assert first > 100, "others were answered before the slow one"
 
@@ -73,8 +73,8 @@ def test_what_was_expected_is_asked_about_once_and_given_in_order(loopback: Loop
     bench = bench_at(loopback.url, concurrency=8)
     parts = [PAIRS[first : first + 25] for first in range(0, 200, 25)]
     for part in parts:
-        bench.expect(PROMPT, part)
-        bench.expect(PROMPT, part)
+        bench.prefetch(PROMPT, part)
+        bench.prefetch(PROMPT, part)
     for part in parts:
         given = bench.ask(PROMPT, part)
         assert len(given) == len(part)
@@ -86,7 +86,7 @@ def test_what_was_expected_is_asked_about_once_and_given_in_order(loopback: Loop
 def test_what_is_expected_is_asked_before_anybody_waits_for_it(loopback: Loopback) -> None:
     bench = bench_at(loopback.url, concurrency=8)
     for first in range(0, 100, 25):
-        bench.expect(PROMPT, PAIRS[first : first + 25])
+        bench.prefetch(PROMPT, PAIRS[first : first + 25])
         time.sleep(0.05)
     before = len(loopback.calls)
     bench.close()
@@ -96,13 +96,13 @@ def test_what_is_expected_is_asked_before_anybody_waits_for_it(loopback: Loopbac
 @pytest.mark.parametrize("concurrency", [1, 64])
 def test_a_judge_who_is_not_there_is_said_at_once(concurrency: int) -> None:
     bench = bench_at("http://127.0.0.1:9/v1", concurrency=concurrency)
-    bench.expect(PROMPT, PAIRS)
-    with pytest.raises(EndpointError, match="nothing listens there"):
+    bench.prefetch(PROMPT, PAIRS)
+    with pytest.raises(EndpointError, match="connection refused"):
         bench.ask(PROMPT, PAIRS)
 
 
 def test_a_key_that_is_refused_ends_all_with_one_message(loopback: Loopback) -> None:
-    refusal = b"HTTP/1.1 401 Said\r\nContent-Length: 0\r\n\r\n"
+    refusal = b"HTTP/1.1 401 Status\r\nContent-Length: 0\r\n\r\n"
     loopback.respond = lambda call: (refusal, Wrong())  # type: ignore[method-assign]
     with pytest.raises(EndpointError, match="HISTOEVAL_JUDGE_KEY"):
         bench_at(loopback.url, concurrency=8).ask(PROMPT, PAIRS)
@@ -112,8 +112,8 @@ def test_a_key_that_is_refused_ends_all_with_one_message(loopback: Loopback) -> 
 def test_what_is_no_longer_expected_is_not_asked_about(loopback: Loopback) -> None:
     loopback.delay = 0.05
     bench = bench_at(loopback.url, concurrency=2)
-    bench.expect(PROMPT, PAIRS[:2])
-    bench.expect(PROMPT, PAIRS[2:])
+    bench.prefetch(PROMPT, PAIRS[:2])
+    bench.prefetch(PROMPT, PAIRS[2:])
     bench.ask(PROMPT, PAIRS[:2])
     bench.close()
     assert len(loopback.calls) < 10
@@ -127,6 +127,6 @@ def test_a_bug_in_one_question_costs_that_pair_alone(tmp_path: Path) -> None:
     folder = ResultFolder(tmp_path / "out")
     source = open_source([tmp_path / "pairs.csv"])
     run_judges(source, bench, "rubric4", Prices(), folder=folder, batch_size=16)
-    rows = list(folder.finished())
+    rows = list(folder)
     assert [row.id for row in rows if row.errors] == ["case-77"]
     assert rows[77].errors[0].message == "ZeroDivisionError: a bug of its own"

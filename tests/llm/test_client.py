@@ -1,72 +1,282 @@
-"""HTTP/1.1 as servers speak it, in whatever pieces it comes."""
+"""The HTTP client against servers on this machine: TLS, proxies, redirects, sizes, IPv6."""
 
 from __future__ import annotations
 
+import asyncio
+import gzip
+import os
+import socket
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from histoeval.llm.http1 import Response, parse
+from histoeval.errors import EndpointError, SettingError
+from histoeval.llm import client
+from histoeval.llm.api_key import Secret
+from histoeval.llm.client import ClientError, HttpClient, Response, Tls
+from histoeval.llm.prompt import Instruction
+from histoeval.llm.service import RetryPolicy, Service
+from histoeval.vlm.load import load_vlm
+from histoeval.vlm.model import VlmConfig
+from tests.llm.test_service import GOOD, REQUEST
+from tests.support.certificates import Certificates, make_certificates
+from tests.support.command import Outcome, histoeval_here
+from tests.support.fake_server import Loopback, Wrong, completion, serving
+from tests.support.judge_pairs import make_pair, write_pairs
 
-BODIES = st.binary(max_size=40)
+BODY = b'{"messages": [0, {"content": ""}]}'
+GZIP = (("Content-Encoding", "gzip"),)
 
 
-def sized(body: bytes) -> bytes:
-    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-Y: a: b\r\n\r\n" % len(body) + body
+def asked(endpoint: str, tls: Tls | None = None, key: str | None = None) -> str:
+    """What a service replies."""
+    secret = None if key is None else Secret(key)
+    service = Service(
+        endpoint, "m", secret, RetryPolicy(timeout_s=5, attempts=1), connections=2, tls=tls
+    )
+
+    async def run() -> str:
+        async with service:
+            await service.ping()
+            return (await service.ask(REQUEST)).text
+
+    return asyncio.run(run())
 
 
-def chunked(body: bytes, size: int) -> bytes:
-    parts = [body[at : at + size] for at in range(0, len(body), size)]
-    coded = b"".join(b"%X;name=value\r\n%s\r\n" % (len(part), part) for part in parts)
-    return b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + coded + b"0\r\n\r\n"
+def sent(url: str, *timeouts: float) -> list[Response | BaseException]:
+    """The responses to requests at the same time."""
+
+    async def run() -> list[Response | BaseException]:
+        pool = HttpClient(url, 4, {})
+        try:
+            requests = [pool.send("POST", "/x", BODY, timeout) for timeout in timeouts]
+            return [*await asyncio.gather(*requests, return_exceptions=True)]
+        finally:
+            await pool.close()
+
+    return asyncio.run(run())
 
 
-@given(BODIES, st.integers(1, 50), st.booleans())
-def test_a_response_is_whole_with_its_last_byte_and_not_before(
-    body: bytes, size: int, in_chunks: bool
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return make_certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture
+def secure(certificates: Certificates) -> Iterator[Loopback]:
+    with serving(Loopback(), tls=certificates.server_context()) as server:
+        yield server
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_private_ca_is_trusted_when_it_is_named(
+    secure: Loopback, certificates: Certificates, host: str
 ) -> None:
-    sent = chunked(body, size) if in_chunks else sized(body)
-    for length in range(len(sent)):
-        assert parse(sent[:length], ended=False) is None
-        assert parse(sent[:length], ended=True) is None
-    found = parse(sent, ended=False)
-    assert found is not None
-    assert (found.status, found.body) == (200, body)
+    assert GOOD in asked(secure.url.replace("127.0.0.1", host), Tls(ca=certificates.ca))
 
 
-@given(BODIES)
-def test_a_body_of_unknown_length_ends_with_the_connection(body: bytes) -> None:
-    sent = b"HTTP/1.0 503 Busy\r\n\r\n" + body
-    assert parse(sent, ended=False) is None
-    assert parse(sent, ended=True) == Response(503, {}, body, kept_open=False)
+def test_a_certificate_of_an_unknown_ca_is_refused_with_advice(secure: Loopback) -> None:
+    with pytest.raises(EndpointError, match=r"certificate is not trusted: .*--ca"):
+        asked(secure.url, key="sk-1")
+    assert not secure.calls
 
 
-def test_headers_are_known_by_lower_case_names() -> None:
-    found = parse(sized(b"x"), ended=False)
-    assert found is not None
-    assert found.headers == {"content-length": "1", "x-y": "a: b"}
+def test_the_name_in_the_certificate_must_be_that_of_the_server(
+    secure: Loopback, certificates: Certificates
+) -> None:
+    """127.0.0.2 is the same server, and not in the certificate."""
+    with (
+        serving(Loopback(), host="127.0.0.2", tls=certificates.server_context()) as other,
+        pytest.raises(EndpointError, match="not trusted"),
+    ):
+        asked(other.url.replace("127.0.0.1", "127.0.0.2"), Tls(ca=certificates.ca))
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_a_server_that_asks_for_a_client_certificate_gets_it(
+    certificates: Certificates, files: int
+) -> None:
+    tls = Tls(
+        ca=certificates.ca,
+        client_cert=certificates.client,
+        client_key=certificates.client.with_suffix(".key") if files == 2 else None,
+    )
+    with serving(Loopback(), tls=certificates.server_context(mutual=True)) as server:
+        assert GOOD in asked(server.url, tls)
+        with pytest.raises(EndpointError, match="cannot be reached"):
+            asked(server.url, Tls(ca=certificates.ca))
+
+
+def test_files_that_hold_no_certificate_are_named_before_anything_is_sent(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no certificate", "utf-8")
+    for tls in (Tls(ca=tmp_path / "none.pem"), Tls(client_cert=tmp_path / "notes.txt")):
+        with pytest.raises(SettingError, match=r"(none\.pem|notes\.txt) cannot be used as a"):
+            Service("https://localhost/v1", "m", tls=tls)
+    with pytest.raises(SettingError, match="--client-cert"):
+        Service("https://localhost/v1", "m", tls=Tls(client_key=tmp_path / "notes.txt"))
+
+
+def test_plain_requests_go_through_the_proxy_that_the_environment_names(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", loopback.url.removesuffix("/v1"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1,other.example.com")
+    assert GOOD in asked("http://models.example.com/v1")
+    assert loopback.calls[0].path == "http://models.example.com/v1/chat/completions"
+    assert GOOD in asked(loopback.url)
+    assert loopback.calls[1].path == "/v1/chat/completions", "NO_PROXY names it"
+
+
+def test_https_goes_through_a_tunnel_of_the_proxy(
+    secure: Loopback, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The proxy sees where to, and nothing of the key."""
+    heads: list[bytes] = []
+
+    async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        there, to_there = await asyncio.open_connection("127.0.0.1", secure.port)
+        writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+
+        async def pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+            while piece := await source.read(65536):
+                target.write(piece)
+            target.close()
+
+        await asyncio.gather(pump(reader, to_there), pump(there, writer))
+
+    async def run() -> str:
+        async with await asyncio.start_server(tunnel, "127.0.0.1", 0) as proxy:
+            port = proxy.sockets[0].getsockname()[1]
+            monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
+            monkeypatch.setenv("no_proxy", "")
+            url = f"https://localhost:{secure.port}/v1"
+            return await asyncio.to_thread(asked, url, Tls(ca=certificates.ca), "sk-1")
+
+    assert GOOD in asyncio.run(run())
+    assert heads[0].startswith(f"CONNECT localhost:{secure.port} ".encode())
+    assert b"sk-1" not in b"".join(heads)
+    assert secure.calls[0].headers["authorization"] == "Bearer sk-1"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_reported_and_neither_key_nor_report_follows_it(
+    loopback: Loopback, status: int
+) -> None:
+    with serving(Loopback()) as other:
+        there = f"{other.url}/chat/completions?token=sk-secret"
+        loopback.fault = lambda call: Wrong(status=status, raw=b"", headers=(("Location", there),))
+        with pytest.raises(EndpointError, match=f"redirects to {other.url}:") as caught:
+            asked(loopback.url, key="sk-1")
+        assert "sk-secret" not in str(caught.value)
+        assert other.connections == 0
+    assert len(loopback.calls) == 1
+
+
+def test_a_compressed_answer_is_read(loopback: Loopback) -> None:
+    packed = gzip.compress(completion("small"))
+    loopback.fault = lambda call: Wrong(raw=packed, headers=GZIP)
+    assert asked(loopback.url) == "small"
+    assert "gzip" in loopback.calls[0].headers["accept-encoding"]
+
+
+def test_a_gzip_bomb_is_stopped_before_it_fills_the_memory(loopback: Loopback) -> None:
+    bomb = gzip.compress(bytes(100 * 2**20), 1)
+    assert len(bomb) < 2**20
+    loopback.fault = lambda call: Wrong(raw=bomb, headers=GZIP)
+    tracemalloc.start()
+    try:
+        (failure,) = sent(loopback.url, 30)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert isinstance(failure, ClientError)
+    assert "longer than 16 MiB" in str(failure)
+    assert peak < 60 * 2**20
 
 
 @pytest.mark.parametrize(
-    "sent",
+    ("wrong", "reason"),
     [
-        b"SSH-2.0-OpenSSH\r\n\r\n",
-        b"HTTP/2 200\r\n\r\n",
-        b"HTTP/1.1 abc\r\n\r\n",
-        b"x" * 100_000,
-        b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+        (Wrong(raw=bytes(3000)), "longer than"),
+        (Wrong(raw=b"no gzip", headers=GZIP), "compressed answer is broken"),
+        (Wrong(cut=True), "dropped"),
+        (Wrong(headers=(("Content-Length", "many"),)), "dropped"),
     ],
 )
-def test_what_is_no_http_is_refused(sent: bytes) -> None:
-    with pytest.raises(ValueError, match=r"HTTP|invalid literal"):
-        parse(sent, ended=False)
+def test_an_answer_that_cannot_be_used_is_explained(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch, wrong: Wrong, reason: str
+) -> None:
+    monkeypatch.setattr(client, "MAX_BYTES", 2048)
+    loopback.fault = lambda call: wrong
+    (failure,) = sent(loopback.url, 5)
+    assert isinstance(failure, ClientError)
+    assert reason in str(failure)
 
 
-@given(st.binary(max_size=200))
-def test_any_bytes_are_waited_for_or_refused(sent: bytes) -> None:
+def test_what_does_not_speak_http_is_not_quoted(loopback: Loopback) -> None:
+    loopback.respond = lambda call: (b"SSH-2.0-secret\r\n\r\n", Wrong())  # type: ignore[method-assign]
+    (failure,) = sent(loopback.url, 5)
+    assert str(failure) == client.DROPPED
+
+
+def test_each_request_has_its_own_deadline(loopback: Loopback) -> None:
+    loopback.delay = 0.5
+    first, second, third = sent(loopback.url, 9.0, 0.1, 9.0)
+    assert isinstance(first, Response)
+    assert isinstance(second, TimeoutError)
+    assert isinstance(third, Response)
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="there is no IPv6 here")
+def test_an_ipv6_address_is_taken() -> None:
     try:
-        found = parse(b"HTTP/1.1 200 OK\r\n" + sent, ended=True)
-    except ValueError:
-        return
-    assert found is None or found.status == 200
+        with serving(Loopback(), host="::1") as server:
+            assert GOOD in asked(f"http://[::1]:{server.port}/v1")
+            assert server.calls[0].headers["host"] == f"[::1]:{server.port}"
+    except OSError as error:
+        pytest.skip(f"there is no IPv6 here: {os.strerror(error.errno or 0)}")
+
+
+def test_a_connection_that_the_server_closed_is_opened_again(loopback: Loopback) -> None:
+    loopback.fault = lambda call: Wrong(headers=(("Connection", "close"),))
+
+    async def twice() -> list[int]:
+        pool = HttpClient(loopback.url, 2, {})
+        try:
+            return [(await pool.send("POST", "/x", BODY, 5)).status for _ in range(2)]
+        finally:
+            await pool.close()
+
+    assert asyncio.run(twice()) == [200, 200]
+
+
+def test_the_command_line_and_python_name_certificates(
+    certificates: Certificates,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_pairs(tmp_path / "pairs.csv", [make_pair(number) for number in range(3)])
+    with serving(Loopback(), tls=certificates.server_context(mutual=True)) as server:
+        who = ("--endpoint", server.url, "--model", "m", "--no-cache")
+        tls = ("--ca", str(certificates.ca), "--client-cert", str(certificates.client))
+
+        def judge(*arguments: str) -> Outcome:
+            return histoeval_here(
+                "judge", "pairs.csv", *who, *arguments,
+                cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys,
+            )  # fmt: skip
+
+        assert judge(*tls).code == 0
+        assert len(server.calls) == 3
+        refused = judge("--ca", str(certificates.ca))
+        assert (refused.code, refused.out) == (2, "")
+        assert "cannot be reached" in refused.err
+        named = Tls(ca=certificates.ca, client_cert=certificates.client)
+        config = VlmConfig(endpoint=server.url, model="m", tls=named)
+        instruction = Instruction(name="plain", version=1, kind="neutral", text="Describe it.")
+        server.say = lambda call: "A polyp."
+        assert load_vlm(config).describe([], instruction) == "A polyp."

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.llm.chat import Reply
+from histoeval.llm.client import Response
 from histoeval.llm.completions import BadCompletion, complaint_in, read_reply
-from histoeval.llm.http1 import Response
 from tests.support.fake_server import completion, stream
 
 EVENTS = {"content-type": "text/event-stream"}

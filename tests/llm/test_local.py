@@ -12,11 +12,11 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
+from histoeval.judge.answer import Answer, read_answer
 from histoeval.judge.panel import JudgeSampling
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.chat import Request
 from histoeval.llm.local import LocalChat, slots_of
-from histoeval.llm.replies import Answer, read_answer
 from histoeval.report import Pair
 from tests.support.fake_server import Loopback
 from tests.support.judge_pairs import bench_at, served
@@ -63,7 +63,7 @@ def chat(folder: Path) -> LocalChat:
 def request(pair: Pair = PAIR, **parameters: Any) -> Request:
     messages = RUBRIC.messages(pair.reference, pair.candidate)
     told = {"temperature": 0, "seed": 0, "max_tokens": 64} | parameters
-    return Request(messages, RUBRIC, json.dumps(told))
+    return Request(messages, RUBRIC.schema_of_answer, json.dumps(told))
 
 
 def test_a_form_has_a_place_for_every_score_and_one_for_words() -> None:

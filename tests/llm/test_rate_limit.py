@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.llm import rate_limit as pace
-from histoeval.llm.rate_limit import Pace, retry_after, wait_before
+from histoeval.llm.rate_limit import RateLimit, retry_after, wait_before
 
 
 class Clock:
@@ -29,7 +29,7 @@ def test_no_minute_has_more_requests_or_tokens_than_allowed(
     a_minute: int, pauses: list[float], tokens: int
 ) -> None:
     clock, allowed = Clock(), 6000
-    limits = Pace(a_minute, allowed, clock)
+    limits = RateLimit(a_minute, allowed, clock)
     starts: list[float] = []
     for pause in pauses:
         clock.now += pause
@@ -41,12 +41,12 @@ def test_no_minute_has_more_requests_or_tokens_than_allowed(
 
 
 def test_without_limits_nobody_waits() -> None:
-    limits = Pace(clock=Clock())
+    limits = RateLimit(clock=Clock())
     assert [limits.reserve(10**9) for _ in range(1000)] == [0.0] * 1000
 
 
 def test_what_a_request_cost_more_than_was_thought_is_waited_for() -> None:
-    limits = Pace(None, 600, Clock())
+    limits = RateLimit(None, 600, Clock())
     assert limits.reserve(10) == 0
     limits.correct(50)
     assert limits.reserve(10) == pytest.approx(6.0)

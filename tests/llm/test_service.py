@@ -12,13 +12,16 @@ from histoeval.errors import EndpointError
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.api_key import Secret
 from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
-from histoeval.llm.service import Patience, Service
+from histoeval.llm.service import RetryPolicy, Service
 from tests.support.fake_server import Call, Fault, Loopback, Wrong, completion, stream
 
 PROMPT = load_prompt("rubric4")
 TEXTS = ("a reference of the ascending colon", "a candidate scored 4 3 2 1 as it deserves")
 REQUEST = Request(
-    PROMPT.messages(*TEXTS), PROMPT, '{"temperature": 0, "seed": 3, "max_tokens": 99}', TEXTS
+    PROMPT.messages(*TEXTS),
+    PROMPT.schema_of_answer,
+    '{"temperature": 0, "seed": 3, "max_tokens": 99}',
+    TEXTS,
 )
 GOOD = '"overall_equivalence": 1'
 
@@ -27,7 +30,7 @@ def ask(server: Loopback, times: int = 1, **settings: Any) -> list[Reply]:
     """The replies to as many equal requests at a time."""
     key = settings.pop("key", None)
     form = settings.pop("form", "auto")
-    patience = Patience(**({"timeout_s": 5} | settings))
+    patience = RetryPolicy(**({"timeout_s": 5} | settings))
     asked = Service(server.url, "m", key, patience, form)
 
     async def run() -> list[Reply]:
@@ -232,3 +235,42 @@ def test_a_message_of_the_server_that_quotes_the_report_is_not_told(loopback: Lo
         ask(loopback, key=Secret("sk-1"))
     assert "deserves" not in str(caught.value)
     assert "sk-1" not in str(caught.value)
+
+
+def test_an_address_may_end_in_a_slash(loopback: Loopback) -> None:
+    asked = Service(f"{loopback.url}/", "m")
+
+    async def run() -> Reply:
+        async with asked:
+            return await asked.ask(REQUEST)
+
+    assert GOOD in asyncio.run(run()).text
+    assert loopback.calls[0].path == "/v1/chat/completions"
+
+
+def ping(endpoint: str) -> None:
+    service = Service(endpoint, "m")
+
+    async def run() -> None:
+        async with service:
+            await service.ping()
+
+    asyncio.run(run())
+
+
+def test_a_refused_key_and_a_server_that_is_not_there_are_reported_by_the_ping(
+    loopback: Loopback,
+) -> None:
+    def answer(status: int) -> None:
+        head = f"HTTP/1.1 {status} Status\r\nContent-Length: 0\r\n\r\n".encode()
+        loopback.respond = lambda call: (head, Wrong())  # type: ignore[method-assign]
+
+    answer(401)
+    with pytest.raises(EndpointError, match="refuses the key"):
+        ping(loopback.url)
+    answer(404)
+    ping(loopback.url)
+    with pytest.raises(EndpointError, match="connection refused; is the server running"):
+        ping("http://127.0.0.1:9/v1")
+    with pytest.raises(EndpointError, match="unknown host"):
+        ping("http://nowhere.invalid/v1")

@@ -9,9 +9,10 @@ import pytest
 import sacrebleu
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-from histoeval import SettingError, create
+from histoeval import SettingError
 from histoeval.metrics import bleu
 from histoeval.metrics.bleu import Bleu, tokenize
+from histoeval.metrics.registry import create
 
 
 def test_a_text_scores_a_hundred_against_itself() -> None:

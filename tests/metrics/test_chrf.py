@@ -12,8 +12,9 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from histoeval import SettingError, create
+from histoeval import SettingError
 from histoeval.metrics.chrf import Chrf, mean_shares, shared_ngrams
+from histoeval.metrics.registry import create
 
 
 def test_a_text_scores_a_hundred_against_itself_however_it_is_spaced() -> None:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from histoeval.errors import Problem, SettingError
-from histoeval.metric import METRICS, Metric, Score, create
+from histoeval.metric import Metric, Score
+from histoeval.metrics.registry import METRICS, create
 from histoeval.report import Pair
 
 PEERS = ("bert_score", "radgraph_xl", "ratescore", "green", "radeval")
@@ -102,7 +103,7 @@ def values(metric: Metric) -> list[float]:
 @pytest.mark.parametrize("name", PEERS)
 def test_candidates_and_references_reach_the_package_in_their_places(name: str) -> None:
     metric = create(name)
-    assert metric.obstacle() is None
+    assert metric.unavailable_reason() is None
     assert values(metric) == pytest.approx([1.0, 1 / 3])
     assert str(metric.signature).startswith(f"{name}|")
 
@@ -113,7 +114,7 @@ def test_without_the_package_it_is_said_what_to_install(
 ) -> None:
     monkeypatch.setattr("histoeval.metrics.external.find_spec", lambda module: None)
     metric = create(name)
-    reason = metric.obstacle()
+    reason = metric.unavailable_reason()
     assert reason is not None
     assert "pip install 'histoeval[peers]'" in reason
     assert "downloads" in reason

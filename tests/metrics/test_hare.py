@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from histoeval import Assertion, Entity, EntityType, Pair, Problem, Relation, Report, Score, create
+from histoeval import Assertion, Entity, EntityType, Pair, Problem, Relation, Report, Score
 from histoeval.align.aligner import Vectors
 from histoeval.align.lexical import LexicalAligner
 from histoeval.errors import SettingError
+from histoeval.metrics.registry import create
 
 KINDS = {
     "carcinoma": EntityType.DIAGNOSIS,
@@ -178,7 +179,7 @@ def test_upstream_mode_does_not_know_conclusions() -> None:
     metric = create(
         "hare:mode=upstream:of=conclusion", {"reader": WordReader(), "aligner": AxisAligner()}
     )
-    assert "of=conclusion" in (metric.obstacle() or "")
+    assert "of=conclusion" in (metric.unavailable_reason() or "")
 
 
 def test_the_evidence_shows_each_match_and_each_relation() -> None:
@@ -200,21 +201,21 @@ def test_a_reader_that_cannot_see_relations_is_refused_and_not_scored_as_agreeme
     reader = WordReader()
     reader.reads_relations = False
     metric = create("hare", {"reader": reader, "aligner": AxisAligner()})
-    assert "--relations" in (metric.obstacle() or "")
+    assert "--relations" in (metric.unavailable_reason() or "")
     with pytest.raises(SettingError):
         metric.score([Pair(id="1", reference="benign", candidate="malignant")])
 
 
 def test_without_models_it_says_what_it_needs() -> None:
     metric = create("hare")
-    assert "needs models: name --reader and --aligner" in (metric.obstacle() or "")
+    assert "needs models: name --reader and --aligner" in (metric.unavailable_reason() or "")
     with pytest.raises(SettingError, match="--reader"):
         metric.score([Pair(id="1", reference="a", candidate="b")])
 
 
 def test_upstream_mode_wants_the_two_models_that_the_published_code_runs() -> None:
     metric = create("hare:mode=upstream", {"reader": WordReader(), "aligner": AxisAligner()})
-    assert "needs Hugging Face models in float32" in (metric.obstacle() or "")
+    assert "needs Hugging Face models in float32" in (metric.unavailable_reason() or "")
 
 
 def test_the_signature_names_mode_threshold_and_models() -> None:

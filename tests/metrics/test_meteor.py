@@ -19,9 +19,10 @@ from nltk.tokenize import wordpunct_tokenize
 from nltk.translate.meteor_score import meteor_score
 
 from histoeval.errors import MissingDependency, Problem
-from histoeval.metric import Score, create
+from histoeval.metric import Score
 from histoeval.metrics import wordnet
 from histoeval.metrics.meteor import Meteor, count_chunks
+from histoeval.metrics.registry import create
 from histoeval.report import Pair
 from tests.support import tiny_wordnet
 
@@ -50,7 +51,7 @@ def meteor(data: Path) -> Meteor:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NLTK_DATA", str(data))
         metric = Meteor(name="meteor")
-        assert metric.obstacle() is None
+        assert metric.unavailable_reason() is None
     return metric
 
 
@@ -165,7 +166,7 @@ def test_chunks_run_on_in_both_texts() -> None:
 
 
 def test_without_wordnet_it_says_where_it_looked_and_what_to_do(nowhere: Path) -> None:
-    obstacle = Meteor(name="meteor").obstacle()
+    obstacle = Meteor(name="meteor").unavailable_reason()
     assert obstacle is not None
     for said in ("NLTK_DATA", "/usr/share/wordnet", "apt install wordnet-base", "nltk.downloader"):
         assert said in obstacle
@@ -183,7 +184,7 @@ def test_without_wordnet_it_never_runs_with_fewer_matchers(nowhere: Path) -> Non
 
 def test_what_the_obstacle_advises_works(nowhere: Path) -> None:
     metric = create("meteor:matchers=exact+stem")
-    assert metric.obstacle() is None
+    assert metric.unavailable_reason() is None
     answer = metric.score([Pair(id="1", reference="tumors", candidate="tumor")])[0]
     assert isinstance(answer, Score)
     assert answer.value == 0.5

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from histoeval import SettingError, create
+from histoeval import SettingError
+from histoeval.metrics.registry import create
 from histoeval.metrics.rouge import Rouge, subsequence_shares
 
 Kind = Literal["1", "2", "l"]

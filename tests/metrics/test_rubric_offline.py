@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from histoeval import Pair, Score, create
+from histoeval import Pair, Score
 from histoeval.align.lexical import LexicalAligner
 from histoeval.concordance.rubric import CRITERIA
 from histoeval.extract.builtin import BuiltinReader
 from histoeval.metrics.concordance import Concordance, weights_hash
+from histoeval.metrics.registry import create
 from histoeval.metrics.rubric_offline import RubricOffline
 
 KIDNEY = "Right kidney, nephrectomy: Clear cell renal cell carcinoma, grade 3. pT3a."
@@ -108,4 +109,4 @@ def test_pairs_beside_it_do_not_matter(metric: RubricOffline, scores: dict[str, 
 
 def test_the_signature_pins_the_weights(metric: RubricOffline) -> None:
     assert f"weights:{weights_hash()}" in str(metric.signature)
-    assert create("rubric_offline").obstacle() is not None
+    assert create("rubric_offline").unavailable_reason() is not None

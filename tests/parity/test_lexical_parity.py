@@ -17,8 +17,9 @@ from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from histoeval import Metric, Pair, Score, create
+from histoeval import Metric, Pair, Score
 from histoeval.metrics import wordnet
+from histoeval.metrics.registry import create
 from tests.support import tiny_wordnet
 
 VOCABULARY = (

@@ -11,9 +11,10 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from histoeval import Pair, Score, create
+from histoeval import Pair, Score
 from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.extract.huggingface import HuggingFaceReader
+from histoeval.metrics.registry import create
 from histoeval.runtime.transformer import Runtime
 from tests.conftest import make_report
 

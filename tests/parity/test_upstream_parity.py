@@ -13,9 +13,10 @@ pytest.importorskip("transformers")
 import torch
 import transformers
 
-from histoeval import Pair, Score, create
+from histoeval import Pair, Score
 from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.extract.huggingface import HuggingFaceReader
+from histoeval.metrics.registry import create
 from histoeval.runtime.transformer import Runtime
 from tests.conftest import WORDS, make_report
 

@@ -1,4 +1,4 @@
-"""Metrics that wait for others see pairs in advance; nobody else notices."""
+"""Metrics that prefetch see pairs in advance; nobody else notices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from histoeval.io.pairs import PairRow
 from histoeval.report import Pair
-from histoeval.run import prefetch as foresight
+from histoeval.run import prefetch
 from histoeval.run.prefetch import Prefetch
 
 
@@ -24,10 +24,10 @@ class Waiting:
     seen: list[str] = field(default_factory=list)
     stopped: bool = False
 
-    def expect(self, pairs: Sequence[Pair]) -> None:
+    def prefetch(self, pairs: Sequence[Pair]) -> None:
         self.seen += [pair.id for pair in pairs]
 
-    def expect_no_more(self) -> None:
+    def stop_prefetch(self) -> None:
         self.stopped = True
 
 
@@ -60,16 +60,6 @@ def test_chunks_stay_as_they_are_and_are_shown_before_they_come(
     assert come == len(metric.seen) == total
 
 
-def test_at_first_little_is_read_so_that_work_begins_at_once() -> None:
-    metric = Waiting(1000)
-    coming = made(metric).of(sizes(10_000, 10))
-    next(coming)
-    assert len(metric.seen) == 90
-    for _ in range(200):
-        next(coming)
-    assert len(metric.seen) > 2_500, "and then more and more"
-
-
 def test_where_nobody_waits_nothing_is_held_back() -> None:
     read: list[int] = []
 
@@ -84,7 +74,7 @@ def test_where_nobody_waits_nothing_is_held_back() -> None:
 
 
 def test_long_texts_are_not_held_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foresight, "MOST_CHARACTERS", 1000)
+    monkeypatch.setattr(prefetch, "MAX_CHARACTERS", 1000)
     metric = Waiting(500)
     for come, _ in enumerate(made(metric).of([row(n, "x" * 300)] for n in range(50))):
         assert len(metric.seen) <= come + 3

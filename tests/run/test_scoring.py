@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from collections import ChainMap
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +14,8 @@ import pytest
 import sacrebleu
 
 import histoeval
-from histoeval import InputError, MissingDependency, OutputError, Pair, Results, SettingError
+from histoeval import InputError, OutputError, Pair, SettingError
+from histoeval.run.results import Scores
 
 IDS = ["breast-1", "colon-1", "skin-1"]
 REFERENCES = [
@@ -38,11 +38,11 @@ BLEU = {
 }
 
 
-def bleu(results: Results) -> dict[str, float]:
+def bleu(results: Scores) -> dict[str, float]:
     return {row.id: row.scores["bleu"].value for row in results.rows}
 
 
-def codes(results: Results) -> list[list[str]]:
+def codes(results: Scores) -> list[list[str]]:
     return [[error.code for error in row.errors] for row in results.rows]
 
 
@@ -179,7 +179,7 @@ def test_what_cannot_be_done_is_said(
         histoeval.score(**arguments)
 
 
-def with_a_broken_row() -> Results:
+def with_a_broken_row() -> Scores:
     return histoeval.score(
         [*RECORDS[:2], {"id": "broken", "reference": "a", "candidate": " "}],
         metrics="bleu,bertscore,rouge_l",
@@ -232,15 +232,9 @@ def test_results_as_a_pandas_frame() -> None:
     assert frame["bleu"].isna().tolist() == [False, False, True]
 
 
-def test_a_missing_pandas_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingDependency, match="pip install pandas"):
-        histoeval.score(RECORDS).to_pandas()
-
-
 def test_results_show_their_means() -> None:
     assert repr(histoeval.score(RECORDS, metrics="rouge_l")).startswith(
-        "<Results of 3 rows; means: rouge_l candidate: 0."
+        "<Scores of 3 rows; means: rouge_l candidate: 0."
     )
 
 

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval import Problem, create
+from histoeval import Problem
 from histoeval.io.results import MetricResult, ResultRow
+from histoeval.metrics.registry import create
 from histoeval.run.totals import ExactSum, Totals
 
 numbers = st.floats(min_value=-1e150, max_value=1e150)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import ssl
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -98,12 +99,13 @@ class Loopback:
     connections: int = 0
     most_at_once: int = 0
     port: int = 0
+    scheme: str = "http"
     open: set[Any] = field(default_factory=set)
     waiting: int = 0
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"{self.scheme}://127.0.0.1:{self.port}/v1"
 
     def connected(self) -> asyncio.Protocol:
         self.connections += 1
@@ -152,7 +154,7 @@ class _Connection(asyncio.Protocol):
         server.waiting += 1
         server.most_at_once = max(server.most_at_once, server.waiting)
         sent, wrong = server.respond(call)
-        wait = server.delay + wrong.delay
+        wait = server.delay + wrong.delay if call.body else 0.0
         asyncio.get_running_loop().call_later(wait, self._send, call, sent, wrong)
 
     def _send(self, call: Call, sent: bytes, wrong: Wrong) -> None:
@@ -170,14 +172,17 @@ def _http(status: int, body: bytes, headers: tuple[tuple[str, str], ...]) -> byt
     kind = b"application/json"
     told = {"Content-Type": kind.decode(), "Content-Length": str(len(body)), **dict(headers)}
     lines = "".join(f"{name}: {value}\r\n" for name, value in told.items())
-    return f"HTTP/1.1 {status} Said\r\n{lines}\r\n".encode("latin-1") + body
+    return f"HTTP/1.1 {status} Status\r\n{lines}\r\n".encode("latin-1") + body
 
 
 @contextmanager
-def serving(server: Loopback) -> Iterator[Loopback]:
+def serving(
+    server: Loopback, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
+) -> Iterator[Loopback]:
     """Serve from a thread of this process for as long as the block runs."""
     loop = asyncio.new_event_loop()
-    listening = loop.run_until_complete(loop.create_server(server.connected, "127.0.0.1", 0))
+    server.scheme = "http" if tls is None else "https"
+    listening = loop.run_until_complete(loop.create_server(server.connected, host, 0, ssl=tls))
     server.port = listening.sockets[0].getsockname()[1]
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

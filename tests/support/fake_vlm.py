@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from histoeval.llm import rate_limit as pace
-from histoeval.llm.service import Patience
-from histoeval.vlm.model import KeepingSubject, SubjectChoice, open_subject
+from histoeval.llm.service import RetryPolicy
+from histoeval.vlm.load import load_vlm
+from histoeval.vlm.model import CachedVlm, VlmConfig
 from tests.support.fake_server import Call, Fault, Loopback, serving
 
 BENIGN = "Colon mucosa with regular glands. Diagnosis: hyperplastic polyp. No dysplasia."
@@ -70,9 +71,9 @@ def vision(
         yield server
 
 
-def subject_at(server: Loopback, **rest: Any) -> KeepingSubject:
-    rest.setdefault("patience", Patience(attempts=2, timeout_s=5))
-    return open_subject(SubjectChoice(endpoint=server.url, model="eye", **rest))
+def subject_at(server: Loopback, **rest: Any) -> CachedVlm:
+    rest.setdefault("patience", RetryPolicy(attempts=2, timeout_s=5))
+    return load_vlm(VlmConfig(endpoint=server.url, model="eye", **rest))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from histoeval.judge.choice import JudgeConfig, seat
+from histoeval.judge.choice import JudgeConfig, open_panel
 from histoeval.judge.panel import JudgePanel, JudgeSampling
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.chat import Request
@@ -47,7 +47,7 @@ def bench_at(
     choice = JudgeConfig(
         endpoints=(url,), models=models or ("m",), manner=manner or JudgeSampling(), **rest
     )
-    return seat(choice)
+    return open_panel(choice)
 
 
 def served(chat: LocalChat) -> Callable[[Call], str]:
@@ -57,6 +57,8 @@ def served(chat: LocalChat) -> Callable[[Call], str]:
     def say(call: Call) -> str:
         assert call.body["response_format"]["json_schema"]["schema"] == prompt.schema_of_answer
         told = {name: call.body[name] for name in ("temperature", "seed", "max_tokens")}
-        return chat.answer(Request(call.body["messages"], prompt, json.dumps(told))).text
+        return chat.answer(
+            Request(call.body["messages"], prompt.schema_of_answer, json.dumps(told))
+        ).text
 
     return say

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from histoeval.errors import Problem
 from histoeval.evaluate.probes import Edit, Effect, Probe
-from histoeval.metric import Score, Signature
+from histoeval.metric import Score
+from histoeval.metrics.base import MetricBase
 from histoeval.report import Pair
 
 
@@ -23,7 +24,7 @@ def probe(name: str, *edits: Edit) -> Probe:
 
 
 @dataclass
-class TableMetric:
+class TableMetric(MetricBase):
     """Gives each candidate the value that a table has for it; a reference scores the best."""
 
     values: Mapping[str, float]
@@ -31,10 +32,6 @@ class TableMetric:
     name: str = "table"
     higher_is_better: bool = True
     range: tuple[float, float] = (0.0, 1.0)
-    signature: Signature = field(default_factory=lambda: Signature(metric="table"))
-
-    def obstacle(self) -> str | None:
-        return None
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         return [self._answer(pair) for pair in pairs]
@@ -45,6 +42,3 @@ class TableMetric:
         if value is None:
             return Problem(code="none", message=f"nothing is known of {pair.candidate}")
         return Score(value=value, signature=self.signature)
-
-    def corpus_value(self, mean: float, counts: Sequence[float]) -> float:
-        return mean

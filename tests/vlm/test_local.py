@@ -15,8 +15,9 @@ pytest.importorskip("PIL")
 from PIL import Image
 
 from histoeval.errors import ModelError
-from histoeval.trust.stability.attacks import Instruction
-from histoeval.vlm.model import Ask, KeepingSubject, SubjectChoice, VlmAnswer, open_subject
+from histoeval.llm.prompt import Instruction
+from histoeval.vlm.load import load_vlm
+from histoeval.vlm.model import Ask, CachedVlm, VlmAnswer, VlmConfig
 from tests.support.fake_vlm import alone  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -90,8 +91,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def subject(folder: Path) -> KeepingSubject:
-    return open_subject(SubjectChoice(endpoint="local", model=str(folder)))
+def subject(folder: Path) -> CachedVlm:
+    return load_vlm(VlmConfig(endpoint="local", model=str(folder)))
 
 
 def jpeg(red: int) -> bytes:
@@ -120,4 +121,4 @@ def test_it_takes_words_without_a_picture_and_is_named_by_its_weights(folder: Pa
 
 def test_a_folder_that_is_no_vision_language_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="vision-language"):
-        open_subject(SubjectChoice(endpoint="local", model=str(tmp_path)))
+        load_vlm(VlmConfig(endpoint="local", model=str(tmp_path)))

@@ -15,10 +15,11 @@ pytest.importorskip("PIL")
 from PIL import Image
 
 from histoeval.errors import EndpointError, InputError, Problem, SettingError
-from histoeval.llm.service import Patience
-from histoeval.trust.stability.attacks import Instruction
-from histoeval.vlm.endpoint import EndpointSubject, data_uri
-from histoeval.vlm.model import Ask, SubjectChoice, VlmAnswer, VlmSampling, open_subject
+from histoeval.llm.prompt import Instruction
+from histoeval.llm.service import RetryPolicy
+from histoeval.vlm.endpoint import EndpointVlm, data_uri
+from histoeval.vlm.load import load_vlm
+from histoeval.vlm.model import Ask, VlmAnswer, VlmConfig, VlmSampling
 from tests.support.fake_server import Call, Wrong
 from tests.support.fake_vlm import alone, picture_of, subject_at, vision, words_of  # noqa: F401
 
@@ -97,8 +98,8 @@ def test_what_was_answered_is_never_asked_again_by_another_run() -> None:
 
 def test_it_can_be_asked_from_where_a_loop_runs_already() -> None:
     async def notebook(url: str) -> str | Problem:
-        choice = SubjectChoice(endpoint=url, model="eye")
-        return open_subject(choice).describe([PINK], NEUTRAL)
+        choice = VlmConfig(endpoint=url, model="eye")
+        return load_vlm(choice).describe([PINK], NEUTRAL)
 
     with vision() as server:
         assert "polyp" in str(asyncio.run(notebook(server.url)))
@@ -142,21 +143,21 @@ def test_a_refusal_is_told_without_quoting_the_prompt() -> None:
 
 
 def test_an_endpoint_that_is_not_there_gives_a_reason_at_once_for_everything() -> None:
-    choice = SubjectChoice(endpoint="http://127.0.0.1:9/v1", model="eye")
-    subject = open_subject(choice)
+    choice = VlmConfig(endpoint="http://127.0.0.1:9/v1", model="eye")
+    subject = load_vlm(choice)
     found = subject.describe_all([ask(str(n), PINK) for n in range(40)])
     assert {each.code for each in found if isinstance(each, Problem)} == {"subject_unreachable"}
     assert len(found) == 40
     assert subject.gone is not None
-    assert isinstance(subject, EndpointSubject)
+    assert isinstance(subject, EndpointVlm)
     with pytest.raises(EndpointError, match="cannot be reached"):
-        subject.greet()
+        subject.ping()
 
 
 @pytest.mark.parametrize("status", [500, 401])
 def test_an_endpoint_that_fails_again_and_again_is_given_up(status: int) -> None:
     with vision(fault=lambda call: Wrong(status=status)) as server:
-        subject = subject_at(server, concurrency=4, patience=Patience(attempts=1))
+        subject = subject_at(server, concurrency=4, patience=RetryPolicy(attempts=1))
         found = subject.describe_all([ask(str(n), PINK) for n in range(60)])
         assert all(isinstance(each, Problem) for each in found)
         assert len(server.calls) < 20
@@ -166,9 +167,9 @@ def test_an_endpoint_that_fails_again_and_again_is_given_up(status: int) -> None
 
 def test_one_that_is_slow_is_not_waited_for_beyond_the_patience() -> None:
     with vision(delay=2) as server:
-        hasty = Patience(attempts=1, timeout_s=0.1)
+        hasty = RetryPolicy(attempts=1, timeout_s=0.1)
         subject = subject_at(server, patience=hasty)
-        subject._greeted = True  # type: ignore[attr-defined]
+        subject._checked = True  # type: ignore[attr-defined]
         (found,) = subject.describe_all([ask("a", PINK)])
     assert isinstance(found, Problem)
     assert "within 0.1 s" in found.message
@@ -190,6 +191,6 @@ def test_the_key_of_the_subject_goes_into_the_header_and_nowhere_else(
 
 def test_settings_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="no address"):
-        open_subject(SubjectChoice(endpoint="here", model="eye"))
+        load_vlm(VlmConfig(endpoint="here", model="eye"))
     with pytest.raises(InputError, match="key cannot be read"):
-        open_subject(SubjectChoice(endpoint="http://h/v1", model="eye", key_file=tmp_path / "none"))
+        load_vlm(VlmConfig(endpoint="http://h/v1", model="eye", key_file=tmp_path / "none"))

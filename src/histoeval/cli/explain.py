@@ -208,7 +208,7 @@ def _scored(spec: str, models: Models, pair: Pair) -> tuple[Metric, Score]:
     from histoeval.run.scoring import make_metrics
 
     (metric,) = make_metrics([spec], models)
-    if reason := metric.obstacle():
+    if reason := metric.unavailable_reason():
         raise SettingError(f"{metric.name} {reason}")
     (answer,) = metric.score([pair])
     if isinstance(answer, Problem):

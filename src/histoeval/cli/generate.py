@@ -22,7 +22,7 @@ from histoeval.cli.options.vlm import (
 if TYPE_CHECKING:
     from histoeval.run.image_list import Cases, ContextLevel
     from histoeval.trust.stability.examine import Examination
-    from histoeval.vlm.model import SubjectChoice
+    from histoeval.vlm.model import VlmConfig
 
 
 @bundle
@@ -156,7 +156,7 @@ def _count(cases: Cases, levels: list[ContextLevel], examination: Examination) -
 
 def _generate(
     cases: Cases,
-    choice: SubjectChoice,
+    choice: VlmConfig,
     examination: Examination,
     levels: list[ContextLevel],
     output: Path,
@@ -166,9 +166,9 @@ def _generate(
 ) -> None:
     from histoeval.progress import step_progress
     from histoeval.run.generate import generate as run
-    from histoeval.vlm.model import open_subject
+    from histoeval.vlm.load import load_vlm
 
-    subject = open_subject(choice)
+    subject = load_vlm(choice)
     try:
         with step_progress("writing reports", len(cases.cases) * len(levels)) as tell:
             summary = run(

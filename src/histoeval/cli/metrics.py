@@ -14,7 +14,7 @@ def metrics() -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from histoeval.metric import METRICS
+    from histoeval.metrics.registry import METRICS
     from histoeval.run.scoring import make_metrics
     from histoeval.view.terminal.scores import plain_table, range_text
 
@@ -35,15 +35,15 @@ def metrics() -> None:
         plain_table(["metric", "compares", "range", "better", "needs", "runs here"], rows)
     )
     for name, metric in made.items():
-        if reason := metric.obstacle():
+        if reason := metric.unavailable_reason():
             console.print(Text.assemble((name, "bold"), f" {reason}"))
 
 
 def _state(metric: Metric) -> str:
     """Whether it runs as it is, once its models or its judge are named, or not at all."""
-    from histoeval.metric import models_of
+    from histoeval.metrics.registry import models_of
 
-    if metric.obstacle() is None:
+    if metric.unavailable_reason() is None:
         return "yes"
     if models_of(metric) == ("judge",):
         return "if named"

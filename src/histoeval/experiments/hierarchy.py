@@ -17,7 +17,7 @@ from histoeval.statistics.correlation import (
     Coefficient,
     correlate,
     correlate_within,
-    obstacle,
+    undefined_reason,
     weighted,
 )
 from histoeval.statistics.resampling import Estimate, Numbers, Resamples, estimate, resample
@@ -90,7 +90,7 @@ def read_graded(results: Path, perturbed: Path | None = None) -> list[LevelledRe
 def _of_trust(results: Path, perturbed: Path) -> list[LevelledReport]:
     known = {row.id: row for row in read_perturbed(perturbed)}
     found = []
-    for row in TrustFolder(results).finished():
+    for row in TrustFolder(results):
         if row.id not in known:
             raise InputError(f"{perturbed} has no report {row.id!r}, which {results} has")
         scores: dict[str, float | None] = {name: getattr(row, name) for name in DIMENSIONS}
@@ -215,7 +215,7 @@ def _column(
 
 def _difference(one: Numbers, other: Numbers, level: Numbers, drawn: Resamples) -> Estimate:
     """How much better the first follows the level, both drawn alike."""
-    if reason := obstacle(one, level) or obstacle(other, level):
+    if reason := undefined_reason(one, level) or undefined_reason(other, level):
         return _in_our_words(Estimate(reason=reason))
     cases = len(drawn.times)
     first, second = (

@@ -1,4 +1,4 @@
-"""Which judges to ask and how, as a person names them, and the bench that is made of it."""
+"""Which judges to ask and how, and the panel that is made of it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from histoeval.judge.panel import JudgePanel, JudgeSampling
 from histoeval.llm.api_key import read_key
 from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.chat import Chat
-from histoeval.llm.service import Patience, Service
+from histoeval.llm.client import Tls
+from histoeval.llm.local import LOCAL, LocalChat
+from histoeval.llm.service import RetryPolicy, Service
 from histoeval.report import Noun
-
-LOCAL = "local"
-"""In place of an address: a Transformers chat model in this process (extra [hf])."""
 
 ENDPOINT, MODEL = "HISTOEVAL_JUDGE_ENDPOINT", "HISTOEVAL_JUDGE_MODEL"
 
@@ -29,12 +28,14 @@ class JudgeConfig(Noun):
     models: Annotated[tuple[str, ...], Field(min_length=1)]
     key_env: str | None = None
     key_file: Path | None = None
+    tls: Tls | None = None
+    """A private CA, or a certificate of the client."""
     manner: JudgeSampling = JudgeSampling()
-    patience: Patience = Patience()
+    patience: RetryPolicy = RetryPolicy()
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
     cache: Path | None = None
     keep: bool = True
-    """Whether replies are kept for the next time."""
+    """Whether replies are cached on disk."""
     device: str | None = None
 
     @property
@@ -58,17 +59,16 @@ def chosen_by_environment() -> JudgeConfig | None:
     return JudgeConfig(endpoints=(endpoint,), models=(model,)) if endpoint and model else None
 
 
-def seat(choice: JudgeConfig) -> JudgePanel:
-    """The bench that a choice describes. Nothing is asked yet."""
-    chats = [_chat(choice, endpoint, model) for endpoint, model in choice.seats]
-    cache = Cache((choice.cache or default_cache()) if choice.keep else None)
-    return JudgePanel(chats, cache, choice.manner, choice.concurrency)
+def open_panel(config: JudgeConfig) -> JudgePanel:
+    """The panel that a configuration describes. Nothing is asked yet."""
+    chats = [_chat(config, endpoint, model) for endpoint, model in config.seats]
+    cache = Cache((config.cache or default_cache()) if config.keep else None)
+    return JudgePanel(chats, cache, config.manner, config.concurrency)
 
 
-def _chat(choice: JudgeConfig, endpoint: str, model: str) -> Chat:
+def _chat(config: JudgeConfig, endpoint: str, model: str) -> Chat:
     if endpoint == LOCAL:
-        from histoeval.llm.local import LocalChat
-
-        return LocalChat(model, choice.device)
-    key = read_key(endpoint, variable=choice.key_env, file=choice.key_file)
-    return Service(endpoint, model, key, choice.patience, choice.manner.form, choice.concurrency)
+        return LocalChat(model, config.device)
+    key = read_key(endpoint, variable=config.key_env, file=config.key_file)
+    form, slots = config.manner.form, config.concurrency
+    return Service(endpoint, model, key, config.patience, form, slots, config.tls)

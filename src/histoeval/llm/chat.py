@@ -1,17 +1,17 @@
-"""What comes back from a judge for one request, whoever carried it."""
+"""A chat model that can be asked, its requests and its replies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self
 
 from histoeval.errors import HistoEvalError
-from histoeval.judge.prompt import Message
+from histoeval.llm.prompt import Message
 
 
 class Reply(NamedTuple):
-    """The words of a model, and what they cost."""
+    """What a model answered, and what it cost."""
 
     text: str
     finish: str | None = None
@@ -19,34 +19,22 @@ class Reply(NamedTuple):
     tokens_in: int | None = None
     tokens_out: int | None = None
     constrained: bool = False
-    """Whether the server held the model to the schema."""
+    """Whether the server enforced the schema."""
     seconds: float | None = None
-    """How long the answer took, waits before it not counted."""
-
-
-class Form(Protocol):
-    """What an answer must look like; a prompt has one."""
-
-    @property
-    def schema_of_answer(self) -> dict[str, Any]:
-        """The JSON schema of the answer."""
-
-    @property
-    def schema_text(self) -> str:
-        """The schema as JSON."""
+    """How long the answer took, without the waits before it."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """One question to a model: the conversation, how it is to answer, and what must stay secret."""
+    """One question to a model: the conversation, the form of the answer, and what is private."""
 
     messages: Sequence[Message]
-    prompt: Form = field(repr=False)
-    """What the conversation began with: it has the schema of the answer."""
+    schema: Mapping[str, Any] = field(repr=False)
+    """JSON schema of the answer; empty for free text."""
     parameters: str
     """As JSON."""
     texts: tuple[str, ...] = field(default=(), repr=False)
-    """What must not be quoted in any message of ours."""
+    """Must not be quoted in any message of ours."""
 
     @property
     def characters(self) -> int:
@@ -55,36 +43,36 @@ class Request:
 
 
 class NoReply(HistoEvalError):  # noqa: N818 - it says what there is
-    """A request that was given up; its text is meant for people and quotes no report."""
+    """A request that was given up; the message is human-readable and quotes no report."""
 
     code = "judge_unreachable"
 
 
 class RequestRefused(NoReply):
-    """The server says that the request is wrong, and would say so again."""
+    """The server rejects the request and would do so again."""
 
     code = "judge_refused"
 
 
 class Chat(Protocol):
-    """A model that can be asked, for as long as it is entered."""
+    """A model that can be asked while its context is open."""
 
     @property
     def identity(self) -> str:
-        """What the model is and where, for signatures and keys; no secret in it."""
+        """Model and place, for signatures and cache keys; never a secret."""
 
     @property
     def retries(self) -> int:
-        """How often a request had to be repeated so far."""
+        """How often a request was repeated so far."""
 
     async def __aenter__(self) -> Self:
-        """Open what it takes."""
+        """Open connections."""
 
     async def __aexit__(self, *_: object) -> None:
-        """Close it."""
+        """Close them."""
 
-    async def greet(self) -> None:
-        """See that it is there; `EndpointError` where it is not."""
+    async def ping(self) -> None:
+        """Check that it is reachable; `EndpointError` if not."""
 
     async def ask(self, request: Request) -> Reply:
         """The reply to a request, or `NoReply`."""

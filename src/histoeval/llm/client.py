@@ -1,252 +1,173 @@
-"""HTTP/1.1 with connections that are kept open: how requests reach a server.
+"""HTTP requests to one endpoint, over httpx2: TLS, proxies, pooling and decompression are its own.
 
-Plain HTTP without a proxy, which is how models on this machine or in the house are served, goes
-over connections of our own: a request costs a tenth of a millisecond there, and sixteen times that
-with httpx, which is more than the server may take. Everything else (TLS with the certificates of
-the system, proxies) is left to httpx, whose cost does not matter beside a distant service.
+What is ours: one deadline for a whole exchange, a limit on the size of an answer, and errors in
+words that quote nothing that was sent or received. Redirects are never followed, so that the key
+and the reports stay with the server that was named. Proxies come from HTTP_PROXY, HTTPS_PROXY,
+ALL_PROXY and NO_PROXY.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any, Protocol
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.request import getproxies
 
-from histoeval.llm.http1 import MOST_BYTES, TOO_LONG, Response, parse
+from histoeval.errors import SettingError
+from histoeval.report import Noun
 
+if TYPE_CHECKING:
+    import httpx2
 
-class WireError(Exception):
-    """No answer came, or half of one; the text says how, for people."""
+MAX_BYTES = 16 * 2**20
+"""Longest answer that is read, counted after decompression."""
 
-
-class Wire(Protocol):
-    """Carries requests to one server."""
-
-    async def send(self, method: str, path: str, body: bytes, timeout: float) -> Response:
-        """The response to a request; `WireError` where there is none, `TimeoutError` in time."""
-
-    async def close(self) -> None:
-        """Close all connections."""
-
-
-def open_wire(endpoint: str, connections: int, headers: Mapping[str, str]) -> Wire:
-    """The way to an endpoint, with the headers that all requests have."""
-    parts = urlsplit(endpoint)
-    host = parts.hostname or ""
-    proxied = parts.scheme in getproxies() and not proxy_bypass(host)
-    if parts.scheme == "http" and not proxied:
-        return PlainWire(host, parts.port or 80, parts.path, headers)
-    return HttpxWire(endpoint, connections, headers)
+DROPPED = "the connection was dropped, or what answered does not speak HTTP"
+REFUSED = "connection refused; is the server running?"
 
 
-class Connection(asyncio.Protocol):
-    """One connection that is used again and again, for one request at a time."""
-
-    def __init__(self) -> None:
-        self._transport: asyncio.Transport | None = None
-        self._got = bytearray()
-        self._answer: asyncio.Future[Response] | None = None
-        self.open = False
-        self.used = False
-        """Whether it has carried a response before."""
-
-    @property
-    def stale(self) -> bool:
-        """Whether the server had closed it before it saw the last request, as servers may."""
-        return self.used and not self.open and not self._got
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It can be used."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        self.open = True
-
-    async def exchange(self, request: bytes) -> Response:
-        """Send a request and wait for the response; the connection is open after it, or not."""
-        assert self._transport is not None
-        self._answer = asyncio.get_running_loop().create_future()
-        self._got.clear()
-        try:
-            self._transport.write(request)
-            response = await self._answer
-        except BaseException:
-            self.close()
-            raise
-        finally:
-            self._answer = None
-        self.used = True
-        return response
-
-    def data_received(self, data: bytes) -> None:
-        """Some bytes came; when they make a response, whoever waits has it."""
-        self._got += data
-        self._read(ended=False)
-
-    def connection_lost(self, _error: Exception | None) -> None:
-        """The server is gone; what came so far may be all there is."""
-        self.open = False
-        self._read(ended=True)
-
-    def _read(self, *, ended: bool) -> None:
-        if self._answer is None or self._answer.done():
-            self.close()  # words that nobody asked for
-            return
-        try:
-            found = parse(self._got, ended=ended)
-        except ValueError as error:
-            self.fail(WireError(str(error)))
-            return
-        if found is not None:
-            if ended or not found.kept_open:
-                self.close()
-            self._answer.set_result(found)
-        elif ended:
-            self.fail(WireError("the connection was dropped"))
-
-    def fail(self, error: Exception) -> None:
-        """There will be no response for whoever waits."""
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(error)
-
-    def close(self) -> None:
-        """Let go."""
-        self.open = False
-        if self._transport is not None:
-            self._transport.close()
+class ClientError(Exception):
+    """There is no usable answer; the message says why and is human-readable."""
 
 
-class Clock:
-    """Ends what takes too long; one alarm for all, since nearly every one is never needed."""
+class Response(NamedTuple):
+    """What a server answered."""
 
-    def __init__(self) -> None:
-        self._deadlines: dict[Connection, float] = {}
-        self._alarm: asyncio.TimerHandle | None = None
-
-    def add(self, connection: Connection, seconds: float) -> None:
-        """Let a connection have so much time from now."""
-        loop = asyncio.get_running_loop()
-        deadline = self._deadlines[connection] = loop.time() + seconds
-        if self._alarm is None or deadline < self._alarm.when():
-            self.stop()
-            self._alarm = loop.call_at(deadline, self._ring)
-
-    def remove(self, connection: Connection) -> None:
-        """It was in time."""
-        del self._deadlines[connection]
-
-    def stop(self) -> None:
-        """Watch no longer."""
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
-
-    def _ring(self) -> None:
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        left = [deadline for deadline in self._deadlines.values() if deadline > now]
-        for connection, deadline in self._deadlines.items():
-            if deadline <= now:
-                connection.fail(TimeoutError())
-        self._alarm = loop.call_at(min(left), self._ring) if left else None
+    status: int
+    headers: Mapping[str, str]
+    """By lower-case names."""
+    body: bytes
 
 
-class PlainWire:
-    """Our own connections to a server without TLS; as many as are in use at once."""
+class Tls(Noun):
+    """Certificates beyond those of the system, all as PEM files."""
 
-    def __init__(self, host: str, port: int, path: str, headers: Mapping[str, str]) -> None:
-        self._host, self._port, self._path = host, port, path
-        told = {"Host": f"[{host}]:{port}" if ":" in host else f"{host}:{port}", **headers}
-        self._lines = "".join([f"{name}: {value}\r\n" for name, value in told.items()])
-        self._idle: list[Connection] = []
-        self._clock = Clock()
+    ca: Path | None = None
+    """Private certificate authorities to trust beside those of the system."""
+    client_cert: Path | None = None
+    """Certificate that this client identifies itself with; it may hold the key as well."""
+    client_key: Path | None = None
 
-    async def send(self, method: str, path: str, body: bytes, timeout: float) -> Response:
-        """The response to a request, over an open connection if there is one."""
-        first = f"{method} {self._path}{path} HTTP/1.1\r\nContent-Length: {len(body)}\r\n"
-        request = f"{first}{self._lines}\r\n".encode("latin-1") + body
-        while True:
-            connection = self._idle_one() or await self._new_one(timeout)
-            try:
-                self._clock.add(connection, timeout)
-                response = await connection.exchange(request)
-            except WireError:
-                if connection.stale:
-                    continue
-                raise
-            finally:
-                self._clock.remove(connection)
-            if connection.open:
-                self._idle.append(connection)
-            return response
-
-    def _idle_one(self) -> Connection | None:
-        """A connection that is open and idle; what the server has closed is let go."""
-        while self._idle:
-            connection = self._idle.pop()
-            if connection.open:
-                return connection
-        return None
-
-    async def _new_one(self, timeout: float) -> Connection:
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(timeout):
-                _, made = await loop.create_connection(Connection, self._host, self._port)
-        except OSError as error:
-            if isinstance(error, TimeoutError):
-                raise
-            raise WireError(_plainly(error)) from error
-        return made
-
-    async def close(self) -> None:
-        """Close what is idle; nothing else is open."""
-        for connection in self._idle:
-            connection.close()
-        self._idle.clear()
-        self._clock.stop()
-
-
-class HttpxWire:
-    """Connections of httpx: TLS, certificates and proxies as the system has them."""
-
-    def __init__(self, endpoint: str, connections: int, headers: Mapping[str, str]) -> None:
+    def context(self) -> ssl.SSLContext:
+        """What TLS connections are made with."""
         import httpx2
 
-        limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
+        context = httpx2.create_ssl_context()
+        if self.client_key is not None and self.client_cert is None:
+            raise SettingError("--client-key needs --client-cert, the certificate it belongs to")
+        path = self.ca
+        try:
+            if path is not None:
+                context.load_verify_locations(path)
+            if (path := self.client_cert) is not None:
+                context.load_cert_chain(path, self.client_key, password=lambda: "")
+        except OSError as error:
+            what = "a CA certificate" if path == self.ca else "a client certificate with its key"
+            reason = error.strerror or str(error)
+            raise SettingError(
+                f"{path} cannot be used as {what}: {reason} (unencrypted PEM is expected)"
+            ) from error
+        return context
+
+
+class HttpClient:
+    """A pool of connections to one endpoint."""
+
+    def __init__(
+        self,
+        endpoint: str,
+        connections: int,
+        headers: Mapping[str, str],
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        import httpx2
+
         self._endpoint = endpoint
-        self._failed: type[Exception] = httpx2.HTTPError
-        self._client: Any = httpx2.AsyncClient(limits=limits, timeout=None, headers=dict(headers))
+        self._client = httpx2.AsyncClient(
+            verify=context or _context_for(endpoint),
+            headers=dict(headers),
+            limits=httpx2.Limits(
+                max_connections=connections, max_keepalive_connections=connections
+            ),
+            timeout=None,
+            follow_redirects=False,
+        )
+        self._failures = (httpx2.HTTPError, httpx2.InvalidURL)
 
     async def send(self, method: str, path: str, body: bytes, timeout: float) -> Response:
-        """The response to a request."""
+        """The response to a request; `ClientError` where there is none, `TimeoutError` if late."""
         url = f"{self._endpoint}{path}"
         try:
             async with (
                 asyncio.timeout(timeout),
-                self._client.stream(method, url, content=body) as found,
+                self._client.stream(method, url, content=body) as response,
             ):
-                return await self._whole(found)
-        except self._failed as error:
-            raise WireError(_plainly(error)) from error
-
-    async def _whole(self, found: Any) -> Response:
-        body = bytearray()
-        async for piece in found.aiter_bytes():
-            body += piece
-            if len(body) > MOST_BYTES:
-                raise WireError(TOO_LONG)
-        named = {name.lower(): value for name, value in found.headers.items()}
-        return Response(found.status_code, named, bytes(body))
+                return await _read(response)
+        except self._failures as error:
+            raise ClientError(_reason(error)) from error
 
     async def close(self) -> None:
         """Close all connections."""
         await self._client.aclose()
 
 
-def _plainly(error: BaseException) -> str:
-    """What went wrong on the way, in words that quote nothing that was sent."""
-    if isinstance(error, ConnectionRefusedError):
-        return "nothing listens there"
-    return f"{type(error).__name__}: {error}"
+def _context_for(endpoint: str) -> ssl.SSLContext:
+    """The system's certificates where TLS is spoken, since loading them takes 70 ms."""
+    if any(url.startswith("https:") for url in (endpoint, *getproxies().values())):
+        return _system_context()
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody
+
+
+@cache
+def _system_context() -> ssl.SSLContext:
+    """The certificates of the system, or of SSL_CERT_FILE and SSL_CERT_DIR."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
+async def _read(response: httpx2.Response) -> Response:
+    body = bytearray()
+    async for piece in response.aiter_bytes():  # decompressed, at most 1 MiB at a time
+        body += piece
+        if len(body) > MAX_BYTES:
+            raise ClientError(f"the answer is longer than {MAX_BYTES / 2**20:.0f} MiB")
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return Response(response.status_code, headers, bytes(body))
+
+
+def _reason(error: Exception) -> str:
+    """Why there is no answer, without the text of the error where that may quote the answer."""
+    import httpx2
+
+    untrusted = "its certificate is not trusted: {0.verify_message}; name a private CA with --ca"
+    known: tuple[tuple[type[BaseException], str], ...] = (
+        (ConnectionRefusedError, REFUSED),
+        (socket.gaierror, "unknown host"),
+        (ssl.SSLCertVerificationError, untrusted),
+        (ssl.SSLError, "no TLS connection: {0.reason}"),
+        (httpx2.DecodingError, "the compressed answer is broken"),
+        (httpx2.ProxyError, "the proxy refuses: {0}"),
+        (httpx2.NetworkError, DROPPED),
+        (httpx2.RemoteProtocolError, DROPPED),
+    )
+    causes = list(_causes(error))
+    for kind, text in known:
+        for cause in causes:
+            if isinstance(cause, kind):
+                return text.format(cause)
+    return type(error).__name__
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, what caused it, and the members of groups."""
+    while error is not None:
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            for each in error.exceptions:
+                yield from _causes(each)
+        error = error.__cause__ or error.__context__

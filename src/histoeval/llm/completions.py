@@ -1,72 +1,38 @@
-"""The form in which OpenAI-compatible servers take requests and give answers."""
+"""Requests and answers of OpenAI-compatible servers (`/chat/completions`)."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import lru_cache
-from json.encoder import encode_basestring
 from typing import Any
 
 from histoeval.io.tables.row_faults import shown
-from histoeval.judge.prompt import Message
 from histoeval.llm.chat import Reply, Request
-from histoeval.llm.http1 import Response
+from histoeval.llm.client import Response
 
 FORMATS = ("json_schema", "json_object", "plain")
-"""How a server is asked to hold the model to the schema, the strictest first."""
+"""Ways to have a server enforce the schema, the strictest first."""
 
 
 class BadCompletion(Exception):  # noqa: N818 - it says what the answer is
-    """What came back is not what such servers send; the text quotes nothing of it."""
+    """The server's answer is not a chat completion; the message quotes nothing of it."""
 
 
 def body_of(model: str, request: Request, form: str, limit: str) -> bytes:
-    """A request as such servers take it; `limit` is the name they have for the most tokens.
-
-    What all requests of a run share is turned into JSON once, since a fast server waits for it.
-    """
-    rest = _rest(model, request.parameters, request.prompt.schema_text, form, limit)
-    first, *others = request.messages
-    plain = isinstance(first["content"], str)
-    opening = _shared(first["role"], first["content"]) if plain else _bytes(_message(first))
-    asked = _bytes("".join([f",{_message(each)}" for each in others]))
-    return b"".join((b'{"messages":[', opening, asked, rest))
-
-
-@lru_cache(maxsize=256)
-def _rest(model: str, parameters: str, schema: str, form: str, limit: str) -> bytes:
-    """Everything after the conversation; what is null is left out."""
-    told = json.loads(parameters)
-    body = {"model": model, limit: told.pop("max_tokens"), **told}
+    """A request as JSON; `limit` is the server's name for `max_tokens`. Null fields are omitted."""
+    parameters = json.loads(request.parameters)
+    body: dict[str, Any] = {"messages": list(request.messages), "model": model}
+    body |= {limit: parameters.pop("max_tokens"), **parameters}
     if form == "json_schema":
-        described = {"name": "answer", "strict": True, "schema": json.loads(schema)}
-        body["response_format"] = {"type": form, "json_schema": described}
+        schema = {"name": "answer", "strict": True, "schema": request.schema}
+        body["response_format"] = {"type": form, "json_schema": schema}
     elif form == "json_object":
         body["response_format"] = {"type": form}
-    told = {name: value for name, value in body.items() if value is not None}
-    return _bytes("]," + json.dumps(told, ensure_ascii=False)[1:])
-
-
-def _message(message: Message) -> str:
-    """One message as JSON, quicker than by an encoder that must first find out what it has."""
-    said = message["content"]
-    content = encode_basestring(said) if isinstance(said, str) else json.dumps(said)
-    return f'{{"role":{encode_basestring(message["role"])},"content":{content}}}'
-
-
-@lru_cache(maxsize=16)
-def _shared(role: str, content: str) -> bytes:
-    """The instructions, which every conversation begins with."""
-    return _bytes(_message({"role": role, "content": content}))
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
+    return json.dumps({name: value for name, value in body.items() if value is not None}).encode()
 
 
 def read_reply(response: Response, form: str, seconds: float | None = None) -> Reply:
-    """The reply in a response, which may come whole or as a stream of events."""
+    """The reply in a response, which may be one object or a stream of events."""
     kind = response.headers.get("content-type", "")
     content = _streamed(response.body) if "event-stream" in kind else _object(response.body)
     try:
@@ -88,15 +54,15 @@ def read_reply(response: Response, form: str, seconds: float | None = None) -> R
 
 
 def complaint_in(response: Response) -> str:
-    """What a server says of a request that it does not take; nothing where it gives no reason."""
+    """The reason that a server gives for refusing a request; empty if it gives none."""
     try:
-        said = json.loads(response.body)
+        content = json.loads(response.body)
     except (ValueError, RecursionError):
         return ""
     reason: Any = ""
     for key in ("error", "message", "detail"):
-        if isinstance(said, dict) and key in said:
-            said = reason = said[key]
+        if isinstance(content, dict) and key in content:
+            content = reason = content[key]
     return shown(reason if isinstance(reason, str) else json.dumps(reason, ensure_ascii=False))
 
 
@@ -111,7 +77,7 @@ def _object(body: bytes) -> dict[str, Any]:
 
 
 def _streamed(body: bytes) -> dict[str, Any]:
-    """The pieces of a stream put together; a stream that does not end is no answer."""
+    """A stream of events put together; one that does not end is an error."""
     pieces: list[str] = []
     usage: Any = None
     finish = None
@@ -132,15 +98,15 @@ def _streamed(body: bytes) -> dict[str, Any]:
 
 
 def _piece(event: Mapping[str, Any]) -> tuple[str, Any]:
-    """The words that an event adds, and why the model stopped, if it did."""
+    """The text that an event adds, and the finish reason if it has one."""
     if not event.get("choices"):
         return "", None
     try:
         choice = event["choices"][0]
-        words = (choice.get("delta") or {}).get("content") or ""
+        text = (choice.get("delta") or {}).get("content") or ""
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise BadCompletion("an event of the server's stream holds no message") from error
-    return str(words), choice.get("finish_reason")
+    return str(text), choice.get("finish_reason")
 
 
 def _count(usage: Any, name: str) -> int | None:

@@ -1,4 +1,4 @@
-"""How fast a service may be asked: so many requests and tokens a minute, evenly spread."""
+"""Rate limits (requests and tokens a minute, evenly spread) and waits before a retry."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0
-"""Waits double from the first to the longest, unless the server says how long."""
+"""Waits double from the first to the longest, unless the server names one."""
 
 
-class Pace:
-    """Lets requests go at a rate. What one costs more than was thought, the next ones wait for."""
+class RateLimit:
+    """Spaces requests. Tokens that a reply cost beyond the estimate delay the next requests."""
 
     def __init__(
         self,
@@ -28,13 +28,8 @@ class Pace:
         self._clock = clock
         self._request_at = self._token_at = clock()
 
-    @property
-    def limited(self) -> bool:
-        """Whether there is anything to wait for."""
-        return bool(self._requests or self._tokens)
-
     def reserve(self, tokens: float) -> float:
-        """Take the next place for a request of so many tokens; how many seconds it is away."""
+        """Take the next slot for a request of N tokens; in how many seconds it is."""
         now = self._clock()
         self._request_at = max(now, self._request_at)
         self._token_at = max(now, self._token_at)
@@ -47,34 +42,34 @@ class Pace:
         return at - now
 
     def correct(self, tokens: float) -> None:
-        """Count so many tokens more, or fewer, than were reserved."""
+        """Count N tokens more, or fewer, than were reserved."""
         if self._tokens:
             self._token_at += tokens * 60 / self._tokens
 
     async def admit(self, tokens: float) -> None:
-        """Wait for the next place."""
+        """Wait for the next slot."""
         if (wait := self.reserve(tokens)) > 0:
             await asyncio.sleep(wait)
 
 
 def wait_before(retry: int, headers: Mapping[str, str], chance: random.Random) -> float:
-    """Seconds to wait before a retry, counted from 0: what the server asks for, or a drawn number.
+    """Seconds before a retry, counted from 0: what the server asks for, or backoff with jitter.
 
-    What the server asks for is kept to, and a little more, so that not all come back at once.
+    A little is added to what the server asks for, so that not all requests return at once.
     """
-    asked = retry_after(headers)
-    if asked is not None:
-        return asked * (1 + 0.1 * chance.random())
-    most = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**retry)
-    return most * (0.5 + 0.5 * chance.random())
+    asked_for = retry_after(headers)
+    if asked_for is not None:
+        return asked_for * (1 + 0.1 * chance.random())
+    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**retry)
+    return longest * (0.5 + 0.5 * chance.random())
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that a server asks to wait, in either form of the header."""
-    said = headers.get("retry-after", "").strip()
-    if said.replace(".", "", 1).isdigit():
-        return float(said)
-    parsed = email.utils.parsedate_tz(said) if said else None
+    value = headers.get("retry-after", "").strip()
+    if value.replace(".", "", 1).isdigit():
+        return float(value)
+    parsed = email.utils.parsedate_tz(value) if value else None
     if parsed is None:
         return None
     return max(0.0, email.utils.mktime_tz(parsed) - datetime.now(UTC).timestamp())

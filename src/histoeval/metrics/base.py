@@ -1,87 +1,294 @@
-"""What the metrics share: settings that are checked, signed, and applied pair by pair."""
+"""What the metrics share: single pairs, corpus scores, settings that are checked and signed.
+
+A metric of your own derives from `PairMetric` (one pair at a time), `ModelMetric` (with models) or
+`MetricBase` (anything that has `score`).
+"""
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
-from typing import ClassVar
+from math import isfinite
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from histoeval.errors import HistoEvalError, Problem, SettingError
-from histoeval.metric import Score, Signature
+from histoeval.metric import CorpusScore, Metric, Score, Signature
 from histoeval.report import Pair
 
 STRICT = ConfigDict(extra="forbid")
 
+Texts = str | Sequence[str]
+T = TypeVar("T")
 
-@dataclass(frozen=True, config=STRICT)
-class SettledMetric:
-    """A metric whose settings are its fields: checked when it is made, listed when it signs."""
+RENAMED = {"obstacle": "unavailable_reason", "pins": "fingerprint"}
+"""Methods of metrics by the names they had until version 0.9."""
 
-    name: str
-    higher_is_better: ClassVar[bool] = True
 
-    @property
-    def unsigned(self) -> frozenset[str]:
-        """Fields that are no settings."""
-        return frozenset({"name"})
+def _renamed(old: str, new: str, method: Callable[..., T]) -> Callable[..., T]:
+    """The method of a class under its old name."""
+
+    def call(self: Any) -> T:
+        """Warn, and do what the new name does."""
+        _warn_renamed(old, new)
+        return method(self)
+
+    return call
+
+
+def _warn_renamed(old: str, new: str) -> None:
+    warnings.warn(f"{old}() of a metric is now {new}()", DeprecationWarning, stacklevel=3)
+
+
+class MetricBase(ABC):
+    """What follows from `name`, `signature` and `score`: single pairs, corpora, and defaults."""
+
+    if TYPE_CHECKING:  # fields, class variables or properties of the metrics themselves
+
+        @property
+        def name(self) -> str:
+            """What it is called in results: its specification."""
+
+        @property
+        def higher_is_better(self) -> bool:
+            """Whether more is better."""
+    else:
+        higher_is_better = True
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Metrics that were written with the old method names still work, with a warning."""
+        super().__init_subclass__(**kwargs)
+        for old, new in RENAMED.items():
+            if old in vars(cls) and new not in vars(cls):
+                _warn_renamed(f"{cls.__name__}.{old}", new)
+                setattr(cls, new, vars(cls)[old])
+            elif new in vars(cls):
+                setattr(cls, old, _renamed(old, new, vars(cls)[new]))
 
     @property
     def range(self) -> tuple[float, float]:
         """From 0 to 1, unless a metric says otherwise."""
         return (0.0, 1.0)
 
-    @cached_property
+    @property
     def signature(self) -> Signature:
-        """The metric, its settings, and what else `pins` names."""
-        settings = {
-            f.name: str(getattr(self, f.name)) for f in fields(self) if f.name not in self.unsigned
-        }
-        return Signature(metric=self.name.partition(":")[0], settings=settings | self.pins())
+        """The name and the range, unless a metric depends on more."""
+        return self._signed({})
 
-    def pins(self) -> dict[str, str]:
-        """What a number depends on beside the settings: library versions, model hashes."""
-        return {}
+    def _signed(self, settings: Mapping[str, str]) -> Signature:
+        low, high = (bound if isfinite(bound) else None for bound in self.range)
+        return Signature(metric=self.name.partition(":")[0], settings=settings, bounds=(low, high))
 
-    def obstacle(self) -> str | None:
-        """Nothing stands in the way, unless a metric says otherwise."""
+    def unavailable_reason(self) -> str | None:
+        """None: a metric can run, unless it says otherwise."""
         return None
 
     def corpus_value(self, mean: float, counts: Sequence[float]) -> float:  # noqa: ARG002
         """The mean, unless a metric is counted over the whole corpus."""
         return mean
 
+    @abstractmethod
+    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """One answer per pair, in the order of the pairs."""
+
+    def __call__(self, reference: str, candidate: str) -> Score:
+        """The score of one pair; a `HistoEvalError` with the reason where there is none.
+
+        Example:
+            >>> float(histoeval.load("bleu")("Colon: adenoma.", "Colon: adenoma."))
+            100.0
+        """
+        self._demand_available()
+        (answer,) = self.score([Pair(id="0", reference=reference, candidate=candidate)])
+        if isinstance(answer, Problem):
+            raise HistoEvalError(f"{self.name}: {answer.message}")
+        return answer
+
+    def compute(
+        self, *, predictions: Texts | None = None, references: Texts | None = None
+    ) -> CorpusScore:
+        """The score of a whole corpus, as sacrebleu and evaluate give it.
+
+        Args:
+            predictions: the candidates; without any, those that `update` has collected.
+            references: as many references.
+
+        Returns:
+            The corpus value, the mean, and a score or a problem for each pair. Pairs that cannot
+            be scored do not count; where none can be, a `HistoEvalError` says why.
+
+        Example:
+            >>> bleu = histoeval.load("bleu")
+            >>> float(bleu.compute(predictions=["a b c d"], references=["a b c d"]))
+            100.0
+        """
+        if predictions is None and references is None:
+            answers = list(self._collected)
+        else:
+            answers = self._answers(predictions or (), references or ())
+        scores = [answer for answer in answers if isinstance(answer, Score)]
+        if not scores:
+            reason = next((a.message for a in answers if isinstance(a, Problem)), "no pairs given")
+            raise HistoEvalError(f"{self.name}: {reason}")
+        mean = sum(score.value for score in scores) / len(scores)
+        counts = [sum(column) for column in zip(*(score.counts for score in scores), strict=True)]
+        return CorpusScore(
+            value=self.corpus_value(mean, counts),
+            mean=mean,
+            scores=tuple(answers),
+            signature=scores[0].signature,
+        )
+
+    def update(self, candidates: Texts, references: Texts) -> None:
+        """Score some pairs and collect them for `compute()`, as in torchmetrics."""
+        self._collected.extend(self._answers(candidates, references))
+
+    def reset(self) -> None:
+        """Forget the pairs that `update` has collected."""
+        self._collected.clear()
+
+    @cached_property
+    def _collected(self) -> list[Score | Problem]:
+        """What `update` has scored: the one thing of a metric that changes."""
+        return []
+
+    def _answers(self, candidates: Texts, references: Texts) -> list[Score | Problem]:
+        self._demand_available()
+        ours, theirs = (
+            [texts] if isinstance(texts, str) else list(texts) for texts in (candidates, references)
+        )
+        if len(ours) != len(theirs):
+            raise SettingError(
+                f"{len(ours)} candidates for {len(theirs)} references; there must be one for each"
+            )
+        return self.score(
+            [
+                Pair(id=str(n), reference=reference, candidate=candidate)
+                for n, (reference, candidate) in enumerate(zip(theirs, ours, strict=True))
+            ]
+        )
+
+    def _demand_available(self) -> None:
+        if reason := self.unavailable_reason():
+            raise SettingError(f"{self.name} {reason}")
+
+    obstacle = _renamed("obstacle", "unavailable_reason", unavailable_reason)
+
+
+class AdaptedMetric(MetricBase):
+    """A metric by somebody else that has only `name` and `score`, and whatever it has besides."""
+
+    def __init__(self, metric: Any) -> None:
+        self._metric = metric
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_metric":  # while it is being copied or unpickled
+            raise AttributeError(name)
+        return getattr(self._metric, name)
+
+    @property
+    def name(self) -> str:
+        """As it calls itself."""
+        return str(self._metric.name)
+
+    @property
+    def higher_is_better(self) -> bool:
+        """As it says; otherwise more is better."""
+        return bool(getattr(self._metric, "higher_is_better", True))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """As it says; otherwise from 0 to 1."""
+        return cast("tuple[float, float]", getattr(self._metric, "range", super().range))
+
+    @property
+    def signature(self) -> Signature:
+        """As it says; otherwise its name."""
+        found = getattr(self._metric, "signature", None)
+        return found if isinstance(found, Signature) else super().signature
+
+    def unavailable_reason(self) -> str | None:
+        """As it says, under the new or the old name."""
+        ask = getattr(self._metric, "unavailable_reason", None)
+        if ask is None and (ask := getattr(self._metric, "obstacle", None)) is not None:
+            _warn_renamed(f"{type(self._metric).__name__}.obstacle", "unavailable_reason")
+        return None if ask is None else cast("str | None", ask())
+
+    def corpus_value(self, mean: float, counts: Sequence[float]) -> float:
+        """As it says; otherwise the mean."""
+        ask = getattr(self._metric, "corpus_value", None)
+        return mean if ask is None else float(ask(mean, counts))
+
+    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """One answer per pair."""
+        return cast("list[Score | Problem]", self._metric.score(pairs))
+
+
+def as_metric(metric: object) -> Metric:
+    """Any object with `name` and `score` as a metric that can do all that ours can."""
+    if isinstance(metric, MetricBase | Metric):
+        return metric
+    if not hasattr(metric, "name") or not callable(getattr(metric, "score", None)):
+        raise SettingError(f"{metric!r} is not a metric: it needs `name` and `score(pairs)`")
+    return AdaptedMetric(metric)
+
+
+@dataclass(frozen=True, config=STRICT)
+class SettledMetric(MetricBase):
+    """A metric whose settings are its fields: checked when it is made, listed when it signs."""
+
+    name: str
+
+    @property
+    def unsigned(self) -> frozenset[str]:
+        """Fields that are not settings."""
+        return frozenset({"name"})
+
+    @cached_property
+    def signature(self) -> Signature:
+        """The metric, its settings, and what else `fingerprint` names."""
+        settings = {
+            f.name: str(getattr(self, f.name)) for f in fields(self) if f.name not in self.unsigned
+        }
+        return self._signed(settings | self.fingerprint())
+
+    def fingerprint(self) -> dict[str, str]:
+        """What a number depends on besides the settings: library versions, model hashes."""
+        return {}
+
 
 class ModelMetric(SettledMetric, ABC):
-    """A metric that needs models: fields that name them are given, signed by what they are."""
+    """A metric that needs models: the fields that `models` names, signed by what they hold."""
 
     models: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """One answer per pair, the models being there."""
+        """One answer per pair; the models are there."""
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """One answer per pair."""
-        if reason := self.obstacle():
-            raise SettingError(f"{self.name} {reason}")
+        self._demand_available()
         return self.score_ready(pairs)
 
-    def obstacle(self) -> str | None:
-        """Which models are lacking, and how to name them."""
-        lacking = [name for name in self.models if getattr(self, name) is None]
-        if not lacking:
+    def unavailable_reason(self) -> str | None:
+        """Which models are missing, and how to name them."""
+        missing = [name for name in self.models if getattr(self, name) is None]
+        if not missing:
             return None
+        options = " and ".join(f"--{name}" for name in missing)
+        python = ", ".join(f"{name}=..." for name in missing)
         return (
-            f"needs models: name {' and '.join(f'--{name}' for name in lacking)} "
-            "(a folder or a hub name; extra [hf])"
+            f"needs models: name {options} (a folder or a hub name; extra [hf]; in Python "
+            f"models=Models({python}))"
         )
 
-    def pins(self) -> dict[str, str]:
+    def fingerprint(self) -> dict[str, str]:
         """The models, down to their weights."""
         given = {name: getattr(self, name) for name in self.models}
         return {name: model.identity for name, model in given.items() if model is not None}
@@ -100,7 +307,7 @@ class PairMetric(SettledMetric, ABC):
         """The score of one pair of texts."""
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """Each pair on its own; a pair that cannot be scored is a problem, not a number."""
+        """Each pair by itself; a pair that cannot be scored is a problem, not a number."""
         return [self._answer(pair) for pair in pairs]
 
     def _answer(self, pair: Pair) -> Score | Problem:

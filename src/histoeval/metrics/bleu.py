@@ -60,7 +60,7 @@ class Bleu(PairMetric):
     def _bleu(self) -> BLEU:
         return BLEU(max_ngram_order=self.order, effective_order=True, tokenize="none")
 
-    def pins(self) -> dict[str, str]:
+    def fingerprint(self) -> dict[str, str]:
         """Tokeniser and smoothing of sacrebleu, and its version."""
         return {"tok": "13a", "smooth": "exp", "sacrebleu": sacrebleu.__version__}
 

@@ -38,7 +38,7 @@ class Chrf(PairMetric):
     def _chrf(self) -> CHRF:
         return CHRF()
 
-    def pins(self) -> dict[str, str]:
+    def fingerprint(self) -> dict[str, str]:
         """Case and orders as sacrebleu has them by default, and its version."""
         return {"case": "mixed", "eff": "yes", "space": "no", "sacrebleu": sacrebleu.__version__}
 

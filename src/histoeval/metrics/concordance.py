@@ -65,9 +65,9 @@ class Concordance(ModelMetric):
     aligner: Any = None
     models: ClassVar[tuple[str, ...]] = ("reader", "aligner")
 
-    def pins(self) -> dict[str, str]:
+    def fingerprint(self) -> dict[str, str]:
         """The models, and the weights of the parts."""
-        return super().pins() | {"weights": weights_hash()}
+        return super().fingerprint() | {"weights": weights_hash()}
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """All reports read, all pairs compared, all parts combined."""
@@ -127,7 +127,7 @@ class PhraseSimilarity:
     """How alike phrases are that no catalogue knows: by an aligner, each embedded once."""
 
     def __init__(self, aligner: Aligner) -> None:
-        self._embedded: Memory[Vectors] = Memory(
+        self._embedded: Memory[str, Vectors] = Memory(
             lambda phrases: list(aligner.embed(phrases)), most=50_000
         )
 

@@ -44,7 +44,7 @@ class Peer(SettledMetric, ABC):
         """The package, imported when it is first used."""
         return import_module(self.module)
 
-    def obstacle(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """That the package is not installed, and how to get it."""
         if find_spec(self.module) is not None:
             return None
@@ -53,7 +53,7 @@ class Peer(SettledMetric, ABC):
             f"{self.package}. On first use it downloads {self.downloads}"
         )
 
-    def pins(self) -> dict[str, str]:
+    def fingerprint(self) -> dict[str, str]:
         """The version of the package."""
         try:
             return {self.package: version(self.package)}
@@ -62,7 +62,7 @@ class Peer(SettledMetric, ABC):
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """All pairs at once; a number that is none becomes a problem."""
-        if reason := self.obstacle():
+        if reason := self.unavailable_reason():
             raise SettingError(f"{self.name} {reason}")
         said = self.ask([pair.reference for pair in pairs], [pair.candidate for pair in pairs])
         if len(said) != len(pairs):

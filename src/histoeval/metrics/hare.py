@@ -64,9 +64,9 @@ class Hare(ModelMetric):
         """A sum of two F1 in paper mode, their mean in upstream mode."""
         return (0.0, 2.0) if self.mode == "paper" else (0.0, 1.0)
 
-    def obstacle(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """HARE needs a reader that reads relations, and an aligner."""
-        if lacking := super().obstacle():
+        if lacking := super().unavailable_reason():
             return lacking
         if not self.reader.reads_relations:
             return "needs a reader that finds relations: name a relation model with --relations"

@@ -16,14 +16,13 @@ from histoeval.metric import Score
 from histoeval.metrics.base import STRICT, ModelMetric
 from histoeval.report import Pair
 
-AHEAD = 64
-"""So many questions are on their way or answered for each that is asked at a time: while one is
-tried again and again, the others need not wait."""
+AHEAD = 16
+"""Questions that are prefetched for each slot: while one is retried, the others need not wait."""
 
 
 @dataclass(frozen=True, config=STRICT)
 class JudgeMetric(ModelMetric):
-    """What judges say of each pair by a prompt; of `seat` alone where one is named.
+    """The scores of judges for each pair by a prompt; of `seat` alone where one is named.
 
     The criteria are in `parts`; the value is the mean of how far each is up its scale.
     """
@@ -34,7 +33,7 @@ class JudgeMetric(ModelMetric):
     models: ClassVar[tuple[str, ...]] = ("judge",)
 
     def __post_init__(self) -> None:
-        """A prompt that cannot be used is said before work begins."""
+        """Report a prompt that cannot be used before work begins."""
         _ = self.loaded
 
     @cached_property
@@ -43,20 +42,30 @@ class JudgeMetric(ModelMetric):
         return load_prompt(self.prompt)
 
     @property
+    def panel(self) -> JudgePanel:
+        """The judges that are asked."""
+        panel: JudgePanel = self.judge
+        return panel
+
+    @property
+    def seated(self) -> tuple[str, ...]:
+        """The judges whose answers count."""
+        judges = self.panel.judges
+        return judges if self.seat is None else (judges[self.seat],)
+
+    @property
     def unsigned(self) -> frozenset[str]:
         """Judge and prompt sign for themselves."""
         return frozenset({"name", "judge", "prompt", "seat"})
 
-    def pins(self) -> dict[str, str]:
-        """The prompt down to its hash, who is asked, and how."""
-        told = {"prompt": self.loaded.identity}
+    def fingerprint(self) -> dict[str, str]:
+        """The prompt with its hash, the judges, and how they are asked."""
+        prompt = {"prompt": self.loaded.identity}
         if self.judge is None:
-            return told
-        bench: JudgePanel = self.judge
-        judges = bench.judges if self.seat is None else (bench.judges[self.seat],)
-        return told | {"judge": "+".join(judges), "manner": bench.manner.identity}
+            return prompt
+        return prompt | {"judge": "+".join(self.seated), "manner": self.panel.manner.identity}
 
-    def obstacle(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """How to name a judge."""
         if self.judge is not None:
             return None
@@ -67,30 +76,25 @@ class JudgeMetric(ModelMetric):
 
     @property
     def ahead(self) -> int:
-        """So many pairs are expected before they are scored, so that no judge waits for work."""
-        bench: JudgePanel = self.judge
-        return max(1, AHEAD * bench.concurrency // bench.questions_a_pair)
+        """How many pairs to prefetch, so that no judge waits for work."""
+        return max(1, AHEAD * self.panel.concurrency // self.panel.questions_a_pair)
 
-    def expect(self, pairs: Sequence[Pair]) -> None:
-        """Have the judges asked about pairs that are scored later."""
-        bench: JudgePanel = self.judge
-        bench.expect(self.loaded, pairs)
+    def prefetch(self, pairs: Sequence[Pair]) -> None:
+        """Start asking about pairs that are scored later."""
+        self.panel.prefetch(self.loaded, pairs)
 
-    def expect_no_more(self) -> None:
-        """Let the judges go; what they have answered is kept."""
-        bench: JudgePanel = self.judge
-        bench.close()
+    def stop_prefetch(self) -> None:
+        """Stop asking; what was answered is cached."""
+        self.panel.close()
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """Every pair as the judges see it."""
-        bench: JudgePanel = self.judge
-        wanted = bench.judges if self.seat is None else (bench.judges[self.seat],)
+        """The score of every pair."""
         return [
             score_of(
                 self.loaded,
-                [each for each in given if each.judge in wanted],
+                [each for each in answers if each.judge in self.seated],
                 self.name,
                 self.signature,
             )
-            for given in bench.ask(self.loaded, pairs)
+            for answers in self.panel.ask(self.loaded, pairs)
         ]

@@ -58,18 +58,18 @@ class Meteor(PairMetric):
 
     @cached_property
     def _stages(self) -> list[MeteorStage]:
-        if obstacle := self.obstacle():
+        if obstacle := self.unavailable_reason():
             raise MissingDependency(obstacle)
         stages = {"exact": MeteorStage(str.lower, _alone), "stem": MeteorStage(stem, _alone)}
         if self._wordnet is not None:
             stages["synonym"] = MeteorStage(str, partial(wordnet.synonyms, self._wordnet))
         return [stages[matcher] for matcher in self.matchers.split("+")]
 
-    def obstacle(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """That synonyms are asked for and WordNet is not here."""
         return NO_WORDNET if "synonym" in self.matchers and self._wordnet is None else None
 
-    def pins(self) -> dict[str, str]:
+    def fingerprint(self) -> dict[str, str]:
         """Tokeniser, the version of nltk, and which WordNet the synonyms are from."""
         pins = {"tok": "wordpunct", "nltk": nltk.__version__}
         if "synonym" in self.matchers:

@@ -33,7 +33,7 @@ class Rouge(PairMetric):
     def _scorer(self) -> RougeScorer:
         return RougeScorer([f"rouge{self.kind}"], tokenizer=self)
 
-    def pins(self) -> dict[str, str]:
+    def fingerprint(self) -> dict[str, str]:
         """The version of rouge-score, and of nltk where its stemmer is used."""
         stemmer = {"nltk": version("nltk")} if self.stem else {}
         return {"tok": "rouge_score", "rouge_score": version("rouge-score")} | stemmer

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from histoeval.agreement.metric_vs_experts import MetricVsExperts
 from histoeval.agreement.panel import Panel
 from histoeval.agreement.study import Study, StudyPlan, study
 from histoeval.errors import InputError, SettingError
 from histoeval.io.pairs import open_source
-from histoeval.io.results import ResultFolder, ResultRow, files_of, write_json
-from histoeval.io.score_files import ScoredMetric, gather, read_scored
+from histoeval.io.results import ResultFolder, ScoredMetric, gather, read_scored
 from histoeval.io.sheets import Sheet
+from histoeval.io.store import write_json, writing_to
 from histoeval.io.tables.columns import Columns
 from histoeval.progress import row_progress
 from histoeval.run.panel import (
@@ -28,8 +29,10 @@ from histoeval.run.panel import (
     scale_of,
     without_empty,
 )
-from histoeval.run.score import run
+from histoeval.run.results import Frames
+from histoeval.run.score import score_source
 from histoeval.run.scoring import DEFAULT_METRICS, make_metrics, metric_names
+from histoeval.statistics.correlation import Coefficient
 from histoeval.statistics.regression import Range
 from histoeval.statistics.resampling import RESAMPLES
 from histoeval.statistics.significance import PERMUTATIONS
@@ -39,9 +42,12 @@ if TYPE_CHECKING:
     from histoeval.run.models import Models
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """What was found, and from what: figures, the scores behind them, and what was left out."""
+@dataclass(frozen=True, repr=False)
+class Agreement(Frames):
+    """How well each metric follows the experts, the scores behind that, and what was skipped.
+
+    It has a row for each metric: iterate over them, or take one by the name of the metric.
+    """
 
     study: Study
     plan: StudyPlan
@@ -49,6 +55,40 @@ class Agreement:
     about: Mapping[str, Any]
     notes: tuple[str, ...]
     unavailable: Mapping[str, str]
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Everything as it stands in `agreement.json`."""
+        return self.to_dict()
+
+    def __iter__(self) -> Iterator[MetricVsExperts]:
+        return iter(self.study.metrics)
+
+    def __len__(self) -> int:
+        return len(self.study.metrics)
+
+    def __getitem__(self, metric: str) -> MetricVsExperts:
+        return {row.metric: row for row in self}[metric]
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Flat records: a metric with its correlations, their intervals, and the regression."""
+        for row in self:
+            flat: dict[str, Any] = {"metric": row.metric, "n": row.n, "coverage": row.coverage}
+            for coefficient in Coefficient:
+                found = row.coefficient(coefficient)
+                name = coefficient.value
+                flat |= {name: found.value, f"{name}.low": found.low, f"{name}.high": found.high}
+                flat[f"{name}.p"] = found.p
+            yield flat | {"r2": row.r2, "rmse": row.rmse, "ties": row.ties, "reason": row.reason}
+
+    def __repr__(self) -> str:
+        which = self.plan.coefficient
+        values = {row.metric: row.coefficient(which).value for row in self}
+        shown = [f"{name} {value:.3f}" for name, value in values.items() if value is not None]
+        name = self.about["name"]
+        return (
+            f"<Agreement on {self.study.rows} pairs of {name}; {which.value}: {', '.join(shown)}>"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as it stands in `agreement.json`."""
@@ -65,7 +105,7 @@ class Agreement:
         """Write `agreement.json` into a folder, with the command that made it."""
         content = self.to_dict() | ({} if command is None else {"command": command})
         json.dumps(content, allow_nan=False)
-        with files_of(folder):
+        with writing_to(folder):
             folder.mkdir(parents=True, exist_ok=True)
             write_json(folder / "agreement.json", content)
         return folder / "agreement.json"
@@ -230,14 +270,9 @@ def _scored(
     if not names:
         return {}, {}
     source = open_source([path], columns, encoding)
-    rows: list[ResultRow] = []
+    folder = None if output is None else ResultFolder(output / "scores")
     with row_progress(source) as watch:
-        summary = run(
-            source,
-            make_metrics(names, models),
-            folder=None if output is None else ResultFolder(output / "scores"),
-            overwrite=overwrite,
-            hear=rows.append,
-            watch=watch,
+        found = score_source(
+            source, make_metrics(names, models), folder, overwrite=overwrite, watch=watch
         )
-    return gather(iter(rows), summary["metrics"]), summary["unavailable"]
+    return gather(found, found.summary["metrics"]), found.summary["unavailable"]

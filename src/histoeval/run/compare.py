@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from histoeval.agreement.systems import Contest, contest
+from histoeval.agreement.systems import Contest, SystemScore, contest
 from histoeval.errors import InputError, SettingError
-from histoeval.io.files import ONE_TABLE, check_there, format_of, open_table
-from histoeval.io.results import MetricResult, ResultRow, files_of, write_json
-from histoeval.io.score_files import read_rows, read_summary
+from histoeval.io.files import open_table
+from histoeval.io.results import MetricResult, ResultRow, read_rows, read_summary
+from histoeval.io.store import write_json, writing_to
 from histoeval.io.tables.cell_checks import name_of
-from histoeval.io.tables.columns import Columns, normalised
+from histoeval.io.tables.columns import Columns, columns_by_name
 from histoeval.io.tables.row_faults import Fault
+from histoeval.run.results import Frames
 from histoeval.statistics.resampling import RESAMPLES
 from histoeval.statistics.significance import PERMUTATIONS
 from histoeval.version import __version__
@@ -35,9 +36,12 @@ class System:
     errors: int = 0
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Who wrote better, by which metric, and on which pairs systems differ most."""
+@dataclass(frozen=True, repr=False)
+class Comparison(Frames):
+    """Which system wrote better, by which metric, and on which pairs systems differ most.
+
+    It has a row for each system, from the best: iterate over them, or take one by its name.
+    """
 
     metric: str
     signature: str
@@ -45,6 +49,32 @@ class Comparison:
     apart: tuple[dict[str, Any], ...]
     left_out: Mapping[str, int]
     settings: Mapping[str, Any]
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Everything as it stands in `comparison.json`."""
+        return self.to_dict()
+
+    def __iter__(self) -> Iterator[SystemScore]:
+        return iter(self.contest.systems)
+
+    def __len__(self) -> int:
+        return len(self.contest.systems)
+
+    def __getitem__(self, system: str) -> SystemScore:
+        return {row.system: row for row in self}[system]
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Flat records: a system with its rank, its mean and the interval of that."""
+        for row in self:
+            mean = row.mean
+            flat = {"mean": mean.value, "mean.low": mean.low, "mean.high": mean.high}
+            skipped = self.left_out.get(row.system, 0)
+            yield {"system": row.system, "rank": row.rank, **flat, "left_out": skipped}
+
+    def __repr__(self) -> str:
+        ranks = ", ".join(f"{row.rank}. {row.system}" for row in self)
+        return f"<Comparison by {self.metric} on {self.contest.pairs} pairs: {ranks}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as it stands in `comparison.json`."""
@@ -61,7 +91,7 @@ class Comparison:
     def write(self, folder: Path, command: str | None = None) -> Path:
         """Write `comparison.json` into a folder."""
         content = self.to_dict() | ({} if command is None else {"command": command})
-        with files_of(folder):
+        with writing_to(folder):
             folder.mkdir(parents=True, exist_ok=True)
             write_json(folder / "comparison.json", content)
         return folder / "comparison.json"
@@ -246,9 +276,8 @@ def _most_different(
 
 def read_case_table(path: Path) -> dict[str, str]:
     """The case of each id, from a table with columns id and case."""
-    check_there(path)
-    table, _ = open_table(path, format_of(path, ONE_TABLE), Columns(id="id"), None)
-    names = {normalised(name): name for name in reversed(table.columns)}
+    table = open_table(path, Columns(id="id")).table
+    names = columns_by_name(table.columns)
     if missing := [name for name in ("id", "case") if name not in names]:
         raise InputError(f"{path} has no column {missing[0]!r}")
     used = (names["id"], names["case"])

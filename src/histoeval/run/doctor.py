@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from histoeval.errors import HistoEvalError
-from histoeval.metric import METRICS, create
 from histoeval.metrics import wordnet
+from histoeval.metrics.registry import METRICS, create
 from histoeval.run.models import Models, load_models
 from histoeval.version import __version__
 
@@ -47,7 +47,7 @@ def examine() -> Iterator[Item]:
     found = wordnet.find()
     yield Item("WordNet", str(found) if found else "missing", "synonyms in meteor")
     for name in METRICS:
-        yield Item(f"metric {name}", create(name, models).obstacle() or "ready", "")
+        yield Item(f"metric {name}", create(name, models).unavailable_reason() or "ready", "")
 
 
 def _reader() -> tuple[str, dict[str, Any]]:

@@ -19,8 +19,9 @@ from typing import Any
 from histoeval.concordance.compare import PARTS
 from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
 from histoeval.extract.filtered_reader import Kept, RememberingReader, SureReader
-from histoeval.io.score_files import ScoredMetric
+from histoeval.io.results import ScoredMetric
 from histoeval.metric import Metric, Score, Signature
+from histoeval.metrics.base import MetricBase
 from histoeval.metrics.concordance import TOP, Concordance, ReportComparison, weights
 from histoeval.metrics.hare import Hare
 from histoeval.report import Pair
@@ -65,22 +66,16 @@ class Comparisons:
 
 
 @dataclass(frozen=True)
-class WithoutPart:
+class WithoutPart(MetricBase):
     """Concordance as though no report ever spoke of one part."""
 
     comparisons: Comparisons
     part: str | None
-    higher_is_better: bool = True
 
     @property
     def name(self) -> str:
         """The part that is left out."""
         return "concordance" if self.part is None else f"concordance without {self.part}"
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """As the whole."""
-        return (0.0, 1.0)
 
     @property
     def signature(self) -> Signature:
@@ -90,13 +85,9 @@ class WithoutPart:
             update={"settings": {**signed.settings, "without": self.part or "nothing"}}
         )
 
-    def obstacle(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """As the whole."""
-        return self.comparisons.whole.obstacle()
-
-    def corpus_value(self, mean: float, counts: Sequence[float]) -> float:  # noqa: ARG002
-        """The mean."""
-        return mean
+        return self.comparisons.whole.unavailable_reason()
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """One answer per pair."""
@@ -208,7 +199,7 @@ def score_variants(
     unavailable: dict[str, str] = {}
     keys, asked = list(pairs), list(pairs.values())
     for variant in found:
-        if reason := variant.metric.obstacle():
+        if reason := variant.metric.unavailable_reason():
             unavailable[variant.name] = reason
             continue
         values = {

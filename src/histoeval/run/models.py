@@ -10,7 +10,7 @@ from histoeval.align.aligner import Aligner
 from histoeval.align.lexical import LexicalAligner
 from histoeval.errors import SettingError
 from histoeval.extract.reader import Reader
-from histoeval.metric import create, models_of
+from histoeval.metrics.registry import models_needed
 from histoeval.report import Noun
 
 PUBLISHED = "hare"
@@ -52,7 +52,7 @@ def load_models(specs: Sequence[str], models: Models) -> dict[str, Any]:
         "encoder": _load_encoder,
         "judge": _load_judge,
     }
-    needed = {name for spec in specs for name in models_of(create(spec))}
+    needed = models_needed(specs)
     return {
         name: model
         for name, make in makers.items()
@@ -167,10 +167,10 @@ def _make_encoder(models: Models) -> Any:
 
 def _load_judge(models: Models) -> Any:
     """The judges that the user has named or made, or that the environment names; or none."""
-    from histoeval.judge.choice import JudgeConfig, chosen_by_environment, seat
+    from histoeval.judge.choice import JudgeConfig, chosen_by_environment, open_panel
 
     named = models.judge or chosen_by_environment()
-    return seat(named) if isinstance(named, JudgeConfig) else named
+    return open_panel(named) if isinstance(named, JudgeConfig) else named
 
 
 def _runtime(models: Models) -> Any:

@@ -2,72 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from histoeval.errors import MissingDependency, SettingError
-
-if TYPE_CHECKING:
-    import pandas
-    import polars
-
-    from histoeval.io.pairs import PairSource
-    from histoeval.io.results import ResultRow
-    from histoeval.metric import Metric
-    from histoeval.run.models import Models
+from histoeval.errors import SettingError
+from histoeval.io.results import ResultFolder
+from histoeval.io.tables.columns import Columns
+from histoeval.metric import Metric
+from histoeval.metrics.registry import METRICS, create
+from histoeval.progress import row_progress
+from histoeval.run.inputs import Texts, pair_source
+from histoeval.run.models import Models, load_models
+from histoeval.run.results import Scores
+from histoeval.run.score import score_source
 
 DEFAULT_METRICS = "concordance,hare,bleu,rouge_l,chrf"
-
-Texts = Sequence[str]
-
-
-class Results:
-    """What a run found: a summary, a row per pair, and frames made of them."""
-
-    def __init__(self, summary: dict[str, Any], rows: Iterable[ResultRow]) -> None:
-        self.summary = summary
-        self._rows = rows
-
-    @property
-    def rows(self) -> Iterator[ResultRow]:
-        """Each pair with its scores and its errors, in the order of the input."""
-        return iter(self._rows)
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Flat records: id, system, a column per metric and per part of it, errors."""
-        names = list(self.summary["metrics"])
-        parts = {
-            f"{name}.{part}": None
-            for name in names
-            for totals in self.summary["metrics"][name]["systems"].values()
-            for part in totals["parts"]
-        }
-        empty = {"id": None, "system": None, **dict.fromkeys(names), **parts, "errors": None}
-        return [empty | _flat(row) for row in self.rows]
-
-    def to_polars(self) -> polars.DataFrame:
-        """A polars frame of the flat records."""
-        import polars
-
-        return polars.DataFrame(self.to_dicts(), infer_schema_length=None)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """A pandas frame of the flat records, where pandas is installed."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise MissingDependency("to_pandas() needs pandas: pip install pandas") from error
-        return pandas.DataFrame(self.to_dicts())
-
-    def __repr__(self) -> str:
-        systems = {
-            f"{name} {system}: {totals['mean']:.4f}"
-            for name, metric in self.summary["metrics"].items()
-            for system, totals in metric["systems"].items()
-            if totals["mean"] is not None
-        }
-        return f"<Results of {self.summary['rows']} rows; means: {', '.join(sorted(systems))}>"
 
 
 def score(
@@ -85,23 +35,23 @@ def score(
     models: Models | None = None,
     batch_size: int = 256,
     overwrite: bool = False,
-) -> Results:
+) -> Scores:
     """Score candidates against references.
 
     Args:
         data: a table file (csv, tsv, jsonl, json, parquet); a list of files or folders (the
             references, then the candidates of each system); a polars or pandas frame; or
             records (dicts). Or leave it out and give `references` and `candidates`.
-        references: reference texts, in place of `data`.
-        candidates: as many candidate texts, or such a list for each of several systems.
+        references: a reference or a list of them, in place of `data`.
+        candidates: as many candidates, or such a list for each of several systems.
         metrics: names as `histoeval metrics` lists them, with settings as in
             ``hare:threshold=0.5``; a list or one text with commas.
-        output: a folder for scores.jsonl and summary.json; a stopped run is continued there.
+        output: a folder for scores.jsonl and summary.json; a stopped run resumes there.
         reference: the column that holds the reference, where it cannot be guessed.
         candidate: the column or columns that hold candidates.
         id: the column that names a pair.
         system: the column that names the system that wrote a candidate.
-        encoding: of text files, where it cannot be told.
+        encoding: of text files, where it cannot be guessed.
         models: the reader, aligner and encoder to use.
         batch_size: pairs handled together; it never changes a score.
         overwrite: replace what `output` holds.
@@ -109,38 +59,28 @@ def score(
     Returns:
         A summary, the rows, and frames of them. Without `output` the rows are held in memory.
     """
-    from histoeval.io.pairs import Columns
-    from histoeval.io.results import ResultFolder
-    from histoeval.progress import row_progress
-    from histoeval.run.score import run
-
     wanted = metric_names(metrics)
     named = (candidate,) if isinstance(candidate, str) else tuple(candidate)
-    columns = Columns(reference=reference, candidates=named, id=id, system=system)
-    if data is None:
-        data = _records(references, candidates)
-    elif references is not None or candidates is not None:
-        raise SettingError("give data, or references and candidates, not both")
-    source = _source(data, columns, encoding)
-    folder = None if output is None else ResultFolder(Path(output))
-    kept: list[ResultRow] = []
+    source = pair_source(
+        data,
+        references=references,
+        candidates=candidates,
+        columns=Columns(reference=reference, candidates=named, id=id, system=system),
+        encoding=encoding,
+    )
     with row_progress(source) as watch:
-        summary = run(
+        return score_source(
             source,
             make_metrics(wanted, models),
-            folder=folder,
+            None if output is None else ResultFolder(Path(output)),
             overwrite=overwrite,
             batch_size=batch_size,
-            hear=kept.append if folder is None else None,
             watch=watch,
         )
-    return Results(summary, kept if folder is None else _Reopened(folder))
 
 
 def metric_names(specs: str | Sequence[str]) -> list[str]:
-    """The specifications in a list, each checked, so that a slip is said before work begins."""
-    from histoeval.metric import METRICS, create
-
+    """The specifications in a list, each checked before work begins."""
     names = specs.split(",") if isinstance(specs, str) else list(specs)
     wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
     if not wanted:
@@ -152,88 +92,5 @@ def metric_names(specs: str | Sequence[str]) -> list[str]:
 
 def make_metrics(specs: Sequence[str], models: Models | None = None) -> list[Metric]:
     """The metrics that checked specifications name, with the models they need."""
-    from histoeval.metric import create
-    from histoeval.run.models import Models, load_models
-
     loaded = load_models(specs, models or Models())
     return [create(spec, loaded) for spec in specs]
-
-
-class _Reopened:
-    """Rows of a folder, read anew each time they are asked for."""
-
-    def __init__(self, folder: Any) -> None:
-        self._folder = folder
-
-    def __iter__(self) -> Iterator[ResultRow]:
-        found: Iterator[ResultRow] = self._folder.finished()
-        return found
-
-
-def _flat(row: ResultRow) -> dict[str, Any]:
-    flat: dict[str, Any] = {"id": row.id, "system": row.system}
-    for name, result in row.scores.items():
-        flat[name] = result.value
-        flat |= {f"{name}.{part}": number for part, number in result.parts.items()}
-    if row.errors:
-        flat["errors"] = "; ".join(f"{error.code}: {error.message}" for error in row.errors)
-    return flat
-
-
-def _source(data: Any, columns: Any, encoding: str | None) -> PairSource:
-    from histoeval.io.pairs import open_source, source_of_records
-
-    if isinstance(data, str | Path):
-        return open_source([Path(data)], columns, encoding)
-    data = records_of(data)
-    if isinstance(data, Mapping) or not isinstance(data, Iterable):
-        raise SettingError(
-            f"data is of type {type(data).__name__}; it must be a file, a list of files or "
-            "folders, a polars or pandas frame, or a list of records such as "
-            "{'id': ..., 'reference': ..., 'candidate': ...}"
-        )
-    items = list(data)
-    if items and all(isinstance(item, str | Path) for item in items):
-        return open_source([Path(item) for item in items], columns, encoding)
-    return source_of_records([_record(item) for item in items], columns)
-
-
-def records_of(data: Any) -> Any:
-    """The rows of a data frame as records; what is no frame, as it is."""
-    if hasattr(data, "collect"):  # a lazy polars frame
-        data = data.collect()
-    if hasattr(data, "iter_rows"):
-        return list(data.iter_rows(named=True))
-    if hasattr(data, "to_dict") and hasattr(data, "columns"):
-        return data.astype(object).where(data.notna(), None).to_dict(orient="records")
-    return data
-
-
-def _record(item: Any) -> Mapping[str, Any]:
-    """A mapping as a dict, which has a hash of its own content; a `Pair` by its fields."""
-    if isinstance(item, Mapping):
-        return dict(item)
-    record: Mapping[str, Any] = item.model_dump() if hasattr(item, "model_dump") else item
-    return record
-
-
-def _records(
-    references: Texts | None, candidates: Texts | Mapping[str, Texts] | None
-) -> list[dict[str, Any]]:
-    if references is None or candidates is None:
-        raise SettingError("give data, or both references and candidates")
-    references = list(references) if not isinstance(references, str) else references
-    systems = candidates if isinstance(candidates, Mapping) else {"candidate": candidates}
-    if any(isinstance(texts, str) for texts in (references, *systems.values())):
-        raise SettingError("references and candidates must be lists of texts, not one text")
-    for name, texts in systems.items():
-        if len(texts) != len(references):
-            raise SettingError(
-                f"{name} has {len(texts)} texts for {len(references)} references; "
-                "there must be one for each"
-            )
-    return [
-        {"id": str(position), "system": name, "reference": reference, "candidate": text}
-        for name, texts in systems.items()
-        for position, (reference, text) in enumerate(zip(references, texts, strict=True))
-    ]

@@ -12,7 +12,6 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from histoeval.errors import SettingError
 from histoeval.statistics.resampling import (
@@ -88,6 +87,8 @@ def mean_of(column: Numbers, drawn: Resamples) -> Statistic:
 
 def classical_p(coefficient: Coefficient, metric: ArrayLike, expert: ArrayLike) -> float | None:
     """The p-value that papers print (scipy's), which assumes independent rows."""
+    from scipy import stats
+
     one, other = scores_of(metric, expert)
     if undefined_reason(one, other):
         return None

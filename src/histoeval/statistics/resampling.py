@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from histoeval.errors import SettingError
 from histoeval.report import Noun
@@ -135,6 +134,8 @@ def interval(values: Numbers, cases: int) -> tuple[float, float]:
     Plain percentiles are too narrow by sqrt((n - 1) / n), and by the t against the normal
     distribution (expanded percentiles: Hesterberg 2015, section 4.1.3).
     """
+    from scipy.special import ndtr, stdtrit
+
     tail = ndtr(stdtrit(cases - 1, (1 - COVERED) / 2) * np.sqrt(cases / (cases - 1)))
     low, high = np.quantile(values, [tail, 1 - tail])
     return float(low), float(high)
@@ -145,6 +146,8 @@ def p_value(values: Numbers, cases: int, null: float) -> float:
 
     Never 0, but the smallest that this number of resamples can show.
     """
+    from scipy.special import ndtri, stdtr
+
     below = np.count_nonzero(values < null) + np.count_nonzero(values == null) / 2
     share = (min(below, len(values) - below) + 0.5) / (len(values) + 1)
     spread = ndtri(min(share, 0.5)) * np.sqrt((cases - 1) / cases)

@@ -14,7 +14,6 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtr
 
 from histoeval.errors import SettingError
 from histoeval.statistics.correlation import (
@@ -148,6 +147,8 @@ def williams(one: ArrayLike, other: ArrayLike, expert: ArrayLike) -> Estimate:
 
     For independent pairs only: with several pairs of one case it finds too many differences.
     """
+    from scipy.special import stdtr
+
     x, y, z = scores_of(one, other, expert)
     if reason := difference_undefined(x, y, z):
         return Estimate(reason=reason)

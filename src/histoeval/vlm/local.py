@@ -1,4 +1,4 @@
-"""A subject in this process: any Transformers vision-language model with a chat template ([hf])."""
+"""A VLM in this process: any Transformers vision-language model with a chat template ([hf])."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from histoeval.errors import ModelError, Problem
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Reply
 from histoeval.runtime.transformer import fingerprint, require_hf
-from histoeval.vlm.model import Ask, KeepingSubject, VlmSampling
+from histoeval.vlm.model import Ask, CachedVlm, VlmSampling
 
 
-class LocalSubject(KeepingSubject):
+class LocalVlm(CachedVlm):
     """An image-text-to-text model, asked one question at a time, so that batches change nothing."""
 
     def __init__(
@@ -26,20 +26,19 @@ class LocalSubject(KeepingSubject):
         super().__init__(f"{Path(name).name}@local/{weights}", cache, manner)
 
     def _ask(self, asks: Mapping[str, Ask]) -> dict[str, Reply | Problem]:
-        told: dict[str, Reply | Problem] = {}
-        for key, ask in asks.items():
-            try:
-                reply = self._answer(ask)
-            except (ValueError, RuntimeError, TypeError, IndexError) as error:
-                reason = f"the model failed: {type(error).__name__}: {error}"
-                told[key] = Problem("subject_failed", reason)
-                continue
-            self._keep(key, ask, reply)
-            told[key] = reply
-        return told
+        return {key: self._settle(key, ask) for key, ask in asks.items()}
+
+    def _settle(self, key: str, ask: Ask) -> Reply | Problem:
+        try:
+            reply = self._answer(ask)
+        except (ValueError, RuntimeError, TypeError, IndexError) as error:
+            reason = f"the model failed: {type(error).__name__}: {error}"
+            return Problem("subject_failed", reason)
+        self._keep(key, ask, reply)
+        return reply
 
     def _answer(self, ask: Ask) -> Reply:
-        """What the model writes after the conversation; the same again for the same question."""
+        """What the model generates after the conversation; deterministic for a seed."""
         import torch
         import transformers
 
@@ -48,8 +47,8 @@ class LocalSubject(KeepingSubject):
         most = ask.instruction.most_tokens
         transformers.set_seed(self.manner.seed)
         with torch.inference_mode():
-            written = self._model.generate(**inputs, max_new_tokens=most, **self._sampling())
-        tokens = written[0, length:]
+            output = self._model.generate(**inputs, max_new_tokens=most, **self._sampling())
+        tokens = output[0, length:]
         return Reply(
             text=self._processor.decode(tokens, skip_special_tokens=True),
             finish="length" if len(tokens) >= most else "stop",
@@ -58,7 +57,7 @@ class LocalSubject(KeepingSubject):
         )
 
     def _sampling(self) -> dict[str, Any]:
-        """The likeliest word each time, or one drawn with the seed."""
+        """Greedy decoding, or sampling with the seed."""
         if not self.manner.temperature:
             return {"do_sample": False}
         return {"do_sample": True, "temperature": self.manner.temperature}

@@ -1,14 +1,13 @@
-"""The subject: the model whose reports are to be trusted, or not. It is shown pictures and writes.
+"""The model under test: a vision-language model that is shown pictures and writes reports.
 
-Any OpenAI-compatible vision endpoint, or a Transformers vision-language model in this process. What
-it has answered is kept with the replies of judges and never asked again.
+Any OpenAI-compatible vision endpoint, or a Transformers model in this process. Its answers are
+cached with the replies of judges and never asked for again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,21 +16,17 @@ from typing import Annotated, Any, NamedTuple, Protocol
 from pydantic import Field
 
 from histoeval.errors import Problem
-from histoeval.judge.choice import LOCAL
-from histoeval.llm.api_key import Secret, read_key
-from histoeval.llm.cache import Cache, default_cache
+from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Reply
-from histoeval.llm.service import Patience
+from histoeval.llm.client import Tls
+from histoeval.llm.prompt import Instruction
+from histoeval.llm.service import RetryPolicy
 from histoeval.llm.usage import Usage
 from histoeval.report import Noun
-from histoeval.trust.stability.attacks import Instruction
-
-KEY = "HISTOEVAL_SUBJECT_KEY"
-"""The key of the subject, where it is not that of the judge."""
 
 
 class Ask(NamedTuple):
-    """One question to the subject: an instruction, its text as filled in, and the pictures."""
+    """One question to the model: an instruction, its text as filled in, and the pictures."""
 
     instruction: Instruction
     text: str
@@ -40,44 +35,44 @@ class Ask(NamedTuple):
 
 
 class VlmAnswer(NamedTuple):
-    """What the subject answered, and whether it was cut off at the most tokens."""
+    """What the model answered, and whether it was cut off at the token limit."""
 
     text: str
     cut: bool = False
 
 
-class Subject(Protocol):
+class Vlm(Protocol):
     """A model that describes pictures."""
 
     @property
     def identity(self) -> str:
-        """The model and how it is asked, for signatures; no secret in it."""
+        """The model and how it is asked, for signatures; never a secret."""
 
     @property
     def gone(self) -> str | None:
-        """Why nothing more is asked of it; None while it answers."""
+        """Why it is no longer asked; None while it answers."""
 
     @property
     def usage(self) -> Usage:
-        """What it was asked so far and what that took."""
+        """Requests, tokens and retries so far."""
 
     def describe(self, images: Sequence[bytes], prompt: Instruction) -> str | Problem:
-        """What it says of pictures."""
+        """Its description of pictures."""
 
     def describe_all(self, asks: Sequence[Ask]) -> list[VlmAnswer | Problem]:
         """An answer to each, in their order; equal ones are asked once."""
 
 
 class VlmSampling(Noun):
-    """How a subject is asked; all of it counts for what it answers."""
+    """How the model is asked; all of it is part of the cache key."""
 
     temperature: Annotated[float, Field(ge=0)] = 0.0
     seed: int = 0
     body: Mapping[str, Any] = {}
-    """What else goes into a request; null takes something out."""
+    """Extra fields of the request body; null removes one."""
 
     def parameters(self, most_tokens: int) -> str:
-        """What a request says beside the conversation, as JSON."""
+        """The request without the conversation, as JSON."""
         usual = {"temperature": self.temperature, "seed": self.seed, "max_tokens": most_tokens}
         return json.dumps(usual | dict(self.body), sort_keys=True)
 
@@ -88,8 +83,8 @@ class VlmSampling(Noun):
         return f"{usual},body={json.dumps(dict(self.body), sort_keys=True)}" if self.body else usual
 
 
-class KeepingSubject(ABC):
-    """A subject that keeps what was answered; how it is asked is left to those who can."""
+class CachedVlm(ABC):
+    """A model whose answers are cached; subclasses know how to ask it."""
 
     def __init__(self, name: str, cache: Cache, manner: VlmSampling) -> None:
         self.name = name
@@ -104,35 +99,33 @@ class KeepingSubject(ABC):
         return f"{self.name},{self.manner.identity}"
 
     def describe(self, images: Sequence[bytes], prompt: Instruction) -> str | Problem:
-        """What the model says of pictures."""
-        (said,) = self.describe_all([Ask(prompt, prompt.text.strip(), tuple(images))])
-        return said if isinstance(said, Problem) else said.text
+        """The model's description of pictures."""
+        (answer,) = self.describe_all([Ask(prompt, prompt.text.strip(), tuple(images))])
+        return answer if isinstance(answer, Problem) else answer.text
 
     def describe_all(self, asks: Sequence[Ask]) -> list[VlmAnswer | Problem]:
-        """What is known from before, and for the rest what the model says now."""
+        """Cached answers, and new ones for the rest."""
         keys = [self._key(ask) for ask in asks]
-        told: dict[str, Reply | Problem] = {}
+        replies: dict[str, Reply | Problem] = {}
         for key in dict.fromkeys(keys):
             if (reply := self.cache.find(key)) is not None:
                 self.usage.found(reply)
-                told[key] = reply
-        new = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in told}
+                replies[key] = reply
+        new = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in replies}
         if new:
-            told |= self._ask(new)
-        return [_said(told[key]) for key in keys]
+            replies |= self._ask(new)
+        return [_answer_in(replies[key]) for key in keys]
 
     @abstractmethod
     def _ask(self, asks: Mapping[str, Ask]) -> dict[str, Reply | Problem]:
-        """The reply to each new question, kept as soon as it comes."""
+        """The reply to each new question, cached as soon as it comes."""
 
     def _keep(self, key: str, ask: Ask, reply: Reply) -> None:
-        """Write a reply, so that a kill does not lose it."""
         self.cache.store(key, self.name, ask.instruction.identity, len(ask.text), reply)
-        self.cache.write()
         self.usage.paid(reply)
 
     def _key(self, ask: Ask) -> str:
-        """The hash under which a reply is kept."""
+        """The hash under which a reply is cached."""
         parameters = self.manner.parameters(ask.instruction.most_tokens)
         pictures = [hashlib.sha256(image).hexdigest() for image in ask.images]
         system = ask.instruction.system or ""
@@ -141,44 +134,28 @@ class KeepingSubject(ABC):
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _said(outcome: Reply | Problem) -> VlmAnswer | Problem:
-    if isinstance(outcome, Problem):
-        return outcome
-    if not outcome.text.strip():
-        return Problem("empty_report", "the model answered with nothing")
-    return VlmAnswer(outcome.text.strip(), outcome.finish == "length")
+def _answer_in(reply: Reply | Problem) -> VlmAnswer | Problem:
+    if isinstance(reply, Problem):
+        return reply
+    if not reply.text.strip():
+        return Problem("empty_report", "the model returned an empty answer")
+    return VlmAnswer(reply.text.strip(), reply.finish == "length")
 
 
-class SubjectChoice(Noun):
-    """Which model to ask and how, as a person names it."""
+class VlmConfig(Noun):
+    """Which model to ask, and how."""
 
     endpoint: str
     """An address that ends in /v1, or `local` for a Transformers model in this process."""
     model: str
     key_env: str | None = None
     key_file: Path | None = None
+    tls: Tls | None = None
+    """A private CA, or a certificate of the client."""
     manner: VlmSampling = VlmSampling()
-    patience: Patience = Patience()
+    patience: RetryPolicy = RetryPolicy()
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
     cache: Path | None = None
     keep: bool = True
-    """Whether replies are kept for the next time."""
+    """Whether replies are cached on disk."""
     device: str | None = None
-
-
-def open_subject(choice: SubjectChoice) -> KeepingSubject:
-    """The subject that a choice names. Nothing is asked yet."""
-    cache = Cache((choice.cache or default_cache()) if choice.keep else None)
-    if choice.endpoint == LOCAL:
-        from histoeval.vlm.local import LocalSubject
-
-        return LocalSubject(choice.model, cache, choice.manner, choice.device)
-    from histoeval.vlm.endpoint import EndpointSubject
-
-    return EndpointSubject(choice, cache, _key_of(choice))
-
-
-def _key_of(choice: SubjectChoice) -> Secret | None:
-    """The key that was named, that of the subject, or the usual one."""
-    own = KEY if os.environ.get(KEY) else None
-    return read_key(choice.endpoint, variable=choice.key_env or own, file=choice.key_file)

@@ -186,7 +186,7 @@ def test_a_judge_is_checked_and_the_verdict_is_written(here: Here) -> None:
         (("--model", "m"), "both --endpoint and --model"),
         ((), "no judge was named"),
         (("--endpoint", "http://u:k@h/v1", "--model", "m"), "plain address"),
-        (("--endpoint", "http://127.0.0.1:9/v1", "--model", "m"), "nothing listens there"),
+        (("--endpoint", "http://127.0.0.1:9/v1", "--model", "m"), "connection refused"),
         (("--endpoint", "http://h/v1", "--model", "m", "--prompt", "x"), "no prompt 'x'"),
         (("--endpoint", "http://h/v1", "--model", "m", "--body", "[]"), "JSON object"),
         (("--endpoint", "http://h/v1", "--model", "m", "--format", "xml"), "form"),

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import InputError, SettingError
+from histoeval.llm.prompt import Instruction
 from histoeval.trust.stability.attacks import (
-    Instruction,
     attack_of,
     known_instructions,
     load_attacks,

@@ -19,7 +19,7 @@ from histoeval.trust.stability.examine import (
     stability_for,
 )
 from histoeval.trust.stability.tile_reports import TileReport, TileReportDraft, write_all
-from histoeval.vlm.model import Ask, Subject, VlmAnswer
+from histoeval.vlm.model import Ask, Vlm, VlmAnswer
 from tests.support.fake_server import Call, Wrong
 from tests.support.fake_vlm import (
     BENIGN,
@@ -267,7 +267,7 @@ class Script:
 def written(lines: dict[str, VlmAnswer | Problem]) -> TileReport | Problem:
     exam = examination()
     draft = TileReportDraft("neutral", tuple(Ask(exam.neutral, text) for text in lines))
-    subject: Subject = Script(lines)  # type: ignore[assignment]
+    subject: Vlm = Script(lines)  # type: ignore[assignment]
     (found,) = write_all([draft], subject, exam.merge)
     return found
 

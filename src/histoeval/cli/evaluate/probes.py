@@ -90,7 +90,9 @@ def probes(
 
 def _able(metrics: Sequence[Metric]) -> tuple[list[Metric], dict[str, str]]:
     """The metrics that can run here, and why the others cannot."""
-    reasons = {each.name: reason for each in metrics if (reason := each.obstacle()) is not None}
+    reasons = {
+        each.name: reason for each in metrics if (reason := each.unavailable_reason()) is not None
+    }
     if len(reasons) == len(metrics):
         raise SettingError("\n".join(f"{name} {reason}" for name, reason in reasons.items()))
     return [each for each in metrics if each.name not in reasons], reasons

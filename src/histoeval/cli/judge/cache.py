@@ -26,7 +26,7 @@ def list_kept(cache: CacheOption = None) -> None:
     from histoeval.view.terminal.judge import cache_table
 
     with _opened(cache) as file:
-        Console().print(cache_table(file.kept()))
+        Console().print(cache_table(file.stats()))
         typer.echo(f"in {file.path}")
 
 

@@ -39,7 +39,7 @@ def check(
     from rich.console import Console
 
     from histoeval.judge.check import checkable, examine, trials
-    from histoeval.judge.choice import seat
+    from histoeval.judge.choice import open_panel
     from histoeval.judge.prompt import load_prompt
     from histoeval.view.terminal.judge import answer_progress, verdict_table
 
@@ -58,7 +58,7 @@ def check(
         key_file=key.key_file,
         cache=cache,
     )
-    bench = seat(choice)
+    bench = open_panel(choice)
     with answer_progress(bench, lambda: len(trials())):
         found = examine(bench, loaded)
     console = Console()

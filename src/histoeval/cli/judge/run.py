@@ -107,7 +107,7 @@ def judge(
     be done.
     """
     from histoeval.io.pairs import open_source
-    from histoeval.judge.choice import seat
+    from histoeval.judge.choice import open_panel
     from histoeval.judge.prompt import load_prompt
     from histoeval.llm.usage import read_prices
 
@@ -123,7 +123,7 @@ def judge(
     table = read_prices(prices)
     load_prompt(prompt)
     source = open_source(inputs, columns.columns(), encoding)
-    bench = seat(choice)
+    bench = open_panel(choice)
     if dry_run:
         _show_estimate(source, bench, prompt, table)
         return

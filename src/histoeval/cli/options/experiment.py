@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from histoeval.cli.options.bundle import bundle
+from histoeval.cli.options.tls import TlsOptions
 from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
     from histoeval.report import Noun
     from histoeval.table import ResultTable
-    from histoeval.vlm.model import Subject
+    from histoeval.vlm.model import Vlm
 
 SET = "The perturbed set, as `experiment perturb` writes it."
 LANGUAGE = "A language model that edits too"
@@ -57,15 +58,18 @@ class LanguageModel:
         Path | None, typer.Option(help="File that holds the key.", rich_help_panel=LANGUAGE)
     ] = None
 
-    def subject(self) -> Subject | None:
+    tls: TlsOptions = TlsOptions()
+
+    def subject(self) -> Vlm | None:
         """The language model that options name; None where they name none."""
         if self.endpoint is None and self.model is None:
             return None
         if self.endpoint is None or self.model is None:
             raise SettingError("a language model is named by both --endpoint and --model")
-        from histoeval.vlm.model import SubjectChoice, open_subject
+        from histoeval.vlm.load import load_vlm
+        from histoeval.vlm.model import VlmConfig
 
-        return open_subject(SubjectChoice(**asdict(self)))
+        return load_vlm(VlmConfig(**asdict(self)))
 
 
 def say(

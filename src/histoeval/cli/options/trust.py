@@ -32,7 +32,7 @@ from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
     from histoeval.run.models import Models
-    from histoeval.vlm.model import SubjectChoice
+    from histoeval.vlm.model import VlmConfig
 
 VERDICT = "The verdict"
 IMAGES = "Images"
@@ -208,7 +208,7 @@ class AttackedSubject:
     picture: PictureOption = "jpeg"
     asking: VlmRequestOptions = VlmRequestOptions()
 
-    def choice(self, seed: int, device: str | None) -> SubjectChoice | None:
+    def choice(self, seed: int, device: str | None) -> VlmConfig | None:
         """The model that options name; None where they name none."""
         if (self.endpoint is None) != (self.model is None):
             raise SettingError(

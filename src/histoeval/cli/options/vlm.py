@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,9 +10,10 @@ import typer
 
 from histoeval.cli.options.bundle import bundle
 from histoeval.cli.options.endpoint import Load, Rates, Replies, TimeoutOptions, faults_told
+from histoeval.cli.options.tls import TlsOptions
 
 if TYPE_CHECKING:
-    from histoeval.vlm.model import SubjectChoice
+    from histoeval.vlm.model import VlmConfig
 
 SUBJECT = "The model"
 SHOWING = "What it is shown and asked"
@@ -67,18 +69,20 @@ class VlmRequestOptions:
     rates: Rates = Rates()
     waiting: TimeoutOptions = TimeoutOptions()
     key: SubjectKey = SubjectKey()
+    tls: TlsOptions = TlsOptions()
     replies: Replies = Replies()
 
-    def choice(self, endpoint: str, model: str, seed: int, device: str | None) -> SubjectChoice:
+    def choice(self, endpoint: str, model: str, seed: int, device: str | None) -> VlmConfig:
         """The model that options name, with how it is asked."""
-        from histoeval.vlm.model import SubjectChoice
+        from histoeval.vlm.model import VlmConfig
 
         told: dict[str, Any] = {
             "manner": {"temperature": self.temperature, "seed": seed, "body": self.load.more()},
             "patience": self.waiting.patience(self.rates),
+            "tls": asdict(self.tls),
         }
         with faults_told():
-            return SubjectChoice(
+            return VlmConfig(
                 endpoint=endpoint,
                 model=model,
                 key_env=self.key.key_env,

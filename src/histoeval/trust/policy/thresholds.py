@@ -7,7 +7,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, FiniteFloat
-from scipy import stats
 
 from histoeval.report import Noun
 from histoeval.trust.results import Share
@@ -133,6 +132,8 @@ def _highest_share(mistakes: Numbers, rows: Numbers, target: Target) -> Numbers:
     if target.confidence == 0.5:
         shares = np.divide(mistakes, rows, out=np.full(len(rows), np.inf), where=some)
         return np.asarray(shares)
+    from scipy import stats
+
     upper = stats.beta.ppf(target.confidence, mistakes + 1, np.maximum(rows - mistakes, 1e-9))
     return np.where(some, np.where(mistakes >= rows, 1.0, upper), np.inf)
 

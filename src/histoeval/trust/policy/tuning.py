@@ -13,7 +13,6 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy import stats
 
 from histoeval.errors import InputError
 from histoeval.report import Noun
@@ -105,6 +104,8 @@ def grid(parts: int, without: tuple[Dimension, ...] = ()) -> Numbers:
 
 def figures(trust: Numbers, goodness: Numbers, objective: Objective) -> Numbers:
     """The objective of each row of trust values; NaN where either side is constant."""
+    from scipy import stats
+
     ranks = stats.rankdata(np.round(trust, DIGITS), axis=1)
     if objective == "auroc":
         right = goodness == goodness.max()

@@ -7,65 +7,21 @@ so that the false history, the wrong site or the leading question is all that di
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Any, get_args
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import ValidationError
 
 from histoeval.errors import InputError, SettingError
 from histoeval.io.yaml_files import read_yaml
 from histoeval.llm.fence import disarmed
-from histoeval.report import Noun
+from histoeval.llm.prompt import REPORTS, SITE, TASK, Instruction, Kind
 from histoeval.resources import resource_path
-
-Kind = Literal["neutral", "attack", "merge"]
 
 NEUTRAL, MERGE = "neutral", "merge"
 """The instructions that are used when nobody names others."""
-
-TASK, SITE, REPORTS = "{task}", "{site}", "{reports}"
-"""Places in an instruction, filled by plain replacement, so that other braces stay as they are."""
-
-_NEEDED: dict[Kind, tuple[str, ...]] = {"neutral": (), "attack": (TASK,), "merge": (REPORTS,)}
-
-
-class Instruction(Noun):
-    """One instruction to the model that writes reports."""
-
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-    version: Annotated[int, Field(ge=1)]
-    kind: Kind
-    text: Annotated[str, Field(min_length=1)]
-    system: str | None = None
-    """Said as the system, where a model takes that; most are asked without."""
-    sites: tuple[str, ...] = ()
-    """Organs that `{site}` is drawn from; never one that the report or the specimen names."""
-    most_tokens: Annotated[int, Field(ge=16)] = 768
-    """How long the answer may be."""
-
-    @model_validator(mode="after")
-    def _has_its_places(self) -> Self:
-        if self.name == "stain" or self.name.startswith("stain_"):
-            raise ValueError("'stain' is the name of the visual attack")
-        if lacking := [place for place in _NEEDED[self.kind] if place not in self.text]:
-            raise ValueError(f"the text of kind {self.kind} must hold {lacking[0]}")
-        if (SITE in self.text) != bool(self.sites):
-            raise ValueError(f"{SITE} in the text and a list of sites go together")
-        return self
-
-    @property
-    def hash(self) -> str:
-        """Twelve characters that change with anything a model is told."""
-        content = json.dumps(self.model_dump(mode="json"), sort_keys=True)
-        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-
-    @property
-    def identity(self) -> str:
-        """Name, version and hash, for signatures."""
-        return f"{self.name}-{self.version}-{self.hash}"
 
 
 def task_of(neutral: Instruction, specimen: str = "") -> str:

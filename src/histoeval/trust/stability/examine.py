@@ -14,12 +14,12 @@ from typing import Annotated, NamedTuple
 from pydantic import Field, ValidationError
 
 from histoeval.errors import Problem, SettingError
+from histoeval.llm.prompt import Instruction
 from histoeval.report import Noun
 from histoeval.trust.results import Stability
 from histoeval.trust.stability.attacks import (
     MERGE,
     NEUTRAL,
-    Instruction,
     attack_of,
     load_attacks,
     load_instruction,
@@ -36,7 +36,7 @@ from histoeval.trust.stability.image_views import (
 )
 from histoeval.trust.stability.score import Named, stability_of
 from histoeval.trust.stability.tile_reports import TileReport, TileReportDraft, write_all
-from histoeval.vlm.model import Ask, Subject
+from histoeval.vlm.model import Ask, Vlm
 
 JOIN = "join"
 """In place of a merge prompt: the reports on tiles one after the other."""
@@ -108,7 +108,7 @@ class Reports(NamedTuple):
 def stability_for(
     image: Path | str,
     original: str | None,
-    subject: Subject,
+    subject: Vlm,
     examination: Examination,
     distance: Distance,
     *,
@@ -136,7 +136,7 @@ def stability_for(
 
 def reports_for(
     image: Path | str,
-    subject: Subject,
+    subject: Vlm,
     examination: Examination,
     *,
     original: str | None = None,

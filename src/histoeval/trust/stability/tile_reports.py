@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from histoeval.errors import Problem
-from histoeval.trust.stability.attacks import Instruction, merge_of
-from histoeval.vlm.model import Ask, Subject, VlmAnswer
+from histoeval.llm.prompt import Instruction
+from histoeval.trust.stability.attacks import merge_of
+from histoeval.vlm.model import Ask, Vlm, VlmAnswer
 
 
 class TileReportDraft(NamedTuple):
@@ -28,7 +29,7 @@ class TileReport(NamedTuple):
 
 
 def write_all(
-    drafts: Sequence[TileReportDraft], subject: Subject, merge: Instruction | None
+    drafts: Sequence[TileReportDraft], subject: Vlm, merge: Instruction | None
 ) -> list[TileReport | Problem]:
     """The report of each draft, or why there is none; without `merge` texts are plainly joined.
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.errors import Problem, SettingError
-from histoeval.io.results import files_of
+from histoeval.io.store import writing_to
 from histoeval.run.trust.case import Instruments, Verdict, told
 from histoeval.run.trust.rows import EVIDENCE, TrustRow
-from histoeval.trust.grounding.embedded_image import Bag
+from histoeval.trust.grounding.embedded_image import EmbeddedImage
 from histoeval.trust.results import Spot, Support
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def with_pictures(verdict: Verdict, folder: Path, tools: Instruments) -> TrustRo
 
 
 def _pictures(
-    verdict: Verdict, image: Path, bag: Bag, folder: Path, tools: Instruments
+    verdict: Verdict, image: Path, bag: EmbeddedImage, folder: Path, tools: Instruments
 ) -> Iterator[dict[str, Any]]:
     stem, mpp = f"{verdict.row.row:05}", tools.tiling.mpp
 
@@ -83,7 +83,12 @@ def thumbnail_picture(path: Path | str, out: Path, *, mpp: float | None = None) 
 
 
 def heatmap(
-    path: Path | str, bag: Bag, phrase: NDArray[np.floating], out: Path, *, mpp: float | None = None
+    path: Path | str,
+    bag: EmbeddedImage,
+    phrase: NDArray[np.floating],
+    out: Path,
+    *,
+    mpp: float | None = None,
 ) -> None:
     """A PNG of the slide, each patch coloured by its cosine with a phrase.
 
@@ -158,7 +163,7 @@ def _box(spot: Spot, across: float, down: float) -> tuple[int, int, int, int]:
 
 def _save(picture: Image.Image, out: Path) -> None:
     """Write a PNG atomically, the same bytes for the same pixels."""
-    with files_of(out.parent):
+    with writing_to(out.parent):
         out.parent.mkdir(parents=True, exist_ok=True)
         draft = out.with_name(f"{out.name}.part")
         picture.save(draft, "PNG", compress_level=6)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from histoeval.io.results import files_of
+from histoeval.io.store import writing_to
 from histoeval.table import ResultTable, html_table, markdown
 from histoeval.version import __version__
 from histoeval.view.figures.agreement import figures
@@ -23,7 +23,7 @@ def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
     """Write report.md, report.html and figures into a folder; returns their paths."""
     drawn = list(figures(found.panel, found.study, found.plan))
     tables = list(agreement_tables(found.study, found.plan))
-    with files_of(folder):
+    with writing_to(folder):
         (folder / "figures").mkdir(parents=True, exist_ok=True)
         written = list(write_figures(folder / "figures", drawn))
         for name, text in (

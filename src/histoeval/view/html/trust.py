@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from histoeval.io.results import files_of
+from histoeval.io.store import writing_to
 from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.table import ResultTable, html_table, number
 from histoeval.trust.policy.policy import DIMENSIONS
@@ -50,7 +50,7 @@ def write_page(
         reports=[_report(row, text, gallery) for row, text in islice(rows, MAX_ROWS)],
         made_with=[f"{name}: {summary[name]}" for name in _MADE_WITH if summary[name] is not None],
     )
-    with files_of(folder.folder):
+    with writing_to(folder.folder):
         draft = folder.page.with_suffix(".part")
         draft.write_text(page, "utf-8", errors="backslashreplace", newline="\n")
         draft.replace(folder.page)

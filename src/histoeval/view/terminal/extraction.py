@@ -11,7 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.style import Style
 from rich.text import Text
 
-from histoeval.io.jsonl_rows import ReadRow
+from histoeval.io.results import ReadRow
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.resources import load_toml
 from histoeval.table import ResultTable, terminal_table

@@ -21,8 +21,8 @@ from histoeval.train.core.card import numbers_of, remarks_on, score_rows
 from histoeval.train.grounding.card import COLUMNS as GROUNDING_COLUMNS
 from histoeval.train.grounding.card import figure_rows, sets_of
 from histoeval.train.hare_bench.select import COLUMNS, REMARK, failures, selection_cells
-from histoeval.train.reader.step_table import COLUMNS as STEP_COLUMNS
-from histoeval.train.reader.step_table import step_rows
+from histoeval.train.reader.card import COLUMNS as STEP_COLUMNS
+from histoeval.train.reader.card import step_rows
 
 
 def aligner_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:

@@ -1,0 +1,251 @@
+"""Every metric by its name: those of this package, registered ones, and plug-ins.
+
+A package of your own adds metrics by entry points; nothing is imported before it is used::
+
+    [project.entry-points."histoeval.metrics"]
+    mine = "my_package.metrics:MyMetric"
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, TypeVar, overload
+
+from pydantic import ValidationError
+
+from histoeval.errors import SettingError
+from histoeval.metric import Metric
+from histoeval.metrics.base import as_metric
+
+GROUP = "histoeval.metrics"
+"""The entry point group of plug-ins."""
+
+M = TypeVar("M", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class MetricEntry:
+    """Where a metric is found, what it compares, and the settings that make it this one.
+
+    `target` is ``module:name``, or the class or factory itself; it is called with `name` (the
+    specification) and the settings.
+    """
+
+    target: str | Callable[..., Any]
+    summary: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    needs: str = ""
+
+    def resolve(self) -> Callable[..., Any]:
+        """The class or factory, imported if need be."""
+        if not isinstance(self.target, str):
+            return self.target
+        module, _, attribute = self.target.partition(":")
+        made: Any = import_module(module)
+        for part in attribute.split("."):
+            made = getattr(made, part)
+        return made  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class MetricInfo:
+    """One line of `list_metrics`: the name, what it compares, and what it needs besides."""
+
+    name: str
+    summary: str
+    needs: str = ""
+    unavailable: str | None = None
+    """Why it cannot run here; only looked at with ``runnable=True``."""
+
+
+def _ours(module: str, summary: str, needs: str = "", **settings: Any) -> MetricEntry:
+    return MetricEntry(f"histoeval.metrics.{module}", summary, settings, needs)
+
+
+METRICS: dict[str, MetricEntry] = {
+    "hare": _ours("hare:Hare", "entities and relations of both reports, aligned (HARE paper)"),
+    "concordance": _ours(
+        "concordance:Concordance",
+        "diagnosis, site, grade, stage, markers, findings, weighed as experts do",
+    ),
+    "rubric_offline": _ours(
+        "rubric_offline:RubricOffline",
+        "the four criteria of the judge's rubric, without a language model",
+    ),
+    "judge_rubric4": _ours(
+        "judge:JudgeMetric",
+        "four clinical criteria, by a language model",
+        needs="a judge",
+        prompt="rubric4",
+    ),
+    "judge_expert5": _ours(
+        "judge:JudgeMetric",
+        "the experts' scale from 0 to 5, by a language model",
+        needs="a judge",
+        prompt="expert5",
+    ),
+    "judge": _ours(
+        "judge:JudgeMetric",
+        "a prompt of your own, as in judge:prompt=mine.yaml, by a language model",
+        needs="a judge",
+    ),
+    **{
+        f"bleu_{order}": _ours("bleu:Bleu", f"word n-grams up to {order}", order=order)
+        for order in (1, 2, 3, 4)
+    },
+    "bleu": _ours("bleu:Bleu", "word n-grams up to 4 (same as bleu_4)"),
+    "rouge_1": _ours("rouge:Rouge", "single words shared", kind="1"),
+    "rouge_2": _ours("rouge:Rouge", "word pairs shared", kind="2"),
+    "rouge_l": _ours("rouge:Rouge", "longest common subsequence of words", kind="l"),
+    "meteor": _ours("meteor:Meteor", "words, stems and synonyms, in order", needs="WordNet"),
+    "chrf": _ours("chrf:Chrf", "character n-grams up to 6"),
+    "reg2025": _ours(
+        "reg2025:Reg2025",
+        "REG2025 challenge: ROUGE-L, BLEU-4, shared entities, embedding cosine",
+        needs="--encoder",
+    ),
+    "bertscore": _ours(
+        "bertscore:BertScore", "tokens matched by contextual embedding", needs="--encoder"
+    ),
+    "bert_score": _ours(
+        "external:PackagedBertScore", "BERTScore by its own package", needs="[peers]"
+    ),
+    "radgraph_xl": _ours(
+        "external:RadGraphXL", "entities and relations of radiology reports", needs="[peers]"
+    ),
+    "ratescore": _ours(
+        "external:RaTEScore", "entities of radiology reports by embedding", needs="[peers]"
+    ),
+    "green": _ours(
+        "external:Green", "a language model counts errors of radiology reports", needs="[peers]"
+    ),
+    "radeval": _ours(
+        "external:RadEval",
+        "one of RadEval's metrics, as in radeval:metric=radgraph",
+        needs="[peers]",
+    ),
+}
+"""The metrics of this package and those that were registered. Nothing is imported before use."""
+
+
+@overload
+def register(name: str) -> Callable[[M], M]: ...
+@overload
+def register(name: str, entry: MetricEntry) -> None: ...
+def register(name: str, entry: MetricEntry | None = None) -> Callable[[M], M] | None:
+    """Add a metric of your own, so that `load`, `score` and the command line find it by name.
+
+    Args:
+        name: what it is called in ``metrics=`` and in results.
+        entry: where it is found; without it `register` is a decorator of a class or factory.
+
+    Example:
+        >>> @histoeval.register("same_length")
+        ... class SameLength(PairMetric):
+        ...     def score_pair(self, reference, candidate):
+        ...         return Score(value=len(reference) == len(candidate), signature=self.signature)
+    """
+    if entry is not None:
+        METRICS[name] = entry
+        return None
+
+    def enter(target: M) -> M:
+        summary = (inspect.getdoc(target) or "").partition("\n")[0].rstrip(".")
+        METRICS[name] = MetricEntry(target, summary)
+        return target
+
+    return enter
+
+
+@cache
+def _plugins() -> Mapping[str, MetricEntry]:
+    """The metrics that installed packages offer by entry points; none of them is imported."""
+    found: dict[str, MetricEntry] = {}
+    for point in entry_points(group=GROUP):
+        package = point.dist.name if point.dist else "an unknown package"
+        if point.name in found:
+            warnings.warn(
+                f"the metric {point.name!r} of {package} is ignored: another package has one of "
+                "that name",
+                stacklevel=2,
+            )
+            continue
+        found[point.name] = MetricEntry(f"{point.module}:{point.attr}", f"plug-in of {package}")
+    return found
+
+
+def metric_entries() -> dict[str, MetricEntry]:
+    """Every metric by name: ours and registered ones, then plug-ins, which cannot replace ours."""
+    return METRICS | {name: e for name, e in _plugins().items() if name not in METRICS}
+
+
+def create(spec: str, models: Mapping[str, object] | None = None, **settings: Any) -> Metric:
+    """Make the metric that a specification such as ``hare:mode=upstream:threshold=0.5`` names.
+
+    Settings can also be given by keyword. Models (a reader, an aligner, an encoder) go to the
+    metrics that have a field for them; `histoeval.load` finds them by itself.
+    """
+    name, *assignments = spec.split(":")
+    entry, kind = _resolved(name)
+    needed = models_of(kind)
+    given: dict[str, Any] = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals:
+            raise SettingError(f"in metric {spec!r}: {assignment!r} is not of the form name=value")
+        given[key] = value
+    for key in (given := given | settings):
+        if key in ("name", *entry.settings, *needed):
+            raise SettingError(f"in metric {spec!r}: {key!r} cannot be set here")
+    full = ":".join([spec, *(f"{key}={value}" for key, value in settings.items())])
+    filled = {model: (models or {}).get(model) for model in needed}
+    try:
+        return as_metric(_made(kind, full, {**entry.settings, **given, **filled}))
+    except ValidationError as error:
+        raise SettingError(f"in metric {spec!r}: {_first_complaint(error)}") from error
+
+
+def _made(kind: Callable[..., Any], name: str, settings: Mapping[str, Any]) -> Any:
+    """A metric; somebody else's class need not take the name that it is found by."""
+    takes = inspect.signature(kind).parameters.values()
+    named = any(each.name == "name" or each.kind == each.VAR_KEYWORD for each in takes)
+    return kind(name=name, **settings) if named else kind(**settings)
+
+
+def models_of(metric: object) -> tuple[str, ...]:
+    """The models that a metric, or a class of metrics, has fields for."""
+    needed: tuple[str, ...] = getattr(metric, "models", ())
+    return needed
+
+
+def models_needed(specs: Iterable[str]) -> set[str]:
+    """The models that the metrics of these specifications have fields for."""
+    return {model for spec in specs for model in models_of(_resolved(spec.partition(":")[0])[1])}
+
+
+def _resolved(name: str) -> tuple[MetricEntry, Callable[..., Any]]:
+    """The entry of a metric with its class or factory, imported here."""
+    entries = metric_entries()
+    if (entry := entries.get(name)) is None:
+        raise SettingError(f"there is no metric {name!r}; known: {', '.join(sorted(entries))}")
+    try:
+        return entry, entry.resolve()
+    except Exception as error:  # whatever somebody else's module raises when it is imported
+        if name in METRICS:
+            raise
+        raise SettingError(
+            f"the metric {name!r}, a {entry.summary}, cannot be loaded: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _first_complaint(error: ValidationError) -> str:
+    complaint = error.errors()[0]
+    where = ".".join(str(part) for part in complaint["loc"])
+    return f"{where}: {complaint['msg'].lower()}" if where else str(complaint["msg"])

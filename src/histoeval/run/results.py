@@ -1,0 +1,219 @@
+"""What a run returns: rows, a summary, frames made of them, and a table in a notebook.
+
+`Frames` is what everything shares that can be shown as a table. `Results` is a run over rows, held
+in memory or re-read from disk each time; `Scores`, `Readings` and `Verdicts` are those of `score`
+and `judge`, of `extract` and of `trust`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from histoeval.errors import MissingDependency
+from histoeval.io.results import ReadRow, ResultRow
+from histoeval.report import Report
+from histoeval.run.trust.rows import TrustRow
+from histoeval.table import ResultTable, html_table
+from histoeval.trust.policy.policy import DIMENSIONS
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+SHOWN_ROWS = 10
+"""Rows that a notebook shows."""
+
+SHOWN_CHARACTERS = 80
+"""Characters of a cell that a notebook shows."""
+
+
+class Frames(ABC):
+    """Something that can be laid out as flat records, one per row."""
+
+    @abstractmethod
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Flat records, all with the same columns."""
+
+    @abstractmethod
+    def __repr__(self) -> str:
+        """One line: what it is and what it comes to."""
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """All flat records."""
+        return list(self.records())
+
+    def to_polars(self) -> polars.DataFrame:
+        """A polars frame of the flat records."""
+        import polars
+
+        return polars.DataFrame(self.to_dicts(), infer_schema_length=None)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas frame of the flat records, where pandas is installed."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingDependency("to_pandas() needs pandas: pip install pandas") from error
+        return pandas.DataFrame(self.to_dicts())
+
+    def _repr_html_(self) -> str:
+        """The summary and the first rows, for a notebook."""
+        first = list(islice(self.records(), SHOWN_ROWS))
+        columns = list(first[0]) if first else []
+        rows = [[_cell(record[name]) for name in columns] for record in first]
+        return html_table(ResultTable(repr(self).strip("<>"), columns, rows))
+
+
+class RunRow(Protocol):
+    """A row of a run: it has an id."""
+
+    @property
+    def id(self) -> str:
+        """What the row is called."""
+
+
+Row = TypeVar("Row", bound=RunRow)
+
+
+class Results(Frames, Generic[Row]):
+    """A row for each row of the input, in its order, and a summary.
+
+    Args:
+        summary: what all rows come to, as in `summary.json`.
+        rows: the rows, which can be gone through as often as one likes.
+    """
+
+    def __init__(self, summary: dict[str, Any], rows: Iterable[Row]) -> None:
+        self.summary = summary
+        self._rows = rows
+        self._by_id: dict[str, list[Row]] | None = None
+
+    @property
+    def rows(self) -> Iterator[Row]:
+        """Every row, in the order of the input."""
+        return iter(self._rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        count: int = self.summary["rows"]
+        return count
+
+    def __getitem__(self, key: str | tuple[str, str]) -> Row:
+        """The row of this id; `[id, system]` where several systems have it."""
+        name, system = key if isinstance(key, tuple) else (key, None)
+        found = [row for row in self._called(name) if system in (None, _system(row))]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            of_system = "" if system is None else f" of the system {system!r}"
+            raise KeyError(f"no row has the id {name!r}{of_system}")
+        systems = ", ".join(repr(_system(row)) for row in found)
+        raise KeyError(
+            f"{len(found)} rows have the id {name!r}; give the system too, as in "
+            f"[{name!r}, {_system(found[0])!r}]; systems: {systems}"
+        )
+
+    def _called(self, name: str) -> Sequence[Row]:
+        """The rows of an id; those on disk are searched, so that memory stays flat."""
+        if not isinstance(self._rows, list):
+            return [row for row in self._rows if row.id == name]
+        if self._by_id is None:
+            self._by_id = {}
+            for row in self._rows:
+                self._by_id.setdefault(row.id, []).append(row)
+        return self._by_id.get(name, [])
+
+
+class Scores(Results[ResultRow]):
+    """The scores of each pair, and for each metric and system what they come to."""
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Flat records: id, system, a column per metric and per part of it, errors."""
+        names = list(self.summary["metrics"])
+        parts = [
+            f"{name}.{part}"
+            for name in names
+            for totals in self.summary["metrics"][name]["systems"].values()
+            for part in totals["parts"]
+        ]
+        empty: dict[str, Any] = dict.fromkeys(["id", "system", *names, *parts, "errors"])
+        return (empty | _scores(row) for row in self)
+
+    def __repr__(self) -> str:
+        means = {
+            f"{name} {system}: {totals['mean']:.4f}"
+            for name, metric in self.summary["metrics"].items()
+            for system, totals in metric["systems"].items()
+            if totals["mean"] is not None
+        }
+        return f"<Scores of {len(self)} rows; means: {', '.join(sorted(means))}>"
+
+
+class Readings(Results[ReadRow]):
+    """The report that was read in each text, or its errors."""
+
+    @property
+    def reports(self) -> list[Report | None]:
+        """The reports in the order of the texts; None where there is none, and its row says why."""
+        return [row.report for row in self]
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Records of id, text, entities and relations, as in the file, and errors."""
+        empty = {"id": None, "text": None, "entities": None, "relations": None, "errors": None}
+        for row in self:
+            report = {} if row.report is None else row.report.model_dump(mode="json")
+            yield empty | {"id": row.id, **report, "errors": _errors(row.errors)}
+
+    def __repr__(self) -> str:
+        entities = sum(self.summary["entities"].values())
+        errors = self.summary["rows_with_errors"]
+        return f"<Readings of {len(self)} texts: {entities} entities; {errors} rows with errors>"
+
+
+class Verdicts(Results[TrustRow]):
+    """The trust in each report and the verdict on it, or what is missing and why."""
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Flat records: id, the three dimensions, trust, route, errors; evidence is in the rows."""
+        for row in self:
+            values = {name: getattr(row, name) for name in (*DIMENSIONS, "trust", "route")}
+            yield {"id": row.id, **values, "errors": _errors(row.errors)}
+
+    def __repr__(self) -> str:
+        routes = ", ".join(f"{count} {route}" for route, count in self.summary["routes"].items())
+        return f"<Verdicts on {len(self)} reports: {routes}>"
+
+
+class _Coded(Protocol):
+    @property
+    def code(self) -> str: ...
+
+    @property
+    def message(self) -> str: ...
+
+
+def _errors(errors: Sequence[_Coded]) -> str | None:
+    """All errors of a row in one cell."""
+    return "; ".join(f"{error.code}: {error.message}" for error in errors) or None
+
+
+def _scores(row: ResultRow) -> dict[str, Any]:
+    flat: dict[str, Any] = {"id": row.id, "system": row.system, "errors": _errors(row.errors)}
+    for name, result in row.scores.items():
+        flat[name] = result.value
+        flat |= {f"{name}.{part}": number for part, number in result.parts.items()}
+    return flat
+
+
+def _system(row: object) -> str | None:
+    return getattr(row, "system", None)
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"

@@ -1,0 +1,135 @@
+"""Results of every verb: rows by id, frames, and a table in a notebook."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import polars
+import pytest
+
+from histoeval.errors import MissingDependency, Problem
+from histoeval.io.results import MetricResult, ReadRow, ResultRow
+from histoeval.report import Report
+from histoeval.run.agree import Agreement, agree
+from histoeval.run.compare import compare
+from histoeval.run.results import Readings, Results, Scores, Verdicts
+from histoeval.run.scoring import score
+from histoeval.run.trust.rows import MissingReason, TrustRow
+
+BROKEN = Problem("empty_text", "<b>candidate</b> is empty")
+
+
+def scores() -> Scores:
+    result = MetricResult(value=0.5, parts={"recall": 0.25})
+    rows = [
+        ResultRow(id="a", system="one", row=1, scores={"bleu": result}),
+        ResultRow(id="a", system="two", row=1, errors=(BROKEN,)),
+        ResultRow(id="b", system="one", row=2, scores={"bleu": result}),
+    ]
+    totals = {"mean": 0.5, "parts": {"recall": 0.25}}
+    summary = {"rows": 3, "metrics": {"bleu": {"systems": {"one": totals}}}}
+    return Scores(summary, rows)
+
+
+def readings() -> Readings:
+    rows = [
+        ReadRow(id="a", report=Report(text="No tumour.")),
+        ReadRow(id="b", row=2, errors=(BROKEN,)),
+    ]
+    return Readings({"rows": 2, "entities": {}, "rows_with_errors": 1}, rows)
+
+
+def verdicts() -> Verdicts:
+    missing = MissingReason(dimension="grounding", code="no_image", message="no image")
+    rows = [TrustRow(id="a", row=1, logic=0.5, route="review", errors=(missing,))]
+    return Verdicts({"rows": 1, "routes": {"review": 1}}, rows)
+
+
+@pytest.mark.parametrize("results", [scores(), readings(), verdicts()], ids=lambda r: repr(r)[:9])
+def test_every_kind_can_be_counted_gone_through_and_laid_out(results: Results[ReadRow]) -> None:
+    assert len(results) == len(list(results)) == len(list(results.rows))
+    records = results.to_dicts()
+    assert [record["id"] for record in records] == [row.id for row in results]
+    assert results.to_polars().to_dicts() == records
+    assert repr(results).startswith(f"<{type(results).__name__} o")
+    assert "<td>a</td>" in results._repr_html_()
+
+
+def test_a_row_is_found_by_its_id_and_where_that_is_not_enough_by_its_system() -> None:
+    results = scores()
+    assert results["b"].row == 2
+    assert results["a", "two"].errors == (BROKEN,)
+    with pytest.raises(KeyError, match=r"2 rows have the id 'a'.*as in \['a', 'one'\].*'two'"):
+        results["a"]
+    with pytest.raises(KeyError, match="no row has the id 'c'"):
+        results["c"]
+    with pytest.raises(KeyError, match="no row has the id 'b' of the system 'two'"):
+        results["b", "two"]
+
+
+def test_rows_on_disk_are_found_by_their_id_too(tmp_path: Path) -> None:
+    records = [{"id": name, "reference": "a b", "candidate": "a b"} for name in "xy"]
+    results = score(records, metrics="bleu", output=tmp_path)
+    assert results["y"].row == 2
+    assert [row.id for row in results] == ["x", "y"]
+
+
+def test_a_notebook_shows_the_first_rows_escaped_and_shortened() -> None:
+    shown = scores()._repr_html_()
+    assert "&lt;b&gt;candidate&lt;/b&gt; is empty" in shown
+    assert "<b>" not in shown
+    assert "Scores of 3 rows; means: bleu one: 0.5000" in shown
+    many = Readings(
+        {"rows": 99, "entities": {}, "rows_with_errors": 0},
+        [ReadRow(id=str(n), report=Report(text="tumour " * 99)) for n in range(99)],
+    )
+    assert many._repr_html_().count("<tr>") == 11
+    assert "tumour " * 12 not in many._repr_html_()
+
+
+def test_a_missing_pandas_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingDependency, match="pip install pandas"):
+        readings().to_pandas()
+
+
+@pytest.fixture(scope="module")
+def agreement(tmp_path_factory: pytest.TempPathFactory) -> Agreement:
+    sheet = tmp_path_factory.mktemp("sheet") / "sheet.csv"
+    rows = [("a b c d", 5), ("a b c x", 3), ("a x y z", 1), ("x y z w", 0)]
+    lines = [f"{n},a b c d,{text},{rating}" for n, (text, rating) in enumerate(rows)]
+    sheet.write_text("\n".join(["id,reference,candidate,rating", *lines]), "utf-8")
+    return agree(sheet, metrics="rouge_l,chrf", resamples=20, permutations=20)
+
+
+def test_an_agreement_has_a_row_for_each_metric(agreement: Agreement) -> None:
+    assert [row.metric for row in agreement] == ["rouge_l", "chrf"]
+    assert len(agreement) == 2
+    assert agreement["chrf"].n == 4
+    frame = agreement.to_polars()
+    assert frame["metric"].to_list() == ["rouge_l", "chrf"]
+    assert frame.schema["pearson"] == polars.Float64
+    assert repr(agreement).startswith("<Agreement on 4 pairs of sheet.csv; pearson: rouge_l 0.9")
+    assert "<td>rouge_l</td>" in agreement._repr_html_()
+    assert agreement.summary == agreement.to_dict()
+
+
+def test_a_comparison_has_a_row_for_each_system(tmp_path: Path) -> None:
+    records = [
+        {"id": str(n), "reference": "a b c", "good": "a b c", "bad": "a x y"} for n in range(4)
+    ]
+    score(records, metrics="rouge_l", candidate=("good", "bad"), output=tmp_path)
+    found = compare([tmp_path], resamples=20, permutations=20)
+    assert [row.system for row in found] == ["good", "bad"]
+    assert found["good"].mean.value == 1.0
+    assert found.to_dicts()[0] == {
+        "system": "good",
+        "rank": 1,
+        "mean": 1.0,
+        "mean.low": 1.0,
+        "mean.high": 1.0,
+        "left_out": 0,
+    }
+    assert repr(found).startswith("<Comparison by rouge_l on 4 pairs: 1. good, ")
+    assert found.summary["metric"] == "rouge_l"

@@ -130,8 +130,10 @@ def test_intervals_cover_and_p_keeps_its_level_on_clustered_data(cases: int, rho
             assert wrong < 0.06 + slack, (coefficient, wrong)
 
 
+@pytest.mark.alone
+@pytest.mark.release
 def test_ten_metrics_are_resampled_ten_thousand_times_in_seconds() -> None:
-    """The figure is 10 s on two cores; processor time leaves room for busy machines."""
+    """The aim is 10 s on two cores; processor time leaves room for busy machines."""
     source = np.random.default_rng(0)
     expert = np.clip(np.round(source.normal(0.5, 1.4, 600)), 0, 5)
     metrics = expert + source.normal(0, 2, (10, 600))

@@ -23,7 +23,7 @@ from histoeval.evaluate.probe_scores import figures_of
 from histoeval.evaluate.probes import pairs_of, read_probes, shipped
 from histoeval.io.tables.encoding import survey
 from histoeval.metric import Metric, Score
-from histoeval.progress import Tell, step_progress
+from histoeval.progress import OnStep, step_progress
 from histoeval.report import Pair
 from histoeval.run.pipeline import answers
 from histoeval.run.scoring import make_metrics, metric_names
@@ -100,7 +100,7 @@ def _able(metrics: Sequence[Metric]) -> tuple[list[Metric], dict[str, str]]:
 
 
 def _scores(
-    metric: Metric, pairs: Sequence[Pair], report: Tell, before: int
+    metric: Metric, pairs: Sequence[Pair], report: OnStep, before: int
 ) -> Iterator[Score | Problem]:
     """The score of each pair; a pair that fails does not affect the others."""
 

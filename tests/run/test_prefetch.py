@@ -81,8 +81,13 @@ def test_long_texts_are_not_held_in_number(monkeypatch: pytest.MonkeyPatch) -> N
 def test_whatever_happens_the_prefetching_is_stopped() -> None:
     metric = Waiting(10)
     job: Any = SimpleNamespace(metrics=[metric], unavailable={})
-    with pytest.raises(KeyboardInterrupt), ScoreJob.prefetched(job, sizes(6, 2)) as chunks:
-        next(iter(chunks))
-        raise KeyboardInterrupt
+
+    def interrupted() -> None:
+        with ScoreJob.prefetched(job, sizes(6, 2)) as chunks:
+            next(iter(chunks))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert len(metric.seen) == 6
     assert metric.stopped

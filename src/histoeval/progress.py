@@ -34,6 +34,10 @@ class NamedFile(Protocol):
         """In bytes on disk."""
 
 
+def ignore(*_: object) -> None:
+    """The default of callbacks that report progress: nothing is shown."""
+
+
 @contextmanager
 def row_progress(
     source: NamedFile, act: str = "scoring"

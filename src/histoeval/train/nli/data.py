@@ -21,10 +21,9 @@ from pydantic import ValidationError
 from histoeval.errors import InputError
 from histoeval.io.store import writing_to
 from histoeval.nli.builtin import pair_tokens
-from histoeval.nli.entailer import NliPair
+from histoeval.nli.entailer import LABELS, LabelledPair, NliPair
 from histoeval.nli.manifest import EntailerManifest
-from histoeval.train.nli.synthetic.pairs import LabelledPair
-from histoeval.train.nli.synthetic.wordings import LABELS, table
+from histoeval.train.nli.synthetic.wordings import table
 
 TEST = "snli_test"
 _TESTS = (TEST, "counterfactual_test")

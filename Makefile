@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
+# Where this is set, every process of the tests would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test release lint bench clean
 
 demo: $(VENV)/demo.done ## install, read, score and trust the bundled examples

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from histoeval.nli.entailer import Entailer
     from histoeval.trust.grounding.builtin import BuiltinEncoder
 
+# Two workers share two cores: more threads of torch and numpy only wait for each other. What
+# starts a process of its own passes this on.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # The same examples in every run, so that nothing that lands can fail by chance afterwards; to look
 # for new ones, run with HISTOEVAL_EXPLORE=1.
 settings.register_profile("steady", derandomize=True, deadline=None)

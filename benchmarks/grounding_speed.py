@@ -51,18 +51,19 @@ def measure(arguments: Sequence[str] = ()) -> list[tuple[str, ...]]:
 def examine(path: Path, spec: str, tiles: str) -> list[str]:
     """Ground a few claims on one slide."""
     from histoeval.slides.tiles import TileRequest
-    from histoeval.trust.grounding.decoys import our_foreign
-    from histoeval.trust.grounding.encoder import open_encoder
-    from histoeval.trust.grounding.score import Bag, bag_of_image, ground
+    from histoeval.trust.grounding.decoys import builtin_decoys
+    from histoeval.trust.grounding.embedded_image import EmbeddedImage, embed_image
+    from histoeval.trust.grounding.load import open_encoder
+    from histoeval.trust.grounding.score import ground
 
     start = time.perf_counter()
     encoder = open_encoder(spec)
     opened = time.perf_counter()
-    bag = bag_of_image(path, encoder, TileRequest() if tiles == "all" else None)
+    bag = embed_image(path, encoder, TileRequest() if tiles == "all" else None)
     looked = time.perf_counter()
-    assert isinstance(bag, Bag), bag
+    assert isinstance(bag, EmbeddedImage), bag
     known = bag._replace(unknown=(None,) * len(bag.spots))  # painted tissue is no tissue
-    ground(known, [_claim(phrase) for phrase in PHRASES], encoder, our_foreign())
+    ground(known, [_claim(phrase) for phrase in PHRASES], encoder, builtin_decoys())
     done = time.perf_counter()
     seconds = (opened - start, looked - opened, done - looked, done - start)
     return [f"{len(bag.spots)}", *(f"{each:.1f}" for each in seconds), f"{_peak():.0f}"]

@@ -1,4 +1,4 @@
-"""What several tests need: tiny models made on the spot, and reports made of words."""
+"""What several tests need: the shipped models, tiny ones made on the spot, reports of words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
     from histoeval.align.builtin import BuiltinAligner
     from histoeval.extract.builtin import BuiltinReader
-    from histoeval.nli.entailer import Entailer
+    from histoeval.nli.builtin import BuiltinEntailer
     from histoeval.trust.grounding.builtin import BuiltinEncoder
 
 # Two workers share two cores: more threads of torch and numpy only wait for each other. What
@@ -53,6 +53,12 @@ def make_report(random_source: random.Random, words: int) -> str:
     for position in range(9, words, 11):
         drawn[position] += "."
     return " ".join(drawn).replace(". shows", ".\n- shows").replace(". the", ".\n\nThe")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests and training come first: no worker is left with one at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: not (item.path in slow or "train" in item.path.parts))
 
 
 def pytest_collection_finish() -> None:
@@ -86,7 +92,7 @@ def aligner() -> BuiltinAligner:
 
 
 @pytest.fixture(scope="session")
-def entailer() -> Entailer:
+def entailer() -> BuiltinEntailer:
     """The shipped NLI model."""
     return shipped_entailer()
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from histoeval.run.read_reports import read_reports
     from histoeval.run.results import Results
     from histoeval.run.scoring import score
-    from histoeval.run.trust.reports import trust_reports
+    from histoeval.view.trust import trust_reports
 
 __all__ = [
     "Assertion",
@@ -82,7 +82,7 @@ _HOMES = {
     "histoeval.run.compare": ("compare",),
     "histoeval.run.models": ("Models",),
     "histoeval.run.read_reports": ("read_reports",),
-    "histoeval.run.trust.reports": ("trust_reports",),
+    "histoeval.view.trust": ("trust_reports",),
     "histoeval.metric": ("Metric", "Score", "Signature"),
     "histoeval.metrics.registry": ("create", "register"),
 }

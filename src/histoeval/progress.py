@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from histoeval.io.files import OpenedFiles
+    pass
 
 PATIENCE_S = 2.0
 """What takes less time than this needs no bar."""
@@ -22,9 +22,25 @@ class Tell(Protocol):
         """Show it to whoever watches."""
 
 
+class NamedFile(Protocol):
+    """What is read: its name, and its size in bytes, 0 where that is unknown."""
+
+    @property
+    def name(self) -> str:
+        """As it is shown."""
+
+    @property
+    def size(self) -> int:
+        """In bytes on disk."""
+
+
+def ignore(*_: object) -> None:
+    """The default of callbacks that report progress: nothing is shown."""
+
+
 @contextmanager
 def row_progress(
-    source: OpenedFiles, act: str = "scoring"
+    source: NamedFile, act: str = "scoring"
 ) -> Iterator[Callable[[int, int, int], None]]:
     """A bar on stderr during the work, if stderr is a terminal; it leaves nothing behind."""
     if not sys.stderr.isatty():

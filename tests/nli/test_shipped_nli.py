@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from histoeval.evaluate.nli import evaluate_nli
-from histoeval.nli.entailer import Entailer, NliPair
+from histoeval.nli.builtin import BuiltinEntailer
+from histoeval.nli.entailer import NliPair
 from histoeval.train.nli.data import read_pairs
 from tests.support.paths import DATA
 
@@ -30,20 +31,20 @@ def test_it_is_small_enough_to_be_shipped() -> None:
 
 @pytest.mark.parametrize(("premise", "hypothesis"), PLAIN)
 def test_plain_contradictions_are_found_either_way(
-    entailer: Entailer, premise: str, hypothesis: str
+    entailer: BuiltinEntailer, premise: str, hypothesis: str
 ) -> None:
     for found in entailer.judge([NliPair(premise, hypothesis), NliPair(hypothesis, premise)]):
         assert found.label == "contradiction"
 
 
 @pytest.mark.parametrize("pair", PLAIN)
-def test_a_sentence_entails_itself(entailer: Entailer, pair: tuple[str, str]) -> None:
+def test_a_sentence_entails_itself(entailer: BuiltinEntailer, pair: tuple[str, str]) -> None:
     for sentence in pair:
         (found,) = entailer.judge([NliPair(sentence, sentence)])
         assert found.label == "entailment"
 
 
-def test_what_a_report_does_not_say_is_left_open(entailer: Entailer) -> None:
+def test_what_a_report_does_not_say_is_left_open(entailer: BuiltinEntailer) -> None:
     (found,) = entailer.judge(
         [NliPair("The margins are free of tumour.", "The patient is a smoker.")]
     )
@@ -62,7 +63,7 @@ def test_what_a_report_does_not_say_is_left_open(entailer: Entailer) -> None:
     ],
 )
 def test_it_finds_most_contradictions_of_written_pairs_that_it_has_not_learned(
-    entailer: Entailer, file: str, stride: int, f1: float, accuracy: float
+    entailer: BuiltinEntailer, file: str, stride: int, f1: float, accuracy: float
 ) -> None:
     """The two files named pathology_nli are blind: nothing was chosen by them."""
     found = evaluate_nli(entailer, read_pairs(DATA / file)[::stride]).whole
@@ -71,5 +72,5 @@ def test_it_finds_most_contradictions_of_written_pairs_that_it_has_not_learned(
     assert found.accuracy > accuracy
 
 
-def test_its_signature_says_that_terms_are_heard(entailer: Entailer) -> None:
+def test_its_signature_says_that_terms_are_heard(entailer: BuiltinEntailer) -> None:
     assert entailer.identity.startswith("nli+terms@")

@@ -9,8 +9,7 @@ import polars
 import pytest
 
 from histoeval.errors import MissingDependency, Problem
-from histoeval.io.jsonl_rows import ReadRow
-from histoeval.io.results import MetricResult, ResultRow
+from histoeval.io.results import MetricResult, ReadRow, ResultRow
 from histoeval.report import Report
 from histoeval.run.agree import Agreement, agree
 from histoeval.run.compare import compare

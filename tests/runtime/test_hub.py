@@ -13,7 +13,7 @@ from huggingface_hub.utils import RepositoryNotFoundError
 
 from histoeval.errors import ModelError
 from histoeval.runtime.hub import only_here
-from histoeval.trust.grounding.encoder import open_encoder
+from histoeval.trust.grounding.load import open_encoder
 
 
 class Asked:

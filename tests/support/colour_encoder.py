@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from histoeval.report import Assertion, EntityType
-from histoeval.trust.grounding.decoys import Foreign, ForeignPhrase
+from histoeval.trust.grounding.decoys import Decoy, Decoys
 from histoeval.trust.grounding.encoder import Pixels, Vectors
 from histoeval.trust.results import Claim, ReportSpan
 
 NAMED = {"pink": (215, 120, 190), "blue": (110, 90, 180), "green": (60, 200, 60)}
 
-STRANGE = Foreign(
-    ForeignPhrase(f"{word} thing", kind, "made up")
+STRANGE = Decoys(
+    Decoy(f"{word} thing", kind, "made up")
     for kind in (EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE)
     for word in "amber bronze coral denim ebony fawn gold hazel ivory jade khaki lime mauve".split()
 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from histoeval.align.builtin import BuiltinAligner
     from histoeval.extract.builtin import BuiltinReader
-    from histoeval.nli.entailer import Entailer
+    from histoeval.nli.builtin import BuiltinEntailer
     from histoeval.trust.grounding.builtin import BuiltinEncoder
 
 
@@ -34,11 +34,11 @@ def shipped_aligner() -> BuiltinAligner:
 
 
 @cache
-def shipped_entailer() -> Entailer:
+def shipped_entailer() -> BuiltinEntailer:
     """Entailment and contradiction between two sentences."""
-    from histoeval.nli.entailer import Entailer
+    from histoeval.nli.builtin import BuiltinEntailer
 
-    return Entailer(threads=1)
+    return BuiltinEntailer(threads=1)
 
 
 @cache

@@ -70,7 +70,7 @@ def quick_instruments(monkeypatch: pytest.MonkeyPatch) -> ColourEncoder:
     monkeypatch.setattr(home, "load_reader", lambda _: reader())
     monkeypatch.setattr(home, "open_entailer", lambda *_: Calm())
     monkeypatch.setattr(home, "open_encoder", lambda *_: encoder)
-    monkeypatch.setattr(home, "our_foreign", lambda: STRANGE)
+    monkeypatch.setattr(home, "builtin_decoys", lambda: STRANGE)
     monkeypatch.setattr(home, "open_distance", lambda *_, **__: distance())
     return encoder
 
@@ -108,7 +108,7 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
+def writing_to(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))

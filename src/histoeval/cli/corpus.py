@@ -181,7 +181,7 @@ def figures(
     seed: Annotated[int, typer.Option(min=0, help="Another seed draws other reports.")] = 0,
 ) -> None:
     """Draw word clouds, a map of words with density, and annotated reports of two corpora."""
-    from histoeval.io.results import files_of
+    from histoeval.io.store import writing_to
     from histoeval.run.models import Models
     from histoeval.view.figures.corpus_pictures import (
         corpus_figures,
@@ -201,7 +201,7 @@ def figures(
         for name, file in zip(called, (corpus_a, corpus_b), strict=True)
     ]
     embed = None if encoder is None else encoder_embed(Models(encoder=encoder))
-    with files_of(output):
+    with writing_to(output):
         output.mkdir(parents=True, exist_ok=True)
         for file in write_figures(output, list(corpus_figures(corpora, embed=embed, shown=shown))):
             typer.echo(f"Written: {file}")

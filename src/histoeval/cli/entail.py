@@ -11,7 +11,7 @@ from histoeval.cli.options.models import MODELS, DeviceOption, EncodingOption
 from histoeval.errors import OutputError
 
 if TYPE_CHECKING:
-    from histoeval.nli.entailer import Entails
+    from histoeval.nli.entailer import Entailer
 
 ModelOption = Annotated[
     str | None,
@@ -74,7 +74,7 @@ def entail(
     _report(summary, output)
 
 
-def load_entailer(model: str | None, device: str | None) -> Entails:
+def load_entailer(model: str | None, device: str | None) -> Entailer:
     """The model that the user has named; the builtin one when none was."""
     from histoeval.nli.load import open_entailer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,8 +21,8 @@ from histoeval.cli.options.models import (
 from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
-    from histoeval.io.jsonl_rows import ReadRow
-    from histoeval.run.extract import Extraction
+    from histoeval.io.results import ReadRow
+    from histoeval.run.pipeline import RunResult
 
 SHOWN = 3
 """How many reports are shown where nothing is written."""
@@ -97,13 +98,6 @@ def extract(
         rows = first_rows(source, load_reader(models), SHOWN if show is None else show)
         _show(rows)
         raise typer.Exit(_exit_code(len(rows), sum(bool(row.errors) for row in rows)))
-    first: list[ReadRow] = []
-
-    def hear(row: ReadRow) -> None:
-        """Keep the first rows to show them; the others go to the file only."""
-        if len(first) < (show or 0):
-            first.append(row)
-
     try:
         with row_progress(source, "reading") as watch:
             extraction = run(
@@ -112,14 +106,13 @@ def extract(
                 file=written,
                 overwrite=overwrite,
                 batch_size=batch_size,
-                hear=hear,
                 watch=watch,
             )
     except KeyboardInterrupt:
         said = f"stopped; what was read is kept in {output}: the same command continues there"
         typer.echo(said, err=True)
         raise typer.Exit(130) from None
-    _show(first)
+    _show(list(islice(extraction.rows, show or 0)))
     _report(extraction)
     typer.echo(f"Written: {written.path}, {written.meta}")
     summary = extraction.summary
@@ -142,7 +135,7 @@ def _show(rows: list[ReadRow]) -> None:
         typer.echo()
 
 
-def _report(extraction: Extraction) -> None:
+def _report(extraction: RunResult[ReadRow]) -> None:
     """Say what was found, how fast, and what went wrong."""
     from rich.console import Console
 
@@ -150,6 +143,7 @@ def _report(extraction: Extraction) -> None:
     from histoeval.view.terminal.scores import problem_table
 
     console = Console()
-    console.print(extraction_table(*extraction))
-    if (problems := problem_table(extraction.summary)) is not None:
+    summary, _, rows_done, seconds = extraction
+    console.print(extraction_table(summary, rows_done, seconds))
+    if (problems := problem_table(summary)) is not None:
         console.print(problems)

@@ -54,7 +54,7 @@ def score(
     from histoeval.io.pairs import open_source
     from histoeval.io.results import ResultFolder
     from histoeval.progress import row_progress
-    from histoeval.run.score import run
+    from histoeval.run.score import score_source
     from histoeval.run.scoring import make_metrics, metric_names
     from histoeval.view.terminal.scores import problem_table, score_table
 
@@ -63,10 +63,10 @@ def score(
     try:
         source = open_source(inputs, columns.columns(), encoding)
         with row_progress(source) as watch:
-            summary = run(
+            found = score_source(
                 source,
                 make_metrics(wanted, models.models(judges.choice())),
-                folder=folder,
+                folder,
                 overwrite=overwrite,
                 batch_size=batch_size,
                 watch=watch,
@@ -74,7 +74,7 @@ def score(
     except KeyboardInterrupt:
         typer.echo(_stopped(output), err=True)
         raise typer.Exit(130) from None
-    console = Console()
+    console, summary = Console(), found.summary
     console.print(score_table(summary))
     if (problems := problem_table(summary)) is not None:
         console.print(problems)

@@ -81,7 +81,7 @@ def run_of(text: str) -> Run:
 
 def read_trust(folder: Path) -> list[TrustRow]:
     """The verdicts in a folder of `trust`."""
-    rows = list(TrustFolder(folder).finished())
+    rows = list(TrustFolder(folder))
     if not rows:
         raise InputError(f"{folder} holds no verdicts: `histoeval trust` writes trust.jsonl")
     return rows
@@ -180,7 +180,7 @@ def _gap(
 def judge_variance(folder: Path, resamples: int = 10_000, seed: int = 0) -> list[JudgeVariation]:
     """How far judges differ from themselves, by the folder of `histoeval judge --repeats`."""
     spreads: dict[str, dict[str, float]] = {}
-    for row in ResultFolder(folder).finished():
+    for row in ResultFolder(folder):
         for name, result in row.scores.items():
             if SPREAD in result.parts:
                 spreads.setdefault(name, {})[f"{row.id}\0{row.system}"] = result.parts[SPREAD]

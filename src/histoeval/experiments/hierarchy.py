@@ -90,7 +90,7 @@ def read_graded(results: Path, perturbed: Path | None = None) -> list[LevelledRe
 def _of_trust(results: Path, perturbed: Path) -> list[LevelledReport]:
     known = {row.id: row for row in read_perturbed(perturbed)}
     found = []
-    for row in TrustFolder(results).finished():
+    for row in TrustFolder(results):
         if row.id not in known:
             raise InputError(f"{perturbed} has no report {row.id!r}, which {results} has")
         scores: dict[str, float | None] = {name: getattr(row, name) for name in DIMENSIONS}

@@ -20,15 +20,17 @@ from histoeval.extract.token_states import ReaderStates
 from histoeval.io.tables.row_faults import shown
 from histoeval.metric import Metric, Score
 from histoeval.metrics.registry import create
-from histoeval.nli.entailer import Entails
+from histoeval.nli.entailer import Entailer
 from histoeval.report import Pair
 from histoeval.run.models import Models, load_models
 from histoeval.run.pipeline import answers
 from histoeval.run.trust.case import told
 from histoeval.trust.grounding.claims import claims_of
-from histoeval.trust.grounding.decoys import our_foreign
+from histoeval.trust.grounding.decoys import builtin_decoys
+from histoeval.trust.grounding.embedded_image import EmbeddedImage, embed_image
 from histoeval.trust.grounding.encoder import ImageTextEncoder
-from histoeval.trust.grounding.score import Bag, bag_of_image, ground
+from histoeval.trust.grounding.load import open_encoder
+from histoeval.trust.grounding.score import ground
 from histoeval.trust.logic.score import DEFAULT_TOP, Top, logic_of, signature_of
 from histoeval.trust.stability.score import Distance, stability_of
 
@@ -90,7 +92,7 @@ class ByLogic:
 
     name = LOGIC
 
-    def __init__(self, reader: Reader, entailer: Entails, top: Top | None = None) -> None:
+    def __init__(self, reader: Reader, entailer: Entailer, top: Top | None = None) -> None:
         self._reader, self._entailer, self._top = reader, entailer, top or DEFAULT_TOP
         self.signature = f"{signature_of(entailer, self._top)}|{reader.identity}"
 
@@ -111,8 +113,8 @@ class ByGrounding:
         self, reader: Reader, encoder: ImageTextEncoder, folder: Path, mpp: float | None = None
     ) -> None:
         self._reader, self._encoder, self._folder, self._mpp = reader, encoder, folder, mpp
-        self._foreign = our_foreign()
-        self._last: tuple[str, Bag | Problem] | None = None
+        self._foreign = builtin_decoys()
+        self._last: tuple[str, EmbeddedImage | Problem] | None = None
         self.signature = f"grounding|{encoder.identity}|{self._foreign.identity}|{reader.identity}"
 
     def measure(self, rows: Sequence[PerturbedRow]) -> list[tuple[float, float] | Problem]:
@@ -127,7 +129,7 @@ class ByGrounding:
         found = ground(bag, claims_of(report), self._encoder, self._foreign)
         return found if isinstance(found, Problem) else (found.value, found.raw)
 
-    def _bag(self, image: str | None) -> Bag | Problem:
+    def _bag(self, image: str | None) -> EmbeddedImage | Problem:
         """The bag of an image; rows of one case follow each other, so the last is kept."""
         if image is None:
             return Problem("no_image", "the row names no image")
@@ -135,7 +137,7 @@ class ByGrounding:
             path = self._folder / image
             there = path.exists()
             gone = Problem("missing_image", f"the image {image} is not there")
-            bag = bag_of_image(path, self._encoder, mpp=self._mpp) if there else gone
+            bag = embed_image(path, self._encoder, mpp=self._mpp) if there else gone
             self._last = (image, bag)
         return self._last[1]
 
@@ -186,8 +188,6 @@ def open_grounding(
     spec: str | None, reader: Reader, folder: Path, device: str | None, mpp: float | None
 ) -> ByGrounding | str:
     """Grounding, or why it cannot be told here."""
-    from histoeval.trust.grounding.encoder import open_encoder
-
     try:
         return ByGrounding(reader, open_encoder(spec, device), folder, mpp)
     except MissingDependency as error:

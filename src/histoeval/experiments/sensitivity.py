@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from histoeval.errors import InputError, OutputError, Problem
+from histoeval.errors import InputError, Problem
 from histoeval.experiments.edits.registry import CONTROL
 from histoeval.experiments.edits.registry import groups as known_groups
 from histoeval.experiments.measures import GROUNDING, RAW, ByGrounding, Found, ReportMeasure
 from histoeval.experiments.rows import PerturbedRow, read_perturbed
-from histoeval.io.jsonl_rows import RowFile, write_lines
+from histoeval.io.store import RowStore
 from histoeval.io.tables.encoding import survey
 from histoeval.report import Noun
-from histoeval.run.pipeline import Watch, chunks, nobody_watches
+from histoeval.run.pipeline import Job, Watch, no_progress, run_job
+from histoeval.run.totals import RowCount
 from histoeval.statistics.correlation import ratio
 from histoeval.statistics.resampling import (
     Estimate,
@@ -33,8 +34,6 @@ from histoeval.statistics.resampling import (
 from histoeval.version import __version__
 
 SCORES = "scores.jsonl"
-CHUNK = 8
-"""Rows that are measured, and then written, together."""
 PER_CENT = 100.0
 
 
@@ -91,24 +90,58 @@ def measure_file(
     bench: MeasureSet,
     *,
     overwrite: bool = False,
-    watch: Watch = nobody_watches,
+    watch: Watch = no_progress,
 ) -> list[ScoredReports]:
-    """Measure every report of a perturbed set; a stopped run goes on where it was."""
-    rows = read_perturbed(path)
-    file = RowFile(folder / SCORES, ScoredReports.model_validate_json)
-    file.prepare(_request(path, bench), overwrite=overwrite)
-    done = list(file.finished())
-    for one, other in zip(done, rows, strict=False):
-        if one.id != other.id:
-            raise OutputError(f"the row {one.id} of {file.path} is not of {path.name}")
-    with file.append() as lines:
-        for chunk in chunks(rows[len(done) :], CHUNK, 10**6, lambda row: len(row.report or "")):
-            scored = measured(chunk, bench)
-            write_lines(lines, scored)
-            done += scored
-            watch(len(done), sum(bool(row.errors) for row in done), 0)
-    file.finish({"rows": len(done), "lacking": bench.lacking})
-    return done
+    """Measure every report of a perturbed set; a stopped run resumes."""
+    store = RowStore(folder / SCORES, ScoredReports.model_validate_json)
+    return list(run_job(MeasureJob(path, bench), store, overwrite=overwrite, watch=watch).rows)
+
+
+class MeasureJob(Job[PerturbedRow, ScoredReports]):
+    """Every measure on every report of a perturbed set."""
+
+    chunk_rows = 8
+
+    def __init__(self, path: Path, bench: MeasureSet) -> None:
+        self.path = path
+        self.bench = bench
+        self.perturbed = read_perturbed(path)
+        self.tally = RowCount()
+
+    def request(self) -> dict[str, Any]:
+        """The perturbed set, and everything that the measures depend on."""
+        return {
+            "histoeval": __version__,
+            "input": self.path.name,
+            "sha256": survey(self.path, "utf-8").sha256,
+            "signatures": self.bench.signatures,
+            "lacking": self.bench.lacking,
+        }
+
+    def rows(self) -> Iterator[PerturbedRow]:
+        """The reports of the set."""
+        return iter(self.perturbed)
+
+    def characters(self, given: PerturbedRow) -> int:
+        """The length of the report."""
+        return len(given.report or "")
+
+    def is_result(self, found: ScoredReports, given: PerturbedRow) -> bool:
+        """Whether the id is the same."""
+        return found.id == given.id
+
+    def work(self, chunk: Sequence[PerturbedRow]) -> list[ScoredReports]:
+        """The scores of a few reports."""
+        return measured(chunk, self.bench)
+
+    def add(self, row: ScoredReports) -> None:
+        """Count a row."""
+        self.tally.rows += 1
+        self.tally.failed_rows += bool(row.errors)
+
+    def summary(self) -> dict[str, Any]:
+        """How many reports there are, and what could not be measured."""
+        return {"rows": self.tally.rows, "lacking": self.bench.lacking}
 
 
 def measured(rows: Sequence[PerturbedRow], bench: MeasureSet) -> list[ScoredReports]:
@@ -136,22 +169,12 @@ def _scored(row: PerturbedRow, found: dict[str, Found]) -> ScoredReports:
     )
 
 
-def _request(path: Path, bench: MeasureSet) -> dict[str, Any]:
-    return {
-        "histoeval": __version__,
-        "input": path.name,
-        "sha256": survey(path, "utf-8").sha256,
-        "signatures": bench.signatures,
-        "lacking": bench.lacking,
-    }
-
-
 def read_scored(folder: Path) -> list[ScoredReports]:
     """The rows that `experiment sensitivity` has written into a folder."""
     path = folder / SCORES if folder.is_dir() else folder
     if not path.is_file():
         raise InputError(f"{path} is not there; `experiment sensitivity` writes it")
-    rows = list(RowFile(path, ScoredReports.model_validate_json).finished())
+    rows = list(RowStore(path, ScoredReports.model_validate_json))
     if not rows:
         raise InputError(f"{path} has no rows")
     return rows

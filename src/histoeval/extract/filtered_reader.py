@@ -88,7 +88,7 @@ class RememberingReader:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._memory: Memory[Report] = Memory(reader.read, most=200_000)
+        self._memory: Memory[str, Report] = Memory(reader.read, most=200_000)
 
     @property
     def identity(self) -> str:

@@ -8,8 +8,7 @@ from histoeval.errors import InputError
 from histoeval.io.files import demand_rows, open_table
 from histoeval.io.ratings import rating_of
 from histoeval.io.tables.cell_checks import name_of
-from histoeval.io.tables.column_lookup import check_table, columns_by_name, columns_found
-from histoeval.io.tables.columns import Columns
+from histoeval.io.tables.columns import Columns, columns_by_name, columns_found
 from histoeval.io.tables.formats import RecordTable
 from histoeval.io.tables.row_faults import Fault
 
@@ -42,11 +41,10 @@ def cases_of_rows(table: RecordTable, cases: Path, path: Path) -> dict[int, str 
 
 def read_cases(path: Path) -> dict[int, str]:
     """The case of each row of a sheet, counted from 0, from a table with columns row and case."""
-    kind = check_table(path)
-    table, _ = open_table(path, kind, Columns(id="row", system="case"), None)
-    by_name = columns_by_name(table)
+    table = open_table(path, Columns(id="row", system="case")).table
+    by_name = columns_by_name(table.columns)
     if missing := [name for name in ("row", "case") if name not in by_name]:
-        raise InputError(f"{path} has no column {missing[0]!r}{columns_found(table)}")
+        raise InputError(f"{path} has no column {missing[0]!r}{columns_found(table.columns)}")
     used = (by_name["row"], by_name["case"])
     demand_rows(table, used, path)
     cases: dict[int, str] = {}
@@ -59,7 +57,7 @@ def read_cases(path: Path) -> dict[int, str]:
         if not isinstance(row, float) or not row.is_integer() or row < 0:
             raise InputError(f"{path}: row is not the number of a row ({record.place})")
         if isinstance(case, Fault):
-            raise InputError(f"{path}: {table.said(case).problem(record.place, 'case').message}")
+            raise InputError(f"{path}: {table.named(case).problem(record.place, 'case').message}")
         if int(row) in cases:
             raise InputError(f"{path} has row {int(row)} more than once ({record.place})")
         cases[int(row)] = case

@@ -78,7 +78,7 @@ class Service:
         self._forms: tuple[str, ...] = FORMATS if form == "auto" else (form,)
         self._limit = "max_tokens"
         self._connections = connections
-        self._context = tls.context() if tls not in (None, Tls()) else None
+        self._context = None if tls is None or tls == Tls() else tls.context()
         self._random = random.Random()
         self._client: HttpClient | None = None
 

@@ -127,7 +127,7 @@ class PhraseSimilarity:
     """How alike phrases are that no catalogue knows: by an aligner, each embedded once."""
 
     def __init__(self, aligner: Aligner) -> None:
-        self._embedded: Memory[Vectors] = Memory(
+        self._embedded: Memory[str, Vectors] = Memory(
             lambda phrases: list(aligner.embed(phrases)), most=50_000
         )
 

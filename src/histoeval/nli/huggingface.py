@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from histoeval.errors import ModelError
-from histoeval.nli.entailer import Entailment, NliPair, as_key, from_key, probabilities
+from histoeval.nli.entailer import Entailment, NliPair, probabilities
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.transformer import THIS_MACHINE, Runtime, Transformer
 
@@ -34,10 +34,10 @@ class HuggingFaceEntailer:
 
     def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
         """The probabilities for each pair, in the order of the pairs."""
-        return self._remembered([as_key(pair) for pair in pairs])
+        return self._remembered(pairs)
 
-    def _judge(self, keys: Sequence[str]) -> list[Entailment]:
-        return [self._run(from_key(key)) for key in keys]
+    def _judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
+        return [self._run(pair) for pair in pairs]
 
     def _run(self, pair: NliPair) -> Entailment:
         import torch

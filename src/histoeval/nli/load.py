@@ -1,22 +1,22 @@
-"""NLI models by what people call them."""
+"""Opens an NLI model by its name."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from histoeval.nli.entailer import Entailer, Entails
+from histoeval.nli.builtin import BuiltinEntailer
+from histoeval.nli.entailer import Entailer
+from histoeval.nli.huggingface import HuggingFaceEntailer
 from histoeval.nli.manifest import MANIFEST
+from histoeval.runtime.transformer import Runtime
 
 BUILTIN = "builtin"
 
 
-def open_entailer(spec: str | Path | None = None, device: str | None = None) -> Entails:
+def open_entailer(spec: str | Path | None = None, device: str | None = None) -> Entailer:
     """An NLI model: the shipped one, a folder that `train nli` wrote, or a Transformers model."""
     if spec is None or spec == BUILTIN:
-        return Entailer()
+        return BuiltinEntailer()
     if Path(spec, MANIFEST).is_file():
-        return Entailer(Path(spec))
-    from histoeval.nli.huggingface import HuggingFaceEntailer
-    from histoeval.runtime.transformer import Runtime
-
+        return BuiltinEntailer(Path(spec))
     return HuggingFaceEntailer(spec, Runtime(device))

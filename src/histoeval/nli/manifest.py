@@ -15,7 +15,7 @@ from histoeval.extract.manifest import (
     checked_manifest,
     put_manifest,
 )
-from histoeval.nli.reranker import Opinion
+from histoeval.nli.reranker import Reranker
 
 MANIFEST = "nli.json"
 TOKENS = 256
@@ -32,7 +32,7 @@ class EntailerManifest(HashedFiles):
 
     tokens: Annotated[int, Field(ge=16)] = TOKENS
     hypothesis_tokens: Annotated[int, Field(ge=4)] = hypothesis_tokens(TOKENS)
-    opinion: Opinion | None = None
+    opinion: Reranker | None = None
     """What terms say is heard beside the network, where there is one."""
     details: dict[str, Any] = Field(default_factory=dict)
 

@@ -15,9 +15,9 @@ from histoeval.agreement.panel import Panel
 from histoeval.agreement.study import Study, StudyPlan, study
 from histoeval.errors import InputError, SettingError
 from histoeval.io.pairs import open_source
-from histoeval.io.results import ResultFolder, ResultRow, files_of, write_json
-from histoeval.io.score_files import ScoredMetric, gather, read_scored
+from histoeval.io.results import ResultFolder, ScoredMetric, gather, read_scored
 from histoeval.io.sheets import Sheet
+from histoeval.io.store import write_json, writing_to
 from histoeval.io.tables.columns import Columns
 from histoeval.progress import row_progress
 from histoeval.run.panel import (
@@ -30,7 +30,7 @@ from histoeval.run.panel import (
     without_empty,
 )
 from histoeval.run.results import Frames
-from histoeval.run.score import run
+from histoeval.run.score import score_source
 from histoeval.run.scoring import DEFAULT_METRICS, make_metrics, metric_names
 from histoeval.statistics.correlation import Coefficient
 from histoeval.statistics.regression import Range
@@ -105,7 +105,7 @@ class Agreement(Frames):
         """Write `agreement.json` into a folder, with the command that made it."""
         content = self.to_dict() | ({} if command is None else {"command": command})
         json.dumps(content, allow_nan=False)
-        with files_of(folder):
+        with writing_to(folder):
             folder.mkdir(parents=True, exist_ok=True)
             write_json(folder / "agreement.json", content)
         return folder / "agreement.json"
@@ -270,14 +270,9 @@ def _scored(
     if not names:
         return {}, {}
     source = open_source([path], columns, encoding)
-    rows: list[ResultRow] = []
+    folder = None if output is None else ResultFolder(output / "scores")
     with row_progress(source) as watch:
-        summary = run(
-            source,
-            make_metrics(names, models),
-            folder=None if output is None else ResultFolder(output / "scores"),
-            overwrite=overwrite,
-            hear=rows.append,
-            watch=watch,
+        found = score_source(
+            source, make_metrics(names, models), folder, overwrite=overwrite, watch=watch
         )
-    return gather(iter(rows), summary["metrics"]), summary["unavailable"]
+    return gather(found, found.summary["metrics"]), found.summary["unavailable"]

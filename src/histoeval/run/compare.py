@@ -12,11 +12,11 @@ import numpy as np
 
 from histoeval.agreement.systems import Contest, SystemScore, contest
 from histoeval.errors import InputError, SettingError
-from histoeval.io.files import ONE_TABLE, check_there, format_of, open_table
-from histoeval.io.results import MetricResult, ResultRow, files_of, write_json
-from histoeval.io.score_files import read_rows, read_summary
+from histoeval.io.files import open_table
+from histoeval.io.results import MetricResult, ResultRow, read_rows, read_summary
+from histoeval.io.store import write_json, writing_to
 from histoeval.io.tables.cell_checks import name_of
-from histoeval.io.tables.columns import Columns, normalised
+from histoeval.io.tables.columns import Columns, columns_by_name
 from histoeval.io.tables.row_faults import Fault
 from histoeval.run.results import Frames
 from histoeval.statistics.resampling import RESAMPLES
@@ -91,7 +91,7 @@ class Comparison(Frames):
     def write(self, folder: Path, command: str | None = None) -> Path:
         """Write `comparison.json` into a folder."""
         content = self.to_dict() | ({} if command is None else {"command": command})
-        with files_of(folder):
+        with writing_to(folder):
             folder.mkdir(parents=True, exist_ok=True)
             write_json(folder / "comparison.json", content)
         return folder / "comparison.json"
@@ -276,9 +276,8 @@ def _most_different(
 
 def read_case_table(path: Path) -> dict[str, str]:
     """The case of each id, from a table with columns id and case."""
-    check_there(path)
-    table, _ = open_table(path, format_of(path, ONE_TABLE), Columns(id="id"), None)
-    names = {normalised(name): name for name in reversed(table.columns)}
+    table = open_table(path, Columns(id="id")).table
+    names = columns_by_name(table.columns)
     if missing := [name for name in ("id", "case") if name not in names]:
         raise InputError(f"{path} has no column {missing[0]!r}")
     used = (names["id"], names["case"])

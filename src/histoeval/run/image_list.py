@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import InputError, Problem, SettingError
-from histoeval.io.files import ENDINGS, check_there, demand_rows, format_of, open_table
+from histoeval.io.files import ENDINGS, check_there, demand_rows, open_table
+from histoeval.io.source import RowNaming, problems_in
 from histoeval.io.tables.cell_checks import name_of, text_of
-from histoeval.io.tables.columns import Columns, normalised
+from histoeval.io.tables.columns import normalised
 from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.row_faults import Fault
-from histoeval.io.tables.rows import RowNaming, problems_in
 from histoeval.trust.grounding.embedded_image import PICTURE
 from histoeval.trust.stability.examine import Examination
 
@@ -152,8 +152,8 @@ def _of_files(name: str, folder: Path, paths: Sequence[Path]) -> Cases:
 
 
 def _of_table(path: Path, images: Path, encoding: str | None) -> Cases:
-    kind = format_of(path, "a table")
-    table, surveyed = open_table(path, kind, Columns(), encoding)
+    opened = open_table(path, encoding=encoding)
+    table = opened.table
     found = {normalised(name): name for name in table.columns}
     image = next((found[name] for name in IMAGE_NAMES if name in found), None)
     if image is None:
@@ -162,7 +162,7 @@ def _of_table(path: Path, images: Path, encoding: str | None) -> Cases:
     roles = _Roles(image, found.get("id"), found.get(REFERENCE))
     about = tuple(name for name in table.columns if name not in roles)
     cases = tuple(_rows(table, roles, about, images))
-    return Cases(path.name, surveyed.sha256, about, cases)
+    return Cases(path.name, opened.sha256, about, cases)
 
 
 class _Roles(NamedTuple):

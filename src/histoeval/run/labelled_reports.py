@@ -11,9 +11,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from histoeval.errors import InputError, SettingError
-from histoeval.io.files import ONE_TABLE, check_there, format_of, open_table
-from histoeval.io.tables.columns import Columns, normalised
-from histoeval.io.tables.encoding import Survey
+from histoeval.io.files import open_table
+from histoeval.io.tables.columns import normalised
 from histoeval.io.tables.formats import RecordTable
 from histoeval.report import Noun
 from histoeval.trust.policy.policy import DIMENSIONS, Dimension
@@ -71,7 +70,8 @@ class _LeftOut(NamedTuple):
 
 def read_labelled(path: Path, labels: Path | None, asked: LabelRequest) -> LabelledFile:
     """The labelled reports of one table, or of the rows of `trust` and a table of labels by id."""
-    table, surveyed = _open(path)
+    opened = open_table(path)
+    table = opened.table
     others: dict[str, Mapping[str, object]] = {}
     columns: Sequence[str] = table.columns
     if labels is not None:
@@ -94,7 +94,11 @@ def read_labelled(path: Path, labels: Path | None, asked: LabelRequest) -> Label
         wrong,
         np.array([names[row.case] for row in rows], dtype=np.intp),
     )
-    about = _about(path, surveyed, labels, case) | {
+    about = {
+        "name": path.name,
+        "sha256": opened.sha256,
+        **({} if labels is None else {"labels": labels.name}),
+        "case": case,
         "label": f"{label} ({meaning})",
         "rows": len(found),
         "used": len(rows),
@@ -104,19 +108,6 @@ def read_labelled(path: Path, labels: Path | None, asked: LabelRequest) -> Label
     return LabelledFile(labelled, about)
 
 
-def _about(path: Path, surveyed: Survey, labels: Path | None, case: str | None) -> dict[str, Any]:
-    named = {} if labels is None else {"labels": labels.name}
-    return {"name": path.name, "sha256": surveyed.sha256, **named, "case": case}
-
-
-def _open(path: Path) -> tuple[RecordTable, Survey]:
-    check_there(path)
-    kind = format_of(path, ONE_TABLE)
-    if kind in ("text", "folder"):
-        raise InputError(f"{path} is no table. What can be read: {ONE_TABLE}")
-    return open_table(path, kind, Columns(), None)
-
-
 def _values(table: RecordTable) -> Iterator[Mapping[str, object]]:
     """Every row; one that cannot be read holds nothing, and is then counted as lacking all."""
     for record in table.read(table.columns):
@@ -124,7 +115,7 @@ def _values(table: RecordTable) -> Iterator[Mapping[str, object]]:
 
 
 def _by_id(path: Path) -> tuple[dict[str, Mapping[str, object]], Sequence[str]]:
-    table, _ = _open(path)
+    table = open_table(path).table
     if "id" not in table.columns:
         raise InputError(f"{path} has no column 'id' to find its labels by")
     found: dict[str, Mapping[str, object]] = {}

@@ -19,7 +19,7 @@ from typing import Any
 from histoeval.concordance.compare import PARTS
 from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
 from histoeval.extract.filtered_reader import Kept, RememberingReader, SureReader
-from histoeval.io.score_files import ScoredMetric
+from histoeval.io.results import ScoredMetric
 from histoeval.metric import Metric, Score, Signature
 from histoeval.metrics.base import MetricBase
 from histoeval.metrics.concordance import TOP, Concordance, ReportComparison, weights

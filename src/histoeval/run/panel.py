@@ -10,7 +10,7 @@ import numpy as np
 
 from histoeval.agreement.panel import Column, Panel
 from histoeval.errors import InputError
-from histoeval.io.score_files import Key, ScoredMetric
+from histoeval.io.results import Key, ScoredMetric
 from histoeval.io.sheets import RatedPair, Sheet, read_sheet
 from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.encoding import survey

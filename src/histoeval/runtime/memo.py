@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
+Key = TypeVar("Key", bound=Hashable)
 T = TypeVar("T")
 
 
-class Memory(Generic[T]):
-    """Answers for texts, remembering those used last.
+class Memory(Generic[Key, T]):
+    """Answers for texts, or for whatever can be a key, remembering those used last.
 
     References return in many pairs and entities in many reports. What is not remembered is
     answered in one go, so that batches stay full. Texts are kept up to `most`, each counted as
@@ -19,17 +20,17 @@ class Memory(Generic[T]):
 
     def __init__(
         self,
-        answer: Callable[[Sequence[str]], Sequence[T]],
+        answer: Callable[[Sequence[Key]], Sequence[T]],
         most: int = 20_000,
-        size: Callable[[str], int] = lambda text: 1,  # noqa: ARG005
+        size: Callable[[Key], int] = lambda text: 1,  # noqa: ARG005
     ) -> None:
         self._answer = answer
         self._most = most
         self._size = size
         self._held = 0
-        self._known: OrderedDict[str, T] = OrderedDict()
+        self._known: OrderedDict[Key, T] = OrderedDict()
 
-    def __call__(self, texts: Sequence[str]) -> list[T]:
+    def __call__(self, texts: Sequence[Key]) -> list[T]:
         """One answer per text, in the order of the texts."""
         distinct = dict.fromkeys(texts)
         unknown = [text for text in distinct if text not in self._known]

@@ -89,6 +89,14 @@ def quadratic_kappa(ratings: ArrayLike, resamples: Resamples) -> Estimate:
     return estimate(lambda times: np.mean([part(times) for part in parts], axis=0), resamples)
 
 
+def kappa_of_two(one: ArrayLike, other: ArrayLike) -> float:
+    """Cohen's kappa with quadratic weights, of two raters of the same rows; 1 if nothing varies."""
+    pair = np.stack([np.asarray(one, float), np.asarray(other, float)], axis=1)
+    times = np.ones((len(pair), 1))
+    value = _kappa(pair, Resamples(np.arange(len(pair)), times.astype(np.uint16)))(times)[0]
+    return 1.0 if np.isnan(value) else float(value)
+
+
 def _kappa(pair: Numbers, resamples: Resamples) -> Statistic:
     """From sums: by chance, the expected squared difference is that of all rows with all rows."""
     a, b = (pair - pair.mean()).T

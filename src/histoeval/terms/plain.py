@@ -7,6 +7,7 @@ for comparing, not for showing: ``plain("Tumours of the gastro-oesophageal junct
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 import unicodedata
@@ -158,3 +159,16 @@ def _joined(prefix: Word, word: Word, phrase: str) -> Word:
 def plain(phrase: str) -> str:
     """The plain forms of all words of a phrase, with one space between."""
     return " ".join(word.plain for word in words_of(phrase))
+
+
+@lru_cache(maxsize=1 << 20)
+def form(name: str) -> str:
+    """The plain form of a name; a minus sign at its end counts."""
+    minus = " -" if name.rstrip(" )").endswith((" -", "(-")) else ""
+    return f"{plain(name)}{minus}"
+
+
+def is_held_out(concept: str, share: float) -> bool:
+    """Whether a concept is reserved for testing, by the hash of its id alone."""
+    digest = hashlib.sha256(concept.encode()).digest()
+    return int.from_bytes(digest[:8], "big") < share * 2**64

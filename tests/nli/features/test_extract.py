@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from histoeval.nli.features.extract import names, observed
+from histoeval.nli.features.extract import extract_features, feature_names
 from histoeval.nli.manifest import EntailerManifest
-from histoeval.nli.reranker import Opinion, log_shares
+from histoeval.nli.reranker import Reranker, log_shares
 
 SEEN: list[tuple[str, str, str]] = [
     ("Carcinoma of the left breast.", "The carcinoma is in the right breast.", "side_opposite"),
@@ -51,7 +51,7 @@ SEEN: list[tuple[str, str, str]] = [
 
 @pytest.mark.parametrize(("premise", "hypothesis", "name"), SEEN)
 def test_what_is_said_opposed_or_new_is_seen(premise: str, hypothesis: str, name: str) -> None:
-    assert (observed(premise, hypothesis) or {})[name] > 0
+    assert (extract_features(premise, hypothesis) or {})[name] > 0
 
 
 @pytest.mark.parametrize(
@@ -64,39 +64,39 @@ def test_what_is_said_opposed_or_new_is_seen(premise: str, hypothesis: str, name
     ],
 )
 def test_of_what_is_not_pathology_nothing_is_said(pair: tuple[str, str]) -> None:
-    assert observed(*pair) is None
+    assert extract_features(*pair) is None
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_text_can_be_read(premise: str, hypothesis: str) -> None:
-    seen = observed(f"Tumour. {premise}", hypothesis)
+    seen = extract_features(f"Tumour. {premise}", hypothesis)
     assert seen is not None
-    assert tuple(seen) == names()
+    assert tuple(seen) == feature_names()
     assert all(np.isfinite(value) for value in seen.values())
 
 
-def opinion(**changes: Any) -> Opinion:
-    return Opinion(weights={"marker_opposite": (-1.0, -1.0, 2.0)}, **changes)
+def opinion(**changes: Any) -> Reranker:
+    return Reranker(weights={"marker_opposite": (-1.0, -1.0, 2.0)}, **changes)
 
 
 def test_terms_move_the_answer_and_leave_what_is_not_pathology_alone() -> None:
     unsure = np.array([1.0, 1.0, 1.0])
-    opposite = opinion().heard(unsure, "CD3 is positive.", "CD3 is negative.")
+    opposite = opinion().reranked(unsure, "CD3 is positive.", "CD3 is negative.")
     assert opposite.argmax() == 2
-    assert opinion().heard(unsure, "A dog runs.", "A dog sleeps.") is unsure
+    assert opinion().reranked(unsure, "A dog runs.", "A dog sleeps.") is unsure
 
 
 def test_the_network_is_weighed_as_log_probabilities() -> None:
     logits = np.array([5.0, 3.0, 1.0])
-    heard = opinion(network=0.5).heard(logits, "The margin is free.", "The node is large.")
+    heard = opinion(network=0.5).reranked(logits, "The margin is free.", "The node is large.")
     assert heard == pytest.approx(0.5 * log_shares(logits))
     assert np.exp(log_shares(logits)).sum() == pytest.approx(1)
 
 
 def test_weights_of_what_is_never_seen_are_refused() -> None:
-    with pytest.raises(ValidationError, match="nothing is called moon"):
-        Opinion(weights={"moon": (0.0, 0.0, 0.0)})
+    with pytest.raises(ValidationError, match="there are no features moon"):
+        Reranker(weights={"moon": (0.0, 0.0, 0.0)})
 
 
 def test_a_model_with_a_second_opinion_says_so() -> None:
@@ -136,7 +136,7 @@ WORKED: list[tuple[str, str, str]] = [
 
 @pytest.mark.parametrize(("premise", "hypothesis", "name"), WORKED)
 def test_what_follows_from_numbers_is_worked_out(premise: str, hypothesis: str, name: str) -> None:
-    seen = observed(premise, hypothesis) or {}
+    seen = extract_features(premise, hypothesis) or {}
     rivals = ("same", "other", "open")
     stem, _, end = name.rpartition("_")
     assert seen[name] > 0
@@ -146,6 +146,6 @@ def test_what_follows_from_numbers_is_worked_out(premise: str, hypothesis: str, 
 
 
 def test_what_is_told_of_another_part_is_not_opposed_for_sure() -> None:
-    seen = observed("Polyp 1: 4 mm.", "Polyp 2: 9 mm.") or {}
+    seen = extract_features("Polyp 1: 4 mm.", "Polyp 2: 9 mm.") or {}
     assert seen["sure_apart"] == 1
     assert seen["sure_other"] == 0

@@ -58,13 +58,13 @@ def test_an_image_that_two_reports_are_about_is_looked_at_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[str] = []
-    from histoeval.trust.grounding.embedded_image import bag_of_image as look
+    from histoeval.trust.grounding.embedded_image import embed_image as look
 
     def counted(path: Path, *rest: Any, **named: Any) -> Any:
         looked.append(path.name)
         return look(path, *rest, **named)
 
-    monkeypatch.setattr(verdicts, "bag_of_image", counted)
+    monkeypatch.setattr(verdicts, "embed_image", counted)
     again = [*ROWS, {**ROWS[1], "id": "again", "image": "one.png"}]
     found = histoeval.trust_reports(again, images=folder)
     assert looked == ["one.png", "two.png"]

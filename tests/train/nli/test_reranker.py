@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("scipy")
 
-from histoeval.nli.entailer import Entailment, NliPair, probabilities
+from histoeval.nli.entailer import LABELS, Entailment, NliPair, probabilities
 from histoeval.train.nli.reranker import fit_opinion, unlearned_pairs
-from histoeval.train.nli.synthetic.wordings import LABELS, table
+from histoeval.train.nli.synthetic.wordings import table
 
 PAIRS = [
     ("CD3 is positive.", "CD3 is negative.", "contradiction"),
@@ -38,7 +38,7 @@ class Unsure:
 def test_of_a_network_that_knows_nothing_terms_say_the_rest() -> None:
     opinion = fit_opinion(Unsure(), PAIRS)  # type: ignore[arg-type]
     for premise, hypothesis, label in PAIRS:
-        heard = opinion.heard(np.zeros(3), premise, hypothesis)
+        heard = opinion.reranked(np.zeros(3), premise, hypothesis)
         assert probabilities(heard).label == label
 
 

@@ -15,7 +15,8 @@ pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
 from histoeval.trust.grounding.clip import ClipEncoder
-from histoeval.trust.grounding.encoder import Pixels, open_encoder
+from histoeval.trust.grounding.encoder import Pixels
+from histoeval.trust.grounding.load import open_encoder
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders

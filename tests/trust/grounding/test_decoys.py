@@ -1,4 +1,4 @@
-"""Foreign claims: which phrases are foreign to a report, and how a cosine stands among theirs."""
+"""Decoys claims: which phrases are foreign to a report, and how a cosine stands among theirs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from histoeval.report import Assertion, EntityType
 from histoeval.trust.grounding.decoys import (
     FEWEST,
-    Foreign,
-    ForeignPhrase,
+    Decoy,
+    Decoys,
+    builtin_decoys,
     calibrated,
     meaning_of,
-    our_foreign,
     standing,
 )
 from histoeval.trust.grounding.encoder import ClaimCalibration
@@ -28,7 +28,7 @@ DIAGNOSIS, FINDING, SITE = EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.
 
 
 def test_the_list_is_long_covers_all_kinds_and_says_nothing_twice() -> None:
-    phrases = our_foreign().phrases
+    phrases = builtin_decoys().phrases
     kinds = Counter(each.type for each in phrases)
     assert len(phrases) >= 150
     assert min(kinds[kind] for kind in (DIAGNOSIS, FINDING, SITE)) > 2 * FEWEST
@@ -37,7 +37,7 @@ def test_the_list_is_long_covers_all_kinds_and_says_nothing_twice() -> None:
 
 
 def test_the_catalogues_know_what_every_phrase_of_the_list_names() -> None:
-    for each in our_foreign().phrases:
+    for each in builtin_decoys().phrases:
         meant = meaning_of(each.phrase)
         known = {DIAGNOSIS: meant.diagnosis, FINDING: meant.findings, SITE: meant.sites}
         assert known[each.type], each.phrase
@@ -61,33 +61,33 @@ def test_the_catalogues_know_what_every_phrase_of_the_list_names() -> None:
 def test_synonyms_kinds_and_places_of_a_claim_are_not_foreign_to_it(
     said: str, kind: EntityType, out: str, kept: str
 ) -> None:
-    foreign = our_foreign().to([claim(said, kind)], kind)
+    foreign = builtin_decoys().to([claim(said, kind)], kind)
     assert out not in foreign
     assert any(kept in phrase for phrase in foreign)
 
 
 def test_another_disease_of_the_same_organ_is_foreign() -> None:
-    assert "ulcerative colitis" in our_foreign().to(
+    assert "ulcerative colitis" in builtin_decoys().to(
         [claim("adenocarcinoma of the colon", DIAGNOSIS)], DIAGNOSIS
     )
 
 
 def test_what_is_denied_or_left_open_is_not_foreign_either() -> None:
     claims = [claim("psoriasis", DIAGNOSIS, assertion=Assertion.ABSENT), claim("necrosis")]
-    assert "psoriasis" not in our_foreign().to(claims, DIAGNOSIS)
+    assert "psoriasis" not in builtin_decoys().to(claims, DIAGNOSIS)
 
 
 def test_phrases_are_those_of_a_kind_or_of_all() -> None:
-    made = Foreign([ForeignPhrase("thing", FINDING, "x"), ForeignPhrase("lung tissue", SITE, "x")])
+    made = Decoys([Decoy("thing", FINDING, "x"), Decoy("lung tissue", SITE, "x")])
     assert made.to([], SITE) == ("lung tissue",)
     assert made.to([]) == ("thing", "lung tissue")
     assert made.to([claim("lung", SITE)]) == ("thing",)
 
 
 def test_the_identity_changes_with_any_phrase() -> None:
-    one, other = (Foreign([ForeignPhrase(name, SITE, "x")]) for name in ("lung", "liver"))
+    one, other = (Decoys([Decoy(name, SITE, "x")]) for name in ("lung", "liver"))
     assert one.identity != other.identity
-    assert one.identity == Foreign(one.phrases).identity
+    assert one.identity == Decoys(one.phrases).identity
 
 
 @given(st.floats(-1, 1), st.lists(st.floats(-1, 1), min_size=3).filter(lambda x: np.std(x) > 1e-3))

@@ -15,7 +15,7 @@ pytest.importorskip("openslide")
 from histoeval.errors import Problem, SettingError
 from histoeval.slides.tiles import TileRequest
 from histoeval.trust.grounding import embedded_image as bags
-from histoeval.trust.grounding.embedded_image import Bag, bag_of_image
+from histoeval.trust.grounding.embedded_image import EmbeddedImage, embed_image
 from histoeval.trust.grounding.encoder import Pixels, Vectors
 from tests.support.colour_encoder import NAMED, CautiousEncoder, ColourEncoder
 from tests.support.painted_slides import glass, spoil, stained, write_pyramid
@@ -26,14 +26,14 @@ def picture(path: Path, pixels: Pixels) -> Path:
     return path
 
 
-def filled(path: Path, encoder: ColourEncoder | None = None, **options: object) -> Bag:
-    found = bag_of_image(path, encoder or ColourEncoder(), **options)  # type: ignore[arg-type]
-    assert isinstance(found, Bag), found
+def filled(path: Path, encoder: ColourEncoder | None = None, **options: object) -> EmbeddedImage:
+    found = embed_image(path, encoder or ColourEncoder(), **options)  # type: ignore[arg-type]
+    assert isinstance(found, EmbeddedImage), found
     return found
 
 
 def problem(path: Path, **options: object) -> Problem:
-    found = bag_of_image(path, ColourEncoder(), **options)  # type: ignore[arg-type]
+    found = embed_image(path, ColourEncoder(), **options)  # type: ignore[arg-type]
     assert isinstance(found, Problem)
     assert str(path.parent) not in found.message
     return found
@@ -139,7 +139,7 @@ def test_tiles_that_cannot_be_read_are_counted_and_the_others_looked_at(tmp_path
 def test_tiles_smaller_than_a_patch_are_refused(tmp_path: Path) -> None:
     path = write_pyramid(tmp_path / "slide.tif", strip(), 0.5)
     with pytest.raises(SettingError, match="hold no patch"):
-        bag_of_image(path, ColourEncoder(), TileRequest(size=128))
+        embed_image(path, ColourEncoder(), TileRequest(size=128))
 
 
 def test_a_truncated_slide_is_no_number(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ pytest.importorskip("PIL")
 
 from histoeval.errors import MissingDependency, ModelError
 from histoeval.trust.grounding import open_clip as openclip
-from histoeval.trust.grounding.encoder import open_encoder
+from histoeval.trust.grounding.load import open_encoder
 from histoeval.trust.grounding.open_clip import OpenClipEncoder
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from histoeval.errors import Problem
 from histoeval.report import Assertion, EntityType
-from histoeval.trust.grounding.decoys import calibrated, our_foreign, standing
-from histoeval.trust.grounding.embedded_image import Bag
+from histoeval.trust.grounding.decoys import builtin_decoys, calibrated, standing
+from histoeval.trust.grounding.embedded_image import EmbeddedImage
 from histoeval.trust.grounding.encoder import ClaimCalibration, ImageTextEncoder, Pixels, Vectors
 from histoeval.trust.grounding.score import equation_1, ground
 from histoeval.trust.results import Grounding, Spot
@@ -30,17 +30,17 @@ rows = st.integers(1, 6).flatmap(
 
 def bag_of(
     *colours: str, encoder: ColourEncoder | None = None, unknown: Sequence[str | None] = ()
-) -> Bag:
+) -> EmbeddedImage:
     """Patches of plain colours, side by side."""
     maker = encoder or ColourEncoder()
     patches = [np.full((224, 224, 3), NAMED[colour], np.uint8) for colour in colours]
     spots = tuple(Spot(x=224 * n, y=0, width=224, height=224) for n in range(len(colours)))
     reasons = tuple(unknown) or (None,) * len(colours)
-    return Bag(maker.images(patches), spots, (), reasons)
+    return EmbeddedImage(maker.images(patches), spots, (), reasons)
 
 
 def grounded(
-    bag: Bag, claims: Sequence[object], encoder: ImageTextEncoder | None = None
+    bag: EmbeddedImage, claims: Sequence[object], encoder: ImageTextEncoder | None = None
 ) -> Grounding:
     made = [claim(each) if isinstance(each, str) else each for each in claims]
     found = ground(bag, made, encoder or ColourEncoder(), STRANGE)  # type: ignore[arg-type]
@@ -230,7 +230,7 @@ def test_unknown_patches_support_nothing() -> None:
     ],
 )
 def test_what_cannot_be_told_has_a_reason_and_no_number(
-    bag: Bag, claims: list[object], code: str, words: str
+    bag: EmbeddedImage, claims: list[object], code: str, words: str
 ) -> None:
     found = ground(bag, claims, CautiousEncoder(), STRANGE)  # type: ignore[arg-type]
     assert isinstance(found, Problem)
@@ -264,9 +264,9 @@ def test_all_kinds_stand_in_where_the_encoder_knows_too_few_of_one() -> None:
             return ["never seen" if "tissue" in phrase else None for phrase in phrases]
 
     site = claim("pink area", EntityType.SITE)
-    found = ground(bag_of("pink"), [site], Partial(), our_foreign())
+    found = ground(bag_of("pink"), [site], Partial(), builtin_decoys())
     assert isinstance(found, Grounding)
-    everything = Partial().texts([p for p in our_foreign().to([site]) if "tissue" not in p])
+    everything = Partial().texts([p for p in builtin_decoys().to([site]) if "tissue" not in p])
     best = everything.astype(np.float64) @ bag_of("pink").vectors[0].astype(np.float64)
     stands = standing(found.raw, best)
     assert stands is not None
@@ -287,7 +287,7 @@ def test_our_own_list_serves_any_kind_of_claim() -> None:
         claim("blue nevus", EntityType.DIAGNOSIS),
         claim("green tissue", EntityType.SITE),
     ]
-    found = ground(bag_of("pink", "blue"), claims, ColourEncoder(), our_foreign())
+    found = ground(bag_of("pink", "blue"), claims, ColourEncoder(), builtin_decoys())
     assert isinstance(found, Grounding)
-    assert our_foreign().identity in found.signature
-    assert found == ground(bag_of("pink", "blue"), claims, ColourEncoder(), our_foreign())
+    assert builtin_decoys().identity in found.signature
+    assert found == ground(bag_of("pink", "blue"), claims, ColourEncoder(), builtin_decoys())

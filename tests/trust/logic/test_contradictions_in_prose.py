@@ -10,10 +10,10 @@ import pytest
 from histoeval.errors import Problem
 from histoeval.extract.builtin import BuiltinReader
 from histoeval.report import Report
+from histoeval.trust.logic.read_specimens import specimens_of
 from histoeval.trust.logic.rules.registry import broken_rules
 from histoeval.trust.logic.score import Top, logic_of
-from histoeval.trust.logic.sentence_pairs import MOST_SENTENCE_PAIRS, sentence_pairs
-from histoeval.trust.logic.specimen import specimens_of
+from histoeval.trust.logic.sentence_pairs import MAX_SENTENCE_PAIRS, sentence_pairs
 from tests.support.logic_reports import Says, read
 from tests.support.paths import DATA
 
@@ -106,4 +106,4 @@ def test_sentences_on_nodes_are_not_held_against_those_on_the_lesion() -> None:
 def test_a_report_of_many_sentences_has_only_so_many_pairs() -> None:
     text = " ".join(f"The tumour has {word} cells." for word in ("large", "small", "clear")) * 20
     (specimen,) = specimens_of(read(text))[0]
-    assert len(sentence_pairs(specimen)) <= MOST_SENTENCE_PAIRS
+    assert len(sentence_pairs(specimen)) <= MAX_SENTENCE_PAIRS

@@ -13,9 +13,9 @@ from histoeval.terms.catalogue import concepts
 from histoeval.terms.sites import sites
 from histoeval.terms.values.markers import known_markers
 from histoeval.trust.logic.lexicon import table
+from histoeval.trust.logic.read_specimens import specimens_of
 from histoeval.trust.logic.rules.diagnosis import are_exclusive
 from histoeval.trust.logic.rules.registry import broken_rules
-from histoeval.trust.logic.specimen import specimens_of
 from tests.support.logic_reports import read
 from tests.support.paths import DATA
 

@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from histoeval.errors import Problem
 from histoeval.nli.entailer import NliPair
 from histoeval.report import Assertion, Entity, EntityType, Report
+from histoeval.trust.logic.read_specimens import specimens_of
 from histoeval.trust.logic.score import DEFAULT_TOP, Top, equation_2, logic_of, signature_of
 from histoeval.trust.logic.sentence_pairs import sentence_pairs
-from histoeval.trust.logic.specimen import specimens_of
-from histoeval.trust.logic.statements import MOST_PAIRS, pairs_of, statements_of
+from histoeval.trust.logic.statements import MAX_PAIRS, pairs_of, statements_of
 from histoeval.trust.results import Logic
 from tests.support.logic_reports import Says, cases, read
 
@@ -204,4 +204,4 @@ def test_a_megabyte_is_bounded_in_pairs_and_in_time_and_says_so() -> None:
     assert time.process_time() - began < 15
     assert isinstance(found, Logic)
     assert found.notes
-    assert len(model.asked) <= 2 * MOST_PAIRS
+    assert len(model.asked) <= 2 * MAX_PAIRS

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from histoeval.trust.logic.sentences import MOST_PASSAGES, passages_of
+from histoeval.trust.logic.sentences import MAX_SENTENCES, passages_of
 
 
 def said(text: str) -> list[tuple[str, str]]:
@@ -71,7 +71,7 @@ def test_a_clause_ends_at_commas_and_with() -> None:
 def test_a_very_long_report_is_cut_and_says_so() -> None:
     text = "Necrosis is present in the tumour. " * 30_000
     found = passages_of(text)
-    assert len(found.all) == MOST_PASSAGES
+    assert len(found.all) == MAX_SENTENCES
     assert found.cut
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from histoeval.trust.logic.specimen import specimens_of
+from histoeval.trust.logic.read_specimens import specimens_of
 from histoeval.trust.logic.statements import Statement, StatementPair, pairs_of, statements_of
 from tests.support.logic_reports import cases, read
 

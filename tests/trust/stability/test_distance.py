@@ -95,7 +95,7 @@ def test_what_changed_is_told_with_both_sides(facts: ConcordanceDistance) -> Non
 
 
 class Oracle:
-    """Entails where the hypothesis shares its first word with the premise."""
+    """Entailer where the hypothesis shares its first word with the premise."""
 
     identity = "oracle"
 

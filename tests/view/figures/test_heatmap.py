@@ -11,7 +11,7 @@ from PIL import Image
 pytest.importorskip("openslide")
 
 from histoeval.errors import OutputError, SettingError
-from histoeval.trust.grounding.embedded_image import Bag
+from histoeval.trust.grounding.embedded_image import EmbeddedImage
 from histoeval.trust.grounding.encoder import Pixels
 from histoeval.trust.results import Spot
 from histoeval.view.figures.heatmap import COLOURS, colours_of, heatmap, support_picture
@@ -31,10 +31,10 @@ def opened(path: Path) -> Pixels:
         return np.asarray(picture)
 
 
-def bag() -> Bag:
+def bag() -> EmbeddedImage:
     spots = tuple(Spot(x=448 * n, y=0, width=448, height=448) for n in range(4))
     vectors = np.array([[1, 0], [0.6, 0.8], [0, 1], [1, 0]], np.float32)
-    return Bag(vectors, spots, (), (None, None, None, "not known"))
+    return EmbeddedImage(vectors, spots, (), (None, None, None, "not known"))
 
 
 def test_colours_run_from_the_lowest_to_the_highest() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from histoeval import Entity, EntityType, Problem, Relation, Report
-from histoeval.io.jsonl_rows import ReadRow
+from histoeval.io.results import ReadRow
 from histoeval.view.terminal.entities import bracketed, coloured, relation_lines, show_rows
 from tests.support.word_reader import read_words
 

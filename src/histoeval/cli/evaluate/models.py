@@ -57,6 +57,7 @@ def aligner(
     from histoeval.io.ontology.obo import read_ontology
     from histoeval.progress import step_progress
     from histoeval.run.models import Models, load_aligner
+    from histoeval.train.aligner.names import listed
     from histoeval.view.terminal.aligner import aligner_tables
 
     demand_folder(output)
@@ -66,7 +67,13 @@ def aligner(
     names = sum(len(named.names) for named in concepts)
     with step_progress(f"embedding {ontology.name}", names) as tell:
         found = evaluate_aligner(
-            loaded, concepts, rows, held_out=held_out, resamples=resamples, tell=tell
+            loaded,
+            concepts,
+            rows,
+            held_out=held_out,
+            known=listed(),
+            resamples=resamples,
+            report=tell,
         )
     told = found.model_dump(mode="json")
     write_figures(output, {"ontology": ontology.name, "aligner": loaded.identity}, told)

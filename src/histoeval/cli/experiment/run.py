@@ -171,12 +171,12 @@ def page(
     """Table 4: a page of examples, with pictures, changes and what each measure said."""
     from histoeval.experiments.rows import read_perturbed
     from histoeval.experiments.sensitivity import read_scored
-    from histoeval.io.results import files_of
+    from histoeval.io.store import writing_to
     from histoeval.view.html.experiments import experiment_page
 
     rows = read_perturbed(perturbed)
     text = experiment_page(rows, read_scored(results), images=images, most=most)
-    with files_of(output):
+    with writing_to(output):
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(text, "utf-8")
     typer.echo(f"Written: {output}")

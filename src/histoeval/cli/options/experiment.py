@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from histoeval.cli.options.bundle import bundle
+from histoeval.cli.options.tls import TlsOptions
 from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class LanguageModel:
     key_file: Annotated[
         Path | None, typer.Option(help="File that holds the key.", rich_help_panel=LANGUAGE)
     ] = None
+
+    tls: TlsOptions = TlsOptions()
 
     def subject(self) -> Vlm | None:
         """The language model that options name; None where they name none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 
 from histoeval.cli.options.bundle import bundle
 from histoeval.cli.options.endpoint import ASKING, faults_told
+from histoeval.cli.options.tls import TlsOptions
 from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ class JudgeNames:
         ),
     ] = None
 
+    tls: TlsOptions = TlsOptions()
+
     def choice(self, **rest: Any) -> JudgeConfig | None:
         """The judges that options or the environment name; None where they name none at all."""
         endpoint, model = self.endpoint, self.model
@@ -73,6 +77,7 @@ class JudgeNames:
         if not endpoint or not model:
             raise SettingError("a judge is named by both --endpoint and --model")
         with faults_told():
+            rest["tls"] = asdict(self.tls)
             return JudgeConfig(endpoints=tuple(endpoint), models=tuple(model), **rest)
 
     def demanded(self, **rest: Any) -> JudgeConfig:

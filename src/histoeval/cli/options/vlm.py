@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,6 +10,7 @@ import typer
 
 from histoeval.cli.options.bundle import bundle
 from histoeval.cli.options.endpoint import Load, Rates, Replies, TimeoutOptions, faults_told
+from histoeval.cli.options.tls import TlsOptions
 
 if TYPE_CHECKING:
     from histoeval.vlm.model import VlmConfig
@@ -67,6 +69,7 @@ class VlmRequestOptions:
     rates: Rates = Rates()
     waiting: TimeoutOptions = TimeoutOptions()
     key: SubjectKey = SubjectKey()
+    tls: TlsOptions = TlsOptions()
     replies: Replies = Replies()
 
     def choice(self, endpoint: str, model: str, seed: int, device: str | None) -> VlmConfig:
@@ -76,6 +79,7 @@ class VlmRequestOptions:
         told: dict[str, Any] = {
             "manner": {"temperature": self.temperature, "seed": seed, "body": self.load.more()},
             "patience": self.waiting.patience(self.rates),
+            "tls": asdict(self.tls),
         }
         with faults_told():
             return VlmConfig(

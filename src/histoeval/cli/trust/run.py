@@ -58,8 +58,8 @@ def trust(
         return
     if reports is None or output is None:
         raise SettingError("give both --reports FILE and --output DIR")
-    from histoeval.run.trust.reports import trust_reports
     from histoeval.run.trust.setup import TrustOptions
+    from histoeval.view.trust import trust_reports
 
     wanted = TrustOptions(
         encoder=models.encoder,

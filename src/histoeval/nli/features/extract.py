@@ -79,12 +79,12 @@ _NOT_PLAIN = (
 
 
 @cache
-def names() -> tuple[str, ...]:
+def feature_names() -> tuple[str, ...]:
     """What all numbers are called, in their order."""
-    return tuple(observed("tumour", "tumour") or ())
+    return tuple(extract_features("tumour", "tumour") or ())
 
 
-def observed(premise: str, hypothesis: str) -> dict[str, float] | None:
+def extract_features(premise: str, hypothesis: str) -> dict[str, float] | None:
     """What terms say of a pair, by name; nothing where neither text is of pathology."""
     one, other = statements(premise), statements(hypothesis)
     if not (one.is_pathology or other.is_pathology):

@@ -19,13 +19,13 @@ from histoeval.errors import (
 from histoeval.extract.reader import Reader
 from histoeval.io.tables.row_faults import shown
 from histoeval.io.trust_cases import TrustCase
-from histoeval.nli.entailer import Entails
+from histoeval.nli.entailer import Entailer
 from histoeval.report import Report
 from histoeval.run.trust.rows import MissingReason, TrustRow
 from histoeval.trust.fusion import Trust, fuse
 from histoeval.trust.grounding.claims import claims_of, not_seen
-from histoeval.trust.grounding.decoys import Foreign
-from histoeval.trust.grounding.embedded_image import Bag, bag_of_image
+from histoeval.trust.grounding.decoys import Decoys
+from histoeval.trust.grounding.embedded_image import EmbeddedImage, embed_image
 from histoeval.trust.grounding.encoder import ImageTextEncoder
 from histoeval.trust.grounding.score import ground
 from histoeval.trust.logic.score import Top, logic_of
@@ -82,8 +82,8 @@ class Instruments:
     """
 
     reader: Reader
-    entailer: Entails
-    foreign: Foreign
+    entailer: Entailer
+    foreign: Decoys
     policy: Policy
     top: Top
     tiling: TileSelection
@@ -91,7 +91,9 @@ class Instruments:
     """A problem where there is none on this machine."""
     distance: Distance | None = None
     asking: VlmSetup | None = None
-    bags: dict[Path, Bag | Problem] = field(default_factory=dict, repr=False, compare=False)
+    bags: dict[Path, EmbeddedImage | Problem] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     """The last images that were looked at: several reports may be about one."""
 
     @property
@@ -107,7 +109,7 @@ class Verdict(NamedTuple):
 
     row: TrustRow
     image: Path | None = None
-    bag: Bag | None = None
+    bag: EmbeddedImage | None = None
     grounding: Grounding | None = None
 
 
@@ -131,7 +133,7 @@ def judge_case(case: TrustCase, folder: Path, tools: Instruments) -> Verdict:
     return Verdict(
         _row(case, found, tools.policy),
         image if isinstance(image, Path) else None,
-        bag if isinstance(bag, Bag) else None,
+        bag if isinstance(bag, EmbeddedImage) else None,
         grounding if isinstance(grounding, Grounding) else None,
     )
 
@@ -167,21 +169,21 @@ def _image_of(case: TrustCase, folder: Path) -> Path | Problem:
     return path
 
 
-def _bag(path: Path, tools: Instruments) -> Bag | Problem:
+def _bag(path: Path, tools: Instruments) -> EmbeddedImage | Problem:
     from histoeval.slides.tiles import TileRequest
 
     if isinstance(tools.encoder, Problem):
         return tools.encoder
     if path not in tools.bags:
         request = TileRequest(sample=tools.tiling.most, seed=tools.tiling.seed)
-        bag = bag_of_image(path, tools.eyes, request, mpp=tools.tiling.mpp)
+        bag = embed_image(path, tools.eyes, request, mpp=tools.tiling.mpp)
         if len(tools.bags) == MOST_BAGS:
             del tools.bags[next(iter(tools.bags))]
         tools.bags[path] = bag
     return tools.bags[path]
 
 
-def _ground(bag: Bag, report: Report, tools: Instruments) -> Grounding | Problem:
+def _ground(bag: EmbeddedImage, report: Report, tools: Instruments) -> Grounding | Problem:
     found = ground(bag, claims_of(report), tools.eyes, tools.foreign)
     if isinstance(found, Problem):
         return found

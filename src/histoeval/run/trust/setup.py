@@ -8,14 +8,15 @@ from typing import Any
 
 from histoeval.errors import MissingDependency, Problem, SettingError
 from histoeval.io.trust_cases import CaseSource
-from histoeval.nli.entailer import Entails
+from histoeval.nli.entailer import Entailer
 from histoeval.nli.load import open_entailer
 from histoeval.report import Noun
 from histoeval.run.models import Models, load_reader
 from histoeval.run.trust.case import Instruments, TileSelection, VlmSetup
-from histoeval.trust.grounding.decoys import our_foreign
+from histoeval.trust.grounding.decoys import builtin_decoys
 from histoeval.trust.grounding.embedded_image import SAMPLED
-from histoeval.trust.grounding.encoder import BUILTIN, ImageTextEncoder, open_encoder
+from histoeval.trust.grounding.encoder import ImageTextEncoder
+from histoeval.trust.grounding.load import BUILTIN, open_encoder
 from histoeval.trust.logic.score import DEFAULT_TOP, Top
 from histoeval.trust.policy.policy import Policy, read_policy, weights_of
 from histoeval.trust.stability.score import Distance, open_distance
@@ -59,7 +60,7 @@ def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
     return Instruments(
         reader=reader,
         entailer=entailer,
-        foreign=our_foreign(),
+        foreign=builtin_decoys(),
         policy=policy,
         top=top,
         tiling=tiling,
@@ -117,14 +118,14 @@ def _encoder(wanted: TrustOptions) -> ImageTextEncoder | Problem:
         return Problem("no_encoder", str(error))
 
 
-def _entailer(wanted: TrustOptions) -> Entails:
+def _entailer(wanted: TrustOptions) -> Entailer:
     if isinstance(wanted.nli, str | Path | None):
         return open_entailer(wanted.nli, wanted.models.device)
-    entailer: Entails = wanted.nli
+    entailer: Entailer = wanted.nli
     return entailer
 
 
-def _distance(wanted: TrustOptions, reader: Any, entailer: Entails) -> Distance:
+def _distance(wanted: TrustOptions, reader: Any, entailer: Entailer) -> Distance:
     if not isinstance(wanted.distance, str):
         distance: Distance = wanted.distance
         return distance

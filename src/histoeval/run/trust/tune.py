@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from histoeval.errors import OutputError
-from histoeval.io.results import files_of
+from histoeval.io.store import writing_to
 from histoeval.run.labelled_reports import LabelRequest, read_labelled
 from histoeval.trust.fusion import ROUTES
 from histoeval.trust.policy.policy import PAPER, policy_text
@@ -84,7 +84,7 @@ def outside_of(folds: tuple[FoldResult, ...]) -> Outside:
 def write_policy(tuning: TuningResult, output: Path) -> None:
     """Write the policy, whole or not at all, with how it was made as comments on top."""
     draft = output.with_name(f"{output.name}.part")
-    with files_of(output):
+    with writing_to(output):
         if output.is_dir():
             raise OutputError(f"{output} is a folder; give the name of a file")
         draft.write_text(policy_text(tuning.tuned.policy, history(tuning)), "utf-8", newline="\n")

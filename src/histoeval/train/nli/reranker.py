@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from histoeval.nli.entailer import Entails, NliPair
-from histoeval.nli.features.extract import names, observed
-from histoeval.nli.reranker import Floats, Opinion
+from histoeval.nli.entailer import LABELS, Entailer, Label, NliPair
+from histoeval.nli.features.extract import extract_features, feature_names
+from histoeval.nli.reranker import Floats, Reranker
 from histoeval.train.nli.llm_written import kept_back_pairs
-from histoeval.train.nli.synthetic.wordings import LABELS, Label, table
+from histoeval.train.nli.synthetic.wordings import table
 
 Labelled = tuple[str, str, Label]
 _PENALTY = 0.7
@@ -37,17 +37,19 @@ def unlearned_pairs() -> Iterator[Labelled]:
     yield from ((pair.premise, pair.hypothesis, pair.label) for pair in kept_back_pairs())
 
 
-def fit_opinion(network: Entails, pairs: Sequence[Labelled]) -> Opinion:
+def fit_opinion(network: Entailer, pairs: Sequence[Labelled]) -> Reranker:
     """The weights under which the labels of the pairs are likeliest, held near what is expected."""
-    seen = [observed(premise, hypothesis) for premise, hypothesis, _ in pairs]
+    seen = [extract_features(premise, hypothesis) for premise, hypothesis, _ in pairs]
     heard = [place for place, each in enumerate(seen) if each is not None]
     told = network.judge([NliPair(*pairs[place][:2]) for place in heard])
-    rows = np.array([[(seen[place] or {})[name] for name in names()] for place in heard])
+    rows = np.array([[(seen[place] or {})[name] for name in feature_names()] for place in heard])
     shares = np.log(np.maximum(np.array(told, np.float64), _LEAST))
     labels = np.array([LABELS.index(pairs[place][2]) for place in heard])
     scale, weights, bias = _fit(shares, rows, labels)
-    return Opinion(
-        weights={name: _three(weights[at]) for at, name in enumerate(names()) if any(weights[at])},
+    return Reranker(
+        weights={
+            name: _three(weights[at]) for at, name in enumerate(feature_names()) if any(weights[at])
+        },
         bias=_three(bias),
         network=round(scale, _DIGITS),
     )
@@ -60,10 +62,10 @@ def _three(values: Floats) -> tuple[float, float, float]:
 
 def _expected() -> Floats:
     """What the weights are drawn towards."""
-    weights = np.zeros((len(names()), len(LABELS)))
+    weights = np.zeros((len(feature_names()), len(LABELS)))
     for name, label in _SURE_OF.items():
-        weights[names().index(name)] = -_SURE / 2
-        weights[names().index(name), label] = _SURE
+        weights[feature_names().index(name)] = -_SURE / 2
+        weights[feature_names().index(name), label] = _SURE
     return weights
 
 

@@ -22,6 +22,7 @@ from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import open_session, open_tokenizer
 from histoeval.runtime.threads import cores
+from histoeval.trust.grounding.encoder import ClaimCalibration, Pixels, Vectors
 from histoeval.trust.grounding.manifest import (
     IMAGE,
     KNOWN,
@@ -31,10 +32,6 @@ from histoeval.trust.grounding.manifest import (
 )
 
 _REMEMBERED = 20_000
-
-Vectors = npt.NDArray[np.float32]
-Image = npt.NDArray[np.uint8]
-
 
 HE = "H&E"
 
@@ -55,13 +52,6 @@ class PhraseScope(NamedTuple):
     likeness: float
     nearest: str
     group: str
-
-
-class OddsCurve(NamedTuple):
-    """From a claim's standing among foreign ones, in standard deviations, to odds."""
-
-    slope: float
-    midpoint: float
 
 
 class TrainingSummary(NamedTuple):
@@ -116,19 +106,19 @@ class BuiltinEncoder:
         return f"{self.manifest.identity}/onnxruntime{version('onnxruntime')}"
 
     @property
-    def calibrations(self) -> dict[EntityType, OddsCurve]:
+    def calibrations(self) -> dict[EntityType, ClaimCalibration]:
         """How true and foreign claims of each kind lie apart, on cases that were not learned."""
         return {
-            EntityType(kind): OddsCurve(found.slope, found.midpoint)
+            EntityType(kind): ClaimCalibration(found.slope, found.midpoint)
             for kind, found in self.manifest.calibrations.items()
         }
 
     @property
-    def calibration(self) -> OddsCurve:
+    def calibration(self) -> ClaimCalibration:
         """The same for claims of any kind: that of diagnoses."""
         return self.calibrations[EntityType.DIAGNOSIS]
 
-    def images(self, images: Sequence[Image]) -> Vectors:
+    def images(self, images: Sequence[Pixels]) -> Vectors:
         """One unit-length row for each image, which must have the size of the manifest."""
         prepared = [self._checked(image) for image in images]
         if not prepared:
@@ -192,7 +182,7 @@ class BuiltinEncoder:
         known = likeness >= self.manifest.scope.phrases.threshold
         return PhraseScope(known, likeness, self.known.entries[owner], self.known.groups[owner])
 
-    def _checked(self, image: Image) -> Image:
+    def _checked(self, image: Pixels) -> Pixels:
         side = self.manifest.image.size
         if image.shape != (side, side, 3) or image.dtype != np.uint8:
             raise InputError(
@@ -201,7 +191,7 @@ class BuiltinEncoder:
             )
         return image
 
-    def _run_image(self, image: Image) -> Vectors:
+    def _run_image(self, image: Pixels) -> Vectors:
         given = self.manifest.image
         mean, std = np.array(given.mean, np.float32), np.array(given.std, np.float32)
         pixels = (image.astype(np.float32) / np.float32(255) - mean) / std

@@ -43,13 +43,8 @@ class Claims(NamedTuple):
 def claims_of(report: Report) -> tuple[Claim, ...]:
     """All claims of a report that a reader has read, in the order of its text, none twice."""
     read = [*_lesions(report), *_bare_sites(report)]
-    return once(sorted(read, key=lambda claim: (claim.span.start, claim.span.end)))
-
-
-def once(claims: Iterable[Claim]) -> tuple[Claim, ...]:
-    """The first of those that say the same."""
     first: dict[tuple[str, Assertion], Claim] = {}
-    for claim in claims:
+    for claim in sorted(read, key=lambda claim: (claim.span.start, claim.span.end)):
         first.setdefault((claim.phrase, claim.assertion), claim)
     return tuple(first.values())
 

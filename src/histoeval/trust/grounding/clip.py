@@ -18,8 +18,9 @@ from histoeval.errors import ModelError
 from histoeval.runtime.hub import only_here
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.transformer import choose_device, fingerprint, require_hf
-from histoeval.trust.grounding.encoder import PLIP, Pixels, Vectors, of_length_one
+from histoeval.trust.grounding.encoder import Pixels, Vectors, of_length_one
 
+PLIP = "vinid/plip"
 GPU_BATCH = 64
 _REMEMBERED = 20_000
 

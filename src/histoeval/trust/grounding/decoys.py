@@ -27,7 +27,7 @@ from histoeval.trust.grounding.encoder import ClaimCalibration
 from histoeval.trust.results import Claim
 
 FEWEST = 12
-"""Foreign claims below which a claim's standing among them cannot be told."""
+"""Decoys claims below which a claim's standing among them cannot be told."""
 
 UNMEASURED = ClaimCalibration(slope=1.5, midpoint=0.75)
 """For encoders that nobody has measured: as if true claims lay 1.5 standard deviations above
@@ -46,7 +46,7 @@ class PhraseMeaning(NamedTuple):
     words: frozenset[str]
 
 
-class ForeignPhrase(NamedTuple):
+class Decoy(NamedTuple):
     """A phrase of our list: its kind and the family it stands in."""
 
     phrase: str
@@ -54,10 +54,10 @@ class ForeignPhrase(NamedTuple):
     family: str
 
 
-class Foreign:
+class Decoys:
     """Phrases over many organs and kinds, of which each report is given those foreign to it."""
 
-    def __init__(self, phrases: Iterable[ForeignPhrase]) -> None:
+    def __init__(self, phrases: Iterable[Decoy]) -> None:
         self.phrases = tuple(phrases)
 
     @cached_property
@@ -76,11 +76,11 @@ class Foreign:
 
 
 @cache
-def our_foreign() -> Foreign:
+def builtin_decoys() -> Decoys:
     """The list of this package."""
     content = load_toml("trust/grounding/data/decoys.toml")
-    return Foreign(
-        ForeignPhrase(phrase, kind, row["name"])
+    return Decoys(
+        Decoy(phrase, kind, row["name"])
         for row in content["family"]
         for kind in CLAIMED
         for phrase in row.get(kind.value, ())
@@ -100,7 +100,7 @@ def meaning_of(phrase: str) -> PhraseMeaning:
     )
 
 
-def kin(foreign: ForeignPhrase, claim: str) -> bool:
+def kin(foreign: Decoy, claim: str) -> bool:
     """Whether a phrase of the list shares a disease, finding or place with a claim.
 
     A kind of something is kin to it. Two diseases of one organ are not: one can be claimed for the

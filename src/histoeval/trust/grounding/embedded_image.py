@@ -38,7 +38,7 @@ Watch = Callable[[int], None]
 """Told how many patches are encoded so far."""
 
 
-class Bag(NamedTuple):
+class EmbeddedImage(NamedTuple):
     """The patches of an image: what an encoder makes of them, and where they lie."""
 
     vectors: Vectors
@@ -52,14 +52,14 @@ def _nobody_watches(done: int) -> None:
     pass
 
 
-def bag_of_image(
+def embed_image(
     path: Path | str,
     encoder: ImageTextEncoder,
     request: TileRequest | None = None,
     *,
     mpp: float | None = None,
     watch: Watch = _nobody_watches,
-) -> Bag | Problem:
+) -> EmbeddedImage | Problem:
     """The bag of a picture or slide; or why there is none.
 
     Without a request, a seeded, spread sample of 128 tiles of a slide is looked at; one without
@@ -80,7 +80,7 @@ def bag_of_image(
 
 def _bag(
     slide: Slide, encoder: ImageTextEncoder, request: TileRequest | None, watch: Watch
-) -> Bag | Problem:
+) -> EmbeddedImage | Problem:
     from histoeval.slides.tissue import find_tissue
     from histoeval.trust.grounding.patches import ENLARGED, SkippedPatches
 
@@ -144,7 +144,7 @@ def _filled(
     encoder: ImageTextEncoder,
     watch: Watch,
     left_out: SkippedPatches,
-) -> Bag | Problem:
+) -> EmbeddedImage | Problem:
     """A bag with what an encoder makes of patches, batch by batch."""
     vectors, spots = [], []
     waiting = iter(patches)
@@ -156,7 +156,7 @@ def _filled(
     if not spots:
         return Problem("no_tissue", f"{slide.path.name}: no patch shows tissue; {'; '.join(told)}")
     joined = np.concatenate(vectors)
-    return Bag(joined, tuple(spots), told, tuple(unknown_images(encoder, joined)))
+    return EmbeddedImage(joined, tuple(spots), told, tuple(unknown_images(encoder, joined)))
 
 
 def _discreet(error: InputError, path: Path) -> str:

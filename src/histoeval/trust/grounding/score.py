@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from histoeval.errors import Problem
 from histoeval.report import EntityType
 from histoeval.trust.grounding.claims import CLAIMED, Claims, sorted_claims
-from histoeval.trust.grounding.decoys import FEWEST, UNMEASURED, Foreign, calibrated, standing
-from histoeval.trust.grounding.embedded_image import Bag, bag_of_image
+from histoeval.trust.grounding.decoys import FEWEST, UNMEASURED, Decoys, calibrated, standing
+from histoeval.trust.grounding.embedded_image import EmbeddedImage
 from histoeval.trust.grounding.encoder import (
     Calibrated,
     CalibratedByKind,
@@ -28,8 +28,6 @@ from histoeval.trust.grounding.encoder import (
     unknown_phrases,
 )
 from histoeval.trust.results import Claim, Grounding, Support
-
-__all__ = ["Bag", "bag_of_image", "equation_1", "ground"]
 
 UNKNOWN = "grounding_unknown"
 _DIGITS = 8
@@ -47,7 +45,7 @@ def equation_1(cosines: Cosines) -> float:
 
 
 def ground(
-    bag: Bag, claims: Sequence[Claim], encoder: ImageTextEncoder, foreign: Foreign
+    bag: EmbeddedImage, claims: Sequence[Claim], encoder: ImageTextEncoder, foreign: Decoys
 ) -> Grounding | Problem:
     """How well an image bears out the claims that a report asserts; or why that cannot be told.
 
@@ -88,7 +86,7 @@ def ground(
 class _Looking(NamedTuple):
     """The patches of a bag that an encoder knows, and the encoder."""
 
-    bag: Bag
+    bag: EmbeddedImage
     seen: Sequence[int]
     encoder: ImageTextEncoder
 
@@ -124,7 +122,7 @@ def _nothing_to_ground(parts: Claims) -> Problem | None:
 
 
 def _scales(
-    looking: _Looking, claims: Sequence[Claim], known: Sequence[Claim], foreign: Foreign
+    looking: _Looking, claims: Sequence[Claim], known: Sequence[Claim], foreign: Decoys
 ) -> Mapping[EntityType, NDArray[np.float64]] | Problem:
     """For each kind of claim the best cosines that claims foreign to the image come to.
 
@@ -174,7 +172,7 @@ def calibration_of(encoder: ImageTextEncoder, kind: EntityType) -> ClaimCalibrat
     return kinds.get(kind) or measured or UNMEASURED
 
 
-def _signature(encoder: ImageTextEncoder, foreign: Foreign) -> str:
+def _signature(encoder: ImageTextEncoder, foreign: Decoys) -> str:
     """Everything that a grounding depends on beside image and report."""
     curves = [calibration_of(encoder, kind) for kind in CLAIMED]
     told = ";".join(f"{curve.slope:g},{curve.midpoint:g}" for curve in dict.fromkeys(curves))
@@ -190,7 +188,7 @@ def _usual(reasons: Sequence[str | None]) -> str:
     return Counter(reason for reason in reasons if reason is not None).most_common(1)[0][0]
 
 
-def _notes(bag: Bag, parts: Claims, known: int) -> Iterator[str]:
+def _notes(bag: EmbeddedImage, parts: Claims, known: int) -> Iterator[str]:
     outside = sum(reason is not None for reason in bag.unknown)
     if outside:
         yield f"{outside} of {len(bag.unknown)} patches are not known: {_usual(bag.unknown)}"

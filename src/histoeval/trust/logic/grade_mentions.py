@@ -1,19 +1,21 @@
-"""Grades of a lesion in any scheme and in words, as the sentences of a plain report give them."""
+"""Grades of a lesion in any scheme and in words, read from the sentences of a report in prose."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from math import ceil, floor
 from typing import NamedTuple
 
 from histoeval.terms.catalogue import diagnosis_tree
+from histoeval.terms.lexicon import any_of
 from histoeval.terms.values.grades import Grade, read_grade
 from histoeval.trust.logic.diagnosis_mentions import DiagnosisMention
-from histoeval.trust.logic.lexicon import begins, table, written_as
-from histoeval.trust.logic.sentences import ReportSentence
-from histoeval.trust.logic.specimen import ReportMention, Specimen, said_in
+from histoeval.trust.logic.lexicon import GRADE
+from histoeval.trust.logic.sentences import ReportMention, ReportSentence
+from histoeval.trust.logic.specimen import Specimen
+from histoeval.trust.results import ReportSpan
 
 _RANK = r"(?:[1-5]|I{1,3}|IV)\b(?:\s*(?:/|of|out of|-|to)\s*(?:[1-5]|III|IV)\b)?"
 _SCHEMES = (
@@ -53,7 +55,7 @@ _ABSENT = re.compile(
 """That it is not there, or was there before, after a grade."""
 _TIERS = ("low", "intermediate", "high")
 _NEAR = 4
-"""What is graded stands within so many words."""
+"""Words around a grade in which it says what is graded."""
 
 
 class GradeMention(NamedTuple):
@@ -63,74 +65,74 @@ class GradeMention(NamedTuple):
     levels: frozenset[int]
     tiers: frozenset[str]
     early: bool
-    """Whether it is one of dysplasia or what is in situ."""
-    said: ReportMention[str]
+    """Whether it is one of dysplasia or of a lesion in situ."""
+    mention: ReportMention[str]
 
     @property
     def passage(self) -> ReportSentence:
         """The sentence that it stands in."""
-        return self.said.passage
+        return self.mention.passage
+
+    @property
+    def span(self) -> ReportSpan:
+        """Where it stands."""
+        return self.mention.span
 
 
 def gradings(specimen: Specimen) -> Iterator[GradeMention]:
-    """The grades that are given of the lesion as a whole, in the order of the text."""
+    """The grades of the lesion as a whole, in the order of the text."""
     for passage in specimen.passages:
-        yield from _summed(passage, specimen)
+        yield from _summed(passage)
         for found in _PHRASE.finditer(passage.text):
             grade = read_grade(_OF_GROUP.sub("group ", found.group()))
-            said = said_in(found, passage, specimen)
-            if grade and grade.part is None and _is_given(said):
-                of_early = _is_early(said, grade)
-                if of_early is not None:
-                    yield GradeMention(grade.scheme, _levels(grade), _tiers(grade), of_early, said)
+            mention = passage.found(found)
+            if grade and grade.part is None and _is_given(mention):
+                early = _is_early(mention, grade)
+                if early is not None:
+                    yield _graded(grade, mention, early=early)
 
 
-def _summed(passage: ReportSentence, specimen: Specimen) -> Iterator[GradeMention]:
+def _graded(grade: Grade, mention: ReportMention[str], *, early: bool) -> GradeMention:
+    return GradeMention(grade.scheme, _levels(grade), _tiers(grade), early, mention)
+
+
+def _summed(passage: ReportSentence) -> Iterator[GradeMention]:
     """The Nottingham grade that three scores of one sentence add up to."""
     if found := _SCORES.search(passage.text):
         grade = read_grade(f"Nottingham {sum(int(each) for each in found.groups())}/9")
         if grade:
-            said = said_in(found, passage, specimen)
-            yield GradeMention(grade.scheme, _levels(grade), _tiers(grade), False, said)
+            yield _graded(grade, passage.found(found), early=False)
 
 
-def implied(named: DiagnosisMention) -> Iterator[GradeMention]:
-    """The grades that a diagnosis has by its name."""
-    for row in table("stated_grades")["implied"]:
-        if any(diagnosis_tree().is_a(named.concept.id, id_) for id_ in row["diagnoses"]):
+def implied_by(name: DiagnosisMention) -> Iterator[GradeMention]:
+    """The grades that the name of a diagnosis implies."""
+    for row in GRADE.entry("implied"):
+        if any(diagnosis_tree().is_a(name.concept.id, id_) for id_ in row["diagnoses"]):
             tiers = frozenset(row["tiers"])
             ranks = frozenset(_TIERS.index(tier) + 1 for tier in tiers)
-            yield GradeMention("tier", ranks, tiers, False, named.said)
+            yield GradeMention("tier", ranks, tiers, False, name.mention)
             if "WHO" in row:
-                yield GradeMention("WHO", frozenset(row["WHO"]), tiers, False, named.said)
+                yield GradeMention("WHO", frozenset(row["WHO"]), tiers, False, name.mention)
 
 
 def are_at_odds(one: GradeMention, other: GradeMention) -> bool:
     """Whether two grades cannot both be right."""
     if one.early != other.early:
         return False
-    alike = words()["alike"]
+    alike = GRADE.ids("words", "alike")
     if one.scheme == other.scheme or (one.scheme in alike and other.scheme in alike):
         return not one.levels & other.levels
     return not one.tiers & other.tiers
 
 
-@cache
-def words() -> Mapping[str, frozenset[str]]:
-    """Lists of ids and of schemes."""
-    return {name: frozenset(listed) for name, listed in table("stated_grades")["words"].items()}
+def is_of_early_lesion(text: str) -> bool:
+    """Whether a text has a word for dysplasia or for a lesion in situ."""
+    return _early().search(text) is not None
 
 
 @cache
-def begun(name: str) -> re.Pattern[str]:
-    """One list of words as a pattern."""
-    return begins(table("stated_grades")["words"][name])
-
-
-@cache
-def early() -> re.Pattern[str]:
-    """Words for dysplasia and for what is in situ."""
-    return written_as(table("stated_grades")["patterns"]["early"])
+def _early() -> re.Pattern[str]:
+    return any_of(GRADE.entry("patterns", "early"))
 
 
 def _levels(grade: Grade) -> frozenset[int]:
@@ -139,29 +141,28 @@ def _levels(grade: Grade) -> frozenset[int]:
 
 
 def _tiers(grade: Grade) -> frozenset[str]:
-    ranks = table("stated_grades")["tiers"].get(grade.scheme, ())
+    ranks = GRADE.entry("tiers").get(grade.scheme, ())
     return frozenset(
         tier for level in _levels(grade) for tier in (ranks[level - 1 : level] or [_TIERS])[0]
     )
 
 
-def _is_given(said: ReportMention[str]) -> bool:
-    """Whether a grade is given, of the whole, and not one of several."""
-    text, start = said.passage.text, said.passage.start
-    before = re.split(r"[;:]|\bbut\b|\bno special type\b", text[: said.span.start - start])[-1]
-    near = " ".join(re.split(r"[,;(.]", text[said.span.end - start :])[0].split()[:_NEAR])
-    denied = begun("denied").search(before) or _ABSENT.match(text[said.span.end - start :])
-    part = begun("part").search(re.split(r"[,(]", before)[-1]) or begun("part_after").search(near)
-    return not denied and not part
+def _is_given(mention: ReportMention[str]) -> bool:
+    """Whether a grade is affirmed, of the whole, and not one of several."""
+    before = re.split(r"[;:]|\bbut\b|\bno special type\b", mention.before)[-1]
+    near = " ".join(re.split(r"[,;(.]", mention.after)[0].split()[:_NEAR])
+    if GRADE.has(before, "words", "denied") or _ABSENT.match(mention.after):
+        return False
+    last = re.split(r"[,(]", before)[-1]
+    return not (GRADE.has(last, "words", "part") or GRADE.has(near, "words", "part_after"))
 
 
-def _is_early(said: ReportMention[str], grade: Grade) -> bool | None:
-    """Whether it is a grade of an early lesion; nothing where the clause speaks of both."""
+def _is_early(mention: ReportMention[str], grade: Grade) -> bool | None:
+    """Whether it is a grade of an early lesion; None where the clause mentions both."""
     if grade.scheme in ("dysplasia", "SIL", "CIN"):
         return True
-    after = said.passage.text[said.span.end - said.passage.start :]
-    in_situ, invasive = early().search(said.clause), begun("invasive").search(said.clause)
-    if in_situ and invasive:
-        near = " ".join(after.split()[:_NEAR])
-        return True if early().search(near) else None
-    return bool(in_situ)
+    in_situ = is_of_early_lesion(mention.clause)
+    if in_situ and GRADE.has(mention.clause, "words", "invasive"):
+        near = " ".join(mention.after.split()[:_NEAR])
+        return True if is_of_early_lesion(near) else None
+    return in_situ

@@ -1,4 +1,4 @@
-"""Does a report agree with itself? Contradictions by rule and by model, and equation (2)."""
+"""Is a report consistent? Contradictions by rule and by NLI model, and equation (2) of PathGLS."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from typing import Annotated, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from histoeval.errors import Problem
-from histoeval.nli.entailer import Entails, NliPair
+from histoeval.nli.entailer import Entailer, NliPair
 from histoeval.report import Noun, Report
+from histoeval.trust.logic.read_specimens import specimens_of
 from histoeval.trust.logic.rules.registry import broken_rules, rules_identity
 from histoeval.trust.logic.sentence_pairs import sentence_pairs
 from histoeval.trust.logic.sentences import Passages
-from histoeval.trust.logic.specimen import specimens_of
-from histoeval.trust.logic.statements import MOST_PAIRS, StatementPair, pairs_of, statements_of
+from histoeval.trust.logic.statements import MAX_PAIRS, StatementPair, pairs_of, statements_of
 from histoeval.trust.results import Contradiction, Logic, ReportSpan, Share
 
 _TRAINED = 1 / 3
 """The share of contradictions among the pairs that NLI models learn from."""
 _AMONG_OTHERS = 0.02
-"""Their share among pairs of one report that say nothing different of the same thing."""
+"""Their share among pairs of one report that do not differ on a shared topic."""
 _AMONG_SENTENCES = 0.035
-"""Their share among sentences that speak of one lesion, as they stand."""
+"""Their share among sentences on one lesion, as they stand."""
 _AMONG_OPPOSED = 0.25
 """Their share among sentences that give two sides, sizes, grades or organs."""
 _PRIORS = f"{_AMONG_OTHERS:g},{_AMONG_SENTENCES:g},{_AMONG_OPPOSED:g}"
 _SLACK = 1e-9
-"""Three tenths of ten are three, whatever the last digit of a float says."""
+"""Three tenths of ten are three, whatever the last digit of a float is."""
 _LIKELY = 0.5
 """Contradictions that are more likely than not are shown."""
 
 
 class Top(Noun):
-    """K of equation (2): a share of the pairs, at least one of them, or a number; or no more than.
+    """K of equation (2): a share of the pairs, at least one of them, or a number.
 
-    Where both are given the fewer count: three tenths of the pairs, and no more than three.
+    Where both are given the smaller counts: three tenths of the pairs, and at most three.
     """
 
     share: Annotated[Share, Field(gt=0)] | None = None
@@ -50,7 +50,7 @@ class Top(Noun):
         return self
 
     def of(self, pairs: int) -> int:
-        """How many of so many pairs."""
+        """How many of this number of pairs."""
         most = pairs if self.number is None else self.number
         share = pairs if self.share is None else max(1, ceil(self.share * pairs - _SLACK))
         return min(pairs, most, share)
@@ -62,8 +62,8 @@ class Top(Noun):
 
 
 DEFAULT_TOP = Top(share=0.3, number=3)
-"""The share of the published code, but no more than three: else one contradiction of a long report
-is lost among pairs that have nothing to do with it."""
+"""The share of the published code, but at most three: else one contradiction of a long report is
+lost among pairs that have nothing to do with it."""
 
 
 class _Judged(NamedTuple):
@@ -78,29 +78,29 @@ class _Judged(NamedTuple):
 
 
 def equation_2(probabilities: Sequence[float], k: int) -> float:
-    """One less the mean of the k highest contradiction probabilities."""
+    """1 minus the mean of the k highest contradiction probabilities."""
     if not 1 <= k <= len(probabilities):
         raise ValueError(f"k is {k}, of {len(probabilities)} pairs")
     return 1 - sum(sorted(probabilities, reverse=True)[:k]) / k
 
 
-def logic_of(report: Report, entailer: Entails, *, top: Top = DEFAULT_TOP) -> Logic | Problem:
-    """How far a report agrees with itself, with the contradictions that count.
+def logic_of(report: Report, entailer: Entailer, *, top: Top = DEFAULT_TOP) -> Logic | Problem:
+    """How consistent a report is, with the contradictions that count.
 
-    A contradiction by rule has the probability one, in the place of what the model says of the
-    same two sentences; the model is asked both ways round, and the lower answer counts.
+    A contradiction by rule has the probability 1, in place of the model's answer on the same two
+    sentences; the model judges both ways round, and the lower answer counts.
     """
     specimens, passages = specimens_of(report)
     stated = [statements_of(specimen) for specimen in specimens]
-    held = [pair for statements in stated for pair in pairs_of(statements)]
+    pairs = [pair for statements in stated for pair in pairs_of(statements)]
     broken = broken_rules(specimens)
     whole = [pair for specimen in specimens for pair in sentence_pairs(specimen)]
-    if not held and not broken and not whole:
+    if not pairs and not broken and not whole:
         return _too_few(sum(map(len, stated)))
     ruled = [_by_rule(each, passages) for each in broken]
     ruled += _at_odds(whole, {each.places for each in ruled}, entailer)
     settled = {each.places for each in ruled}
-    left = [pair for pair in held[:MOST_PAIRS] or whole if pair.places not in settled]
+    left = [pair for pair in pairs[:MAX_PAIRS] or whole if pair.places not in settled]
     k = top.of(len(ruled) + len(left))
     judged = [*ruled, *_by_model(left, entailer, k - len(ruled))]
     worst = sorted(judged, key=lambda e: (-e.probability, e.first.start, e.second.start))[:k]
@@ -109,20 +109,20 @@ def logic_of(report: Report, entailer: Entails, *, top: Top = DEFAULT_TOP) -> Lo
         pairs=len(judged),
         top=k,
         contradictions=tuple(_shown(worst)),
-        notes=tuple(_notes(passages, len(held))),
+        notes=tuple(_notes(passages, len(pairs))),
         signature=signature_of(entailer, top),
     )
 
 
-def signature_of(entailer: Entails, top: Top) -> str:
-    """What a value of logic depends on, besides the report and who has read it."""
+def signature_of(entailer: Entailer, top: Top) -> str:
+    """What a value of logic depends on, besides the report and the reader."""
     model = f"nli:{entailer.identity}|both ways:min,mean|prior:{_PRIORS}"
     return f"logic|{model}|rules:{rules_identity()}|K:{top}"
 
 
 def _too_few(statements: int) -> Problem:
     found = "no statement" if statements == 0 else "one statement" if statements == 1 else "none"
-    message = f"needs two statements on one specimen that can be held together, found {found}"
+    message = f"needs two statements on one specimen that can be compared, found {found}"
     return Problem("too_few_statements", message)
 
 
@@ -132,9 +132,9 @@ def _by_rule(found: Contradiction, passages: Passages) -> _Judged:
 
 
 def _at_odds(
-    pairs: Sequence[StatementPair], settled: AbstractSet[tuple[int, int]], entailer: Entails
+    pairs: Sequence[StatementPair], settled: AbstractSet[tuple[int, int]], entailer: Entailer
 ) -> list[_Judged]:
-    """The sentences that a model finds to contradict each other as they stand, like a rule."""
+    """Sentences that contradict each other as they stand, by the model; they count like a rule."""
     open_ = [pair for pair in pairs if pair.places not in settled]
     forth = entailer.judge([NliPair(p.first.text, p.second.text) for p in open_])
     found = []
@@ -148,17 +148,17 @@ def _at_odds(
     return found
 
 
-def _by_model(pairs: Sequence[StatementPair], entailer: Entails, k: int) -> Iterator[_Judged]:
+def _by_model(pairs: Sequence[StatementPair], entailer: Entailer, k: int) -> Iterator[_Judged]:
     for pair, probability in zip(pairs, _probabilities(pairs, entailer, k), strict=True):
         first, second = sorted((pair.first, pair.second), key=lambda each: each.span.start)
         yield _Judged(first.span, second.span, pair.places, probability, "nli", "")
 
 
-def _probabilities(pairs: Sequence[StatementPair], entailer: Entails, k: int) -> list[float]:
+def _probabilities(pairs: Sequence[StatementPair], entailer: Entailer, k: int) -> list[float]:
     """The lower answer of both ways round, for all pairs that may be among the k highest.
 
-    The answer one way is never below that. So the worst are asked the other way round, one after
-    the other, until k of them are at least as high as all that is left can be.
+    The answer one way is never below that. So the worst are judged the other way round, one after
+    the other, until k of them are at least as high as any of the rest can be.
     """
     forth = entailer.judge([NliPair(p.first.passage.text, p.second.text) for p in pairs])
     highest = [_in_a_report(a.contradiction, p) for a, p in zip(forth, pairs, strict=True)]
@@ -174,11 +174,10 @@ def _probabilities(pairs: Sequence[StatementPair], entailer: Entails, k: int) ->
 
 
 def _in_a_report(probability: float, pair: StatementPair) -> float:
-    """What a model says of a pair, with how rare contradictions are where nothing is opposed.
+    """A model's probability, corrected for how rare contradictions are where nothing is opposed.
 
-    A model has learned from pairs a third of which are contradictions. Two sentences of a report
-    seldom are: by Bayes' rule its odds count for less, unless both speak of one thing and say
-    different things of it.
+    A third of the pairs that models learn from are contradictions. Two sentences of a report
+    seldom are: by Bayes' rule the odds count for less, unless both differ on a shared topic.
     """
     return probability if pair.opposed else _corrected(probability, _AMONG_OTHERS)
 
@@ -188,7 +187,7 @@ def _of_sentences(probability: float, pair: StatementPair) -> float:
 
 
 def _corrected(probability: float, share: float) -> float:
-    """A model's probability where so few of the pairs are contradictions, by Bayes' rule."""
+    """A model's probability where this share of the pairs are contradictions, by Bayes' rule."""
     rarer = (share / (1 - share)) / (_TRAINED / (1 - _TRAINED))
     return probability * rarer / (probability * rarer + 1 - probability)
 
@@ -214,8 +213,8 @@ def _shown(worst: Sequence[_Judged]) -> Iterator[Contradiction]:
             )
 
 
-def _notes(passages: Passages, held: int) -> Iterator[str]:
+def _notes(passages: Passages, pairs: int) -> Iterator[str]:
     if passages.cut:
-        yield f"only the first {len(passages.all)} sentences were looked at"
-    if held > MOST_PAIRS:
-        yield f"{held} pairs of statements could be held together; the first {MOST_PAIRS} were"
+        yield f"only the first {len(passages.all)} sentences were read"
+    if pairs > MAX_PAIRS:
+        yield f"of {pairs} pairs of statements the first {MAX_PAIRS} were compared"

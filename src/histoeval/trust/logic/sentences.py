@@ -1,9 +1,8 @@
-"""The sentences of a report that say what is so now, each with the specimen that it is about.
+"""The sentences of a report that assert something about the slide, each with its specimen.
 
-What stands under clinical history, gross description, frozen section or advice, and sentences that
-speak of the past or of what should be thought of, assert nothing of the slide: they are left out.
-The parts of a report ("A.", "Specimen 2") are different specimens. So are the left and the right
-side where a report speaks of each more than once.
+Clinical history, gross description, frozen section and advice are skipped, and so are sentences
+about the past or about what should be considered. The parts of a report ("A.", "Specimen 2") are
+different specimens. So are the left and the right side where a report returns to both.
 """
 
 from __future__ import annotations
@@ -13,31 +12,36 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from typing import Generic, TypeVar
 
 from histoeval.extract.sections import Section, sections
 from histoeval.extract.sentences import sentences
 from histoeval.facts.scope import has_wording
 from histoeval.terms.values.laterality import Side, side_of
-from histoeval.trust.logic.lexicon import pattern, table
+from histoeval.trust.logic.lexicon import LOGIC, pattern
+from histoeval.trust.results import ReportSpan
 
-MOST_PASSAGES = 400
-"""No more sentences of a report are looked at: some 40 kB of text."""
+Value = TypeVar("Value")
 
-_LONGEST_READ = 60_000
+MAX_SENTENCES = 400
+"""More sentences of a report are not read: some 40 kB of text."""
+
+_MAX_CHARS = 60_000
 _PART = "specimen_part"
 _ORDINAL = re.compile(r"(?:part|specimen)?[\s#(]*(?:(\d{1,2})|([A-Z])(?![A-Z]))", re.IGNORECASE)
 _LETTER = re.compile(r"([A-Z]|\d{1,2})[.):]\s")
 _CLAUSE = re.compile(r"[,;()]|\b(?:with|but|while|although|however|which)\b", re.IGNORECASE)
 _SHORT = 1_000
-"""A report of so many characters has no sections that go on for several sentences."""
+"""A report of up to this many characters has no sections of several sentences."""
 _NAMING = ("specimen", "procedure")
-_GOES_ON = re.compile(r"[a-z)]\.\s+[A-Z][a-z]+ [a-z]")
+_PROSE = re.compile(r"[a-z)]\.\s+[A-Z][a-z]+ [a-z]")
 _NOW = re.compile(r"\b(?:is|are) diagnosed in\b", re.IGNORECASE)
-"""What is diagnosed somewhere is of now; what was diagnosed in some year is not."""
+"""What is diagnosed somewhere is current; what was diagnosed in some year is not."""
 _PAST = re.compile(r"\bin (?:19|20)\d\d\b|\b(?:years?|months?) ago\b", re.IGNORECASE)
+_HEAD = re.compile(r"[A-Z][^.:;]{2,90}:\s+\S")
+"""Site and procedure, and then what it is."""
 _SIDED_OFTEN = 2
-"""From so many sentences on each side a report is about a specimen of each."""
+"""From this many sentences on each side a report is about a specimen of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,29 +52,77 @@ class ReportSentence:
     end: int
     text: str
     part: str
-    """The number of the specimen as the report counts them; empty where it has but one."""
+    """The number of the specimen as the report counts them; empty where there is only one."""
     kind: str
     """The kind of section that it stands in, as `extract.sections` has it."""
 
     @property
     def concludes(self) -> bool:
-        """Whether this says what the diagnosis is."""
-        return self.kind == "diagnosis" or bool(pattern("concluding").search(self.text))
+        """Whether it gives the diagnosis, by its section or in words ("the diagnosis is")."""
+        return self.kind == "diagnosis" or self.has("concluding")
+
+    @property
+    def is_conclusion(self) -> bool:
+        """The same, or it names site and procedure and then the diagnosis."""
+        return self.concludes or bool(_HEAD.match(self.text))
+
+    def has(self, *lists: str) -> bool:
+        """Whether it has a word of any of these lists of `logic.toml`."""
+        return any(pattern(name).search(self.text) for name in lists)
+
+    def names(self, list_: str) -> frozenset[str]:
+        """The words of a list that it has, in lower case."""
+        return frozenset(found.group().lower() for found in pattern(list_).finditer(self.text))
 
     def clause(self, start: int, end: int) -> str:
-        """What stands around a stretch of the text, up to the next comma or `with` on each side."""
+        """A stretch of the text with what is around it, up to a comma or `with` on each side."""
         before = _CLAUSE.split(self.text[: start - self.start])[-1]
         after = _CLAUSE.split(self.text[end - self.start :])[0]
         return before + self.text[start - self.start : end - self.start] + after
 
+    def at(self, start: int, end: int) -> ReportMention[str]:
+        """What stands at a place of the sentence."""
+        text = self.text[start:end]
+        span = ReportSpan(text=text, start=self.start + start, end=self.start + end)
+        return ReportMention(text, span, self)
+
+    def found(self, match: re.Match[str]) -> ReportMention[str]:
+        """What a pattern has found in the sentence."""
+        return self.at(*match.span())
+
+
+@dataclass(frozen=True, slots=True)
+class ReportMention(Generic[Value]):
+    """Something that a report mentions at one place."""
+
+    value: Value
+    span: ReportSpan
+    passage: ReportSentence
+    denied: bool = False
+
+    @property
+    def clause(self) -> str:
+        """The clause that it stands in."""
+        return self.passage.clause(self.span.start, self.span.end)
+
+    @property
+    def before(self) -> str:
+        """Its sentence up to it."""
+        return self.passage.text[: self.span.start - self.passage.start]
+
+    @property
+    def after(self) -> str:
+        """The rest of its sentence."""
+        return self.passage.text[self.span.end - self.passage.start :]
+
 
 @dataclass(frozen=True, slots=True)
 class Passages:
-    """The sentences of a report that assert something now, in their order."""
+    """The sentences of a report that are read, in their order."""
 
     all: tuple[ReportSentence, ...]
     cut: bool
-    """Whether the report goes on after the last of them."""
+    """Whether the report continues after the last of them."""
 
     def at(self, place: int) -> ReportSentence | None:
         """The sentence that holds a place of the text."""
@@ -79,18 +131,18 @@ class Passages:
 
 
 def passages_of(text: str) -> Passages:
-    """The sentences of a text that assert something now."""
-    read = text[:_LONGEST_READ]
+    """The sentences of a text that assert something about the slide."""
+    read = text[:_MAX_CHARS]
     found = list(_sentences(read))
-    kept = [passage for passage in _lettered(found) if _asserts(passage)][:MOST_PASSAGES]
-    cut = len(text) > len(read) or len(kept) == MOST_PASSAGES
+    kept = [passage for passage in _lettered(found) if _asserts(passage)][:MAX_SENTENCES]
+    cut = len(text) > len(read) or len(kept) == MAX_SENTENCES
     return Passages(tuple(_by_side(_numbered(kept))), cut)
 
 
 def _sentences(text: str) -> Iterator[ReportSentence]:
     """Sentences, cut where a section begins inside of one, without headings.
 
-    The head of a part stays: "A. Left kidney, nephrectomy:" says where what follows is.
+    The head of a part stays: "A. Left kidney, nephrectomy:" is the site of what follows.
     """
     layout = list(_labelled(sections(text)))
     starts = [section.start for section, _ in layout]
@@ -101,9 +153,9 @@ def _sentences(text: str) -> Iterator[ReportSentence]:
             start, end = max(sentence.start, section.start), min(sentence.end, section.end)
             if section.kind != _PART:
                 start = max(start, min(section.body_start, end))
-            said = text[start:end]
-            start += len(said) - len(said.lstrip())
-            if whole := said.strip():
+            piece = text[start:end]
+            start += len(piece) - len(piece.lstrip())
+            if whole := piece.strip():
                 yield ReportSentence(start, start + len(whole), whole, label, _kind(section, text))
 
 
@@ -140,36 +192,31 @@ def _lettered(passages: Sequence[ReportSentence]) -> Iterator[ReportSentence]:
 
 
 def _kind(section: Section, text: str) -> str:
-    """The kind of a section; of none, where one names the specimen and goes on in prose."""
+    """The kind of a section; none where one names the specimen and continues in prose."""
     kind = section.within or ("" if section.kind == _PART else section.kind)
     line = text[section.body_start : section.end].strip().split("\n")[0]
-    prose = len(text) <= _SHORT and kind in _NAMING and _GOES_ON.search(line)
+    prose = len(text) <= _SHORT and kind in _NAMING and _PROSE.search(line)
     return "other" if prose else kind
 
 
 def _asserts(passage: ReportSentence) -> bool:
-    """Whether a sentence says something of now."""
-    if passage.kind in _silent():
+    """Whether a sentence is about the slide, and not about the past or what should be done."""
+    if passage.kind in LOGIC.ids("sections", "silent"):
         return False
-    said = _NOW.sub("", passage.text)
-    aside = any(has_wording(kind, said) for kind in ("history", "advice")) or _PAST.search(said)
-    return not aside and not pattern("not_now").search(passage.text)
-
-
-@cache
-def _silent() -> frozenset[str]:
-    return frozenset(table()["sections"]["silent"])
+    text = _NOW.sub("", passage.text)
+    aside = any(has_wording(kind, text) for kind in ("history", "advice")) or _PAST.search(text)
+    return not aside and not passage.has("not_now")
 
 
 def _numbered(passages: Sequence[ReportSentence]) -> list[ReportSentence]:
-    """A report of one numbered specimen has but one, whatever stands outside of the number."""
+    """A report of one numbered specimen has only one, whatever stands outside of the number."""
     if len({passage.part for passage in passages if passage.part}) > 1:
         return list(passages)
     return [replace(passage, part="") for passage in passages]
 
 
 def _by_side(passages: Sequence[ReportSentence]) -> list[ReportSentence]:
-    """In a report that speaks of both sides again and again, each side is a specimen."""
+    """In a report that returns to both sides, each side is a specimen."""
     sides = [side_of(passage.text) for passage in passages]
     count = Counter(side for side in sides if side)
     both = min(count[Side.LEFT], count[Side.RIGHT]) >= _SIDED_OFTEN

@@ -1,4 +1,4 @@
-"""What a report states, in sentences that can be held against each other.
+"""The statements of a report, and the pairs of them that an NLI model compares.
 
 Two kinds: the sentences of the report as they stand, and short ones that are written from its
 graph of entities and relations ("The diagnosis is adenocarcinoma of the sigmoid colon.", "CD20 is
@@ -17,25 +17,23 @@ from histoeval.terms.findings import findings
 from histoeval.terms.sites import find_sites, organ_of
 from histoeval.terms.values.laterality import side_of
 from histoeval.trust.logic.impression import leaning_of
-from histoeval.trust.logic.lexicon import listed, pattern
-from histoeval.trust.logic.rules.presence import is_prose
-from histoeval.trust.logic.specimen import ReportMention, Specimen, span_of
-from histoeval.trust.logic.verbalise import LEANING, Statement, tidy, written
+from histoeval.trust.logic.lexicon import listed
+from histoeval.trust.logic.sentences import ReportMention
+from histoeval.trust.logic.specimen import Specimen
+from histoeval.trust.logic.verbalise import LEANING, Statement, sentence_statement, verbalised
 
-__all__ = ["MOST_PAIRS", "Statement", "StatementPair", "pairs_of", "statements_of"]
-
-MOST_PAIRS = 60
-"""No more pairs of a report are judged by a model: the rest of a long report is left out."""
+MAX_PAIRS = 60
+"""More pairs of a report are not judged by a model: the rest of a long report is skipped."""
 
 _MALIGNANT, _HARMLESS = "malignant", "harmless"
 _SUGGESTED = {"malignant": _MALIGNANT, "benign": _HARMLESS, "normal": _HARMLESS}
-_MOST_STATEMENTS = 120
-"""Of one specimen no more statements of each kind are paired."""
+_MAX_STATEMENTS = 120
+"""More statements of one specimen are not paired."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatementPair:
-    """Two statements that are held against each other."""
+    """Two statements that are compared."""
 
     first: Statement
     second: Statement
@@ -48,7 +46,7 @@ class StatementPair:
 
     @property
     def opposed(self) -> bool:
-        """Whether they say different things on something that both speak of."""
+        """Whether they differ on a topic that both have."""
         one, other = self.first.topics, self.second.topics
         return not self.are_beside and any(
             one[topic] != other[topic] for topic in one.keys() & other.keys()
@@ -59,11 +57,11 @@ class StatementPair:
         """Whether they are diagnoses of which one lies beside the other, or comes from it."""
         both = self.first, self.second
         named = all(each.role == "diagnosis" for each in both)
-        return named and any(pattern("beside").search(each.passage.text) for each in both)
+        return named and any(each.passage.has("beside") for each in both)
 
     @property
     def of_two_places(self) -> bool:
-        """Whether they are said of two sides, or of two organs."""
+        """Whether they are about two sides, or two organs."""
         one, other = self.first.passage.text, self.second.passage.text
         sides = {side for side in (side_of(one), side_of(other)) if side}
         organs = _organs(one), _organs(other)
@@ -77,24 +75,20 @@ def _organs(text: str) -> frozenset[str]:
 
 
 def statements_of(specimen: Specimen) -> tuple[Statement, ...]:
-    """All that a specimen's text states, in the order of the text."""
-    found = [
-        *written(specimen),
-        *_morphology(specimen),
-    ]
+    """All statements of a specimen, in the order of the text."""
+    found = [*verbalised(specimen), *_morphology(specimen)]
     distinct = {(each.text.casefold(), each.span.start, each.role): each for each in found}
-    ordered = sorted(distinct.values(), key=lambda each: (each.span.start, each.text))
-    return tuple(ordered)
+    return tuple(sorted(distinct.values(), key=lambda each: (each.span.start, each.text)))
 
 
 def pairs_of(statements: Sequence[Statement]) -> list[StatementPair]:
-    """The pairs of one specimen that are worth judging, the most telling first.
+    """The pairs of one specimen that are worth judging, the most informative first.
 
-    Statements on one thing from two sentences; then what is described against what is concluded;
-    and where there is neither, the diagnosis against whatever else is stated.
+    Statements on one topic from two sentences; then what is described and what is concluded; and
+    where there is neither, the diagnosis and whatever else is stated.
     """
-    kept = statements[:_MOST_STATEMENTS]
-    pairs = [*_on_one_thing(kept), *_described_and_concluded(kept)]
+    kept = statements[:_MAX_STATEMENTS]
+    pairs = [*_on_one_topic(kept), *_described_and_concluded(kept)]
     return _distinct(pairs) or _distinct(_whatever(kept))
 
 
@@ -108,7 +102,7 @@ def _distinct(pairs: Iterable[StatementPair]) -> list[StatementPair]:
     return list(kept.values())[::-1]
 
 
-def _on_one_thing(statements: Sequence[Statement]) -> Iterator[StatementPair]:
+def _on_one_topic(statements: Sequence[Statement]) -> Iterator[StatementPair]:
     written = [each for each in statements if each.topics]
     for one, other in combinations(written, 2):
         shared = one.topics.keys() & other.topics.keys() - {LEANING}
@@ -137,25 +131,23 @@ def _whatever(statements: Sequence[Statement]) -> Iterator[StatementPair]:
 
 
 def _morphology(specimen: Specimen) -> Iterator[Statement]:
-    """Sentences that say what is seen, and make no diagnosis."""
+    """Sentences that describe what is seen, and make no diagnosis."""
     diagnosed = {each.passage for each in specimen.diagnoses}
-    plain = is_prose(specimen)
     for passage in specimen.passages:
         seen = [each for each in specimen.findings if each.passage == passage]
-        leaning = leaning_of(passage) if plain else None
+        leaning = leaning_of(passage) if specimen.is_prose else None
         if (seen or leaning) and passage not in diagnosed and not passage.concludes:
-            span = span_of(specimen.text, passage.start, passage.end)
             topics = _leaning(seen) or ({LEANING: leaning} if leaning else {})
-            yield Statement(tidy(passage.text), span, passage, "morphology", topics)
+            yield sentence_statement(passage, topics)
 
 
 def _leaning(seen: Sequence[ReportMention[FindingFact]]) -> dict[str, str]:
-    """What the findings of a sentence speak for, where all of them speak for the same."""
-    speaks = {_spoken_for(each) for each in seen} - {""}
-    return {LEANING: speaks.pop()} if len(speaks) == 1 else {}
+    """What the findings of a sentence suggest, where all of them suggest the same."""
+    suggested = {_suggested(each) for each in seen} - {""}
+    return {LEANING: suggested.pop()} if len(suggested) == 1 else {}
 
 
-def _spoken_for(seen: ReportMention[FindingFact]) -> str:
+def _suggested(seen: ReportMention[FindingFact]) -> str:
     if seen.denied:
         return _HARMLESS if seen.value.id in listed("denied_is_harmless") else ""
     return _SUGGESTED.get(findings()[str(seen.value.id)].suggests, "")

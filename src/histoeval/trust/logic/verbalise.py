@@ -1,4 +1,4 @@
-"""Short sentences written from the graph of entities and relations, each with its place."""
+"""Statements written from the graph of entities and relations, each with its place."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from histoeval.facts.scope import stance_at
 from histoeval.report import Assertion, EntityType
 from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.findings import findings, is_kind_of
-from histoeval.terms.values.grades import Grade
-from histoeval.trust.logic.grade_mentions import early
+from histoeval.trust.logic.grade_mentions import is_of_early_lesion
 from histoeval.trust.logic.lexicon import pattern
 from histoeval.trust.logic.rules.lineage import line_of
-from histoeval.trust.logic.rules.presence import HARMLESS, is_of_a_grade, own_concept
-from histoeval.trust.logic.sentences import ReportSentence
-from histoeval.trust.logic.specimen import ReportMention, Specimen
+from histoeval.trust.logic.sentences import ReportMention, ReportSentence
+from histoeval.trust.logic.specimen import HARMLESS, Specimen, own_concept
 from histoeval.trust.results import ReportSpan
 
 Role = Literal["diagnosis", "morphology", "detail"]
 
 LEANING = "leaning"
-"""The topic of what speaks for a malignancy or against one."""
+"""The topic of what suggests a malignancy or a harmless lesion."""
 _MARGIN = "margin_involvement"
 _AFFIRMED, _DENIED = "affirmed", "denied"
 
@@ -38,10 +36,16 @@ class Statement:
     passage: ReportSentence
     role: Role
     topics: Mapping[str, str]
-    """What it speaks of and what it says: `finding:necrosis` absent, `marker:ER` positive."""
+    """Its topics and what it states on each: `finding:necrosis` denied, `marker:ER` positive."""
 
 
-def written(specimen: Specimen) -> Iterator[Statement]:
+def sentence_statement(passage: ReportSentence, topics: Mapping[str, str]) -> Statement:
+    """A sentence as it stands."""
+    span = passage.at(0, len(passage.text)).span
+    return Statement(_tidy(passage.text), span, passage, "morphology", topics)
+
+
+def verbalised(specimen: Specimen) -> Iterator[Statement]:
     """All that the graph of a specimen holds, as sentences."""
     yield from _diagnoses(specimen)
     yield from _findings(specimen)
@@ -49,14 +53,13 @@ def written(specimen: Specimen) -> Iterator[Statement]:
     yield from _grades(specimen)
 
 
-def tidy(text: str) -> str:
-    """Words with one blank between them."""
+def _tidy(text: str) -> str:
     return " ".join(text.split())
 
 
 def _diagnoses(specimen: Specimen) -> Iterator[Statement]:
     for each in specimen.diagnoses:
-        if each.value.hedged or (each.denied and is_of_a_grade(each, specimen)):
+        if each.value.hedged or (each.denied and specimen.is_of_a_grade(each)):
             continue
         name = _lowered(each.span.text)
         if each.denied:
@@ -66,16 +69,16 @@ def _diagnoses(specimen: Specimen) -> Iterator[Statement]:
         yield Statement(text, each.span, each.passage, "diagnosis", _diagnosed(each))
 
 
-def _diagnosed(said: ReportMention[Diagnosis]) -> dict[str, str]:
-    """What a diagnosis says: that it is there, of which line it is, how it behaves."""
-    concept = own_concept(said.value)
+def _diagnosed(diagnosis: ReportMention[Diagnosis]) -> dict[str, str]:
+    """The topics of a diagnosis: its presence, line of differentiation and behaviour."""
+    concept = own_concept(diagnosis.value)
     if concept is None:
         return {}
-    stance = _DENIED if said.denied else _AFFIRMED
+    stance = _DENIED if diagnosis.denied else _AFFIRMED
     topics = {f"diagnosis:{id_}": stance for id_ in diagnosis_tree().lineage(concept.id)[:2]}
-    if said.denied:
+    if diagnosis.denied:
         return topics
-    if line := line_of(said.value):
+    if line := line_of(diagnosis.value):
         topics["line"] = line
     if concept.behaviour == Behaviour.MALIGNANT:
         topics[LEANING] = "malignant"
@@ -84,12 +87,12 @@ def _diagnosed(said: ReportMention[Diagnosis]) -> dict[str, str]:
     return topics
 
 
-def _place(said: ReportMention[Diagnosis], specimen: Specimen) -> str:
-    """The site that a diagnosis is linked to, if its name does not hold it."""
+def _place(diagnosis: ReportMention[Diagnosis], specimen: Specimen) -> str:
+    """The site that a diagnosis is linked to, if its name does not have it."""
     for head, tail in specimen.relations:
-        if head.start == said.span.start and tail.type == EntityType.SITE:
+        if head.start == diagnosis.span.start and tail.type == EntityType.SITE:
             site = _lowered(tail.text)
-            return "" if site in said.span.text.lower() else f" of the {site}"
+            return "" if site in diagnosis.span.text.lower() else f" of the {site}"
     return ""
 
 
@@ -119,8 +122,7 @@ def _written(seen: ReportMention[FindingFact]) -> str:
 def _markers(specimen: Specimen) -> Iterator[Statement]:
     for each in specimen.markers:
         key, result = each.value
-        others = pattern("some_cells").search(each.passage.text)
-        if result.polarity in ("positive", "negative") and not others:
+        if result.polarity in ("positive", "negative") and not each.passage.has("some_cells"):
             text = f"{key} is {result.polarity}."
             topics = {f"marker:{key}": result.polarity}
             yield Statement(text, each.span, each.passage, "detail", topics)
@@ -128,22 +130,18 @@ def _markers(specimen: Specimen) -> Iterator[Statement]:
 
 def _grades(specimen: Specimen) -> Iterator[Statement]:
     for each in specimen.grades:
-        part = pattern("part_of_tumour").search(each.clause) or early().search(each.clause)
-        if part or _is_denied(each, specimen):
+        part = pattern("part_of_tumour").search(each.clause) or is_of_early_lesion(each.clause)
+        denied = stance_at(specimen.text, each.span.start, each.span.end) is False
+        if part or denied:
             continue
         text = f"The tumour is {_lowered(each.span.text)}."
         topics = {f"grade:{each.value.scheme}:{each.value.part or ''}": f"{each.value.level:g}"}
         yield Statement(text, each.span, each.passage, "detail", topics)
 
 
-def _is_denied(said: ReportMention[Grade], specimen: Specimen) -> bool:
-    """Whether the grade is one that something is denied in: no high grade dysplasia."""
-    return stance_at(specimen.text, said.span.start, said.span.end) is False
-
-
 def _lowered(text: str) -> str:
-    """Words as they stand inside of a sentence; what is capitals only by its nature stays so."""
-    words = tidy(text).strip(" .,;:").split(" ")
+    """Words as they stand inside of a sentence; abbreviations keep their capitals."""
+    words = _tidy(text).strip(" .,;:").split(" ")
     short = [word for word in words if word.isupper() and len(word) <= 4]
     if len(short) == len(words):
         return " ".join(words)

@@ -20,7 +20,7 @@ from histoeval.extract.reader import Reader
 from histoeval.extract.sentences import sentences
 from histoeval.metric import Score
 from histoeval.metrics.concordance import Concordance
-from histoeval.nli.entailer import Entails
+from histoeval.nli.entailer import Entailer
 from histoeval.nli.entailer import NliPair as Asked
 from histoeval.report import Pair
 
@@ -105,12 +105,12 @@ class NliDistance:
     that stands there word for word is borne out fully.
     """
 
-    def __init__(self, entailer: Entails | None = None, facts: ConcordanceDistance | None = None):
+    def __init__(self, entailer: Entailer | None = None, facts: ConcordanceDistance | None = None):
         self._given = entailer
         self._facts = facts or ConcordanceDistance()
 
     @cached_property
-    def entailer(self) -> Entails:
+    def entailer(self) -> Entailer:
         """The model, loaded when it is first needed."""
         return self._given or _our_entailer()
 
@@ -184,7 +184,7 @@ def open_distance(
     *,
     reader: Reader | None = None,
     aligner: Aligner | None = None,
-    entailer: Entails | None = None,
+    entailer: Entailer | None = None,
 ) -> Distance:
     """A measure by its name, with these models or, where none are given, our own."""
     facts = ConcordanceDistance(reader, aligner)
@@ -243,7 +243,7 @@ def _our_aligner() -> Aligner:
     return BuiltinAligner()
 
 
-def _our_entailer() -> Entails:
-    from histoeval.nli.entailer import Entailer
+def _our_entailer() -> Entailer:
+    from histoeval.nli.builtin import BuiltinEntailer
 
-    return Entailer()
+    return BuiltinEntailer()

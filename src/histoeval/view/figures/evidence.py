@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.errors import Problem
-from histoeval.io.results import files_of
+from histoeval.io.store import writing_to
 from histoeval.run.trust.case import Instruments, Verdict, told
 from histoeval.run.trust.rows import EVIDENCE, TrustRow
-from histoeval.trust.grounding.embedded_image import Bag
+from histoeval.trust.grounding.embedded_image import EmbeddedImage
 from histoeval.trust.results import Support
 from histoeval.view.figures.heatmap import heatmap, support_picture
 
@@ -39,7 +39,7 @@ def with_pictures(verdict: Verdict, folder: Path, tools: Instruments) -> TrustRo
 
 
 def _pictures(
-    verdict: Verdict, image: Path, bag: Bag, folder: Path, tools: Instruments
+    verdict: Verdict, image: Path, bag: EmbeddedImage, folder: Path, tools: Instruments
 ) -> Iterator[dict[str, Any]]:
     stem = f"{verdict.row.row:05}"
     small = folder / f"{stem}_image.png"
@@ -57,7 +57,7 @@ def _of_claim(
     named: dict[str, Any],
     stem: str,
     image: Path,
-    bag: Bag,
+    bag: EmbeddedImage,
     folder: Path,
     tools: Instruments,
 ) -> Iterator[dict[str, Any]]:
@@ -79,7 +79,7 @@ def _draw_small(image: Path, out: Path, tools: Instruments) -> None:
 
     with open_slide(image, mpp=tools.tiling.mpp) as slide:
         picture = make_thumbnail(slide, SIDE).convert("RGB")
-    with files_of(out.parent):
+    with writing_to(out.parent):
         out.parent.mkdir(parents=True, exist_ok=True)
         draft = out.with_suffix(".part")
         picture.save(draft, "PNG")

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.errors import SettingError
-from histoeval.io.results import files_of
-from histoeval.trust.grounding.embedded_image import Bag
+from histoeval.io.store import writing_to
+from histoeval.trust.grounding.embedded_image import EmbeddedImage
 from histoeval.trust.results import Spot
 
 if TYPE_CHECKING:
@@ -31,7 +31,12 @@ FRAME = (0, 0, 0)
 
 
 def heatmap(
-    path: Path | str, bag: Bag, phrase: NDArray[np.floating], out: Path, *, mpp: float | None = None
+    path: Path | str,
+    bag: EmbeddedImage,
+    phrase: NDArray[np.floating],
+    out: Path,
+    *,
+    mpp: float | None = None,
 ) -> None:
     """A PNG of the slide in small, each patch coloured by its cosine with a phrase.
 
@@ -103,7 +108,7 @@ def _save(picture: Image.Image, out: Path) -> None:
     """The whole file or none of it, the same bytes for the same pixels."""
     stream = io.BytesIO()
     picture.save(stream, "PNG", compress_level=6)
-    with files_of(out.parent):
+    with writing_to(out.parent):
         out.parent.mkdir(parents=True, exist_ok=True)
         draft = out.with_name(f"{out.name}.part")
         draft.write_bytes(stream.getvalue())

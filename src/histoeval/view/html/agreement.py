@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
-from histoeval.io.results import files_of
+from histoeval.io.store import writing_to
 from histoeval.resources import resource_text
 from histoeval.table import ResultTable, html_table, markdown
 from histoeval.version import __version__
@@ -24,7 +24,7 @@ def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
     """Write report.md, report.html and figures into a folder, and say what was written."""
     drawn = list(figures(found.panel, found.study, found.plan))
     tables = list(agreement_tables(found.study, found.plan))
-    with files_of(folder):
+    with writing_to(folder):
         (folder / "figures").mkdir(parents=True, exist_ok=True)
         written = list(write_figures(folder / "figures", drawn))
         for name, text in (

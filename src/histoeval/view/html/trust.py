@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from histoeval.io.results import files_of
+from histoeval.io.store import writing_to
 from histoeval.resources import resource_text
 from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.table import ResultTable, html_table
@@ -46,7 +46,7 @@ def write_page(
         made=_list(f"{name}: {summary[name]}" for name in _MADE if summary[name] is not None),
         version=__version__,
     )
-    with files_of(folder.folder):
+    with writing_to(folder.folder):
         draft = folder.page.with_suffix(".part")
         draft.write_text(page, "utf-8", errors="backslashreplace", newline="\n")
         draft.replace(folder.page)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from histoeval.io.jsonl_rows import ReadRow
+from histoeval.io.results import ReadRow
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.resources import resource_text
 

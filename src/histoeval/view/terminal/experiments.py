@@ -13,7 +13,7 @@ from histoeval.experiments.benchmark import COLUMNS, BenchmarkRow, Gap, JudgeVar
 from histoeval.experiments.edits.registry import levels
 from histoeval.experiments.hierarchy import Ablation, Follows
 from histoeval.experiments.sensitivity import Drop
-from histoeval.io.results import files_of, write_json
+from histoeval.io.store import write_json, writing_to
 from histoeval.report import Noun
 from histoeval.statistics.resampling import Estimate
 from histoeval.table import ResultTable, footnotes, markdown
@@ -215,7 +215,7 @@ def write_tables(
 ) -> list[Path]:
     """The same findings as Markdown, as CSV and as JSON."""
     parts = [*map(markdown, tables), "\n".join(f"- {note}" for note in notes)]
-    with files_of(folder):
+    with writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
         paths = [folder / f"{name}{ending}" for ending in (".md", ".csv", ".json")]
         paths[0].write_text("\n\n".join(part for part in parts if part) + "\n", "utf-8")
@@ -227,7 +227,7 @@ def write_tables(
 
 def write_picture(folder: Path, name: str, picture: Canvas) -> list[Path]:
     """A figure as SVG and as PNG."""
-    with files_of(folder):
+    with writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
         paths = [folder / f"{name}.svg", folder / f"{name}.png"]
         paths[0].write_text(picture.svg(), "utf-8")

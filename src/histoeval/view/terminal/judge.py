@@ -18,7 +18,7 @@ from histoeval.judge.panel import JudgePanel
 from histoeval.judge.scoring import SPREAD
 from histoeval.llm.cache import CacheStats
 from histoeval.progress import step_progress
-from histoeval.run.pipeline import Watch, nobody_watches
+from histoeval.run.pipeline import Watch, no_progress
 
 UNKNOWN = "unknown"
 
@@ -33,7 +33,7 @@ def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Wat
     Pairs are counted only where somebody watches, since the whole file is read for it.
     """
     if not sys.stderr.isatty():
-        yield nobody_watches
+        yield no_progress
         return
     each = bench.questions_a_pair
     done = 0

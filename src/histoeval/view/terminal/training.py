@@ -12,8 +12,8 @@ from rich.text import Text
 
 from histoeval.train.core.card import numbers_of, remarks_on, score_rows
 from histoeval.train.hare_bench.select import COLUMNS, REMARK, failures, selection_cells
-from histoeval.train.reader.step_table import COLUMNS as STEP_COLUMNS
-from histoeval.train.reader.step_table import step_rows
+from histoeval.train.reader.card import COLUMNS as STEP_COLUMNS
+from histoeval.train.reader.card import step_rows
 
 
 def training_table(results: Mapping[str, Any]) -> RenderableType:

@@ -7,19 +7,14 @@ from functools import cache, lru_cache
 from itertools import combinations, product
 from typing import NamedTuple
 
-from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tree
+from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import find_sites, organ_of
-from histoeval.trust.logic.diagnosis_mentions import (
-    DiagnosisMention,
-    is_of_one_lesion,
-    named_in,
-    sites_sent,
-)
-from histoeval.trust.logic.lexicon import listed, pattern, table
+from histoeval.trust.logic.contradiction import clash
+from histoeval.trust.logic.diagnosis_mentions import DiagnosisMention
+from histoeval.trust.logic.lexicon import DIAGNOSIS, listed
 from histoeval.trust.logic.rules.organ import are_far, is_organ
-from histoeval.trust.logic.rules.presence import HARMLESS, clash
-from histoeval.trust.logic.specimen import Specimen
+from histoeval.trust.logic.specimen import HARMLESS, Specimen, are_kin
 from histoeval.trust.results import Contradiction
 
 _METASTATIC = "metastatic_neoplasm"
@@ -27,26 +22,24 @@ _TUMOUR = frozenset({Behaviour.MALIGNANT, Behaviour.BENIGN, Behaviour.BORDERLINE
 
 
 def diagnosis(specimen: Specimen) -> Iterator[Contradiction]:
-    """A lesion that has one name at the head, and another one where the report comes back to it.
+    """A lesion that has one name at the head, and another one where the report returns to it.
 
     Names that stood there before, in whatever role, are no new ones: a carcinoma that arose in an
     adenoma may come with "the adenoma".
     """
-    if not is_of_one_lesion(specimen) or any(
-        pattern("of_two_kinds").search(passage.text) for passage in specimen.passages
-    ):
+    if not specimen.is_of_one_kind:
         return
-    named = [each for each in named_in(specimen) if not _is_of_another_organ(each, specimen)]
+    named = [each for each in specimen.names if not _is_of_another_organ(each, specimen)]
     for one, other in combinations(named, 2):
         later = other.settled and one.passage != other.passage
         exclusive = later and are_exclusive(one.concept, other.concept)
         if exclusive and not _was_named(other, one, specimen):
-            why = f"{one.said.span.text} and {other.said.span.text} exclude each other"
-            yield clash("diagnosis", one.said, other.said, why)
+            why = f"{one.span.text} and {other.span.text} exclude each other"
+            yield clash("diagnosis", one, other, why)
 
 
 def _was_named(later: DiagnosisMention, first: DiagnosisMention, specimen: Specimen) -> bool:
-    """Whether a sentence before it has such a name, in whatever role, or one nearly as telling."""
+    """Whether a sentence before it has such a name, in whatever role, or one nearly as specific."""
     before = {
         match.id
         for passage in specimen.passages
@@ -55,21 +48,15 @@ def _was_named(later: DiagnosisMention, first: DiagnosisMention, specimen: Speci
     }
     tree, id_ = diagnosis_tree(), later.concept.id
     kinds = any(tree.is_a(known, id_) for known in before)
-    telling = before - listed("umbrellas") - tree.ancestors(first.concept.id).keys()
-    return kinds or any(tree.is_a(id_, known) for known in telling)
+    specific = before - listed("umbrellas") - tree.ancestors(first.concept.id).keys()
+    return kinds or any(tree.is_a(id_, known) for known in specific)
 
 
 def _is_of_another_organ(named: DiagnosisMention, specimen: Specimen) -> bool:
     """Whether its sentence names organs, and none of those that were sent."""
-    sent = {organ_of(site) for site in sites_sent(specimen) if is_organ(site)}
+    sent = {organ_of(site) for site in specimen.sites_sent if is_organ(site)}
     here = {organ_of(match.id) for match in find_sites(named.passage.text) if is_organ(match.id)}
     return bool(sent) and bool(here) and all(are_far(a, b) for a, b in product(here, sent))
-
-
-def are_kin(one: Concept, other: Concept) -> bool:
-    """Whether one is a kind of the other."""
-    tree = diagnosis_tree()
-    return tree.is_a(one.id, other.id) or tree.is_a(other.id, one.id)
 
 
 class _Family(NamedTuple):
@@ -82,7 +69,7 @@ class _Family(NamedTuple):
 def _families() -> tuple[_Family, ...]:
     return tuple(
         _Family(row["name"], tuple(row["diagnoses"]), frozenset(row["alike"]))
-        for row in table("kinds")["family"]
+        for row in DIAGNOSIS.entry("family")
     )
 
 
@@ -98,20 +85,10 @@ def _family_of(id_: str) -> _Family | None:
 def are_exclusive(one: Concept, other: Concept) -> bool:
     """Whether one lesion cannot be both."""
     graver = (one.behaviour in HARMLESS) != (other.behaviour in HARMLESS)
-    loose = not graver and (_is_loose(one) or _is_loose(other))
-    if are_kin(one, other) or loose or _is_stage(one, other):
+    loose = not graver and bool({one.id, other.id} & DIAGNOSIS.ids("siblings", "loose"))
+    if are_kin(one.id, other.id) or loose or _is_stage(one, other):
         return False
     return _are_listed(one, other) or _are_of_two_families(one, other) or _are_siblings(one, other)
-
-
-def _is_loose(concept: Concept) -> bool:
-    """Whether a name says too little to exclude another."""
-    return concept.id in _loose()
-
-
-@cache
-def _loose() -> frozenset[str]:
-    return frozenset(table("kinds")["siblings"]["loose"])
 
 
 def _is_stage(one: Concept, other: Concept) -> bool:
@@ -119,14 +96,14 @@ def _is_stage(one: Concept, other: Concept) -> bool:
     return any(
         early.behaviour == Behaviour.IN_SITU
         and early.precursor_of is not None
-        and are_kin(concepts()[early.precursor_of], late)
+        and are_kin(early.precursor_of, late.id)
         for early, late in ((one, other), (other, one))
     )
 
 
 def _are_listed(one: Concept, other: Concept) -> bool:
     tree = diagnosis_tree()
-    for row in table("kinds")["one_of"]:
+    for row in DIAGNOSIS.entry("one_of"):
         first = {id_ for id_ in row["diagnoses"] if tree.is_a(one.id, id_)}
         second = {id_ for id_ in row["diagnoses"] if tree.is_a(other.id, id_)}
         if first and second and not first & second:
@@ -154,7 +131,7 @@ def _are_siblings(one: Concept, other: Concept) -> bool:
     )
     if any(unclear):
         return False
-    for root in table("kinds")["siblings"]["under"]:
+    for root in DIAGNOSIS.entry("siblings", "under"):
         first, second = (
             {child for child in tree.children(root) if tree.is_a(each.id, child)}
             for each in (one, other)

@@ -1,4 +1,4 @@
-"""Rule: two grades of one lesion in any scheme, or one that what is seen excludes."""
+"""Rules: two grades of one tumour, in one scheme or in any; a grade that the findings exclude."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from itertools import combinations
 from typing import NamedTuple
 
 from histoeval.terms.catalogue import diagnosis_tree
-from histoeval.trust.logic.diagnosis_mentions import DiagnosisMention, is_of_one_lesion, named_in
-from histoeval.trust.logic.grade_mentions import GradeMention, are_at_odds, gradings, implied, words
-from histoeval.trust.logic.impression import concludes
-from histoeval.trust.logic.lexicon import pattern, table, written_as
-from histoeval.trust.logic.rules.presence import clash
-from histoeval.trust.logic.sentences import ReportSentence
-from histoeval.trust.logic.specimen import ReportMention, Specimen, said_in
+from histoeval.terms.lexicon import any_of
+from histoeval.terms.values.grades import Grade
+from histoeval.trust.logic.contradiction import clash
+from histoeval.trust.logic.grade_mentions import GradeMention, are_at_odds, gradings, implied_by
+from histoeval.trust.logic.lexicon import GRADE, pattern
+from histoeval.trust.logic.sentences import ReportMention, ReportSentence
+from histoeval.trust.logic.specimen import Specimen
 from histoeval.trust.results import Contradiction
 
+_GLEASON = re.compile(r"\d\s*\+\s*\d|group|(?<!\d)(?:[6-9]|10)(?!\d)", re.IGNORECASE)
+"""A score or a group, and not one pattern of several."""
+_LESION = "lesion"
+"""What dysplasia is a grade of: it may have one at one place and another beside it."""
 _SHARE = (
     r"(?P<bound>more than|over|above|less than|under|below|up to|at most|at least|>|<)?\s*"
     r"(?P<share>\d{1,3})\s*(?:%|per ?cent)"
@@ -28,40 +32,65 @@ _LESS = frozenset({"less than", "under", "below", "up to", "at most", "<"})
 _MORE = frozenset({"more than", "over", "above", ">"})
 
 
+def grade(specimen: Specimen) -> Iterator[Contradiction]:
+    """Two grades of one scheme for the one tumour of a specimen."""
+    if not specimen.is_of_one_tumour:
+        return
+    whole = [each for each in specimen.grades if _is_of_all(each)]
+    for one, other in combinations(whole, 2):
+        if one.passage != other.passage and _differ(one.value, other.value):
+            why = f"{one.span.text} and {other.span.text} are two grades of one tumour"
+            yield clash("grade", one, other, why)
+
+
+def _is_of_all(graded: ReportMention[Grade]) -> bool:
+    """Whether a grade is one of the whole tumour, and a single rank."""
+    found = graded.value
+    single = found.part is None and found.level == int(found.level)
+    pattern_only = found.scheme == "Gleason" and not _GLEASON.search(graded.span.text)
+    partly = pattern("part_of_tumour").search(graded.clause) is not None
+    several = graded.passage.has("several_tumours")
+    return single and not (pattern_only or partly or several) and found.about != _LESION
+
+
+def _differ(one: Grade, other: Grade) -> bool:
+    """Whether two grades cannot both be right; those of different schemes always can."""
+    comparable = one.scheme == other.scheme and (one.of == other.of or None in (one.of, other.of))
+    return comparable and one.level != other.level
+
+
 def grade_in_words(specimen: Specimen) -> Iterator[Contradiction]:
     """Grades of one lesion that cannot both be right, whatever the scheme."""
-    if not is_of_one_lesion(specimen):
+    if not specimen.is_of_one_lesion:
         return
-    named = named_in(specimen)
-    given = [each for each in gradings(specimen) if not _is_apart(each, named)]
-    by_name = [each for one in named if one.settled for each in implied(one)]
+    given = [each for each in gradings(specimen) if not _is_apart(each, specimen)]
+    by_name = [each for name in specimen.names if name.settled for each in implied_by(name)]
     for one, other in combinations([*given, *by_name], 2):
         if _may_differ(one, other) and are_at_odds(one, other) and _is_same(other):
-            why = f"{one.said.span.text} and {other.said.span.text} are two grades of one lesion"
-            yield clash("grade", one.said, other.said, why)
+            why = f"{one.span.text} and {other.span.text} are two grades of one lesion"
+            yield clash("grade", one, other, why)
     for each in given:
-        yield from _not_as_described(each, named, specimen)
+        yield from _not_as_described(each, specimen)
 
 
 def _may_differ(one: GradeMention, other: GradeMention) -> bool:
-    """Whether two grades are said at two places, or are a score and its group."""
+    """Whether two grades stand in two sentences, or are a score and its group."""
     if one.passage != other.passage:
         return True
-    groups = [bool(_GROUP.search(each.said.span.text)) for each in (one, other)]
+    groups = [bool(_GROUP.search(each.span.text)) for each in (one, other)]
     return one.scheme == other.scheme == "Gleason" and groups[0] != groups[1]
 
 
 def _is_same(later: GradeMention) -> bool:
     """Whether a later grade is of the same lesion: dysplasia may differ from place to place."""
-    before = later.passage.text[: later.said.span.start - later.passage.start]
-    return not later.early or bool(_THE.search(before)) or concludes(later.passage)
+    again = bool(_THE.search(later.mention.before))
+    return not later.early or again or later.passage.is_conclusion
 
 
-def _is_apart(graded: GradeMention, named: list[DiagnosisMention]) -> bool:
-    """Whether a diagnosis has such words in its name, or a grade that goes its own ways."""
-    return graded.scheme in words()["alike"] and any(
-        diagnosis_tree().is_a(each.concept.id, id_) for each in named for id_ in words()["apart"]
-    )
+def _is_apart(graded: GradeMention, specimen: Specimen) -> bool:
+    """Whether the lesion has such words in its name, or a grading of its own."""
+    apart = GRADE.ids("words", "apart")
+    return graded.scheme in GRADE.ids("words", "alike") and _is_any_of(apart, specimen)
 
 
 class _Described(NamedTuple):
@@ -74,51 +103,49 @@ class _Described(NamedTuple):
 def _described() -> tuple[_Described, ...]:
     return tuple(
         _Described(
-            written_as(row["words"]),
+            any_of(row["words"]),
             {scheme: frozenset(ranks) for scheme, ranks in row["ranks"].items()},
             frozenset(row.get("of", ())),
         )
-        for row in table("stated_grades")["described"]
+        for row in GRADE.entry("described")
     )
 
 
-def _not_as_described(
-    graded: GradeMention, named: list[DiagnosisMention], specimen: Specimen
-) -> Iterator[Contradiction]:
-    """What is seen in other sentences, and stands for another grade of the same scheme."""
+def _not_as_described(graded: GradeMention, specimen: Specimen) -> Iterator[Contradiction]:
+    """What other sentences describe, and stands for another grade of the same scheme."""
     for passage in specimen.passages:
-        if passage == graded.passage or graded.early or pattern("beyond").search(passage.text):
+        if passage == graded.passage or graded.early or passage.has("beyond"):
             continue
-        for seen in _seen(graded, named, passage, specimen):
-            why = f"{seen.span.text} does not go with {graded.said.span.text}"
-            yield clash("grade", graded.said, seen, why)
+        for seen in _seen(graded, passage, specimen):
+            why = f"{seen.span.text} does not go with {graded.span.text}"
+            yield clash("grade", graded, seen, why)
 
 
 def _seen(
-    graded: GradeMention, named: list[DiagnosisMention], passage: ReportSentence, specimen: Specimen
+    graded: GradeMention, passage: ReportSentence, specimen: Specimen
 ) -> Iterator[ReportMention[str]]:
     for row in _described():
         ranks = row.ranks.get(graded.scheme)
-        if ranks is None or graded.levels & ranks or not _is_of(row.of, named):
+        if ranks is None or graded.levels & ranks or (row.of and not _is_any_of(row.of, specimen)):
             continue
         found = row.words.search(passage.text)
         rest = passage.text.replace(found.group(), " ") if found else ""
         if found and not pattern("partly").search(rest):
-            yield said_in(found, passage, specimen)
-    for row in table("stated_grades")["share"]:
+            yield passage.found(found)
+    for row in GRADE.entry("share"):
         found = _share_of(row["of"], passage)
         if found and graded.scheme in row["scheme"] and not graded.levels & _ranks(row, found):
-            yield said_in(found, passage, specimen)
+            yield passage.found(found)
 
 
-def _is_of(ids: frozenset[str], named: list[DiagnosisMention]) -> bool:
-    """Whether the lesion is one of these, where a description is of few."""
-    kinds = [diagnosis_tree().is_a(each.concept.id, id_) for each in named for id_ in ids]
-    return not ids or any(kinds)
+def _is_any_of(ids: frozenset[str], specimen: Specimen) -> bool:
+    """Whether the lesion is called one of these diagnoses, or a kind of one."""
+    tree = diagnosis_tree()
+    return any(tree.is_a(each.concept.id, id_) for each in specimen.names for id_ in ids)
 
 
 def _share_of(what: str, passage: ReportSentence) -> re.Match[str] | None:
-    """Where a sentence says how much of the tumour is solid, or forms glands."""
+    """Where a sentence gives how much of the tumour is solid, or forms glands."""
     word = rf"\b{what}\w*\b"
     return re.search(rf"{word}[^.;]{{0,40}}?{_SHARE}", passage.text, re.IGNORECASE) or re.search(
         rf"{_SHARE}[^.;]{{0,45}}?{word}", passage.text, re.IGNORECASE

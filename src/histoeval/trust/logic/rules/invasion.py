@@ -1,4 +1,4 @@
-"""Rules: how far a lesion goes. What is in situ does not invade."""
+"""Rule: a lesion in situ does not invade."""
 
 from __future__ import annotations
 
@@ -8,17 +8,10 @@ from typing import Any
 
 from histoeval.terms.catalogue import Behaviour
 from histoeval.terms.sites import find_sites
-from histoeval.trust.logic.impression import concludes
+from histoeval.trust.logic.contradiction import clash
 from histoeval.trust.logic.lexicon import pattern
-from histoeval.trust.logic.rules.presence import (
-    behaviour_of,
-    clash,
-    is_of_some,
-    is_prose,
-    made_outside,
-    organs_of,
-)
-from histoeval.trust.logic.specimen import ReportMention, Specimen, said_in
+from histoeval.trust.logic.sentences import ReportMention
+from histoeval.trust.logic.specimen import Specimen, behaviour_of
 from histoeval.trust.results import Contradiction
 
 _INVADES = re.compile(
@@ -33,30 +26,30 @@ _INVADES = re.compile(
 )
 """A tumour, what it does, and into what."""
 _FEW = 2
-"""Organs of a report on one lesion: its own, and one that it grows into."""
+"""Organs of a report on one lesion: its own, and one that it invades."""
 _NOT = re.compile(r"\b(?:no|not|without|neither|nor|never|absent|non)\b", re.IGNORECASE)
 
 
 def in_situ(specimen: Specimen) -> Iterator[Contradiction]:
     """Invasion denied of the whole lesion, and an invasive tumour diagnosed or seen to invade."""
     for denied in _not_invasive(specimen):
-        for each in made_outside(specimen, denied.passage):
+        for each in specimen.made_outside(denied.passage):
             invasive = pattern("invasive").match(each.span.text)
             if invasive and behaviour_of(each) == Behaviour.MALIGNANT:
                 why = f"invasion is denied, {each.span.text} is diagnosed"
                 yield clash("in_situ", denied, each, why)
-    if is_prose(specimen) and len(organs_of(specimen)) <= _FEW:
+    if specimen.is_prose and len(specimen.organs) <= _FEW:
         yield from _seen_to_invade(specimen)
 
 
 def _not_invasive(specimen: Specimen) -> Iterator[ReportMention[str]]:
     """Where invasion is denied of the lesion as a whole, and no place is named."""
     for passage in specimen.passages:
-        only = is_prose(specimen) and pattern("in_situ_only").search(passage.text)
+        only = pattern("in_situ_only").search(passage.text) if specimen.is_prose else None
         found = only or pattern("not_invasive").search(passage.text)
-        if not found or (not only and (find_sites(passage.text) or is_of_some(passage.text))):
-            continue
-        yield said_in(found, passage, specimen)
+        of_some = find_sites(passage.text) or passage.has("elsewhere", "partly")
+        if found and (only or not of_some):
+            yield passage.found(found)
 
 
 def _seen_to_invade(specimen: Specimen) -> Iterator[Contradiction]:
@@ -64,9 +57,9 @@ def _seen_to_invade(specimen: Specimen) -> Iterator[Contradiction]:
     confined: list[ReportMention[Any]] = [*_confined(specimen), *_only_in_situ(specimen)]
     for passage in specimen.passages:
         found = _INVADES.search(passage.text)
-        if not found or _NOT.search(passage.text) or pattern("inflamed").search(passage.text):
+        if not found or _NOT.search(passage.text) or passage.has("inflamed"):
             continue
-        seen = said_in(found, passage, specimen)
+        seen = passage.found(found)
         for each in [each for each in confined if each.passage != passage][:1]:
             why = f"it says {each.span.text}, and {seen.span.text}"
             yield clash("in_situ", each, seen, why)
@@ -74,11 +67,10 @@ def _seen_to_invade(specimen: Specimen) -> Iterator[Contradiction]:
 
 def _confined(specimen: Specimen) -> Iterator[ReportMention[str]]:
     for passage in specimen.passages:
-        found = pattern("in_situ_only").search(passage.text) or pattern("confined").search(
-            passage.text
-        )
-        if found and not pattern("elsewhere").search(passage.text):
-            yield said_in(found, passage, specimen)
+        only = pattern("in_situ_only").search(passage.text)
+        found = only or pattern("confined").search(passage.text)
+        if found and not passage.has("elsewhere"):
+            yield passage.found(found)
 
 
 def _only_in_situ(specimen: Specimen) -> Iterator[ReportMention[Any]]:
@@ -87,6 +79,6 @@ def _only_in_situ(specimen: Specimen) -> Iterator[ReportMention[Any]]:
         return
     for each in specimen.made:
         early = behaviour_of(each) in (Behaviour.IN_SITU, Behaviour.BENIGN)
-        told = concludes(each.passage) or each.passage == specimen.passages[0]
-        if early and told and not each.value.hedged:
-            yield ReportMention(each.value, each.span, each.passage)
+        concluded = each.passage.is_conclusion or each.passage == specimen.passages[0]
+        if early and concluded and not each.value.hedged:
+            yield each

@@ -1,16 +1,19 @@
-"""Rule: a lesion that is excised whole, and tumour at the edge, in words."""
+"""Rules: margins that are free and involved, by the reader's findings and in words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from histoeval.terms.findings import is_kind_of
+from histoeval.trust.logic.contradiction import both_ways, clash
 from histoeval.trust.logic.lexicon import pattern
-from histoeval.trust.logic.rules.presence import clash, is_prose
 from histoeval.trust.logic.sentences import ReportSentence
-from histoeval.trust.logic.specimen import Specimen, said_in
+from histoeval.trust.logic.specimen import Specimen
 from histoeval.trust.results import Contradiction
 
+_MARGIN = "margin_involvement"
+_ALL = frozenset({"all"})
 _FREE = re.compile(
     r"\bmargins [^.;]{0,25}?\b(?:free|clear|negative|uninvolved|not involved)\b"
     r"|\b(?:completely|fully|entirely) (?:excised|removed|resected)\b"
@@ -28,22 +31,39 @@ _INVOLVED = re.compile(
 _NOT = re.compile(r"\b(?:no|not|without|neither|nor|free|clear|negative|close)\b", re.IGNORECASE)
 
 
+def margin(specimen: Specimen) -> Iterator[Contradiction]:
+    """Margins that are free and involved: all of them, or those of one name."""
+    margins = [
+        each
+        for each in specimen.findings
+        if is_kind_of(str(each.value.id), _MARGIN)
+        and not each.passage.has("margin_of_another")
+        and each.passage.has("margin_free" if each.denied else "margin_involved")
+    ]
+    for yes, no in both_ways(margins, lambda one, other: other.id in (one.id, _MARGIN)):
+        all_free = _is_of_all(no.passage) and pattern("all_margins").search(no.clause)
+        names = yes.passage.names("margin_names"), no.passage.names("margin_names")
+        if (all_free and specimen.is_prose) or (
+            yes.value.id == no.value.id and names[0] == names[1]
+        ):
+            yield clash("margin", yes, no, "the margin is both involved and free")
+
+
 def margin_in_words(specimen: Specimen) -> Iterator[Contradiction]:
-    """All margins free and one involved; in plain prose."""
-    if not is_prose(specimen):
+    """All margins free and one involved; in prose."""
+    if not specimen.is_prose:
         return
-    told = [p for p in specimen.passages if not pattern("margin_of_another").search(p.text)]
-    free = [said_in(m, p, specimen) for p in told if (m := _FREE.search(p.text)) and _is_of_all(p)]
-    for passage in told:
+    passages = [p for p in specimen.passages if not p.has("margin_of_another")]
+    free = [p.found(m) for p in passages if (m := _FREE.search(p.text)) and _is_of_all(p)]
+    for passage in passages:
         found = None if _NOT.search(passage.text) else _INVOLVED.search(passage.text)
         for each in free if found else ():
             if found and each.passage != passage:
-                at_edge = said_in(found, passage, specimen)
+                at_edge = passage.found(found)
                 why = f"{each.span.text}, and {at_edge.span.text}"
                 yield clash("margin", each, at_edge, why)
 
 
 def _is_of_all(passage: ReportSentence) -> bool:
-    """Whether a sentence is of no margin more than of another."""
-    names = {name.group().lower() for name in pattern("margin_names").finditer(passage.text)}
-    return names <= {"all"}
+    """Whether a sentence names no margin more than another."""
+    return passage.names("margin_names") <= _ALL

@@ -1,12 +1,17 @@
-"""Rules: tissue or a tumour of an organ that was not sent, and another kind of specimen."""
+"""Rules: tissue or a tumour of an organ that was not sent, or a tumour that arises elsewhere."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
+from itertools import product
+from typing import Any, NamedTuple
 
+from histoeval.facts.diagnoses import Diagnosis
+from histoeval.report import EntityType
+from histoeval.terms.catalogue import diagnosis_tree
+from histoeval.terms.lexicon import any_of
 from histoeval.terms.sites import (
     contains,
     find_operated,
@@ -15,64 +20,110 @@ from histoeval.terms.sites import (
     site_closeness,
     system_of,
 )
-from histoeval.trust.logic.diagnosis_mentions import is_of_one_lesion, named_in
-from histoeval.trust.logic.lexicon import begins, listed, pattern, table, written_as
-from histoeval.trust.logic.rules.lineage import home_of
-from histoeval.trust.logic.rules.presence import clash
-from histoeval.trust.logic.sentences import ReportSentence
-from histoeval.trust.logic.specimen import ReportMention, Specimen, said_in, span_of
+from histoeval.trust.logic.contradiction import clash
+from histoeval.trust.logic.lexicon import LOGIC, ORGAN, listed, pattern
+from histoeval.trust.logic.sentences import ReportMention, ReportSentence
+from histoeval.trust.logic.specimen import Specimen, own_concept
 from histoeval.trust.results import Contradiction
 
 _FEW = 2
-"""Organs of what was sent, where it is but one specimen."""
+"""Organs in the head of a report on one specimen."""
 _HEAD = 300
-"""Characters of a heading that are looked at."""
+"""Characters of a heading that are read."""
 _SENT = re.compile(
     r"\b(?:specimens?|procedure|site|sample|material|tissue)\b[^:\n]{0,30}:", re.IGNORECASE
 )
-_THIS = re.compile(r"\b(?:the|this|these|present|our)\s+(?:[\w-]+\s+){0,2}$", re.IGNORECASE)
 _THE = re.compile(r"\b(?:the|this)\s+$", re.IGNORECASE)
 _TUMOUR = re.compile(
     r"\s+(?:\w+\s+)?(?:tumou?r|carcinoma|adenocarcinoma|cancer|neoplasm|mass)\b", re.IGNORECASE
 )
-_AFTER_THIS = re.compile(r"\s*(?:site|cavity|tract|scar|channel)", re.IGNORECASE)
+_CONSISTS = re.compile(
+    r"\b(?:specimens?|sections?|biops(?:y|ies)|tissue|fragments?|tumou?r|carcinoma|lesion|neoplasm"
+    r"|mass)\b[^.;]{0,30}?\b(?:consists? of|composed of|shows?|contains?|reveals?|arises?|arising"
+    r"|located|is in|are of|is of|lies|was found in|centred)\b",
+    re.IGNORECASE,
+)
+_NOT = re.compile(r"\b(?:no|not|without|resembl\w+|like)\b", re.IGNORECASE)
+_LINKS = ("of the", "of", "in the")
+_ARISES = (*_LINKS, "arising in the", "arising in", "arising from the")
 
 
 class _Place(NamedTuple):
     """An organ that a sentence names, by noun, adjective, operation or tissue."""
 
     organ: str
-    start: int
-    end: int
+    mention: ReportMention[str]
+
+
+# --- tissue or a tumour of an organ that was not sent ---------------------------------------------
+
+
+def site(specimen: Specimen) -> Iterator[Contradiction]:
+    """What was sent is of one organ, and the tumour that is concluded arose in one far from it."""
+    passages = specimen.passages
+    if not passages or not specimen.is_prose or specimen.has("from_elsewhere"):
+        return
+    sent = list(_entities(specimen, passages[0]))
+    if not sent:
+        return
+    first = sent[0][0].span.text
+    for passage in passages[1:]:
+        aside = passage.has("beyond") or _NOT.search(passage.text)
+        for place, organ in _entities(specimen, passage) if not aside else ():
+            if _CONSISTS.search(passage.text) and _is_far_from_all(organ, sent):
+                why = f"{place.span.text}, in a specimen of {first}"
+                yield clash("site", sent[0][0], place, why)
+    for final in specimen.made:
+        if final.passage == passages[0] or not final.passage.is_conclusion:
+            continue
+        for place, organ in _entities(specimen, final.passage):
+            linked = specimen.text[final.span.end : place.span.start].strip().lower() in _LINKS
+            if linked and _is_far_from_all(organ, sent):
+                why = f"{final.span.text} of {place.span.text}, in a specimen of {first}"
+                yield clash("site", sent[0][0], place, why)
+
+
+def _is_far_from_all(organ: str, sent: Sequence[tuple[ReportMention[Any], str]]) -> bool:
+    return all(site_closeness(organ, other) == 0 for _, other in sent)
+
+
+def _entities(
+    specimen: Specimen, passage: ReportSentence
+) -> Iterator[tuple[ReportMention[Any], str]]:
+    """The sites of a sentence as the reader marks them, each with its organ."""
+    for each in specimen.entities:
+        if each.passage != passage or each.value.type != EntityType.SITE:
+            continue
+        for match in find_sites(each.value.text):
+            if (organ := organ_of(match.id)) and organ not in listed("tissues"):
+                yield each, organ
 
 
 def foreign_tissue(specimen: Specimen) -> Iterator[Contradiction]:
-    """What was sent is of one organ, and a later sentence tells of another one far from it."""
-    if not is_of_one_lesion(specimen) or any(
-        _words("afar").search(passage.text) for passage in specimen.passages
-    ):
-        return
+    """What was sent is of one organ, and a later sentence is about another one far from it."""
     head, sent = _sent(specimen)
-    if head is None:
-        return
     organs = {place.organ for place in sent}
-    if len(organs) > _FEW:
+    if head is None or len(organs) > _FEW:
         return
     for passage in specimen.passages:
-        for place in _places(passage.text) if passage.start >= head.start else ():
-            if place in sent and passage == head:
-                continue
-            if _is_told_of(place, passage) and _is_foreign(place, passage, organs):
-                first, other = _said(sent[0], head, specimen), _said(place, passage, specimen)
+        for place in _places(passage) if passage.start >= head.start else ():
+            if place not in sent and _is_of_lesion(place) and _is_foreign(place, organs):
+                first, other = sent[0].mention, place.mention
                 why = f"{other.span.text}, in a specimen of {first.span.text}"
                 yield clash("site", first, other, why)
 
 
-def _is_foreign(place: _Place, passage: ReportSentence, organs: set[str]) -> bool:
+def _is_of_lesion(place: _Place) -> bool:
+    """Whether an organ is where the lesion is, and not where it spreads or what it resembles."""
+    before = re.split(r"[.;:]", place.mention.before)[-1]
+    denied = pattern("not_so").search(re.split(r"\band\b", before)[-1])
+    aside = place.mention.passage.has("supposed", "not_now")
+    return not aside and not denied and not ORGAN.has(before, "words", "towards")
+
+
+def _is_foreign(place: _Place, organs: set[str]) -> bool:
     """Whether an organ is far from all that were sent, or the tumour is called by it."""
-    the_tumour = _THE.search(passage.text[: place.start]) and _TUMOUR.match(
-        passage.text[place.end :]
-    )
+    the_tumour = _THE.search(place.mention.before) and _TUMOUR.match(place.mention.after)
     if the_tumour and all(site_closeness(place.organ, each) == 0 for each in organs):
         return True
     return all(are_far(place.organ, each) for each in organs)
@@ -81,12 +132,17 @@ def _is_foreign(place: _Place, passage: ReportSentence, organs: set[str]) -> boo
 def _sent(specimen: Specimen) -> tuple[ReportSentence | None, Sequence[_Place]]:
     """The first sentence that names an organ, and which: up to a colon, where it has one.
 
-    What stands under the heading of what was sent comes before all sentences.
+    The heading of what was sent comes before all sentences. None where there may be several
+    lesions, or one that came from elsewhere.
     """
+    if not specimen.is_of_one_lesion or any(
+        ORGAN.has(passage.text, "words", "afar") for passage in specimen.passages
+    ):
+        return None, ()
     for passage in (*_heading(specimen), *specimen.passages):
-        if places := list(_places(passage.text)):
-            colon = passage.text.find(":")
-            return passage, [place for place in places if place.end <= colon] or places
+        if places := list(_places(passage)):
+            colon = passage.start + passage.text.find(":")
+            return passage, [each for each in places if each.mention.span.end <= colon] or places
     return None, ()
 
 
@@ -98,110 +154,91 @@ def _heading(specimen: Specimen) -> Iterator[ReportSentence]:
         yield ReportSentence(start, end, specimen.text[start:end], "", "specimen")
 
 
-def _said(place: _Place, passage: ReportSentence, specimen: Specimen) -> ReportMention[str]:
-    span = span_of(specimen.text, passage.start + place.start, passage.start + place.end)
-    return ReportMention(span.text, span, passage)
-
-
-def _places(text: str) -> Iterator[_Place]:
-    """The organs that a text names; not those that are anywhere, nor words that may be another."""
+def _places(passage: ReportSentence) -> Iterator[_Place]:
+    """The organs that a sentence names, without those that are anywhere and ambiguous words."""
+    text = passage.text
     sites = find_sites(text)
     known = {match.end + 1 for match in sites}
     operated = (match for match in find_operated(text) if match.start not in known)
     named = [(match.id, match.start, match.end) for match in (*sites, *operated)]
     for words, organ in _tissues():
-        named += [(organ, found.start(), found.end()) for found in words.finditer(text)]
-    for site, start, end in named:
-        word, after = text[start:end].lower(), text[end:].lstrip()
-        clear = word not in _listed("unclear") and not _words("named_by").match(after)
-        if is_organ(site) and clear:
-            yield _Place(organ_of(site), start, end)
-
-
-@cache
-def is_organ(site: str) -> bool:
-    """Whether a site tells an organ: not a region, nor tissue that is everywhere."""
-    return system_of(site) not in _listed("loose") and organ_of(site) not in listed("tissues")
+        named += [(organ, *found.span()) for found in words.finditer(text)]
+    for id_, start, end in named:
+        unclear = text[start:end].lower() in ORGAN.ids("organs", "unclear")
+        eponym = ORGAN.pattern("words", "named_by").match(text[end:].lstrip())
+        if is_organ(id_) and not unclear and not eponym:
+            yield _Place(organ_of(id_), passage.at(start, end))
 
 
 @cache
 def _tissues() -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple(
-        (written_as(row["words"]), row["organs"][0]) for row in table("habitats")["tissue"]
-    )
+    return tuple((any_of(row["words"]), row["organs"][0]) for row in ORGAN.entry("tissue"))
 
 
 @cache
-def _words(name: str) -> re.Pattern[str]:
-    return begins(table("habitats")["words"][name])
-
-
-@cache
-def _listed(name: str) -> frozenset[str]:
-    return frozenset(table("habitats")["organs"][name])
-
-
-def _is_told_of(place: _Place, passage: ReportSentence) -> bool:
-    """Whether an organ is where the lesion is, and not where it goes or what it is like."""
-    before = re.split(r"[.;:]", passage.text[: place.start])[-1]
-    aside = pattern("supposed").search(passage.text) or pattern("not_now").search(passage.text)
-    denied = pattern("not_so").search(re.split(r"\band\b", before)[-1])
-    return not aside and not denied and not _words("towards").search(before)
+def is_organ(id_: str) -> bool:
+    """Whether a site has an organ: it is no region, nor tissue that is everywhere."""
+    region = system_of(id_) in ORGAN.ids("organs", "loose")
+    return not region and organ_of(id_) not in listed("tissues")
 
 
 @cache
 def are_far(one: str, other: str) -> bool:
-    """Whether neither organ is of the other, and they do not lie together."""
-    together = table("habitats")["organs"]["together"]
+    """Whether neither organ is part of the other, and they do not lie together."""
+    together = ORGAN.entry("organs", "together")
     return not contains(one, other) and not any(one in near and other in near for near in together)
 
 
+# --- a tumour at a site where it does not arise ---------------------------------------------------
+
+
+def home(specimen: Specimen) -> Iterator[Contradiction]:
+    """A tumour at a site where it cannot arise, and not as a metastasis."""
+    if specimen.has("spread"):
+        return
+    for each in specimen.made:
+        own, here = own_concept(each.value), each.value.concept
+        organs = home_of(own.id, here.id) if own and here else frozenset()
+        for place in specimen.entities if organs else ():
+            if place.value.type != EntityType.SITE or place.passage != each.passage:
+                continue
+            sites = [m.id for m in find_sites(place.value.text)]
+            placed = [s for s in sites if organ_of(s) not in listed("tissues")]
+            at_home = any(contains(s, organ) for s, organ in product(placed, organs))
+            if placed and not at_home and _is_linked(each, place, specimen):
+                why = f"{each.span.text} does not arise in {place.span.text}"
+                yield clash("home", each, place, why)
+
+
+def _is_linked(
+    diagnosis: ReportMention[Diagnosis], place: ReportMention[Any], specimen: Specimen
+) -> bool:
+    linked = any(
+        head.start == diagnosis.span.start and tail.start == place.span.start
+        for head, tail in specimen.relations
+    )
+    between = specimen.text[diagnosis.span.end : place.span.start].strip().lower()
+    return linked and (between in _ARISES or place.span.end < diagnosis.span.start)
+
+
 def no_home(specimen: Specimen) -> Iterator[Contradiction]:
-    """A tumour of few organs in a specimen of another, from which nothing says that it came."""
-    if not is_of_one_lesion(specimen) or any(
-        _words("afar").search(passage.text) for passage in specimen.passages
-    ):
-        return
-    head, sent = _sent(specimen)
-    for each in named_in(specimen) if head else ():
+    """A tumour of few organs in a specimen of another, without a word of where it came from."""
+    _, sent = _sent(specimen)
+    for each in specimen.names if sent else ():
         homes = home_of(each.concept.id)
-        unclear = each.said.span.text.lower() in _listed("unclear_names")
-        if head and homes and each.settled and not unclear and not _reach(sent, homes):
-            first = _said(sent[0], head, specimen)
-            why = f"{each.said.span.text} does not arise in {first.span.text}"
-            yield clash("home", first, each.said, why)
-
-
-def _reach(sent: Sequence[_Place], homes: frozenset[str]) -> bool:
-    """Whether any organ that was sent is one of these, or one that is with them."""
-    organs = {organ_of(home) for home in homes} | homes
-    return any(not are_far(place.organ, organ) for place in sent for organ in organs)
-
-
-def another_procedure(specimen: Specimen) -> Iterator[Contradiction]:
-    """A biopsy at the head that is a resection later, or the reverse."""
-    if not is_of_one_lesion(specimen) or not specimen.passages:
-        return
-    head = specimen.passages[0]
-    for here, there in (("small", "large"), ("large", "small")):
-        first = _procedure(here).search(head.text)
-        if not first or _procedure(there).search(head.text):
-            continue
-        for passage in specimen.passages[1:]:
-            found = _procedure(there).search(passage.text)
-            if found and _is_this(found, passage):
-                one, other = (said_in(first, head, specimen), said_in(found, passage, specimen))
-                why = f"{one.span.text} at the head, and {other.span.text}"
-                yield clash("procedure", one, other, why)
-
-
-def _is_this(found: re.Match[str], passage: ReportSentence) -> bool:
-    """Whether a procedure is the one that is reported on."""
-    aside = pattern("supposed").search(passage.text) or pattern("not_now").search(passage.text)
-    before, after = passage.text[: found.start()], passage.text[found.end() :]
-    return bool(_THIS.search(before)) and not aside and not _AFTER_THIS.match(after)
+        unclear = each.span.text.lower() in ORGAN.ids("organs", "unclear_names")
+        organs = {organ_of(id_) for id_ in homes} | homes
+        at_home = any(not are_far(place.organ, organ) for place in sent for organ in organs)
+        if homes and each.settled and not unclear and not at_home:
+            first = sent[0].mention
+            why = f"{each.span.text} does not arise in {first.span.text}"
+            yield clash("home", first, each, why)
 
 
 @cache
-def _procedure(size: str) -> re.Pattern[str]:
-    return written_as(table("habitats")["procedures"][size])
+def home_of(*ids: str) -> frozenset[str]:
+    """The organs where diagnoses arise, if all of these arise in the same few."""
+    for row in LOGIC.entry("home"):
+        if all(any(diagnosis_tree().is_a(id_, root) for root in row["diagnoses"]) for id_ in ids):
+            return frozenset(row["organs"])
+    return frozenset()

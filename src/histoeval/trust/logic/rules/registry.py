@@ -1,24 +1,32 @@
-"""Contradictions that need no model: each with both places, the rule that found it, and why.
+"""All rules, and the contradictions that they find: both places, the rule, and why.
 
-The rules look for what a report says of one specimen in two ways that cannot both be true. Each
-keeps silent where the words leave room: a rule that fires on a true report is worse than one that
-misses a false one. `docs/logic.md` has a table of them with how often they fire on true reports.
+A rule is a function from a specimen to contradictions: two statements that cannot both be true. It
+stays silent where the words leave room, since a false alarm is worse than a miss. To add one, write
+it in a module of this folder, name it in RULES, and give it cases in tests/trust/logic/rules.
+`docs/logic.md` has a table of them with how often they fire on true reports.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
 
-from histoeval.trust.logic import impression
 from histoeval.trust.logic.lexicon import version
-from histoeval.trust.logic.rules import invasion, laterality, lineage, organ_places, presence
 from histoeval.trust.logic.rules.appearance import appearance
 from histoeval.trust.logic.rules.diagnosis import diagnosis
-from histoeval.trust.logic.rules.grade import grade_in_words
+from histoeval.trust.logic.rules.grade import grade, grade_in_words
+from histoeval.trust.logic.rules.invasion import in_situ
+from histoeval.trust.logic.rules.laterality import side
+from histoeval.trust.logic.rules.lineage import behaviour, lineage
 from histoeval.trust.logic.rules.lymph_nodes import nodes
-from histoeval.trust.logic.rules.margin import margin_in_words
-from histoeval.trust.logic.rules.organ import another_procedure, foreign_tissue, no_home
+from histoeval.trust.logic.rules.margin import margin, margin_in_words
+from histoeval.trust.logic.rules.morphology import morphology
+from histoeval.trust.logic.rules.organ import foreign_tissue, home, no_home, site
+from histoeval.trust.logic.rules.presence import denial, marker, presence
+from histoeval.trust.logic.rules.procedure import procedure
+from histoeval.trust.logic.rules.size import size
+from histoeval.trust.logic.rules.stage import stage
 from histoeval.trust.logic.specimen import Specimen
 from histoeval.trust.results import Contradiction
 
@@ -26,36 +34,38 @@ Rule = Callable[[Specimen], Iterator[Contradiction]]
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
-        "presence": presence.presence,
-        "denial": presence.denial,
-        "margin": presence.margin,
+        "presence": presence,
+        "denial": denial,
+        "margin": margin,
         "margin_in_words": margin_in_words,
-        "marker": presence.marker,
-        "grade": laterality.grade,
+        "marker": marker,
+        "grade": grade,
         "grade_in_words": grade_in_words,
-        "side": laterality.side,
-        "stage": laterality.stage,
-        "size": laterality.size,
-        "behaviour": lineage.behaviour,
-        "morphology": impression.morphology,
-        "in_situ": invasion.in_situ,
-        "lineage": lineage.lineage,
-        "home": lineage.home,
-        "site": organ_places.site,
+        "side": side,
+        "stage": stage,
+        "size": size,
+        "behaviour": behaviour,
+        "morphology": morphology,
+        "in_situ": in_situ,
+        "lineage": lineage,
+        "home": home,
+        "site": site,
         "foreign_tissue": foreign_tissue,
         "no_home": no_home,
-        "procedure": another_procedure,
+        "procedure": procedure,
         "diagnosis": diagnosis,
         "appearance": appearance,
     }
 )
-"""The rules that hold for one specimen, by name; `nodes` holds for a report as a whole."""
+"""The rules for one specimen, by name, in the order in which they claim a pair of places.
+
+`nodes` is not among them: it is for a report as a whole."""
 
 _LOGIC_OF_RULES = 3
-"""Goes up when what the rules do changes, and not only their words."""
+"""To be raised when what the rules do changes, and not only their words."""
 
-MOST_OF_A_RULE = 3
-"""One rule gives no more contradictions of a report than this."""
+MAX_PER_RULE = 3
+"""One rule gives at most this many contradictions of a specimen."""
 
 
 def rules_identity() -> str:
@@ -69,21 +79,12 @@ def broken_rules(specimens: Sequence[Specimen]) -> list[Contradiction]:
         contradiction
         for rule in RULES.values()
         for specimen in specimens
-        for contradiction in _first(rule(specimen))
+        for contradiction in islice(rule(specimen), MAX_PER_RULE)
     ]
     return sorted(
-        _once([*found, *_first(nodes(specimens))]),
+        _once([*found, *islice(nodes(specimens), MAX_PER_RULE)]),
         key=lambda each: (each.first.start, each.second.start, each.source),
     )
-
-
-def _first(found: Iterable[Contradiction]) -> list[Contradiction]:
-    kept: list[Contradiction] = []
-    for each in found:
-        if len(kept) == MOST_OF_A_RULE:
-            break
-        kept.append(each)
-    return kept
 
 
 def _once(found: Iterable[Contradiction]) -> list[Contradiction]:

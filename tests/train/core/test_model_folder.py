@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import OutputError
-from histoeval.train.core.resume import TrainingStep
+from histoeval.train.core.checkpoint import CHECKPOINT
+from histoeval.train.core.model_folder import TrainingStep
 
 
 class Counted:
@@ -61,12 +62,12 @@ def test_a_step_with_another_request_begins_with_nothing(tmp_path: Path) -> None
 
 def test_the_checkpoint_of_a_finished_step_is_removed(tmp_path: Path) -> None:
     def act(step: TrainingStep) -> dict[str, int]:
-        step.checkpoint.write_bytes(b"weights and all")
+        (step.folder / CHECKPOINT).write_bytes(b"weights and all")
         return {}
 
     step = TrainingStep(tmp_path / "adapt", {})
     step.run(act)
-    assert not step.checkpoint.exists()
+    assert not (step.folder / CHECKPOINT).exists()
 
 
 def test_somebody_elses_folder_is_left_alone(tmp_path: Path) -> None:

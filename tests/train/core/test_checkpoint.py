@@ -13,8 +13,8 @@ pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
 from histoeval.evaluate.tile_labels import LabelledTile, entries_of, targets_of
-from histoeval.train.core.checkpoint import Checkpoint
-from histoeval.train.core.stages import TrainingStage, TrainingStages
+from histoeval.train.core import loop
+from histoeval.train.core.checkpoint import Checkpoint, Stage
 from histoeval.train.grounding import text_tower as phrase_tower
 from histoeval.train.grounding.augmentation import AugmentationSettings
 from histoeval.train.grounding.loop import LoopSettings, TileDataset, learn
@@ -86,12 +86,18 @@ def matcher() -> ContrastiveModel:
     return ContrastiveModel(ImageTowerModel(Trunk(), 4), 5)
 
 
-def stage_in(file: Path | None, last: int = 100) -> TrainingStage:
+def stage_in(file: Path | None, last: int = 100) -> Stage:
     def watch(step: int, steps: int, loss: float) -> None:
         if step >= last:
             raise StoppedError
 
-    return TrainingStages(Checkpoint(file), 11, watch).begin("a stage", 11)
+    return Stage(Checkpoint(file), watch, "a stage")
+
+
+@pytest.fixture
+def reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every step is reported, so that a run can be stopped at any."""
+    monkeypatch.setattr(loop, "REPORT_EVERY", 1)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -99,6 +105,7 @@ def same(one: Any, other: Any) -> bool:
     return all(name == its and torch.equal(a, b) for (name, a), (its, b) in pairs)
 
 
+@pytest.mark.usefixtures("reported")
 def test_names_that_were_stopped_are_learned_as_if_they_had_not_been(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,39 +121,40 @@ def test_names_that_were_stopped_are_learned_as_if_they_had_not_been(
     assert same(alone, stopped)
 
 
-def test_tiles_that_were_stopped_are_learned_as_if_they_had_not_been(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("histoeval.train.grounding.loop.TOLD_EVERY", 1)
+@pytest.mark.usefixtures("reported")
+def test_tiles_that_were_stopped_are_learned_as_if_they_had_not_been(tmp_path: Path) -> None:
     rows = range(8)
     alone = learn(matcher(), lesson(), rows, COURSE)
     with pytest.raises(StoppedError):
         learn(matcher(), lesson(), rows, COURSE, stage=stage_in(tmp_path / "c.pt", 4))
-    kept = torch.load(tmp_path / "c.pt", weights_only=True)["under_way"]["a stage"]
+    kept = torch.load(tmp_path / "c.pt", weights_only=True)["running"]["a stage"]
     assert kept["steps"] == 2, "one epoch of two steps was finished, and a half"
     assert same(learn(matcher(), lesson(), rows, COURSE, stage=stage_in(tmp_path / "c.pt")), alone)
 
 
-def test_what_a_finished_stage_gave_is_found_and_its_way_is_forgotten(tmp_path: Path) -> None:
+def test_the_outcome_of_a_finished_stage_is_found_and_its_state_is_gone(tmp_path: Path) -> None:
     stage = stage_in(tmp_path / "c.pt")
     stage.keep({"steps": 3})
     stage.finish({"likeness": 0.5})
-    again = TrainingStages(Checkpoint(tmp_path / "c.pt"))
-    assert again.begin("a stage").outcome == {"likeness": 0.5}
-    assert again.begin("another").outcome is None
-    assert again.under_way == {}
+    again = Checkpoint(tmp_path / "c.pt")
+    assert Stage(again, name="a stage").outcome == {"likeness": 0.5}
+    assert Stage(again, name="another").outcome is None
+    assert again.running == {}
 
 
 def test_stages_are_watched_as_one() -> None:
-    told: list[tuple[int, int]] = []
-    stages = TrainingStages(Checkpoint(None), 30, lambda step, steps, _: told.append((step, steps)))
-    first, second = stages.begin("one", 10), stages.begin("two", 20)
-    first.tell(10, 0.5)
-    second.tell(5, 0.5)
-    assert told == [(10, 30), (15, 30)]
+    seen: list[tuple[int, int]] = []
+    checkpoint = Checkpoint()
+
+    def watch(step: int, steps: int, loss: float) -> None:
+        seen.append((step, steps))
+
+    Stage(checkpoint, watch, "one", 0, 30).report(10, 10, 0.5)
+    Stage(checkpoint, watch, "two", 10, 30).report(5, 20, 0.5)
+    assert seen == [(10, 30), (15, 30)]
 
 
 def test_what_was_kept_of_another_model_is_said_plainly(tmp_path: Path) -> None:
-    stage_in(tmp_path / "c.pt").keep({"model": {}, "near": []})
+    stage_in(tmp_path / "c.pt").keep({"model": {}})
     with pytest.raises(ModelError, match=r"c\.pt cannot be used: it is of another model"):
         distil(Student(), ROWS, places, HOW, stage=stage_in(tmp_path / "c.pt"))

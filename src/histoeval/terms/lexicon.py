@@ -1,0 +1,91 @@
+"""Word lists of the shipped data files as regular expressions, each compiled once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+from histoeval.resources import load_toml
+
+WORD_START = r"(?<![^\W_])"
+"""Not inside of a word."""
+
+
+def any_of(
+    words: str | Iterable[str],
+    *,
+    before: str = WORD_START,
+    after: str = "",
+    literal: bool = False,
+    flags: int = re.IGNORECASE,
+) -> re.Pattern[str]:
+    """A pattern for any of these expressions, or of these words as they are written.
+
+    Args:
+        words: A list, or one alternation.
+        before: What must hold where one begins; by default the start of a word.
+        after: What must hold where it ends; nothing, unless whole words are wanted.
+        literal: Whether these are plain words and not expressions.
+        flags: Those of `re`; case does not count by default.
+    """
+    if not isinstance(words, str):
+        words = "|".join(map(re.escape, words) if literal else words)
+    return re.compile(f"{before}(?:{words}){after}", flags)
+
+
+class Lexicon:
+    """A data file of word lists, each asked for by its keys as one pattern."""
+
+    def __init__(
+        self,
+        place: str,
+        *,
+        before: str = WORD_START,
+        after: str = "",
+        literal: bool = False,
+        flags: int = re.IGNORECASE,
+    ) -> None:
+        self._place = place
+        self._before, self._after, self._literal, self._flags = before, after, literal, flags
+        self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
+        self._sets: dict[tuple[str, ...], frozenset[str]] = {}
+
+    @cached_property
+    def table(self) -> dict[str, Any]:
+        """The whole file."""
+        return load_toml(self._place)
+
+    def entry(self, *keys: str) -> Any:
+        """Whatever stands under these keys."""
+        found: Any = self.table
+        for key in keys:
+            found = found[key]
+        return found
+
+    def any_of(self, words: str | Iterable[str]) -> re.Pattern[str]:
+        """A pattern for words that are not a list of their own, as those of this file are read."""
+        return any_of(
+            words,
+            before=self._before,
+            after=self._after,
+            literal=self._literal,
+            flags=self._flags,
+        )
+
+    def pattern(self, *keys: str) -> re.Pattern[str]:
+        """A list of the file as a pattern."""
+        if (found := self._patterns.get(keys)) is None:
+            found = self._patterns[keys] = self.any_of(self.entry(*keys))
+        return found
+
+    def has(self, text: str, *keys: str) -> bool:
+        """Whether a text has one of the words of a list."""
+        return self.pattern(*keys).search(text) is not None
+
+    def ids(self, *keys: str) -> frozenset[str]:
+        """A list of the file as a set: ids, schemes and other names."""
+        if (found := self._sets.get(keys)) is None:
+            found = self._sets[keys] = frozenset(self.entry(*keys))
+        return found

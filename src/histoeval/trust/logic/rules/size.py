@@ -1,0 +1,58 @@
+"""Rule: two sizes of one tumour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from histoeval.terms.catalogue import Behaviour
+from histoeval.terms.values.measurements import Measurement
+from histoeval.trust.logic.contradiction import clash
+from histoeval.trust.logic.lexicon import pattern
+from histoeval.trust.logic.sentences import ReportMention
+from histoeval.trust.logic.specimen import Specimen, behaviour_of
+from histoeval.trust.results import Contradiction
+
+_NEAR = 12
+"""Characters between a size and the name of the tumour after it."""
+_APART = 1.5
+"""The ratio from which two sizes are not the same."""
+
+
+def size(specimen: Specimen) -> Iterator[Contradiction]:
+    """Two largest dimensions of the one tumour of a specimen that are far apart."""
+    if not specimen.is_of_one_tumour or specimen.has_several_tumours:
+        return
+    sizes = [
+        each
+        for each in specimen.measurements
+        if each.value.kind == "length"
+        and each.value.bound is None
+        and [m.passage for m in specimen.measurements].count(each.passage) == 1
+        and (each.passage.has("tumour_size") or _is_of_tumour(each, specimen))
+        and not pattern("part_of_tumour").search(each.clause)
+    ]
+    for one, other in combinations(sizes, 2):
+        if one.passage != other.passage and _differ(one.value, other.value):
+            why = f"{one.span.text} and {other.span.text} are two sizes of one tumour"
+            yield clash("size", one, other, why)
+
+
+def _is_of_tumour(measured: ReportMention[Measurement], specimen: Specimen) -> bool:
+    """In prose: a size that stands behind the name of the tumour, and is no distance."""
+    named = any(
+        each.passage == measured.passage
+        and (
+            each.span.end <= measured.span.start
+            or 0 <= each.span.start - measured.span.end <= _NEAR
+        )
+        and behaviour_of(each) in (Behaviour.MALIGNANT, Behaviour.BENIGN)
+        for each in specimen.made
+    )
+    of_tumour = named or measured.passage.has("tumour_is")
+    return of_tumour and specimen.is_prose and not measured.passage.has("distance")
+
+
+def _differ(one: Measurement, other: Measurement) -> bool:
+    small, large = sorted((one.values[0], other.values[0]))
+    return small > 0 and large / small >= _APART

@@ -1,0 +1,29 @@
+"""Rule: two stages of one tumour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from histoeval.terms.values.stages import Stage
+from histoeval.trust.logic.contradiction import clash
+from histoeval.trust.logic.specimen import Specimen
+from histoeval.trust.results import Contradiction
+
+
+def stage(specimen: Specimen) -> Iterator[Contradiction]:
+    """Two stages of the tumour by the same rules: pT2 and pT3."""
+    if specimen.has_several_tumours:
+        return
+    for one, other in combinations(specimen.stages, 2):
+        if one.passage != other.passage and _differ(one.value, other.value):
+            why = f"{one.span.text} and {other.span.text} are two stages of one tumour"
+            yield clash("stage", one, other, why)
+
+
+def _differ(one: Stage, other: Stage) -> bool:
+    if one.prefix != other.prefix or not (one.prefix or "").endswith("p"):
+        return False
+    return bool(
+        one.t and other.t and one.t[0] != other.t[0] and one.t[0].isdigit() and other.t[0].isdigit()
+    )

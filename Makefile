@@ -23,7 +23,7 @@ test: lint ## install everything, check style and types, run the tests
 	$(BIN)/pytest -m "alone and not release" $(ALONE)
 
 release: lint ## everything: also what is too long for every day, and the whole blind sets
-	$(BIN)/pytest $(PARALLEL) -m "not alone"
+	$(BIN)/pytest $(PARALLEL) -m "not alone" --hypothesis-profile release
 	$(BIN)/pytest -m alone $(ALONE)
 
 lint: $(VENV)/dev.done ## style and types

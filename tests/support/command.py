@@ -64,6 +64,6 @@ def polite(outcome: Outcome) -> Outcome:
     """The outcome, if it is fit for people."""
     for text in (outcome.out, outcome.err):
         assert "Traceback" not in text, text
-        assert "nobody foresaw" not in text, text
+        assert "unexpected error" not in text, text
         assert not set(text) & {"\x1b", "\r"}, text
     return outcome

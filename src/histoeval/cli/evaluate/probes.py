@@ -25,8 +25,8 @@ from histoeval.io.tables.encoding import survey
 from histoeval.metric import Metric, Score
 from histoeval.progress import OnStep, step_progress
 from histoeval.report import Pair
+from histoeval.run.models import load_metrics, metric_names
 from histoeval.run.pipeline import answers
-from histoeval.run.scoring import make_metrics, metric_names
 from histoeval.view.terminal.probes import probe_markdown, probe_tables, remarks
 
 DEFAULT_METRICS = "concordance,hare,bleu,rouge_l"
@@ -64,7 +64,7 @@ def probes(
     chosen = metric_names(metrics)
     file = file or shipped()
     some = read_probes(file)
-    able, unavailable = _able(make_metrics(chosen, models.models()))
+    able, unavailable = _able(load_metrics(chosen, models.models()))
     pairs = pairs_of(some)
     results = []
     with step_progress(f"scoring {file.name}", len(pairs) * len(able)) as report:

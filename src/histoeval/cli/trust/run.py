@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -92,6 +92,7 @@ def trust(
     )
     folder = images.folder()
     demand_other_file(output, reports)
+    named: dict[str, Any] = {**columns.named()}
     with resumable(output):
         verdicts = trust_reports(
             reports,
@@ -100,7 +101,7 @@ def trust(
             options=wanted,
             pictures=not images.no_pictures,
             overwrite=overwrite,
-            **columns.named(),
+            **named,
         )
     _print_verdicts(verdicts, output)
     means = verdicts.summary["means"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -127,10 +125,3 @@ def test_encoders_are_compared_and_one_that_cannot_be_loaded_is_told(
     assert written[0].startswith("| encoder | parameters | NER P")
     assert [line.split(" | ")[0] for line in written[2:4]] == ["| tiny", "| broken"]
     assert settings_in(tmp_path / "out" / "tiny" / "relations-42")["epochs"] == 1
-
-
-def test_the_command_line_alone_loads_nothing_heavy() -> None:
-    heavy = ("torch", "transformers", "numpy", "yaml", "rich.table")
-    asked = f"import sys, histoeval.cli.train; print([n for n in {heavy} if n in sys.modules])"
-    ran = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"

@@ -304,9 +304,8 @@ def test_metrics_lists_every_metric_and_why_one_cannot_run(here: Run) -> None:
     assert "bertscore needs" in outcome.out
 
 
-def test_doctor_tells_what_is_installed_and_what_is_missing(tmp_path: Path) -> None:
-    missing = {"NLTK_DATA": str(tmp_path), "HOME": str(tmp_path)}
-    outcome = histoeval("doctor", cwd=tmp_path, **missing)
+def test_doctor_shows_what_is_installed_and_what_is_missing(here: Run) -> None:
+    outcome = here("doctor")
     assert (outcome.code, outcome.err) == (0, "")
     assert re.search(rf"histoeval\b.* {re.escape(__version__)} ", outcome.out)
     assert re.search(rf"sacrebleu\b.* {re.escape(version('sacrebleu'))} ", outcome.out)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from histoeval.cli.options.bundle import verb
 from histoeval.cli.options.output import print_tables
-from histoeval.run.doctor import examine
 from histoeval.view.terminal.scores import plain_table
 
 
@@ -15,5 +14,7 @@ def doctor() -> None:
     Examples:
       histoeval doctor
     """
+    from histoeval.run.doctor import examine  # it imports nltk, and that scipy
+
     rows = [list(item) for item in examine()]
     print_tables([plain_table(["what", "state", "matters for"], rows)])

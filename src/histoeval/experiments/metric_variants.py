@@ -25,9 +25,8 @@ from histoeval.metrics.base import MetricBase
 from histoeval.metrics.concordance import TOP, Concordance, ReportComparison, weights
 from histoeval.metrics.hare import Hare
 from histoeval.report import Pair
-from histoeval.run.models import Models, load_aligner, load_reader
+from histoeval.run.models import Models, load_aligner, load_metrics, load_reader, metric_names
 from histoeval.run.pipeline import answers
-from histoeval.run.scoring import make_metrics, metric_names
 
 KINDS = ("hare", "concordance")
 PAIR_BATCH = 128
@@ -124,7 +123,7 @@ def variants(
         specs = read_grid(grid)
         found += [
             Variant(spec, metric, specs[0])
-            for spec, metric in zip(specs, make_metrics(specs, models), strict=True)
+            for spec, metric in zip(specs, load_metrics(specs, models), strict=True)
         ]
     if not found:
         raise SettingError(f"nothing to vary: name {' or '.join(KINDS)}, or give a grid")

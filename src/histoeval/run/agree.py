@@ -22,6 +22,7 @@ from histoeval.io.store import write_json, writing_to
 from histoeval.io.tables.columns import Columns
 from histoeval.progress import row_progress
 from histoeval.run.inputs import pair_source
+from histoeval.run.models import DEFAULT_METRICS, load_metrics, metric_names
 from histoeval.run.panel import (
     about_sheet,
     demand_match,
@@ -33,7 +34,6 @@ from histoeval.run.panel import (
 )
 from histoeval.run.results import Frames
 from histoeval.run.score import score_source
-from histoeval.run.scoring import DEFAULT_METRICS, make_metrics, metric_names
 from histoeval.statistics.correlation import Coefficient
 from histoeval.statistics.regression import Range
 from histoeval.statistics.resampling import RESAMPLES
@@ -273,6 +273,6 @@ def _scored(
     folder = None if output is None else ResultFolder(output / "scores")
     with row_progress(source) as watch:
         found = score_source(
-            source, make_metrics(names, models), folder, overwrite=overwrite, watch=watch
+            source, load_metrics(names, models), folder, overwrite=overwrite, watch=watch
         )
     return gather(found, found.summary["metrics"]), found.summary["unavailable"]

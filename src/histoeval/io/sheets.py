@@ -15,8 +15,7 @@ from pathlib import Path
 from histoeval.errors import InputError, Problem
 from histoeval.io.files import GUESS, demand_table
 from histoeval.io.pairs import PairRow, PairSource, open_source
-from histoeval.io.ratings import Range, rating_of
-from histoeval.io.sheet_cases import cases_of_rows
+from histoeval.io.sheet_cells import Range, cases_of_rows, rating_of
 from histoeval.io.tables.cell_checks import name_of
 from histoeval.io.tables.columns import (
     Columns,

@@ -83,7 +83,7 @@ def test_whatever_happens_the_prefetching_is_stopped() -> None:
     job: Any = SimpleNamespace(metrics=[metric], unavailable={})
 
     def interrupted() -> None:
-        with ScoreJob.prefetched(job, sizes(6, 2)) as chunks:
+        with ScoreJob._prefetched(job, sizes(6, 2)) as chunks:
             next(iter(chunks))
             raise KeyboardInterrupt
 

@@ -21,7 +21,7 @@ from histoeval.evaluate.probes import Effect, Probe, read_probes, shipped
 from histoeval.extract.builtin import BuiltinReader
 from histoeval.metric import Metric
 from histoeval.metrics.registry import create
-from histoeval.run.scoring import make_metrics
+from histoeval.run.models import load_metrics
 from histoeval.view.terminal.probes import probe_markdown
 from tests.support.paths import DATA, ROOT
 
@@ -68,7 +68,7 @@ SEVERITIES = {
 
 
 def figures(name: str) -> ProbeFigures:
-    (metric,) = make_metrics([name])
+    (metric,) = load_metrics([name])
     if reason := metric.unavailable_reason():
         pytest.skip(f"{name} {reason}")
     return evaluate_probes(metric, read_probes(), resamples=0)

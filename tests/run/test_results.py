@@ -8,13 +8,13 @@ from pathlib import Path
 import polars
 import pytest
 
+from histoeval.api import score
 from histoeval.errors import MissingDependency, Problem
 from histoeval.io.results import MetricResult, ReadRow, ResultRow
 from histoeval.report import Report
 from histoeval.run.agree import Agreement, agree
 from histoeval.run.compare import compare
 from histoeval.run.results import Readings, Results, Scores, Verdicts
-from histoeval.run.scoring import score
 from histoeval.run.trust.rows import MissingReason, TrustRow
 
 BROKEN = Problem("empty_text", "<b>candidate</b> is empty")

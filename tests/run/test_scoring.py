@@ -155,7 +155,7 @@ def test_metrics_come_as_a_list_or_as_one_text_and_each_once() -> None:
         ({"references": REFERENCES}, SettingError, "give data, or both"),
         ({"data": RECORDS, "references": REFERENCES}, SettingError, "not both"),
         ({"references": REFERENCES, "candidates": CANDIDATES[:2]}, SettingError, "2 texts for 3"),
-        ({"references": "a text", "candidates": "b text"}, SettingError, "lists of texts"),
+        ({"references": "a text", "candidates": ["b"]}, SettingError, "lists of texts"),
         ({"references": ["a"], "candidates": {"ours": "b"}}, SettingError, "lists of texts"),
         ({"references": [], "candidates": []}, InputError, "no rows"),
         ({"data": []}, InputError, "no rows"),

@@ -15,12 +15,10 @@ from histoeval.errors import InputError, Problem
 from histoeval.experiments.edits.registry import CONTROL
 from histoeval.experiments.edits.registry import groups as known_groups
 from histoeval.experiments.measures import GROUNDING, RAW, ByGrounding, Found, ReportMeasure
-from histoeval.experiments.rows import PerturbedRow, read_perturbed
+from histoeval.experiments.rows import PerturbedRow, PerturbedSet, read_perturbed
 from histoeval.io.store import RowStore
-from histoeval.io.tables.encoding import survey
 from histoeval.report import Noun
-from histoeval.run.pipeline import Job, Watch, no_progress, run_job
-from histoeval.run.totals import RowCount
+from histoeval.run.pipeline import Job, Watch, no_progress
 from histoeval.statistics.correlation import ratio
 from histoeval.statistics.resampling import (
     Estimate,
@@ -31,7 +29,6 @@ from histoeval.statistics.resampling import (
     estimate,
     resample,
 )
-from histoeval.version import __version__
 
 SCORES = "scores.jsonl"
 PER_CENT = 100.0
@@ -94,7 +91,7 @@ def measure_file(
 ) -> list[ScoredReports]:
     """Measure every report of a perturbed set; a stopped run resumes."""
     store = RowStore(folder / SCORES, ScoredReports.model_validate_json)
-    return list(run_job(MeasureJob(path, bench), store, overwrite=overwrite, watch=watch).rows)
+    return list(MeasureJob(path, bench).run(store, overwrite=overwrite, watch=watch).rows)
 
 
 class MeasureJob(Job[PerturbedRow, ScoredReports]):
@@ -103,45 +100,23 @@ class MeasureJob(Job[PerturbedRow, ScoredReports]):
     chunk_rows = 8
 
     def __init__(self, path: Path, bench: MeasureSet) -> None:
-        self.path = path
+        super().__init__(PerturbedSet(path, read_perturbed(path)))
         self.bench = bench
-        self.perturbed = read_perturbed(path)
-        self.tally = RowCount()
-
-    def request(self) -> dict[str, Any]:
-        """The perturbed set, and everything that the measures depend on."""
-        return {
-            "histoeval": __version__,
-            "input": self.path.name,
-            "sha256": survey(self.path, "utf-8").sha256,
-            "signatures": self.bench.signatures,
-            "lacking": self.bench.lacking,
-        }
-
-    def rows(self) -> Iterator[PerturbedRow]:
-        """The reports of the set."""
-        return iter(self.perturbed)
-
-    def characters(self, given: PerturbedRow) -> int:
-        """The length of the report."""
-        return len(given.report or "")
-
-    def is_result(self, found: ScoredReports, given: PerturbedRow) -> bool:
-        """Whether the id is the same."""
-        return found.id == given.id
 
     def work(self, chunk: Sequence[PerturbedRow]) -> list[ScoredReports]:
         """The scores of a few reports."""
         return measured(chunk, self.bench)
 
-    def add(self, row: ScoredReports) -> None:
-        """Count a row."""
-        self.tally.rows += 1
-        self.tally.failed_rows += bool(row.errors)
-
     def summary(self) -> dict[str, Any]:
         """How many reports there are, and what could not be measured."""
         return {"rows": self.tally.rows, "lacking": self.bench.lacking}
+
+    def _settings(self) -> dict[str, Any]:
+        return {"signatures": self.bench.signatures, "lacking": self.bench.lacking}
+
+    def _add(self, row: ScoredReports) -> None:
+        self.tally.rows += 1
+        self.tally.failed_rows += bool(row.errors)
 
 
 def measured(rows: Sequence[PerturbedRow], bench: MeasureSet) -> list[ScoredReports]:

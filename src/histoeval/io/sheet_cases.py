@@ -19,7 +19,7 @@ _NOTHING = Fault("missing_value")
 
 
 def cases_of_rows(table: RecordTable, cases: Path, path: Path) -> dict[int, str | Fault]:
-    """The case of every row by its number, where it can be told which row is which."""
+    """The case of every row by its number, where rows can be counted."""
     records = list(table.read(()))
     for record in records:
         if record.problem is not None and record.problem.code in MISCOUNTING:

@@ -148,7 +148,7 @@ class RowStore(Generic[R]):
 
 @contextmanager
 def locked(lock: Path, home: Path) -> Iterator[None]:
-    """Keep every other process out; a lock file that nobody holds does not count."""
+    """Keep every other process out; a lock file without a holder does not count."""
     held = FileLock(lock, thread_local=False)
     with writing_to(home):
         try:

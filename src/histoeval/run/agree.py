@@ -20,6 +20,7 @@ from histoeval.io.sheets import Sheet
 from histoeval.io.store import write_json, writing_to
 from histoeval.io.tables.columns import Columns
 from histoeval.progress import row_progress
+from histoeval.run.models import DEFAULT_METRICS, load_metrics, metric_names
 from histoeval.run.panel import (
     about_sheet,
     demand_match,
@@ -31,7 +32,6 @@ from histoeval.run.panel import (
 )
 from histoeval.run.results import Frames
 from histoeval.run.score import score_source
-from histoeval.run.scoring import DEFAULT_METRICS, make_metrics, metric_names
 from histoeval.statistics.correlation import Coefficient
 from histoeval.statistics.regression import Range
 from histoeval.statistics.resampling import RESAMPLES
@@ -140,7 +140,7 @@ def agree(
         metrics: names as for `score`; those of `scores` if any are given, else the usual ones.
         scores: `scores.jsonl` files of the same sheet; a metric found there is not run again.
         cases: a table of row (from 0) and case, for HARE's layout.
-        raters: columns of experts' scores; every column of numbers when left out.
+        raters: columns of experts' scores; by default every column of numbers.
         group: what is drawn together and compared within: case, system, row, or a column.
         by: apart for each system, set, case, or value of a column.
         positive_only: leave out what experts give 0, as the HARE paper does.
@@ -151,7 +151,7 @@ def agree(
         seed: another one draws other resamples.
         power: two metrics; how many pairs would tell them apart?
         columns: of the sheet, where they cannot be guessed.
-        encoding: of the sheet, where it cannot be told.
+        encoding: of the sheet, where it cannot be guessed.
         models: the reader, aligner and encoder to use.
         output: a folder for agreement.json and, in it, the scores.
         overwrite: replace the scores that the folder holds.
@@ -273,6 +273,6 @@ def _scored(
     folder = None if output is None else ResultFolder(output / "scores")
     with row_progress(source) as watch:
         found = score_source(
-            source, make_metrics(names, models), folder, overwrite=overwrite, watch=watch
+            source, load_metrics(names, models), folder, overwrite=overwrite, watch=watch
         )
     return gather(found, found.summary["metrics"]), found.summary["unavailable"]

@@ -38,7 +38,7 @@ def panel_of(
         labels={name: tuple(_label(row, name) for row in rated) for name in by},
     )
     left = len(sheet.rated) - len(rated)
-    return panel, (f"{left:,} pairs have no expert's score and are left out",) if left else ()
+    return panel, (f"{left:,} pairs have no expert's score and are skipped",) if left else ()
 
 
 def key_of(row: RatedPair, wide: bool) -> Key:
@@ -109,7 +109,7 @@ def read_rated(
 
 
 def about_sheet(path: Path, sheet: Sheet, panel: Panel) -> dict[str, Any]:
-    """What is said of the sheet beside the figures."""
+    """The sheet, as it is described beside the results."""
     return {
         "name": path.name,
         "sha256": survey(path).sha256 if path.suffix not in (".parquet", ".pq") else None,
@@ -125,7 +125,7 @@ def about_sheet(path: Path, sheet: Sheet, panel: Panel) -> dict[str, Any]:
 def remarks_on(
     sheet: Sheet, panel: Panel, scale: Range | None, raters: Sequence[str]
 ) -> Iterable[str]:
-    """What was left out or taken for granted when the sheet was read."""
+    """What was skipped or taken for granted when the sheet was read."""
     if sheet.problems:
         first = sheet.problems[0].message
         yield f"rows that cannot be used: {len(sheet.problems):,}. The first: {first}"

@@ -1,4 +1,4 @@
-"""What the layers of a UIMA annotation tool (INCEpTION, WebAnno) say of an annotation."""
+"""What the layers of a UIMA annotation tool (INCEpTION, WebAnno) hold of an annotation."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def names_and_assertion(
     for name, value in features.items():
         if value is None:
             continue
-        said = attribute(name, value)
-        assertion = said or assertion
-        if said is None and value:
+        found = attribute(name, value)
+        assertion = found or assertion
+        if found is None and value:
             values[name] = value
     first = [values[name] for name in LABEL_FEATURES if name in values]
     others = [value for name, value in values.items() if name not in LABEL_FEATURES]

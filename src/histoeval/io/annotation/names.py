@@ -19,7 +19,7 @@ _YES = ("true", "yes", "1", "")
 _NO = ("false", "no", "0")
 
 
-class RefusedPassage(Exception):  # noqa: N818 - not an error of the program: a passage is left out
+class RefusedPassage(Exception):  # noqa: N818 - not an error of the program: a passage is skipped
     """Why one passage cannot be used; the others still can."""
 
     def __init__(self, code: str, reason: str) -> None:
@@ -39,17 +39,16 @@ def read_labels(path: Path) -> dict[str, str | None]:
 
 
 class Vocabulary:
-    """What labels mean: as somebody told, else as is widely known."""
+    """What labels mean: as the user defines them, else as is widely known."""
 
     def __init__(self, labels: Mapping[str, str | None] | None = None) -> None:
-        told = told_names(labels)
         for name, meaning in (labels or {}).items():
             if (meaning or "").lower() not in {*EntityType, *OUTSIDE}:
                 raise SettingError(
                     f"the label {name!r} cannot mean {meaning!r}: say {', '.join(EntityType)}, "
                     "or O for nothing"
                 )
-        self._meanings = known_names() | told
+        self._meanings = known_names() | told_names(labels)
 
     def type_of(self, names: Sequence[str]) -> EntityType | None:
         """The type that the first name with a meaning stands for; None if it means nothing."""

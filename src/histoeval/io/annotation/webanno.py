@@ -47,7 +47,7 @@ class WebAnnoRow(NamedTuple):
 
 
 class StackedValue(NamedTuple):
-    """One of the values stacked in a cell, and the numbers by which it is told from others."""
+    """One of the values stacked in a cell, and the numbers that identify it."""
 
     value: str | None
     number: str | None

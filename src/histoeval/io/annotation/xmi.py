@@ -44,8 +44,8 @@ def read_cas(
                 draft.links.append(Link(_key(ends[0]), _key(ends[1])))
         else:
             features = {field: _text(annotation[field]) for field in sorted(fields)}
-            said = names_and_assertion(layer, features)
-            draft.spans[annotation.xmiID] = DraftSpan(annotation.begin, annotation.end, *said)
+            found = names_and_assertion(layer, features)
+            draft.spans[annotation.xmiID] = DraftSpan(annotation.begin, annotation.end, *found)
     return draft.finish(vocabulary)
 
 

@@ -1,4 +1,4 @@
-"""What the parts of a metric are worth: ``histoeval.run.ablate.ablate("sheet.tsv")``."""
+"""The contribution of each part of a metric: ``experiments.ablate.ablate("sheet.tsv")``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from histoeval.experiments.metric_variants import KINDS, score_variants, variants
 from histoeval.io.tables.columns import Columns
 from histoeval.run.agree import Agreement, check_scale, conclude, planned
-from histoeval.run.metric_variants import KINDS, score_variants, variants
 from histoeval.run.panel import key_of, read_rated
 from histoeval.statistics.regression import Range
 from histoeval.statistics.resampling import RESAMPLES
@@ -38,7 +38,7 @@ def ablate(
 
     Args:
         sheet: pairs that experts have scored.
-        kinds: `hare` for the paper's table 7, `concordance` for its parts left out one by one.
+        kinds: `hare` for the paper's table 7, `concordance` without each of its parts.
         grid: a TOML or JSON file of metrics and settings; every combination is a variant.
         cases: a table of row (from 0) and case, for HARE's layout.
         raters: columns of experts' scores.

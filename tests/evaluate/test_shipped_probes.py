@@ -117,7 +117,8 @@ def concordance(
     request: pytest.FixtureRequest, metric: Metric, probes: list[Probe]
 ) -> ProbeFigures:
     if request.param == "whole":
-        return request.getfixturevalue("whole")
+        every: ProbeFigures = request.getfixturevalue("whole")
+        return every
     return evaluate_probes(metric, probes[::SAMPLE], resamples=0)
 
 

@@ -64,7 +64,7 @@ def test_a_stopped_run_goes_on_and_asks_for_nothing_twice(here: Here, number: in
     outcome = stopped_half_way(here, number)
     assert outcome.code == (130 if number == signal.SIGINT else -number)
     if number == signal.SIGINT:
-        assert "every answer is kept" in outcome.err
+        assert "the same command resumes there" in outcome.err
     time.sleep(0.1)
     before = finished(here.server.answered)
     assert PAIRS * 0.4 < before.total() < PAIRS, "it was stopped half way"

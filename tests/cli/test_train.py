@@ -70,7 +70,7 @@ def test_a_finished_training_is_shown_and_only_begun_anew_when_told(
     again = run(*told)
     assert again.exit_code == 0
     assert again.output.splitlines()[: len(table)] == table
-    assert "was finished before; --overwrite trains it anew" in again.output
+    assert "was finished before; --overwrite trains it again" in again.output
     refused = run(*told, "--set", "seed=1")
     assert isinstance(refused.exception, OutputError)
     anew = run(*told, "--set", "seed=1", "--overwrite")
@@ -108,7 +108,7 @@ def test_somebody_who_stops_is_told_that_it_goes_on(
     monkeypatch.setattr("histoeval.train.hare_bench.train.fit", interrupted)
     result = run("ner", config, "--output", tmp_path / "out", "--device", "cpu")
     assert result.exit_code == 130
-    assert "the same command continues there" in result.output
+    assert "the same command resumes there" in result.output
 
 
 def test_encoders_are_compared_and_one_that_cannot_be_loaded_is_told(

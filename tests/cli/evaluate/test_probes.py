@@ -81,7 +81,7 @@ def test_costs_do_not_depend_on_how_many_pairs_are_scored_together(
 ) -> None:
     outs = [tmp_path / "one.json", tmp_path / "two.json"]
     for out, most in zip(outs, (1, 128), strict=True):
-        monkeypatch.setattr("histoeval.cli.evaluate.probes.AT_ONCE", most)
+        monkeypatch.setattr("histoeval.cli.evaluate.probes.PAIR_BATCH", most)
         assert run(file, "--metrics", "bleu,rouge_l", "--output", out).exit_code == 0
     assert outs[0].read_bytes() == outs[1].read_bytes()
 
@@ -93,7 +93,7 @@ def test_an_edit_that_a_metric_breaks_on_is_counted_and_the_others_are_scored(
 
     def breaks(self: Rouge, reference: str, candidate: str) -> Score:
         if "melanoma" in candidate:
-            raise ZeroDivisionError("what nobody foresaw")
+            raise ZeroDivisionError("an unexpected value")
         return scored(self, reference, candidate)
 
     monkeypatch.setattr(Rouge, "score_pair", breaks)
@@ -101,7 +101,7 @@ def test_an_edit_that_a_metric_breaks_on_is_counted_and_the_others_are_scored(
     result = run(file, "--metrics", "rouge_1", "--output", out)
     assert result.exit_code == 1
     assert "3 of 6 edits have no score" in result.output
-    assert "what nobody foresaw" in result.output
+    assert "an unexpected value" in result.output
     rouge = json.loads(out.read_text("utf-8"))["metrics"][0]
     assert (rouge["missing"], rouge["kinds"]["word_order"]["scored"]) == (3, 3)
     assert rouge["kinds"]["flip"]["cost"] is None

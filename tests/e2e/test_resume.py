@@ -21,7 +21,7 @@ METRICS = ("--metrics", "bleu,rouge_l,chrf,meteor:matchers=exact+stem")
 BATCH = 4
 
 DRIVER = """
-import sys, time
+import os, sys, time
 import histoeval
 from histoeval.metrics.base import PairMetric
 from histoeval.metric import Score
@@ -31,7 +31,9 @@ output, pause = sys.argv[1], float(sys.argv[2])
 @histoeval.register("counting")
 class Counting(PairMetric):
     def score_pair(self, reference, candidate):
-        time.sleep(pause)
+        time.sleep(max(0, pause))
+        while pause < 0 and reference.endswith(" 40") and not os.path.exists(f"{output}.go"):
+            time.sleep(0.05)
         with open(f"{output}.calls", "a") as calls:
             calls.write(reference + "\\n")
         return Score(value=len(candidate) / 7, signature=self.signature)
@@ -153,7 +155,7 @@ def test_rows_that_are_finished_are_not_scored_again(place: Path, driven: dict[s
 def test_a_second_process_is_refused_at_once_and_the_first_is_not_disturbed(
     place: Path, driven: dict[str, bytes]
 ) -> None:
-    command = [sys.executable, "driver.py", "shared", "0.05"]
+    command = [sys.executable, "driver.py", "shared", "-1"]
     scores = place / "shared/scores.jsonl"
     arguments = ("score", "few.csv", "--metrics", "rouge_l", "--output", "shared")
     with subprocess.Popen(command, cwd=place, env=environment()) as first:
@@ -165,6 +167,7 @@ def test_a_second_process_is_refused_at_once_and_the_first_is_not_disturbed(
             assert (refused.code, refused.out) == (2, "")
             assert f"shared is being written by another run (process {first.pid} on" in refused.err
             assert "give another --output" in refused.err
+        (place / "shared.go").touch()
         assert first.wait(timeout=60) == 0
     assert contents(place / "shared") == driven
 

@@ -115,6 +115,17 @@ def test_an_agreement_has_a_row_for_each_metric(agreement: Agreement) -> None:
     assert agreement.summary == agreement.to_dict()
 
 
+def test_a_sheet_may_be_records(agreement: Agreement) -> None:
+    rows = [("a b c d", 5), ("a b c x", 3), ("a x y z", 1), ("x y z w", 0)]
+    records = [
+        {"id": str(n), "reference": "a b c d", "candidate": text, "rating": rating}
+        for n, (text, rating) in enumerate(rows)
+    ]
+    found = agree(records, metrics="rouge_l,chrf", resamples=20, permutations=20)
+    assert found.to_dicts() == agreement.to_dicts()
+    assert found.about["name"] == "records"
+
+
 def test_a_comparison_has_a_row_for_each_system(tmp_path: Path) -> None:
     records = [
         {"id": str(n), "reference": "a b c", "good": "a b c", "bad": "a x y"} for n in range(4)

@@ -179,6 +179,12 @@ def test_what_cannot_be_done_is_said(
         histoeval.score(**arguments)
 
 
+def test_two_texts_are_a_pair() -> None:
+    found = histoeval.score(references=REFERENCES[0], candidates=CANDIDATES[0], metrics="bleu")
+    assert len(found) == 1
+    assert found["0"].scores["bleu"].value == pytest.approx(BLEU["breast-1"])
+
+
 def with_a_broken_row() -> Scores:
     return histoeval.score(
         [*RECORDS[:2], {"id": "broken", "reference": "a", "candidate": " "}],

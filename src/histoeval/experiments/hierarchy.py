@@ -17,7 +17,7 @@ from histoeval.statistics.correlation import (
     Coefficient,
     correlate,
     correlate_within,
-    obstacle,
+    undefined_reason,
     weighted,
 )
 from histoeval.statistics.resampling import Estimate, Numbers, Resamples, estimate, resample
@@ -215,7 +215,7 @@ def _column(
 
 def _difference(one: Numbers, other: Numbers, level: Numbers, drawn: Resamples) -> Estimate:
     """How much better the first follows the level, both drawn alike."""
-    if reason := obstacle(one, level) or obstacle(other, level):
+    if reason := undefined_reason(one, level) or undefined_reason(other, level):
         return _in_our_words(Estimate(reason=reason))
     cases = len(drawn.times)
     first, second = (

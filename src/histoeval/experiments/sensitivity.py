@@ -14,10 +14,22 @@ from pydantic import Field
 from histoeval.errors import InputError, Problem
 from histoeval.experiments.edits.registry import CONTROL
 from histoeval.experiments.edits.registry import groups as known_groups
-from histoeval.experiments.measures import GROUNDING, RAW, ByGrounding, Found, ReportMeasure
+from histoeval.experiments.measures import (
+    GROUNDING,
+    RAW,
+    ByGrounding,
+    ByLogic,
+    ByStability,
+    Found,
+    ReportMeasure,
+    open_grounding,
+    open_metrics,
+)
 from histoeval.experiments.rows import PerturbedRow, PerturbedSet, read_perturbed
 from histoeval.io.store import RowStore
+from histoeval.nli.load import open_entailer
 from histoeval.report import Noun
+from histoeval.run.models import Models, load_reader
 from histoeval.run.pipeline import Job, Watch, no_progress
 from histoeval.statistics.correlation import ratio
 from histoeval.statistics.resampling import (
@@ -29,6 +41,7 @@ from histoeval.statistics.resampling import (
     estimate,
     resample,
 )
+from histoeval.trust.stability.score import open_distance
 
 SCORES = "scores.jsonl"
 PER_CENT = 100.0
@@ -64,6 +77,39 @@ class MeasureSet:
         """Everything that the numbers depend on."""
         found = {each.name: each.signature for each in self.measures}
         return found | ({} if self.grounding is None else {GROUNDING: self.grounding.signature})
+
+
+def open_bench(
+    perturbed: Path,
+    metrics: Sequence[str],
+    models: Models,
+    images: Path | None = None,
+    encoder: str | None = None,
+    nli: str | None = None,
+    mpp: float | None = None,
+) -> MeasureSet:
+    """Metrics beside logic, and grounding and stability where the set has what they need."""
+    rows = read_perturbed(perturbed)
+    reader = load_reader(models)
+    models = models.model_copy(update={"reader": reader})
+    found, lacking = open_metrics(metrics, models)
+    measures: list[ReportMeasure] = [*found, ByLogic(reader, open_entailer(nli, models.device))]
+    if any(row.report_attacked for row in rows):
+        measures.append(ByStability(open_distance("concordance", reader=reader)))
+    if reason := _no_images(rows, images):
+        return MeasureSet(measures, None, lacking | {GROUNDING: reason})
+    assert images is not None, "else there was a reason"
+    grounding = open_grounding(encoder, reader, images, models.device, mpp)
+    if isinstance(grounding, str):
+        return MeasureSet(measures, None, lacking | {GROUNDING: grounding})
+    return MeasureSet(measures, grounding, lacking)
+
+
+def _no_images(rows: Sequence[PerturbedRow], images: Path | None) -> str | None:
+    """Why there is nothing to ground reports on."""
+    if not any(row.image for row in rows):
+        return "the set names no images"
+    return "the folder of the images was not named: give --images" if images is None else None
 
 
 class Drop(Noun):

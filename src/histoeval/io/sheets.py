@@ -15,8 +15,7 @@ from pathlib import Path
 from histoeval.errors import InputError, Problem
 from histoeval.io.files import GUESS, demand_table
 from histoeval.io.pairs import PairRow, PairSource, open_source
-from histoeval.io.ratings import Range, rating_of
-from histoeval.io.sheet_cases import cases_of_rows
+from histoeval.io.sheet_cells import Range, cases_of_rows, rating_of
 from histoeval.io.tables.cell_checks import name_of
 from histoeval.io.tables.columns import (
     Columns,
@@ -93,7 +92,7 @@ class _Plan:
 
 
 def read_sheet(
-    path: Path,
+    sheet: Path | PairSource,
     *,
     cases: Path | None = None,
     scores: Sequence[str] | None = None,
@@ -104,13 +103,16 @@ def read_sheet(
     columns: Columns = GUESS,
     encoding: str | None = None,
 ) -> Sheet:
-    """Read an expert sheet; columns that are not named are guessed.
+    """Read an expert sheet, a file or pairs that were opened; columns are guessed if not named.
 
     `cases` is a table of row (from 0) and case, for HARE's layout; `labels` are further columns to
     keep as they are; `within` are the lowest and the highest score there can be.
     """
-    demand_table(path)
-    source = open_source([path], columns, encoding)
+    if isinstance(sheet, Path):
+        demand_table(sheet)
+        source, path = open_source([sheet], columns, encoding), sheet
+    else:
+        source, path = sheet, Path(sheet.name)
     source = replace(source, table=_in_memory(source.table))
     table, layout = source.table, source.layout
     wide = _is_wide(layout, table)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from histoeval.errors import Problem, SettingError
 from histoeval.io.pairs import PairRow, PairSource
@@ -14,7 +15,6 @@ from histoeval.io.results import MetricResult, ResultFolder, ResultRow
 from histoeval.metric import Metric, Score
 from histoeval.report import Pair
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
-from histoeval.run.prefetch import Prefetch
 from histoeval.run.results import Scores
 from histoeval.run.totals import Totals
 from histoeval.version import __version__
@@ -22,6 +22,9 @@ from histoeval.version import __version__
 LIBRARIES = (
     "numpy sacrebleu rouge-score nltk rapidfuzz onnxruntime tokenizers torch transformers".split()
 )
+
+AHEAD_CHARACTERS = 8_000_000
+"""Texts that are read ahead, so that memory stays flat where reports are long."""
 
 
 def score_source(
@@ -36,6 +39,42 @@ def score_source(
     """Score every pair of a source with every metric; with a store, a stopped run resumes."""
     done = ScoreJob(source, metrics, batch_size).run(store, overwrite=overwrite, watch=watch)
     return Scores(done.summary, done.rows)
+
+
+@runtime_checkable
+class Prefetching(Protocol):
+    """A metric that can start on pairs before they are scored, as LLM judges do."""
+
+    @property
+    def ahead(self) -> int:
+        """How many pairs it wants to know in advance."""
+
+    def prefetch(self, pairs: Sequence[Pair]) -> None:
+        """Start on these."""
+
+    def stop_prefetch(self) -> None:
+        """Stop what was started."""
+
+
+def read_ahead(
+    chunks: Iterable[list[PairRow]], metrics: Sequence[Prefetching]
+) -> Iterator[list[PairRow]]:
+    """The same chunks, each some time after the metrics have seen it."""
+    held: deque[tuple[list[PairRow], int]] = deque()
+    rows = characters = 0
+    ahead = max([metric.ahead for metric in metrics], default=0)
+    for chunk in chunks:
+        pairs = [row.pair for row in chunk if row.pair is not None]
+        for metric in metrics:
+            metric.prefetch(pairs)
+        size = sum(len(pair.reference) + len(pair.candidate) for pair in pairs)
+        held.append((chunk, size))
+        rows, characters = rows + len(chunk), characters + size
+        while held and (rows > ahead or characters > AHEAD_CHARACTERS):
+            first, size = held.popleft()
+            rows, characters = rows - len(first), characters - size
+            yield first
+    yield from (chunk for chunk, _ in held)
 
 
 class ScoreJob(Job[PairRow, ResultRow]):
@@ -98,8 +137,12 @@ class ScoreJob(Job[PairRow, ResultRow]):
     @contextmanager
     def _prefetched(self, chunks: Iterator[list[PairRow]]) -> Iterator[Iterable[list[PairRow]]]:
         runnable = [metric for metric in self.metrics if metric.name not in self.unavailable]
-        with Prefetch(runnable) as ahead:
-            yield ahead.of(chunks)
+        slow = [metric for metric in runnable if isinstance(metric, Prefetching)]
+        try:
+            yield read_ahead(chunks, slow)
+        finally:
+            for metric in slow:
+                metric.stop_prefetch()
 
 
 def _one_each(scores: list[Score | Problem], pairs: Sequence[Pair]) -> list[Score | Problem]:

@@ -12,8 +12,7 @@ from typing import Any
 
 from histoeval.errors import MissingDependency
 from histoeval.io.annotation.draft import DraftSpan, Link, PassageDraft, RefusedPassage
-from histoeval.io.annotation.layers import holds_entities, names_and_assertion
-from histoeval.io.annotation.names import Vocabulary
+from histoeval.io.annotation.names import Vocabulary, holds_entities, names_and_assertion
 from histoeval.io.annotation.passage import AnnotatedPassage
 
 GOVERNOR, DEPENDENT = "Governor", "Dependent"

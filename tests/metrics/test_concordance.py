@@ -63,8 +63,7 @@ def pair(name: str) -> Pair:
 
 
 @pytest.fixture(scope="module")
-def metric() -> Concordance:
-    reader = BuiltinReader(threads=1)
+def metric(reader: BuiltinReader) -> Concordance:
     return Concordance(name="concordance", reader=reader, aligner=LexicalAligner())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import StringIO
 
 from rich.console import Console
@@ -56,7 +57,7 @@ def test_html_escapes_every_text_and_marks_numbers() -> None:
 
 
 def test_columns_say_how_items_are_written() -> None:
-    columns = {"n": str, "square": lambda n: f"{n * n}"}
+    columns: dict[str, Callable[[int], str]] = {"n": str, "square": lambda n: f"{n * n}"}
     assert ResultTable.of("t", [2, 3], columns) == ("t", ["n", "square"], [["2", "4"], ["3", "9"]])
 
 

@@ -68,7 +68,7 @@ def quick_instruments(monkeypatch: pytest.MonkeyPatch) -> ColourEncoder:
     """The shipped reader, loaded once, and stand-ins for what else has weights."""
     encoder, home = ColourEncoder(), histoeval.run.trust.setup
     monkeypatch.setattr(home, "load_reader", lambda _: reader())
-    monkeypatch.setattr(home, "open_entailer", lambda *_: Calm())
+    monkeypatch.setattr(home, "load_entailer", lambda named, *_: named or Calm())
     monkeypatch.setattr(home, "open_encoder", lambda *_: encoder)
     monkeypatch.setattr(home, "builtin_decoys", lambda: STRANGE)
     monkeypatch.setattr(home, "open_distance", lambda *_, **__: distance())

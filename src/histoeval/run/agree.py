@@ -158,6 +158,10 @@ def agree(
         models: the reader, aligner and encoder to use.
         output: a folder for agreement.json and, in it, the scores.
         overwrite: replace the scores that the folder holds.
+
+    Example:
+        >>> found = histoeval.agree("sheet.csv", metrics="concordance,bleu", group="case")
+        >>> found["concordance"].pearson.value, found.to_polars()
     """
     check_scale(scale)
     source = sheet_source(sheet, columns or GUESS, encoding)

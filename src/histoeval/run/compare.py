@@ -119,6 +119,10 @@ def compare(
         resamples: for the intervals.
         permutations: for the tests.
         seed: another one draws other resamples.
+
+    Example:
+        >>> found = histoeval.compare(["results/a", "results/b"], metric="concordance")
+        >>> [row.system for row in found]
     """
     read = [(Path(file), list(read_rows(Path(file)))) for file in files]
     metric = _metric(metric, read)

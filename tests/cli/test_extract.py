@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from histoeval.cli.main import app
 from histoeval.errors import InputError, OutputError, SettingError
+from tests.support.terminal_tables import table_rows
 from tests.support.word_reader import WordReader
 
 
@@ -36,8 +37,7 @@ def run(*arguments: object) -> Result:
 
 def cells(result: Result) -> dict[str, str]:
     """The numbers of the table."""
-    lines = [line.split("│") for line in result.output.splitlines() if line.startswith("│")]
-    return {cells[1].strip(): cells[2].strip() for cells in lines}
+    return {name: found for name, (found, *_) in table_rows(result.output).items()}
 
 
 def test_without_an_output_the_first_reports_are_shown_and_nothing_is_written(

@@ -12,8 +12,8 @@ from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.models import MetricModels
 from histoeval.cli.options.output import LookOption, command_line
 from histoeval.cli.options.statistics import SheetFile, StudyOptions
-from histoeval.run.ablate import ablate as study_variants
-from histoeval.run.metric_variants import KINDS
+from histoeval.experiments.ablate import ablate as study_variants
+from histoeval.experiments.metric_variants import KINDS
 
 
 @verb

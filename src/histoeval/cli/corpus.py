@@ -191,7 +191,7 @@ def figures(
     Examples:
       histoeval corpus figures radiology.csv pathology.csv --output figures
     """
-    from histoeval.view.figures.corpus_pictures import corpus_figures, encoder_embed, sample_texts
+    from histoeval.view.figures.corpora import corpus_figures, encoder_embed, sample_texts
     from histoeval.view.html.agreement import write_figures
 
     called = [name.strip() for name in (names or "").split(",")] if names else []

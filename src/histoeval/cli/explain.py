@@ -22,8 +22,7 @@ from histoeval.io.tables.encoding import BAD_BYTES, open_bytes, survey
 from histoeval.io.tables.row_faults import Fault
 from histoeval.metric import Metric, Score
 from histoeval.report import Pair
-from histoeval.run.models import Models
-from histoeval.run.scoring import make_metrics
+from histoeval.run.models import Models, load_metrics
 from histoeval.view.terminal.explanation import page, show_explanation
 
 MAX_SUGGESTIONS = 3
@@ -200,7 +199,7 @@ def _first_ids(source: PairSource) -> str:
 
 
 def _scored(spec: str, models: Models, pair: Pair) -> tuple[Metric, Score]:
-    (metric,) = make_metrics([spec], models)
+    (metric,) = load_metrics([spec], models)
     if reason := metric.unavailable_reason():
         raise SettingError(f"{metric.name} {reason}")
     (answer,) = metric.score([pair])

@@ -20,8 +20,7 @@ from histoeval.progress import row_progress
 from histoeval.run.extract import extract as run
 from histoeval.run.extract import first_rows, output_file
 from histoeval.run.models import load_reader
-from histoeval.view.terminal.entities import show_rows
-from histoeval.view.terminal.extraction import extraction_table
+from histoeval.view.terminal.extraction import extraction_table, show_rows
 from histoeval.view.terminal.scores import problem_table
 
 PREVIEW = 3

@@ -10,7 +10,7 @@ from histoeval.cli.options.bundle import verb
 from histoeval.cli.options.output import print_tables
 from histoeval.metric import Metric
 from histoeval.metrics.registry import METRICS, models_of
-from histoeval.run.scoring import make_metrics
+from histoeval.run.models import load_metrics
 from histoeval.view.terminal.scores import plain_table, range_text
 
 
@@ -21,7 +21,7 @@ def metrics() -> None:
     Examples:
       histoeval metrics
     """
-    made = dict(zip(METRICS, make_metrics(list(METRICS)), strict=True))
+    made = dict(zip(METRICS, load_metrics(list(METRICS)), strict=True))
     rows = [
         [
             name,

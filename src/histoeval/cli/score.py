@@ -15,8 +15,8 @@ from histoeval.cli.options.output import OverwriteOption, exit_with, print_table
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder
 from histoeval.progress import row_progress
+from histoeval.run.models import DEFAULT_METRICS, load_metrics, metric_names
 from histoeval.run.score import score_source
-from histoeval.run.scoring import DEFAULT_METRICS, make_metrics, metric_names
 from histoeval.view.terminal.scores import problem_table, score_table
 
 
@@ -64,7 +64,7 @@ def score(
         with row_progress(source) as watch:
             found = score_source(
                 source,
-                make_metrics(chosen, models.models(judge=judges.config())),
+                load_metrics(chosen, models.models(judge=judges.config())),
                 folder,
                 overwrite=overwrite,
                 batch_size=batch_size,

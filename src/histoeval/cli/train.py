@@ -27,10 +27,14 @@ from histoeval.cli.options.training import (
 from histoeval.run.models import Models, load_aligner, load_reader
 from histoeval.runtime.transformer import require_hf
 from histoeval.train.concordance.train import ConcordanceSettings, train_concordance
-from histoeval.view.terminal.aligner import aligner_tables
-from histoeval.view.terminal.grounding import grounding_tables
-from histoeval.view.terminal.nli import nli_tables
-from histoeval.view.terminal.training import reader_table, selection_table, training_table
+from histoeval.view.terminal.models import (
+    aligner_tables,
+    grounding_tables,
+    nli_tables,
+    reader_table,
+    selection_table,
+    training_table,
+)
 
 train_app = typer.Typer(
     no_args_is_help=True, help="Train models from annotated reports (extra train)."

@@ -11,8 +11,13 @@ import hashlib
 import re
 import tomllib
 import unicodedata
+from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
+
+from rapidfuzz.distance import Indel
+from rapidfuzz.process import extract_iter
 
 from histoeval.resources import resource_text
 
@@ -159,6 +164,18 @@ def _joined(prefix: Word, word: Word, phrase: str) -> Word:
 def plain(phrase: str) -> str:
     """The plain forms of all words of a phrase, with one space between."""
     return " ".join(word.plain for word in words_of(phrase))
+
+
+def closest_word(word: str, words: Sequence[str], cutoff: float) -> str | None:
+    """The one of these words that is most alike, if it is alike enough, as difflib measures it.
+
+    difflib's ratio is never above twice the longest common subsequence over both lengths, which
+    rapidfuzz computes for all words at once; only the few that pass are compared by difflib.
+    """
+    able = extract_iter(
+        word, words, scorer=Indel.normalized_similarity, processor=None, score_cutoff=cutoff - 1e-9
+    )
+    return next(iter(get_close_matches(word, [each for each, _, _ in able], 1, cutoff)), None)
 
 
 @lru_cache(maxsize=1 << 20)

@@ -16,6 +16,7 @@ from histoeval.report import Report
 from histoeval.run import models
 from tests.support.annotated_passages import PASSAGE, REPORT
 from tests.support.fake_readers import ListedReader, perfect
+from tests.support.terminal_tables import table_rows
 
 READER = "histoeval.cli.evaluate.reader.load_reader"
 
@@ -47,9 +48,8 @@ def run(*arguments: object) -> Result:
 
 
 def cells(result: Result, first: str) -> list[str]:
-    """The numbers of the row that begins so."""
-    line = next(line for line in result.output.splitlines() if line.startswith(f"│{first} "))
-    return [cell.strip() for cell in line.strip("│").split("│")[1:]]
+    """The numbers of the row that starts so."""
+    return table_rows(result.output)[first]
 
 
 def test_figures_are_told_and_written(

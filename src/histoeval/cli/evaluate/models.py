@@ -24,9 +24,7 @@ from histoeval.run.models import Models, load_aligner
 from histoeval.train.aligner.names import listed
 from histoeval.train.nli.data import labelled_sets
 from histoeval.trust.grounding.builtin import BuiltinEncoder
-from histoeval.view.terminal.aligner import aligner_tables
-from histoeval.view.terminal.grounding import grounding_tables
-from histoeval.view.terminal.nli import nli_tables
+from histoeval.view.terminal.models import aligner_tables, grounding_tables, nli_tables
 
 evaluate_app = typer.Typer(
     no_args_is_help=True, help="Evaluate models on annotated data, and metrics on probes."

@@ -23,10 +23,10 @@ from histoeval.evaluate.probe_scores import figures_of
 from histoeval.evaluate.probes import pairs_of, read_probes, shipped
 from histoeval.io.tables.encoding import survey
 from histoeval.metric import Metric, Score
-from histoeval.progress import Tell, step_progress
+from histoeval.progress import OnStep, step_progress
 from histoeval.report import Pair
+from histoeval.run.models import load_metrics, metric_names
 from histoeval.run.pipeline import answers
-from histoeval.run.scoring import make_metrics, metric_names
 from histoeval.view.terminal.probes import probe_markdown, probe_tables, remarks
 
 DEFAULT_METRICS = "concordance,hare,bleu,rouge_l"
@@ -64,7 +64,7 @@ def probes(
     chosen = metric_names(metrics)
     file = file or shipped()
     some = read_probes(file)
-    able, unavailable = _able(make_metrics(chosen, models.models()))
+    able, unavailable = _able(load_metrics(chosen, models.models()))
     pairs = pairs_of(some)
     results = []
     with step_progress(f"scoring {file.name}", len(pairs) * len(able)) as report:
@@ -100,7 +100,7 @@ def _able(metrics: Sequence[Metric]) -> tuple[list[Metric], dict[str, str]]:
 
 
 def _scores(
-    metric: Metric, pairs: Sequence[Pair], report: Tell, before: int
+    metric: Metric, pairs: Sequence[Pair], report: OnStep, before: int
 ) -> Iterator[Score | Problem]:
     """The score of each pair; a pair that fails does not affect the others."""
 

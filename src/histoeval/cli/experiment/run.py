@@ -30,9 +30,8 @@ from histoeval.cli.options.output import OverwriteOption
 from histoeval.experiments.hierarchy import ablation as ablate_trust
 from histoeval.experiments.hierarchy import hierarchy as rank_levels
 from histoeval.experiments.hierarchy import read_graded, with_trust
-from histoeval.experiments.instruments import open_bench
 from histoeval.experiments.rows import read_perturbed
-from histoeval.experiments.sensitivity import measure_file, read_scored
+from histoeval.experiments.sensitivity import measure_file, open_bench, read_scored
 from histoeval.experiments.sensitivity import sensitivity as drops_of
 from histoeval.io.store import writing_to
 from histoeval.progress import step_progress

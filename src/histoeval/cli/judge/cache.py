@@ -11,7 +11,7 @@ from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.endpoint import CacheOption
 from histoeval.cli.options.output import demand_folder, print_tables, write_lines
 from histoeval.llm.cache import Cache, default_cache
-from histoeval.view.terminal.judge import kept_table
+from histoeval.view.terminal.judge import cache_table
 
 cache_app = typer.Typer(no_args_is_help=True, help="List, clear or export cached replies.")
 
@@ -25,7 +25,7 @@ def list_cached(cache: CacheOption = None) -> None:
       histoeval judge cache list
     """
     with Cache(cache or default_cache()) as file:
-        print_tables([kept_table(file.stats())])
+        print_tables([cache_table(file.stats())])
         typer.echo(f"in {file.path}")
 
 

@@ -31,7 +31,7 @@ from histoeval.judge.estimate import estimate
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.usage import read_prices
 from histoeval.run.judge import pairs_of, run_judges
-from histoeval.run.scoring import make_metrics, metric_names
+from histoeval.run.models import load_metrics, metric_names
 from histoeval.view.terminal.judge import (
     answer_progress,
     criteria_table,
@@ -131,12 +131,12 @@ def judge(
     if dry_run:
         print_tables([estimate_table(estimate(panel, loaded, pairs_of(source), price_list))])
         return
-    others = make_metrics(metric_names(beside)) if beside.strip() else []
+    others = load_metrics(metric_names(beside)) if beside.strip() else []
     with (
         resumable(output if replies.no_cache else "the cache", "answers are"),
         answer_progress(panel, lambda: sum(1 for _ in pairs_of(source))) as watch,
     ):
-        summary = run_judges(
+        found = run_judges(
             source,
             panel,
             prompt,
@@ -147,8 +147,8 @@ def judge(
             batch_size=max(16, panel.concurrency),
             watch=watch,
         )
-    _print_summary(summary, output)
-    exit_with(summary["scores"], summary["rows_with_errors"])
+    _print_summary(found.summary, output)
+    exit_with(found.summary["scores"], found.summary["rows_with_errors"])
 
 
 def _print_summary(summary: dict[str, Any], output: Path | None) -> None:

@@ -69,7 +69,7 @@ class ReaderModels:
     dtype: DtypeOption = None
 
     def models(self, **others: Any) -> Models:
-        """As `load_reader` and `make_metrics` take them."""
+        """As `load_reader` and `load_metrics` take them."""
         named = {each.name: getattr(self, each.name) for each in fields(ReaderModels)}
         named["labels"] = None if self.labels is None else read_labels(self.labels)
         return Models(**named, **others)
@@ -88,7 +88,7 @@ class MetricModels(ReaderModels):
     ] = None
 
     def models(self, **others: Any) -> Models:
-        """As `make_metrics` takes them."""
+        """As `load_metrics` takes them."""
         return super().models(
             aligner=self.aligner,
             pooling=self.pooling,

@@ -15,7 +15,7 @@ from histoeval.cli.options.bundle import option
 from histoeval.cli.options.models import DeviceOption
 from histoeval.cli.options.output import print_tables, resumable
 from histoeval.errors import SettingError
-from histoeval.progress import Tell, step_progress
+from histoeval.progress import OnStep, step_progress
 from histoeval.train.core.loop import Watch
 from histoeval.train.core.model_folder import is_finished
 from histoeval.train.core.settings import read_settings
@@ -98,7 +98,7 @@ def outcome_of(folder: Path, overwrite: bool) -> str:
 def bar(description: str) -> Iterator[Watch]:
     """A progress bar that appears with the first step."""
     with ExitStack() as stack:
-        report: Tell | None = None
+        report: OnStep | None = None
 
         def watch(step: int, steps: int, loss: float) -> None:
             """Draw the bar when the number of steps is known, and advance it."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from histoeval.api import trust as trust_reports
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import (
     OverwriteOption,
@@ -28,7 +29,6 @@ from histoeval.run.results import Verdicts
 from histoeval.run.trust.setup import TrustOptions
 from histoeval.view.terminal.scores import problem_table
 from histoeval.view.terminal.trust import least_trusted, policy_line, trust_tables
-from histoeval.view.trust import trust_reports
 
 SHOWN = 10
 """Number of least trusted reports that are shown in the terminal."""
@@ -92,15 +92,16 @@ def trust(
     )
     folder = images.folder()
     demand_other_file(output, reports)
+    named: dict[str, Any] = {**columns.named()}
     with resumable(output):
         verdicts = trust_reports(
             reports,
             images=folder,
             output=output,
-            wanted=wanted,
+            options=wanted,
             pictures=not images.no_pictures,
             overwrite=overwrite,
-            **columns.named(),
+            **named,
         )
     _print_verdicts(verdicts, output)
     means = verdicts.summary["means"]

@@ -19,7 +19,7 @@ from histoeval.run.trust.tune import history, tune_file, write_policy
 from histoeval.trust.policy.policy import DIMENSIONS, Dimension, read_policy
 from histoeval.trust.policy.thresholds import Costs, Target
 from histoeval.trust.policy.tuning import TuningPlan
-from histoeval.view.terminal.tuning import tuning_tables
+from histoeval.view.terminal.trust import tuning_tables
 
 LABELS = "Labels"
 THRESHOLDS = "Thresholds"

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from histoeval.errors import Problem, SettingError
-from histoeval.experiments.instruments import open_bench
 from histoeval.experiments.measures import ByGrounding, ByMetric
 from histoeval.experiments.rows import PerturbedRow, read_perturbed
-from histoeval.experiments.sensitivity import measured
+from histoeval.experiments.sensitivity import measured, open_bench
 from histoeval.metrics.registry import create
 from histoeval.report import Entity, EntityType, Report
 from histoeval.run.models import Models

@@ -1,14 +1,14 @@
-"""What the parts of a metric are worth: ``histoeval.run.ablate.ablate("sheet.tsv")``."""
+"""The contribution of each part of a metric: ``experiments.ablate.ablate("sheet.tsv")``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from histoeval.io.tables.columns import Columns
-from histoeval.run.agree import Agreement, check_scale, conclude, planned
-from histoeval.run.metric_variants import KINDS, score_variants, variants
+from histoeval.experiments.metric_variants import KINDS, score_variants, variants
+from histoeval.io.files import GUESS
+from histoeval.run.agree import Agreement, check_scale, conclude, planned, sheet_source
 from histoeval.run.panel import key_of, read_rated
 from histoeval.statistics.regression import Range
 from histoeval.statistics.resampling import RESAMPLES
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def ablate(
-    sheet: str | Path,
+    sheet: Any,
     kinds: Sequence[str] = KINDS,
     *,
     grid: str | Path | None = None,
@@ -38,7 +38,7 @@ def ablate(
 
     Args:
         sheet: pairs that experts have scored.
-        kinds: `hare` for the paper's table 7, `concordance` for its parts left out one by one.
+        kinds: `hare` for the paper's table 7, `concordance` without each of its parts.
         grid: a TOML or JSON file of metrics and settings; every combination is a variant.
         cases: a table of row (from 0) and case, for HARE's layout.
         raters: columns of experts' scores.
@@ -51,10 +51,10 @@ def ablate(
         seed: another one draws other resamples.
         models: the reader and the aligner to use.
     """
-    path = Path(sheet)
     check_scale(scale)
     found = variants(kinds, None if grid is None else Path(grid), models)
-    read = read_rated(path, cases, raters, group, (), scale, Columns(), None)
+    source = sheet_source(sheet, GUESS)
+    read = read_rated(source, cases, raters, group, (), scale)
     pairs = {key_of(row, read.wide): row.pair for row in read.rated if row.scores}
     scored, unavailable = score_variants(found, pairs)
     plan = planned(
@@ -70,4 +70,4 @@ def ablate(
             if each.name != each.base and {each.name, each.base} <= scored.keys()
         ),
     )
-    return conclude(path, read, scored, unavailable, raters=raters, scale=scale, plan=plan)
+    return conclude(source, read, scored, unavailable, raters=raters, scale=scale, plan=plan)

@@ -14,7 +14,7 @@ from histoeval.errors import OutputError, SettingError
 from histoeval.trust.grounding.embedded_image import EmbeddedImage
 from histoeval.trust.grounding.encoder import Pixels
 from histoeval.trust.results import Spot
-from histoeval.view.figures.heatmap import COLOURS, colours_of, heatmap, support_picture
+from histoeval.view.figures.evidence import COLOURS, colours_of, heatmap, support_picture
 from tests.support.painted_slides import stained, write_pyramid
 
 BLUE, RED = COLOURS[0][1], COLOURS[-1][1]

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from histoeval import Entity, EntityType, Problem, Relation, Report
 from histoeval.io.results import ReadRow
-from histoeval.view.terminal.entities import bracketed, coloured, relation_lines, show_rows
+from histoeval.view.terminal.extraction import bracketed, coloured, relation_lines, show_rows
 from tests.support.word_reader import read_words
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")

@@ -1,7 +1,7 @@
-"""Variants of metrics, to see what each of their parts is worth.
+"""Variants of metrics, to see the contribution of each part.
 
 Three kinds of variants: HARE with entities and relations that its reader is sure of, not sure of,
-or either (table 7 of the paper); concordance with its parts left out one by one; and any grid of
+or either (table 7 of the paper); concordance without each of its parts; and any grid of
 settings that a file gives.
 """
 
@@ -25,12 +25,11 @@ from histoeval.metrics.base import MetricBase
 from histoeval.metrics.concordance import TOP, Concordance, ReportComparison, weights
 from histoeval.metrics.hare import Hare
 from histoeval.report import Pair
-from histoeval.run.models import Models, load_aligner, load_reader
+from histoeval.run.models import Models, load_aligner, load_metrics, load_reader, metric_names
 from histoeval.run.pipeline import answers
-from histoeval.run.scoring import make_metrics, metric_names
 
 KINDS = ("hare", "concordance")
-AT_ONCE = 128
+PAIR_BATCH = 128
 PAPER_THRESHOLD = 0.7
 
 TABLE_7: tuple[tuple[str, Kept], ...] = (
@@ -74,12 +73,12 @@ class WithoutPart(MetricBase):
 
     @property
     def name(self) -> str:
-        """The part that is left out."""
+        """The part that is missing."""
         return "concordance" if self.part is None else f"concordance without {self.part}"
 
     @property
     def signature(self) -> Signature:
-        """That of concordance, with the part that is left out."""
+        """That of concordance, with the part that is missing."""
         signed = self.comparisons.whole.signature
         return signed.model_copy(
             update={"settings": {**signed.settings, "without": self.part or "nothing"}}
@@ -107,7 +106,7 @@ class WithoutPart(MetricBase):
 def variants(
     kinds: Sequence[str], grid: Path | None = None, models: Models | None = None
 ) -> list[Variant]:
-    """The variants that were asked for, the models loaded once and each text read once."""
+    """The variants that were requested, the models loaded once and each text read once."""
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         raise SettingError(f"{unknown[0]!r} cannot be taken apart; known: {', '.join(KINDS)}")
     models = models or Models()
@@ -124,7 +123,7 @@ def variants(
         specs = read_grid(grid)
         found += [
             Variant(spec, metric, specs[0])
-            for spec, metric in zip(specs, make_metrics(specs, models), strict=True)
+            for spec, metric in zip(specs, load_metrics(specs, models), strict=True)
         ]
     if not found:
         raise SettingError(f"nothing to vary: name {' or '.join(KINDS)}, or give a grid")
@@ -197,15 +196,15 @@ def score_variants(
     """What each variant says of each pair, and why those that cannot run do not."""
     scored: dict[str, ScoredMetric] = {}
     unavailable: dict[str, str] = {}
-    keys, asked = list(pairs), list(pairs.values())
+    keys, own = list(pairs), list(pairs.values())
     for variant in found:
         if reason := variant.metric.unavailable_reason():
             unavailable[variant.name] = reason
             continue
         values = {
-            key: said.value
-            for key, said in zip(keys, _answers(variant, asked), strict=True)
-            if isinstance(said, Score)
+            key: score.value
+            for key, score in zip(keys, _answers(variant, own), strict=True)
+            if isinstance(score, Score)
         }
         low, high = variant.metric.range
         scored[variant.name] = ScoredMetric(
@@ -222,5 +221,5 @@ def _answers(variant: Variant, pairs: Sequence[Pair]) -> Iterator[Score | Proble
         """What stands in place of a score where the variant broke."""
         return Problem(code="metric_failed", metric=variant.name, message=message)
 
-    for first in range(0, len(pairs), AT_ONCE):
-        yield from answers(variant.metric.score, pairs[first : first + AT_ONCE], failed)
+    for first in range(0, len(pairs), PAIR_BATCH):
+        yield from answers(variant.metric.score, pairs[first : first + PAIR_BATCH], failed)

@@ -36,7 +36,7 @@ def open_bench(
     found, lacking = open_metrics(metrics, models)
     measures: list[ReportMeasure] = [*found, ByLogic(reader, open_entailer(nli, models.device))]
     if any(row.report_attacked for row in rows):
-        from histoeval.trust.stability.score import open_distance
+        from histoeval.trust.stability.distance import open_distance
 
         measures.append(ByStability(open_distance("concordance", reader=reader)))
     if reason := _no_images(rows, images):

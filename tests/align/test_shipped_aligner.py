@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from histoeval.align.builtin import BuiltinAligner
 from histoeval.align.lexical import LexicalAligner
 from histoeval.evaluate.opposites import evaluate_opposites, read_opposites
 from histoeval.run.models import Models, load_aligner
 from tests.support.paths import DATA
+from tests.support.shipped_models import shipped_aligner
 
 HOME = Path(str(files("histoeval") / "models" / "aligner"))
 
 
-@cache
-def aligner() -> BuiltinAligner:
-    return BuiltinAligner(threads=1)
-
-
 def alike(one: str, other: str) -> float:
-    first, second = aligner().embed([one, other])
+    first, second = shipped_aligner().embed([one, other])
     return float(first @ second)
 
 
@@ -39,7 +33,7 @@ def test_it_fits_into_25_megabytes_with_its_card_and_figures() -> None:
 
 def test_it_is_used_where_no_other_is_named() -> None:
     for named in (None, "builtin"):
-        assert load_aligner(Models(aligner=named)).identity == aligner().identity
+        assert load_aligner(Models(aligner=named)).identity == shipped_aligner().identity
     assert isinstance(load_aligner(Models(aligner="lexical")), LexicalAligner)
 
 
@@ -68,7 +62,7 @@ def test_rows_of_opposites_are_told_apart_as_often_as_the_card_says() -> None:
     rows = (DATA / "opposites.jsonl").read_text("utf-8").splitlines()[::11]
     right = []
     for row in map(json.loads, rows):
-        phrase, synonym, opposite = aligner().embed(
+        phrase, synonym, opposite = shipped_aligner().embed(
             [row["phrase"], row["synonym"], row["opposite"]]
         )
         right.append(phrase @ opposite < phrase @ synonym)
@@ -78,7 +72,7 @@ def test_rows_of_opposites_are_told_apart_as_often_as_the_card_says() -> None:
 def test_it_tells_opposites_apart_that_nobody_had_seen_when_it_was_made() -> None:
     """480 rows; docs/aligner.md has the figures, and it may not do much worse than they say."""
     rows = read_opposites(DATA / "opposites_blind.jsonl")
-    found = evaluate_opposites(rows, aligner().embed)["all"]
+    found = evaluate_opposites(rows, shipped_aligner().embed)["all"]
     assert found.rows == 480
     assert found.of_phrase >= 0.93
     assert found.of_either >= 0.92

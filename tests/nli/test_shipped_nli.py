@@ -25,11 +25,6 @@ PLAIN = [
 ]
 
 
-@pytest.fixture(scope="module")
-def entailer() -> BuiltinEntailer:
-    return BuiltinEntailer(threads=1)
-
-
 def test_it_is_small_enough_to_be_shipped() -> None:
     assert sum(file.stat().st_size for file in HOME.iterdir()) < MOST_BYTES
 

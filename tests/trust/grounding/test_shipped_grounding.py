@@ -15,11 +15,6 @@ HOME = Path(str(files("histoeval") / "models" / "grounding"))
 MOST_BYTES = 35_000_000
 
 
-@pytest.fixture(scope="module")
-def encoder() -> BuiltinEncoder:
-    return BuiltinEncoder(threads=1)
-
-
 def test_it_is_small_enough_to_be_shipped() -> None:
     assert sum(file.stat().st_size for file in HOME.iterdir()) < MOST_BYTES
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from histoeval.evaluate.nli import evaluate_nli, told_rows
-from histoeval.nli.entailer import Entailment, NliPair
-from histoeval.train.nli.synthetic.pairs import LabelledPair
+from histoeval.nli.entailer import Entailment, LabelledPair, NliPair
 
 ANSWERS = {
     "e": Entailment(0.8, 0.1, 0.1),

@@ -18,11 +18,11 @@ from histoeval.evaluate.opposites import (
     Opposite,
     evaluate_opposites,
     is_listed,
-    listed,
     read_opposites,
     tell_apart,
 )
 from histoeval.train.aligner.builtin_names import markers
+from histoeval.train.aligner.names import listed
 from tests.support.paths import DATA
 
 ROWS = DATA / "opposites.jsonl"
@@ -54,7 +54,7 @@ def test_shares_are_given_in_all_by_axis_and_apart_for_our_own_lists() -> None:
         degrees = {"left foo": 0, "foo on the left": 40, "right foo": 10, "foo on the right": 50}
         return np.array(at(*(degrees.get(p, 90 * ("q" in p)) for p in phrases)), dtype=np.float32)
 
-    found = evaluate_opposites(rows, embed)
+    found = evaluate_opposites(rows, embed, listed())
     assert list(found) == [ALL, "marker", "side", LISTED, UNLISTED]
     assert found[ALL].of_phrase == 0.5
     assert found["marker"].of_either == 1.0

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.errors import SettingError
-from histoeval.evaluate.estimates import resampled_sums
+from histoeval.evaluate.estimates import draws_of
 from histoeval.evaluate.probe_scores import PairShare, ProbeFigures, evaluate_probes, figures_of
 from histoeval.evaluate.probes import Probe, pairs_of
+from histoeval.statistics.resampling import interval
 from tests.support.probe_builder import TableMetric, edit, probe
 
 PROBES = [
@@ -175,14 +176,14 @@ def test_intervals_are_those_of_drawing_references_the_long_way() -> None:
     metric, probes = big(12)
     found = evaluate_probes(metric, probes, resamples=40, seed=3)
     drawn: dict[str, list[float]] = {"below": [], "auroc": [], "in_order": []}
-    for times in resampled_sums(np.eye(12), 40, 3).astype(int):
+    for times in draws_of(12, 40, 3).astype(int):
         again = [probes[place] for place, often in enumerate(times) for _ in range(often)]
         each = evaluate_probes(metric, again, resamples=0)
         for name, values in drawn.items():
             values.append(share(getattr(each, name)))
     for name, values in drawn.items():
         told = getattr(found, name).share
-        assert (told.low, told.high) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])))
+        assert (told.low, told.high) == pytest.approx(interval(np.array(values), 12))
         assert told.low <= told.value <= told.high
 
 

@@ -264,10 +264,10 @@ def test_exact_f1_is_that_of_seqeval() -> None:
 
 
 def wide_and_narrow() -> list[PredictedPassage]:
-    """Two reports of fifty passages: all of one is found, nothing of the other."""
+    """Four reports of 25 passages: all of two is found, nothing of the others."""
     gold, nothing = report(SITE), report()
-    found = {"right": gold, "wrong": nothing}
-    return [reading(gold, found[name], report_id=name) for name in found for _ in range(50)]
+    found = {"right": gold, "as right": gold, "wrong": nothing, "as wrong": nothing}
+    return [reading(gold, found[name], report_id=name) for name in found for _ in range(25)]
 
 
 def test_whole_reports_are_resampled() -> None:

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.errors import InputError
-from histoeval.evaluate.grounding_scores import ScoredTiles, auroc, behaviour_figures, organ_figures
+from histoeval.evaluate.grounding_scores import (
+    ScoredClaims,
+    ScoredTiles,
+    auroc,
+    behaviour_figures,
+    curve,
+    organ_figures,
+)
 from histoeval.evaluate.tile_labels import (
     FALSE,
     TRUE,
@@ -24,7 +31,7 @@ from histoeval.evaluate.tile_labels import (
     stain_kind,
     targets_of,
 )
-from histoeval.train.grounding.calibration import ScoredClaims, curve, fit_curve
+from histoeval.train.grounding.calibration import fit_curve
 from histoeval.train.grounding.scope import fit_images
 
 

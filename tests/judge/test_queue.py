@@ -63,8 +63,8 @@ def test_one_slow_answer_does_not_hold_up_the_others(loopback: Loopback, tmp_pat
     source = open_source([tmp_path / "pairs.csv"])
     folder = ResultFolder(tmp_path / "out")
     run_judges(source, bench, "rubric4", Prices(), folder=folder, batch_size=4)
-    assert [row.id for row in folder.finished()] == [pair.id for pair in PAIRS]
-    assert not any(row.errors for row in folder.finished())
+    assert [row.id for row in folder] == [pair.id for pair in PAIRS]
+    assert not any(row.errors for row in folder)
     first = next(at for at, call in enumerate(loopback.answered) if "Case 60:" in str(call.body))
     assert first > 100, "others were answered before the slow one"
 
@@ -127,6 +127,6 @@ def test_a_bug_in_one_question_costs_that_pair_alone(tmp_path: Path) -> None:
     folder = ResultFolder(tmp_path / "out")
     source = open_source([tmp_path / "pairs.csv"])
     run_judges(source, bench, "rubric4", Prices(), folder=folder, batch_size=16)
-    rows = list(folder.finished())
+    rows = list(folder)
     assert [row.id for row in rows if row.errors] == ["case-77"]
     assert rows[77].errors[0].message == "ZeroDivisionError: a bug of its own"

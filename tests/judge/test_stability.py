@@ -63,7 +63,7 @@ def test_a_swapped_answer_that_is_missing_is_left_out() -> None:
 
 
 def test_of_many_pairs_so_many_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stability, "MOST", 50)
+    monkeypatch.setattr(stability, "MAX_PAIRS", 50)
     rows = [[answer("m", int(n >= 500), 0), answer("m", int(n >= 500), 1)] for n in range(1000)]
     found = told(rows, "m")
     assert found["pairs_compared"] == 50

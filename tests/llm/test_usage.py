@@ -45,7 +45,7 @@ def test_tokens_that_a_server_does_not_count_leave_the_cost_unknown() -> None:
     assert usage.cost(PRICES.price[0]) == pytest.approx((10 * 10 + 5 * 30) / 1e6)
     usage.paid(Reply(text="x"))
     assert usage.cost(PRICES.price[0]) is None
-    assert usage.told("big-2026@https://x/v1", PRICES)["replies_without_counts"] == 1
+    assert usage.summary("big-2026@https://x/v1", PRICES)["replies_without_counts"] == 1
 
 
 def test_prices_are_read_from_a_file_and_slips_are_named(tmp_path: Path) -> None:

@@ -14,10 +14,11 @@ import polars
 import pytest
 
 from histoeval import OutputError, Report
-from histoeval.io.jsonl_rows import ExtractedFile
 from histoeval.io.reports import open_reports
-from histoeval.run import extract as extracting
-from histoeval.run.extract import Extraction, extract, first_rows, output_file
+from histoeval.io.results import ReadRow
+from histoeval.io.store import RowStore
+from histoeval.run.extract import ExtractJob, extract, first_rows, output_file
+from histoeval.run.pipeline import RunResult
 from tests.support.word_reader import WordReader
 
 TEXTS = [
@@ -40,9 +41,13 @@ def write_lines(path: Path, records: Sequence[object] = RECORDS) -> Path:
     return path
 
 
-def run(file: Path, output: Path, reader: WordReader | None = None, **options: Any) -> Extraction:
+def run(
+    file: Path, output: Path, reader: WordReader | None = None, **options: Any
+) -> RunResult[ReadRow]:
     source = open_reports(file)
-    return extract(source, reader or WordReader(), file=ExtractedFile(output), **options)
+    return extract(
+        source, reader or WordReader(), file=RowStore(output, ReadRow.of_line), **options
+    )
 
 
 def rows_of(output: Path) -> list[dict[str, Any]]:
@@ -223,7 +228,7 @@ def test_a_run_that_was_cut_anywhere_in_its_last_two_lines_goes_on_to_the_same_b
 ) -> None:
     file, output = write_lines(tmp_path / "in.jsonl", [*RECORDS, {"id": "x"}]), tmp_path / "o.jsonl"
     run(file, output)
-    whole, meta = output.read_bytes(), ExtractedFile(output).meta
+    whole, meta = output.read_bytes(), Path(f"{output}.meta.json")
     said = meta.read_bytes()
     lines = whole.splitlines(keepends=True)
     for cut in range(len(whole) - len(lines[-1]) - len(lines[-2]), len(whole) + 1):
@@ -233,7 +238,7 @@ def test_a_run_that_was_cut_anywhere_in_its_last_two_lines_goes_on_to_the_same_b
         assert output.read_bytes() == whole
         assert meta.read_bytes() == said
         kept = whole[:cut].count(b"\n")
-        assert extraction.rows_read == len(lines) - kept
+        assert extraction.rows_done == len(lines) - kept
         assert list(chain(*reader.asked)) == TEXTS[kept:]
 
 
@@ -251,7 +256,7 @@ def test_an_interrupted_run_keeps_what_it_had(batch_size: int, tmp_path: Path) -
         run(file, output, Interrupted(), batch_size=batch_size)
     left = rows_of(output)
     assert len(left) == 7 // batch_size * batch_size
-    assert json.loads(ExtractedFile(output).meta.read_bytes())["finished"] is False
+    assert json.loads(Path(f"{output}.meta.json").read_bytes())["finished"] is False
     reader = WordReader()
     run(file, output, reader, batch_size=batch_size)
     assert len(list(chain(*reader.asked))) == 10 - len(left)
@@ -263,7 +268,7 @@ def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
     file, output, reader = write_lines(tmp_path / "i.jsonl"), tmp_path / "out.jsonl", WordReader()
     first = run(file, output)
     again = run(file, output, reader)
-    assert (again.summary, again.rows_read, reader.asked) == (first.summary, 0, [])
+    assert (again.summary, again.rows_done, reader.asked) == (first.summary, 0, [])
 
 
 @pytest.mark.parametrize(
@@ -296,7 +301,7 @@ def test_a_file_that_does_not_say_what_made_it_is_refused(meta: str | None, tmp_
     file, output = write_lines(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
     output.write_text("precious\n", "utf-8")
     if meta is not None:
-        ExtractedFile(output).meta.write_text(meta, "utf-8")
+        Path(f"{output}.meta.json").write_text(meta, "utf-8")
     with pytest.raises(OutputError, match="do not say what made them"):
         run(file, output)
     assert output.read_text("utf-8") == "precious\n"
@@ -307,7 +312,7 @@ def test_where_the_rows_are_gone_what_is_said_of_them_is_replaced(tmp_path: Path
     run(file, output, WordReader("words@2"))
     output.unlink()
     run(file, output)
-    assert json.loads(ExtractedFile(output).meta.read_bytes())["run"]["reader"] == "words@1"
+    assert json.loads(Path(f"{output}.meta.json").read_bytes())["run"]["reader"] == "words@1"
 
 
 @pytest.mark.parametrize(
@@ -350,7 +355,7 @@ def test_the_input_is_never_written_over(tmp_path: Path) -> None:
 
 def test_an_output_must_be_a_file_of_json_lines(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"must end in \.jsonl"):
-        ExtractedFile(tmp_path / "out.csv")
+        RowStore(tmp_path / "out.csv", ReadRow.of_line)
     (tmp_path / "out.jsonl").mkdir()
     with pytest.raises(OutputError, match="is a folder"):
         run(write_lines(tmp_path / "in.jsonl"), tmp_path / "out.jsonl")
@@ -376,7 +381,7 @@ def test_a_report_of_a_megabyte_is_read(tmp_path: Path) -> None:
 def test_long_reports_are_handled_fewer_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extracting, "CHUNK_CHARACTERS", 100)
+    monkeypatch.setattr(ExtractJob, "chunk_characters", 100)
     lengths = [150, 60, 60, 1]
     file = write_lines(tmp_path / "in.jsonl", [{"text": "x" * n} for n in lengths])
     reader = WordReader()

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval import Models, SettingError, read_reports
+from histoeval import Models, SettingError
+from histoeval.api import extract as read_reports
 from histoeval.errors import InputError
 from histoeval.extract.builtin import BuiltinReader
 from histoeval.run.models import load_reader

@@ -13,7 +13,7 @@ from histoeval import Metric, Pair, Problem, Score, SettingError, Signature
 from histoeval.io.pairs import PairSource, source_of_records
 from histoeval.io.results import ResultFolder, ResultRow
 from histoeval.metrics.base import MetricBase
-from histoeval.run import score as local
+from histoeval.run.score import ScoreJob, score_source
 
 Answer = Callable[[Pair], Any]
 
@@ -50,9 +50,8 @@ def source(*candidates: str | None) -> PairSource:
 def run(
     pairs: PairSource, *metrics: Told, **options: Any
 ) -> tuple[dict[str, Any], dict[str, ResultRow]]:
-    rows: list[ResultRow] = []
-    summary = local.run(pairs, cast(list[Metric], list(metrics)), hear=rows.append, **options)
-    return summary, {row.id: row for row in rows}
+    found = score_source(pairs, cast(list[Metric], list(metrics)), **options)
+    return found.summary, {row.id: row for row in found}
 
 
 def values(rows: dict[str, ResultRow], metric: str = "told") -> dict[str, float | None]:
@@ -140,7 +139,7 @@ def test_no_more_pairs_are_handled_together_than_was_said() -> None:
 
 
 def test_long_texts_are_handled_fewer_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "CHUNK_CHARACTERS", 100)
+    monkeypatch.setattr(ScoreJob, "chunk_characters", 100)
     metric = Told()
     run(source("x" * 150, "x" * 60, "x" * 60, "x"), metric)
     assert metric.asked == [["0"], ["1", "2"], ["3"]]
@@ -160,8 +159,8 @@ def test_a_metric_that_cannot_run_has_coverage_0_beside_one_that_can() -> None:
 def test_nothing_is_begun_when_no_metric_can_run(tmp_path: Path) -> None:
     folder = ResultFolder(tmp_path / "results")
     with pytest.raises(SettingError, match="told needs a licence"):
-        run(source("a"), Told(reason="needs a licence"), folder=folder)
-    assert not folder.path.exists()
+        run(source("a"), Told(reason="needs a licence"), store=folder)
+    assert not folder.home.exists()
 
 
 def test_whoever_watches_is_told_how_far_it_has_come() -> None:
@@ -181,11 +180,11 @@ def test_a_run_that_is_interrupted_keeps_what_it_had_and_goes_on_from_there(
     folder = ResultFolder(tmp_path)
     pairs = source("a", "bb", "ccc", "dddd", "eeeee", "ffffff")
     with pytest.raises(KeyboardInterrupt):
-        run(pairs, Told(interrupt), folder=folder, batch_size=2)
-    assert [row.id for row in folder.finished()] == ["0", "1", "2", "3"]
+        run(pairs, Told(interrupt), store=folder, batch_size=2)
+    assert [row.id for row in folder] == ["0", "1", "2", "3"]
     assert not folder.summary.exists()
     metric = Told()
-    summary, rows = run(pairs, metric, folder=folder, batch_size=2)
+    summary, rows = run(pairs, metric, store=folder, batch_size=2)
     assert metric.asked == [["4", "5"]]
     assert values(rows) == {"0": 1, "1": 2, "2": 3, "3": 4, "4": 5, "5": 6}
     assert summary["metrics"]["told"]["systems"]["candidate"]["mean"] == 3.5
@@ -194,6 +193,6 @@ def test_a_run_that_is_interrupted_keeps_what_it_had_and_goes_on_from_there(
 def test_the_summary_of_a_run_in_a_folder_is_that_of_one_in_memory(tmp_path: Path) -> None:
     pairs = source("a", None, "ccc")
     in_memory, rows = run(pairs, Told())
-    in_folder, same_rows = run(pairs, Told(), folder=ResultFolder(tmp_path))
+    in_folder, same_rows = run(pairs, Told(), store=ResultFolder(tmp_path))
     assert in_folder == in_memory
-    assert same_rows == rows == {row.id: row for row in ResultFolder(tmp_path).finished()}
+    assert same_rows == rows == {row.id: row for row in ResultFolder(tmp_path)}

@@ -103,7 +103,7 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
+def writing_to(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))

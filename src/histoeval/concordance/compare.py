@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from histoeval.concordance.additional_diagnoses import compare_further
 from histoeval.concordance.changed_numbers import with_degrees, with_numbers
@@ -18,6 +19,7 @@ from histoeval.concordance.grade_stage_size import (
 from histoeval.concordance.markers import compare_markers
 from histoeval.concordance.site import compare_sides, compare_sites, same_named, strange_sites
 from histoeval.facts.facts import Facts
+from histoeval.facts.normalise import NormalisedText
 
 PARTS = (
     "diagnosis",
@@ -99,3 +101,30 @@ def _untold(part: ComparedPart, told: Sequence[ReportError]) -> ComparedPart:
         or not ({id(mistake.reference), id(mistake.candidate)} - {id(None)}) & spoken
     )
     return ComparedPart(part.value, part.matched, mistakes)
+
+
+def restored(
+    part: ComparedPart, reference: NormalisedText, candidate: NormalisedText
+) -> ComparedPart:
+    """A part with its evidence in the words of the two reports."""
+    if not reference.changes and not candidate.changes:
+        return part
+    return ComparedPart(
+        part.value,
+        tuple(
+            replace(
+                match,
+                reference=reference.restored(match.reference),
+                candidate=candidate.restored(match.candidate),
+            )
+            for match in part.matched
+        ),
+        tuple(
+            replace(
+                mistake,
+                reference=mistake.reference and reference.restored(mistake.reference),
+                candidate=mistake.candidate and candidate.restored(mistake.candidate),
+            )
+            for mistake in part.mistakes
+        ),
+    )

@@ -51,7 +51,7 @@ class _Read:
         return not any(self.free[start:end])
 
 
-def together(reference: Report, candidate: Report) -> tuple[Report, Report]:
+def reconciled(reference: Report, candidate: Report) -> tuple[Report, Report]:
     """Both reports, with what either reading shows of the other; the same ones if that is nothing.
 
     What is said of the reference comes first: the candidate is read as the reference was.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from pydantic import Field
@@ -11,6 +11,7 @@ from histoeval.align.aligner import Aligner, Vectors
 from histoeval.evaluate.opposites import Opposite, OppositesScores, evaluate_opposites
 from histoeval.evaluate.retrieval import Retrieval, catalogue_of, evaluate_names
 from histoeval.io.ontology.obo import OntologyConcept
+from histoeval.progress import ignore
 from histoeval.report import Noun
 
 _AT_ONCE = 2000
@@ -25,27 +26,28 @@ class AlignerEvaluation(Noun):
     opposites: dict[str, OppositesScores] = Field(default_factory=dict)
 
 
-def nobody_counts(done: int) -> None:
-    """For those who want no progress."""
-
-
 def evaluate_aligner(
     aligner: Aligner,
     concepts: Sequence[OntologyConcept],
     opposites: Sequence[Opposite] = (),
     *,
     held_out: float,
+    known: Mapping[str, set[str]] | None = None,
     resamples: int = 1000,
-    tell: Callable[[int], object] = nobody_counts,
+    report: Callable[[int], object] = ignore,
 ) -> AlignerEvaluation:
-    """Measure an aligner; `tell` hears how many names were embedded."""
+    """Measure an aligner; `report` gets the number of names embedded so far.
+
+    With `known`, the names of lists that were learned from, opposites are also scored by whether
+    these lists hold their synonyms.
+    """
     catalogue = catalogue_of(concepts, held_out)
     parts: list[Vectors] = []
     for first in range(0, len(catalogue.names), _AT_ONCE):
         parts.append(aligner.embed(catalogue.names[first : first + _AT_ONCE]))
-        tell(min(first + _AT_ONCE, len(catalogue.names)))
+        report(min(first + _AT_ONCE, len(catalogue.names)))
     found = evaluate_names(catalogue, np.concatenate(parts), resamples)
-    told = evaluate_opposites(opposites, aligner.embed) if opposites else {}
+    apart = evaluate_opposites(opposites, aligner.embed, known) if opposites else {}
     return AlignerEvaluation(
-        concepts=len(concepts), held_out=held_out, retrieval=found, opposites=told
+        concepts=len(concepts), held_out=held_out, retrieval=found, opposites=apart
     )

@@ -13,13 +13,10 @@ import numpy as np
 
 from histoeval.evaluate.matches import Counts, Tally, rates, total
 from histoeval.report import Noun
+from histoeval.statistics.resampling import MIN_CASES, interval, resample
 
 ALL = "all"
 """The row of a measure that has all its kinds together."""
-
-COVERED = 0.95
-_AT_ONCE = 4_000_000
-"""Draws held in memory together."""
 
 M = TypeVar("M", bound=str)
 
@@ -59,32 +56,34 @@ def figures_of(
     figures: dict[M, dict[str, Figure]] = {measure: {} for measure in tallies[0]}
     for place, (measure, kind) in enumerate(_names(tallies[0])):
         if whole[place, :2].any():
-            figures[measure][kind] = _figure(whole[place], found[place], resampled[:, place])
+            figures[measure][kind] = _figure(
+                whole[place], found[place], resampled[:, place], len(sums)
+            )
     return figures
 
 
-def resampled_sums(counts: Counts, resamples: int, seed: int) -> Counts:
-    """For each resample the sum over as many rows as there are, drawn with replacement."""
-    rows = len(counts)
-    flat = counts.reshape(rows, -1)
-    source = np.random.default_rng(seed)
-    sums = np.empty((resamples, flat.shape[1]))
-    step = max(1, _AT_ONCE // rows)
-    for first in range(0, resamples, step):
-        some = min(step, resamples - first)
-        drawn = source.integers(0, rows, (some, rows)) + rows * np.arange(some)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=some * rows).reshape(some, rows)
-        sums[first : first + some] = times.astype(np.float64) @ flat
-    return sums.reshape(resamples, *counts.shape[1:])
-
-
-def percentile_interval(values: Counts) -> tuple[float, float] | None:
-    """Between which values most resamples lie; those without a value (NaN) are left out."""
-    known = values[~np.isnan(values)]
-    if not len(known):
+def share_estimate(above: float, below: float, drawn: Counts, cases: int) -> ReportEstimate | None:
+    """A share with its interval, from resampled numerators and denominators; None of nothing."""
+    if not below:
         return None
-    low, high = np.quantile(known, [(1 - COVERED) / 2, (1 + COVERED) / 2])
-    return float(low), float(high)
+    some = drawn[drawn[:, 1] > 0]
+    return estimate_of(above / below, some[:, 0] / some[:, 1], cases)
+
+
+def estimate_of(value: float, drawn: Counts, cases: int) -> ReportEstimate:
+    """A value with the interval of its resamples; NaN where a resample has no value."""
+    known = drawn[~np.isnan(drawn)]
+    if cases < MIN_CASES or not len(known):
+        return ReportEstimate(value=float(value))
+    low, high = interval(known, cases)
+    return ReportEstimate(value=float(value), low=low, high=high)
+
+
+def draws_of(cases: int, resamples: int, seed: int) -> Counts:
+    """How often each resample (row) draws each case (column)."""
+    if cases < MIN_CASES or not resamples:
+        return np.zeros((0, cases))
+    return resample(range(cases), resamples, seed).times.T.astype(np.float64)
 
 
 def _names(tallies: Mapping[M, Tally]) -> list[tuple[M, str]]:
@@ -102,23 +101,16 @@ def _by_report(tallies: Sequence[Mapping[M, Tally]], reports: Sequence[str]) -> 
 
 
 def _resampled_rates(sums: Counts, resamples: int, seed: int) -> Counts:
-    """The rates by resample and name; NaN where a resample has nothing to count.
-
-    A single report says nothing of how reports differ, and is not resampled.
-    """
-    drawn = resampled_sums(sums, resamples if len(sums) > 1 else 0, seed)
+    """The rates by resample and name; NaN where a resample has nothing to count."""
+    flat = draws_of(len(sums), resamples, seed) @ sums.reshape(len(sums), -1)
+    drawn = flat.reshape(-1, *sums.shape[1:])
     return np.where(drawn[..., :2].any(axis=-1, keepdims=True), rates(drawn), np.nan)
 
 
-def _figure(counts: Counts, found: Counts, resampled: Counts) -> Figure:
+def _figure(counts: Counts, found: Counts, resampled: Counts, cases: int) -> Figure:
     precision, recall, f1 = (
-        _estimate(float(value), drawn) for value, drawn in zip(found, resampled.T, strict=True)
+        estimate_of(value, drawn, cases) for value, drawn in zip(found, resampled.T, strict=True)
     )
     return Figure(
         gold=int(counts[0]), found=int(counts[1]), precision=precision, recall=recall, f1=f1
     )
-
-
-def _estimate(value: float, drawn: Counts) -> ReportEstimate:
-    low, high = percentile_interval(drawn) or (None, None)
-    return ReportEstimate(value=value, low=low, high=high)

@@ -14,19 +14,15 @@ from typing import Any
 import numpy as np
 
 from histoeval.errors import InputError
-from histoeval.evaluate.grounding_scores import ScoredTiles, apart, figures
+from histoeval.evaluate.grounding_scores import ScoredTiles, apart, figures, replaced_figures
 from histoeval.evaluate.tile_labels import HE, LabelledTile, TileConcept, all_entries, read_tiles
 from histoeval.evaluate.tiles import INDEX, Pixels, read_pixels
+from histoeval.progress import ignore
 from histoeval.resources import resource_text
-from histoeval.train.grounding.calibration import replaced_figures
 from histoeval.trust.grounding.builtin import BuiltinEncoder
 from histoeval.trust.grounding.encoder import Vectors
 
 _AT_ONCE = 32
-
-
-def nobody_counts(done: int) -> None:
-    """For those who want no progress."""
 
 
 def tiles_of(folder: Path, split: str) -> list[LabelledTile]:
@@ -38,13 +34,13 @@ def tiles_of(folder: Path, split: str) -> list[LabelledTile]:
 
 
 def embedded(
-    encoder: BuiltinEncoder, pixels: Pixels, tell: Callable[[int], object] = nobody_counts
+    encoder: BuiltinEncoder, pixels: Pixels, report: Callable[[int], object] = ignore
 ) -> Vectors:
     """The vectors of pictures."""
     parts = []
     for first in range(0, len(pixels), _AT_ONCE):
         parts.append(encoder.images(list(pixels[first : first + _AT_ONCE])))
-        tell(first + len(parts[-1]))
+        report(first + len(parts[-1]))
     return np.concatenate(parts)
 
 
@@ -62,11 +58,11 @@ def evaluate_grounding(
     encoder: BuiltinEncoder,
     folder: Path,
     split: str,
-    tell: Callable[[int], object] = nobody_counts,
+    report: Callable[[int], object] = ignore,
 ) -> dict[str, Any]:
     """Every figure for the tiles of a split."""
     tiles = tiles_of(folder, split)
-    vectors = embedded(encoder, read_pixels(folder, tiles), tell)
+    vectors = embedded(encoder, read_pixels(folder, tiles), report)
     return figures_of(encoder, tiles, vectors)
 
 

@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from histoeval.evaluate.tile_labels import (
+    FALSE,
     HE,
+    TRUE,
     UNKNOWN,
     LabelledTile,
     Targets,
@@ -22,8 +24,21 @@ from histoeval.evaluate.tile_labels import (
     organs,
     targets_of,
 )
+from histoeval.statistics.calibration import logistic
+from histoeval.trust.grounding.manifest import LogisticCalibration
 
 Array = npt.NDArray[np.float64]
+
+CLAIMED = ("organ", "concept", "family", "site")
+"""The groups that claims are drawn from."""
+
+KINDS = {"organ": "site", "concept": "diagnosis", "site": "diagnosis", "family": "finding"}
+"""What a report calls a claim of each group; each kind has a curve of its own."""
+
+_TOLD = {group: (group,) for group in CLAIMED} | {
+    "organ or diagnosis": ("organ", "concept", "site"),
+    "all": CLAIMED,
+}
 
 
 def auroc(scores: Sequence[float] | Array, positive: Sequence[bool]) -> float | None:
@@ -171,3 +186,67 @@ def apart(known: Array, unknown: Array, limit: float) -> dict[str, float | None]
         "known called known": float((known >= limit).mean()),
         "unknown called unknown": float((unknown < limit).mean()),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredClaims:
+    """True and foreign claims about images, by how far each stands above foreign ones."""
+
+    distances: Array
+    true: npt.NDArray[np.bool_]
+    groups: npt.NDArray[np.str_]
+
+
+def distances_of(found: ScoredTiles, targets: Targets) -> Array:
+    """Each cosine in standard deviations above the mean of foreign claims of the same group."""
+    distances = np.zeros_like(found.cosines)
+    for group in CLAIMED:
+        places = [i for i, entry in enumerate(found.entries) if entry.group == group]
+        if not places:
+            continue
+        cosines, foreign = found.cosines[:, places], targets[:, places] == FALSE
+        count = np.maximum(foreign.sum(axis=1, keepdims=True), 1)
+        mean = (cosines * foreign).sum(axis=1, keepdims=True) / count
+        spread = np.sqrt((((cosines - mean) * foreign) ** 2).sum(axis=1, keepdims=True) / count)
+        distances[:, places] = (cosines - mean) / np.maximum(spread, 1e-6)
+    return distances
+
+
+def claims_of(found: ScoredTiles, groups: Sequence[str] = CLAIMED) -> ScoredClaims:
+    """All true claims and all foreign ones, of which each image has many more."""
+    targets = found.targets()
+    distances = distances_of(found, targets)
+    columns = np.array([entry.group in groups for entry in found.entries])
+    names = np.array([entry.group for entry in found.entries])
+    chosen = np.isin(targets, (TRUE, FALSE)) & columns
+    rows, places = np.nonzero(chosen)
+    return ScoredClaims(distances[rows, places], targets[rows, places] == TRUE, names[places])
+
+
+def curve(distances: Array, given: LogisticCalibration) -> Array:
+    """From 0 (foreign) to 1 (true)."""
+    return logistic(given.slope * (distances - given.midpoint))
+
+
+def replaced_figures(
+    found: ScoredTiles, curves: Mapping[str, LogisticCalibration]
+) -> dict[str, dict[str, float]]:
+    """The calibrated value of true claims, of foreign ones, and the drop between, by group."""
+    told = {}
+    for name, groups in _TOLD.items():
+        claims = claims_of(found, [group for group in groups if KINDS[group] in curves])
+        if not claims.true.any() or claims.true.all():
+            continue
+        values = np.zeros_like(claims.distances)
+        for group in groups:
+            of = claims.groups == group
+            if of.any():
+                values[of] = curve(claims.distances[of], curves[KINDS[group]])
+        true, foreign = float(values[claims.true].mean()), float(values[~claims.true].mean())
+        told[name] = {
+            "true": true,
+            "foreign": foreign,
+            "drop": 1 - foreign / true,
+            "auroc": auroc(values, list(claims.true)) or 0.0,
+        }
+    return told

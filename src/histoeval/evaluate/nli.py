@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from histoeval.evaluate.calibration import CalibrationError, calibration
-from histoeval.nli.entailer import Entailer, Entailment, NliPair
+from histoeval.nli.entailer import LABELS, Entailer, Entailment, LabelledPair, NliPair
+from histoeval.progress import ignore
 from histoeval.report import Noun
-from histoeval.train.nli.synthetic.pairs import LabelledPair
-from histoeval.train.nli.synthetic.wordings import LABELS
 
 _AT_ONCE = 256
 _CONTRADICTION = "contradiction"
@@ -37,21 +36,17 @@ class NliEvaluation(Noun):
     calibration: CalibrationError
 
 
-def nobody_counts(done: int) -> None:
-    """For those who want no progress."""
-
-
 def evaluate_nli(
     model: Entailer,
     pairs: Sequence[LabelledPair],
-    tell: Callable[[int], object] = nobody_counts,
+    report: Callable[[int], object] = ignore,
 ) -> NliEvaluation:
-    """Judge labelled pairs and hold the answers against their labels."""
+    """Judge labelled pairs and compare the answers with their labels."""
     found: list[Entailment] = []
     for first in range(0, len(pairs), _AT_ONCE):
         some = pairs[first : first + _AT_ONCE]
         found += model.judge([NliPair(pair.premise, pair.hypothesis) for pair in some])
-        tell(len(found))
+        report(len(found))
     return judged(pairs, found)
 
 

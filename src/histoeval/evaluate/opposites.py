@@ -6,7 +6,7 @@ less like the phrase than the synonym is; more strictly, than the synonym of eit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +14,8 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from histoeval.errors import InputError
-from histoeval.io.ontology.obo import OntologyConcept
 from histoeval.report import Noun
-from histoeval.train.aligner.builtin_names import (
-    abbreviations,
-    diagnoses,
-    findings,
-    markers,
-    organs,
-)
-from histoeval.train.aligner.compositions import composition_table
-from histoeval.train.aligner.concepts import form
+from histoeval.terms.plain import form
 
 ALL = "all"
 LISTED, UNLISTED = "in our lists", "not in our lists"
@@ -80,16 +71,20 @@ def read_opposites(path: Path) -> list[Opposite]:
 
 
 def evaluate_opposites(
-    rows: Sequence[Opposite], embed: Callable[[Sequence[str]], NDArray[np.float32]]
+    rows: Sequence[Opposite],
+    embed: Callable[[Sequence[str]], NDArray[np.float32]],
+    known: Mapping[str, set[str]] | None = None,
 ) -> dict[str, OppositesScores]:
-    """Shares in all, by axis, and apart for rows whose synonyms our own lists hold."""
+    """Shares overall, by axis, and by whether the synonyms of a row are in `known` lists.
+
+    `known` maps the plain form of each name that was learned from to its concepts.
+    """
     vectors = embed([text for row in rows for text in row.texts])
     right = tell_apart(vectors.reshape(len(rows), 4, -1))
-    known = listed()
     parts: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
-        kind = LISTED if is_listed(row, known) else UNLISTED
-        for part in (ALL, row.axis, kind):
+        kinds = [] if known is None else [LISTED if is_listed(row, known) else UNLISTED]
+        for part in (ALL, row.axis, *kinds):
             parts.setdefault(part, []).append(place)
     axes = [part for part in parts if part not in (ALL, LISTED, UNLISTED)]
     order = [ALL, *axes, *(part for part in (LISTED, UNLISTED) if part in parts)]
@@ -103,30 +98,6 @@ def tell_apart(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
     first = against < (phrase * synonym).sum(axis=-1)
     second = against < (opposite * other).sum(axis=-1)
     return np.stack([first, first & second], axis=1)
-
-
-def listed() -> dict[str, set[str]]:
-    """Concepts of our own lists by the plain form of each of their names."""
-    ours: Iterable[OntologyConcept] = (
-        *diagnoses(),
-        *organs(),
-        *markers(),
-        *findings(),
-        *abbreviations(),
-        *_by_themselves(),
-    )
-    known: dict[str, set[str]] = {}
-    for named in ours:
-        for name in named.names:
-            known.setdefault(form(name), set()).add(f"{named.source}/{named.id}")
-    return known
-
-
-def _by_themselves() -> Iterator[OntologyConcept]:
-    """What our composed phrases give several wordings without a base."""
-    for same in composition_table()["same"]:
-        for name, *others in same["names"]:
-            yield OntologyConcept("same", f"{same['axis']}/{name}", name, tuple(others))
 
 
 def is_listed(row: Opposite, known: Mapping[str, set[str]]) -> bool:

@@ -9,6 +9,7 @@ from histoeval.errors import ModelError
 from histoeval.evaluate.matches import key_of
 from histoeval.extract.reader import Completer, Reader
 from histoeval.io.corpus import AnnotatedPassage
+from histoeval.progress import ignore
 from histoeval.report import Entity, Report
 
 _PASSAGES_AT_ONCE = 64
@@ -29,13 +30,13 @@ class PredictedPassage:
 def read_passages(
     reader: Reader,
     passages: Sequence[AnnotatedPassage],
-    tell: Callable[[int], object] = lambda _: None,
+    report: Callable[[int], object] = ignore,
 ) -> list[PredictedPassage]:
-    """What a reader finds in each passage; `tell` hears how many it has read."""
+    """What a reader finds in each passage; `report` gets the number read so far."""
     readings: list[PredictedPassage] = []
     for first in range(0, len(passages), _PASSAGES_AT_ONCE):
         readings += _read(reader, passages[first : first + _PASSAGES_AT_ONCE])
-        tell(len(readings))
+        report(len(readings))
     return readings
 
 

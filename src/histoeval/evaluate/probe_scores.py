@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.errors import Problem, SettingError
-from histoeval.evaluate.estimates import ReportEstimate, percentile_interval, resampled_sums
+from histoeval.evaluate.estimates import ReportEstimate, draws_of, share_estimate
 from histoeval.evaluate.probes import Edit, Effect, Probe, pairs_of
 from histoeval.metric import Metric, Score
 from histoeval.report import Noun
@@ -93,7 +93,7 @@ def figures_of(
     """The figures of a metric, from its answers for `pairs_of` these probes."""
     costs, problems = costs_of(metric, probes, answers)
     edits = [probe.edits for probe in probes]
-    draws = _draws(len(probes), resamples, seed)
+    draws = draws_of(len(probes), resamples, seed)
     kinds = _means(edits, costs, lambda edit: edit.kind, draws)
     return ProbeFigures(
         metric=metric.name,
@@ -170,7 +170,7 @@ def _within(
         known = ~np.isnan(theirs)
         wanted &= known[:, None] & known[None, :]
         counts[place] = (wanted & (theirs[None, :] > theirs[:, None])).sum(), wanted.sum()
-    return PairShare(pairs=int(counts[:, 1].sum()), share=_ratio(counts, draws))
+    return PairShare(pairs=int(counts[:, 1].sum()), share=_share(counts, draws))
 
 
 def _across(edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], draws: Numbers) -> PairShare:
@@ -197,7 +197,7 @@ def _across(edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], draws: Nu
     drawn = [((draws @ table) * draws).sum(axis=1) for table in (right, pairs)]
     return PairShare(
         pairs=int(pairs.sum()),
-        share=_estimate(right.sum(), pairs.sum(), np.stack(drawn, axis=1)),
+        share=share_estimate(right.sum(), pairs.sum(), np.stack(drawn, axis=1), len(edits)),
     )
 
 
@@ -223,25 +223,11 @@ def _means(
             severity=sum(edit.severity for edit in same) / len(same),
             edits=len(same),
             scored=int(counts[:, 1].sum()),
-            cost=_ratio(counts, draws),
+            cost=_share(counts, draws),
         )
     return dict(sorted(means.items(), key=lambda item: item[1].severity))
 
 
-def _draws(references: int, resamples: int, seed: int) -> Numbers:
-    """How often each resample has each reference; one reference alone says nothing of others."""
-    return resampled_sums(np.eye(references), resamples if references > 1 else 0, seed)
-
-
-def _ratio(counts: Numbers, draws: Numbers) -> ReportEstimate | None:
-    """The sum of the first column over that of the second."""
-    above, below = counts.sum(axis=0)
-    return _estimate(above, below, draws @ counts)
-
-
-def _estimate(above: float, below: float, drawn: Numbers) -> ReportEstimate | None:
-    if not below:
-        return None
-    some = drawn[drawn[:, 1] > 0]
-    low, high = percentile_interval(some[:, 0] / some[:, 1]) or (None, None)
-    return ReportEstimate(value=float(above / below), low=low, high=high)
+def _share(counts: Numbers, draws: Numbers) -> ReportEstimate | None:
+    """The sum of the first column over that of the second, by reference."""
+    return share_estimate(*counts.sum(axis=0), draws @ counts, len(counts))

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from histoeval.evaluate.estimates import ReportEstimate, draws_of, share_estimate
 from histoeval.io.ontology.obo import OntologyConcept
 from histoeval.report import Noun
-from histoeval.train.aligner.concepts import form, is_held_out
+from histoeval.terms.plain import form, is_held_out
 
 Vectors = NDArray[np.float32]
 
@@ -102,29 +103,14 @@ def _concepts_by_form(catalogue: Catalogue) -> dict[int, list[int]]:
     return found
 
 
-class RetrievalShare(Noun):
-    """A share of queries, and the interval that resampled concepts give."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
 def share_of(
     hits: NDArray[np.bool_], concepts: NDArray[np.int64], resamples: int, seed: int = 0
-) -> RetrievalShare:
+) -> ReportEstimate:
     """The share of hits, with a 95 % interval over concepts."""
-    value = float(hits.mean())
-    if not resamples:
-        return RetrievalShare(value=value)
     _, groups = np.unique(concepts, return_inverse=True)
-    right = np.bincount(groups, hits.astype(float))
-    asked = np.bincount(groups).astype(float)
-    chance = np.random.default_rng(seed)
-    drawn = chance.multinomial(len(right), np.full(len(right), 1 / len(right)), size=resamples)
-    shares = (drawn @ right) / (drawn @ asked)
-    low, high = np.quantile(shares, [0.025, 0.975])
-    return RetrievalShare(value=value, low=float(low), high=float(high))
+    counts = np.stack([np.bincount(groups, hits.astype(float)), np.bincount(groups)], axis=1)
+    drawn = draws_of(len(counts), resamples, seed) @ counts
+    return share_estimate(*counts.sum(axis=0), drawn, len(counts)) or ReportEstimate(value=0.0)
 
 
 class Retrieval(Noun):
@@ -132,12 +118,12 @@ class Retrieval(Noun):
 
     names: int
     queries: int
-    first: RetrievalShare
+    first: ReportEstimate
     """Share of queries whose first concept is right."""
-    among_five: RetrievalShare
+    among_five: ReportEstimate
     equal: float
     """Share of queries that equal words find, without any model."""
-    first_where_words_differ: RetrievalShare | None
+    first_where_words_differ: ReportEstimate | None
 
 
 def retrieval(found: RetrievalHits, names: int, resamples: int) -> Retrieval:

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from histoeval.errors import InputError, MissingDependency
 from histoeval.evaluate.tile_labels import LabelledTile
-from histoeval.train.grounding.vit import SIDE
 
 INDEX = "index.jsonl"
+SIDE = 224
+"""Pixels of a side of a tile."""
 
 Pixels = npt.NDArray[np.uint8]
 

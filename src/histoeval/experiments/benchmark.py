@@ -59,7 +59,7 @@ class Gap(Noun):
 
 
 class JudgeVariation(Noun):
-    """One bar of figure 3a: how far the numbers of one judge differ when it is asked again."""
+    """One bar of figure 3a: how far the numbers of one judge differ between repeats."""
 
     name: str
     reports: int
@@ -81,7 +81,7 @@ def run_of(text: str) -> Run:
 
 def read_trust(folder: Path) -> list[TrustRow]:
     """The verdicts in a folder of `trust`."""
-    rows = list(TrustFolder(folder).finished())
+    rows = list(TrustFolder(folder))
     if not rows:
         raise InputError(f"{folder} holds no verdicts: `histoeval trust` writes trust.jsonl")
     return rows
@@ -180,7 +180,7 @@ def _gap(
 def judge_variance(folder: Path, resamples: int = 10_000, seed: int = 0) -> list[JudgeVariation]:
     """How far judges differ from themselves, by the folder of `histoeval judge --repeats`."""
     spreads: dict[str, dict[str, float]] = {}
-    for row in ResultFolder(folder).finished():
+    for row in ResultFolder(folder):
         for name, result in row.scores.items():
             if SPREAD in result.parts:
                 spreads.setdefault(name, {})[f"{row.id}\0{row.system}"] = result.parts[SPREAD]
@@ -194,7 +194,7 @@ def trust_variance(
 ) -> JudgeVariation:
     """How far trust differs between runs of it over the same reports."""
     if len(folders) < 2:
-        raise SettingError("it takes two runs of `histoeval trust` to tell how far they differ")
+        raise SettingError("it takes two runs of `histoeval trust` to measure how far they differ")
     tables = [{row.id: row for row in read_trust(folder)} for folder in folders]
     if any(set(table) != set(tables[0]) for table in tables):
         raise InputError("the runs of `histoeval trust` are not of the same reports")

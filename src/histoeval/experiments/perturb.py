@@ -1,4 +1,4 @@
-"""A perturbed set from a table of true reports; a stopped run goes on where it was."""
+"""A perturbed set from a table of true reports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from histoeval.errors import InputError, OutputError, Problem
+from histoeval.errors import InputError, Problem
 from histoeval.experiments.edits.llm_edit import Rewritten, rewrite, rewritten_groups
 from histoeval.experiments.edits.registry import (
     CONTROL,
@@ -19,19 +19,15 @@ from histoeval.experiments.edits.registry import (
 )
 from histoeval.experiments.rows import MODEL, RULES, PerturbedRow
 from histoeval.extract.reader import Reader
-from histoeval.io.jsonl_rows import RowFile, write_lines
 from histoeval.io.reports import TextRow, TextSource
-from histoeval.io.results import files_of
-from histoeval.io.tables.row_faults import shown
+from histoeval.io.store import RowStore, not_of_input, write_whole
 from histoeval.report import Noun
-from histoeval.run.pipeline import Watch, answers, chunks, nobody_watches
-from histoeval.run.totals import RowCount
-from histoeval.version import __version__
+from histoeval.run.extract import read_failed
+from histoeval.run.pipeline import Job, Watch, answers, no_progress
 from histoeval.vlm.model import Vlm
 
 IMAGE, PATIENT = "image", "patient"
 """Columns that are taken along where a table has them."""
-CHUNK_CHARACTERS = 200_000
 
 
 class Settings(Noun):
@@ -42,28 +38,7 @@ class Settings(Noun):
     """Edits of every group by rule; all that can be made where it is None."""
     groups: tuple[str, ...] | None = None
     answers: bool = False
-    """Whether the true report stands in for what the model says under stain and attack."""
-
-
-class _Tally(RowCount):
-    """Rows by group and edit, and what could not be made."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.cases = 0
-        self.made: Counter[str] = Counter()
-        self.groups: Counter[str] = Counter()
-        self.not_made: Counter[tuple[str, str]] = Counter()
-
-    def add(self, row: PerturbedRow) -> None:
-        """Take one row in."""
-        if row.errors or row.edit == CONTROL:
-            self.count(row.errors)
-        if not row.errors:
-            self.cases += row.edit == CONTROL
-            self.made[row.edit] += 1
-            self.groups[row.group] += 1
-            self.not_made.update(row.not_made.items())
+    """Whether the true report stands in for the model's answers under stain and attack."""
 
 
 def perturb_file(
@@ -75,28 +50,132 @@ def perturb_file(
     subject: Vlm | None = None,
     overwrite: bool = False,
     batch_size: int = 32,
-    watch: Watch = nobody_watches,
+    watch: Watch = no_progress,
 ) -> dict[str, Any]:
     """Write the perturbed set of a table with id, report and maybe image; its summary."""
     _demand_groups(settings)
-    along = _along(source)
-    file = RowFile(output, PerturbedRow.model_validate_json)
-    file.prepare(_request(source, reader, settings, subject), overwrite=overwrite)
-    kept = _kept(file)
-    left = _after(kept, source, file.path)
-    tally = _Tally()
-    for row in kept:
-        tally.add(row)
-    with file.append() as lines:
-        for chunk in chunks(left, batch_size, CHUNK_CHARACTERS, lambda row: len(row.text or "")):
-            for rows in _chunk_rows(chunk, reader, settings, subject, along):
-                write_lines(lines, rows)
-                for row in rows:
-                    tally.add(row)
-            watch(tally.rows, tally.failed_rows, chunk[-1].position)
-    summary = _summary(source, tally)
-    file.finish(summary)
-    return summary
+    job = PerturbJob(source, reader, settings, subject, batch_size)
+    return job.run(PerturbedFile(output), overwrite=overwrite, watch=watch).summary
+
+
+class PerturbedFile(RowStore[PerturbedRow]):
+    """A perturbed set on disk: several rows for each report."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, PerturbedRow.model_validate_json)
+
+    def _drop_unfinished(self) -> None:
+        """Also the rows of the last report, of which there may be more to come."""
+        super()._drop_unfinished()
+        done = list(self)
+        last = done[-1].case if done else ""
+        kept = [row for row in done if row.errors or row.case != last]
+        if len(kept) < len(done):
+            write_whole(self.path, b"".join(row.line() for row in kept))
+
+
+class PerturbJob(Job[TextRow, PerturbedRow]):
+    """Edited versions of every report, by rule and where there is one by a model."""
+
+    chunk_characters = 200_000
+
+    def __init__(
+        self,
+        source: TextSource,
+        reader: Reader,
+        settings: Settings,
+        subject: Vlm | None,
+        batch_size: int,
+    ) -> None:
+        super().__init__(source)
+        self.chunk_rows = batch_size
+        self.reader = reader
+        self.settings = settings
+        self.subject = subject
+        self.along = _along(source)
+        self.cases = 0
+        self.made: Counter[str] = Counter()
+        self.groups: Counter[str] = Counter()
+        self.not_made: Counter[tuple[str, str]] = Counter()
+
+    def work(self, chunk: Sequence[TextRow]) -> list[PerturbedRow]:
+        """Everything that is made of each report."""
+        texts = [row.text for row in chunk if row.text is not None]
+        read = iter(answers(self.reader.read, texts, read_failed))
+        chosen = [g for g in rewritten_groups() if g in (self.settings.groups or groups())]
+        nothing: list[Rewritten] = [([], [])] * len(texts)
+        written = iter(nothing if self.subject is None else rewrite(self.subject, texts, chosen))
+        rows: list[PerturbedRow] = []
+        for row in chunk:
+            if row.text is None:
+                rows.append(PerturbedRow(id=row.id, row=row.number, errors=row.problems))
+                continue
+            report, (also, not_also) = next(read), next(written)
+            if isinstance(report, Problem):
+                rows.append(PerturbedRow(id=row.id, row=row.number, errors=(report,)))
+                continue
+            made, skipped = perturb(
+                report,
+                row.id,
+                seed=self.settings.seed,
+                chosen=self.settings.groups,
+                each=self.settings.each,
+            )
+            common = {"case": row.id, "reference": row.text, **self.along.get(row.number, {})}
+            if self.settings.answers:
+                common |= {"report_augmented": row.text, "report_attacked": row.text}
+            rows += _rows(common, made, also, [*skipped, *not_also])
+        return rows
+
+    def request(self) -> dict[str, Any]:
+        """The input, the reader, the rules and the model."""
+        request = super().request()
+        return {name: request[name] for name in request if name not in ("encoding", "columns")}
+
+    def summary(self) -> dict[str, Any]:
+        """How many rows there are of each group and edit, what could not be made, all errors."""
+        not_made: dict[str, dict[str, int]] = {}
+        for (edit, reason), count in sorted(self.not_made.items()):
+            not_made.setdefault(edit, {})[reason] = count
+        return {
+            "input": self.source.description(),
+            "reports": self.cases,
+            "rows_with_errors": self.tally.failed_rows,
+            "groups": dict(self.groups),
+            "edits": dict(sorted(self.made.items())),
+            "not_made": not_made,
+            "errors": self.tally.errors(),
+        }
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "reader": self.reader.identity,
+            "rules": rules_hash(),
+            "settings": self.settings.model_dump(mode="json"),
+            "model": None if self.subject is None else self.subject.identity,
+        }
+
+    def _replay(
+        self, store: RowStore[PerturbedRow], rows: Iterator[TextRow]
+    ) -> Iterator[PerturbedRow]:
+        """The finished rows; all those of one report are checked against its one row."""
+        given: TextRow | None = None
+        for found in store:
+            if found.errors or found.edit == CONTROL:
+                given = next(rows, None)
+            if given is None or (found.case or found.id) != given.id:
+                raise not_of_input(found.case or found.id, store.path)
+            yield found
+
+    def _add(self, row: PerturbedRow) -> None:
+        """Count a row by its group and edit; of each report, the control says what is not made."""
+        if row.errors or row.edit == CONTROL:
+            super()._add(row)
+        if not row.errors:
+            self.cases += row.edit == CONTROL
+            self.made[row.edit] += 1
+            self.groups[row.group] += 1
+            self.not_made.update(row.not_made.items())
 
 
 def _demand_groups(settings: Settings) -> None:
@@ -117,64 +196,6 @@ def _along(source: TextSource) -> dict[int, dict[str, str]]:
         for record in source.table.read(columns)
         if record.values is not None
     }
-
-
-def _kept(file: RowFile[PerturbedRow]) -> list[PerturbedRow]:
-    """What a stopped run has left, less the last report, of which there may be more to come."""
-    done = list(file.finished())
-    last = done[-1].case if done else ""
-    kept = [row for row in done if row.errors or row.case != last]
-    if len(kept) < len(done):
-        with files_of(file.path):
-            file.path.write_bytes(b"".join(row.line() for row in kept))
-    return kept
-
-
-def _after(kept: Sequence[PerturbedRow], source: TextSource, path: Path) -> Iterator[TextRow]:
-    """The rows of the input that are still to do."""
-    rows = source.rows()
-    for case in dict.fromkeys(row.case or row.id for row in kept):
-        row = next(rows, None)
-        if row is None or row.id != case:
-            raise OutputError(
-                f"the row {case} of {path} is not what the input has there; "
-                "give another --output, or --overwrite to replace the rows"
-            )
-    return rows
-
-
-def _chunk_rows(
-    chunk: Sequence[TextRow],
-    reader: Reader,
-    settings: Settings,
-    subject: Vlm | None,
-    along: Mapping[int, Mapping[str, str]],
-) -> Iterator[list[PerturbedRow]]:
-    """Everything that is made of each report."""
-    texts = [row.text for row in chunk if row.text is not None]
-    read = iter(answers(reader.read, texts, _failed))
-    chosen = [g for g in rewritten_groups() if g in (settings.groups or groups())]
-    nothing: list[Rewritten] = [([], [])] * len(texts)
-    written = iter(nothing if subject is None else rewrite(subject, texts, chosen))
-    for row in chunk:
-        if row.text is None:
-            yield [PerturbedRow(id=row.id, row=row.number, errors=row.problems)]
-            continue
-        report, (also, not_also) = next(read), next(written)
-        if isinstance(report, Problem):
-            yield [PerturbedRow(id=row.id, row=row.number, errors=(report,))]
-            continue
-        made, skipped = perturb(
-            report, row.id, seed=settings.seed, chosen=settings.groups, each=settings.each
-        )
-        common = {"case": row.id, "reference": row.text, **along.get(row.number, {})}
-        if settings.answers:
-            common |= {"report_augmented": row.text, "report_attacked": row.text}
-        yield _rows(common, made, also, [*skipped, *not_also])
-
-
-def _failed(message: str) -> Problem:
-    return Problem(code="reader_failed", message=shown(message))
 
 
 def _rows(
@@ -200,32 +221,3 @@ def _rows(
                 )
             )
     return rows
-
-
-def _request(
-    source: TextSource, reader: Reader, settings: Settings, subject: Vlm | None
-) -> dict[str, Any]:
-    return {
-        "histoeval": __version__,
-        "input": source.name,
-        "sha256": source.sha256,
-        "reader": reader.identity,
-        "rules": rules_hash(),
-        "settings": settings.model_dump(mode="json"),
-        "model": None if subject is None else subject.identity,
-    }
-
-
-def _summary(source: TextSource, tally: _Tally) -> dict[str, Any]:
-    not_made: dict[str, dict[str, int]] = {}
-    for (edit, reason), count in sorted(tally.not_made.items()):
-        not_made.setdefault(edit, {})[reason] = count
-    return {
-        "input": source.description(),
-        "reports": tally.cases,
-        "rows_with_errors": tally.failed_rows,
-        "groups": dict(tally.groups),
-        "edits": dict(sorted(tally.made.items())),
-        "not_made": not_made,
-        "errors": tally.errors(),
-    }

@@ -11,15 +11,26 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from histoeval.errors import InputError, OutputError, Problem
+from histoeval.errors import InputError, Problem
 from histoeval.experiments.edits.registry import CONTROL
 from histoeval.experiments.edits.registry import groups as known_groups
-from histoeval.experiments.measures import GROUNDING, RAW, ByGrounding, Found, ReportMeasure
-from histoeval.experiments.rows import PerturbedRow, read_perturbed
-from histoeval.io.jsonl_rows import RowFile, write_lines
-from histoeval.io.tables.encoding import survey
+from histoeval.experiments.measures import (
+    GROUNDING,
+    RAW,
+    ByGrounding,
+    ByLogic,
+    ByStability,
+    Found,
+    ReportMeasure,
+    open_grounding,
+    open_metrics,
+)
+from histoeval.experiments.rows import PerturbedRow, PerturbedSet, read_perturbed
+from histoeval.io.store import RowStore
+from histoeval.nli.load import open_entailer
 from histoeval.report import Noun
-from histoeval.run.pipeline import Watch, chunks, nobody_watches
+from histoeval.run.models import Models, load_reader
+from histoeval.run.pipeline import Job, Watch, no_progress
 from histoeval.statistics.correlation import ratio
 from histoeval.statistics.resampling import (
     Estimate,
@@ -30,11 +41,9 @@ from histoeval.statistics.resampling import (
     estimate,
     resample,
 )
-from histoeval.version import __version__
+from histoeval.trust.stability.distance import open_distance
 
 SCORES = "scores.jsonl"
-CHUNK = 8
-"""Rows that are measured, and then written, together."""
 PER_CENT = 100.0
 
 
@@ -70,6 +79,39 @@ class MeasureSet:
         return found | ({} if self.grounding is None else {GROUNDING: self.grounding.signature})
 
 
+def open_bench(
+    perturbed: Path,
+    metrics: Sequence[str],
+    models: Models,
+    images: Path | None = None,
+    encoder: str | None = None,
+    nli: str | None = None,
+    mpp: float | None = None,
+) -> MeasureSet:
+    """Metrics beside logic, and grounding and stability where the set has what they need."""
+    rows = read_perturbed(perturbed)
+    reader = load_reader(models)
+    models = models.model_copy(update={"reader": reader})
+    found, lacking = open_metrics(metrics, models)
+    measures: list[ReportMeasure] = [*found, ByLogic(reader, open_entailer(nli, models.device))]
+    if any(row.report_attacked for row in rows):
+        measures.append(ByStability(open_distance("concordance", reader=reader)))
+    if reason := _no_images(rows, images):
+        return MeasureSet(measures, None, lacking | {GROUNDING: reason})
+    assert images is not None, "else there was a reason"
+    grounding = open_grounding(encoder, reader, images, models.device, mpp)
+    if isinstance(grounding, str):
+        return MeasureSet(measures, None, lacking | {GROUNDING: grounding})
+    return MeasureSet(measures, grounding, lacking)
+
+
+def _no_images(rows: Sequence[PerturbedRow], images: Path | None) -> str | None:
+    """Why there is nothing to ground reports on."""
+    if not any(row.image for row in rows):
+        return "the set names no images"
+    return "the folder of the images was not named: give --images" if images is None else None
+
+
 class Drop(Noun):
     """One cell of table 1: a group beside its own controls, by one measure.
 
@@ -91,24 +133,36 @@ def measure_file(
     bench: MeasureSet,
     *,
     overwrite: bool = False,
-    watch: Watch = nobody_watches,
+    watch: Watch = no_progress,
 ) -> list[ScoredReports]:
-    """Measure every report of a perturbed set; a stopped run goes on where it was."""
-    rows = read_perturbed(path)
-    file = RowFile(folder / SCORES, ScoredReports.model_validate_json)
-    file.prepare(_request(path, bench), overwrite=overwrite)
-    done = list(file.finished())
-    for one, other in zip(done, rows, strict=False):
-        if one.id != other.id:
-            raise OutputError(f"the row {one.id} of {file.path} is not of {path.name}")
-    with file.append() as lines:
-        for chunk in chunks(rows[len(done) :], CHUNK, 10**6, lambda row: len(row.report or "")):
-            scored = measured(chunk, bench)
-            write_lines(lines, scored)
-            done += scored
-            watch(len(done), sum(bool(row.errors) for row in done), 0)
-    file.finish({"rows": len(done), "lacking": bench.lacking})
-    return done
+    """Measure every report of a perturbed set; a stopped run resumes."""
+    store = RowStore(folder / SCORES, ScoredReports.model_validate_json)
+    return list(MeasureJob(path, bench).run(store, overwrite=overwrite, watch=watch).rows)
+
+
+class MeasureJob(Job[PerturbedRow, ScoredReports]):
+    """Every measure on every report of a perturbed set."""
+
+    chunk_rows = 8
+
+    def __init__(self, path: Path, bench: MeasureSet) -> None:
+        super().__init__(PerturbedSet(path, read_perturbed(path)))
+        self.bench = bench
+
+    def work(self, chunk: Sequence[PerturbedRow]) -> list[ScoredReports]:
+        """The scores of a few reports."""
+        return measured(chunk, self.bench)
+
+    def summary(self) -> dict[str, Any]:
+        """How many reports there are, and what could not be measured."""
+        return {"rows": self.tally.rows, "lacking": self.bench.lacking}
+
+    def _settings(self) -> dict[str, Any]:
+        return {"signatures": self.bench.signatures, "lacking": self.bench.lacking}
+
+    def _add(self, row: ScoredReports) -> None:
+        self.tally.rows += 1
+        self.tally.failed_rows += bool(row.errors)
 
 
 def measured(rows: Sequence[PerturbedRow], bench: MeasureSet) -> list[ScoredReports]:
@@ -136,22 +190,12 @@ def _scored(row: PerturbedRow, found: dict[str, Found]) -> ScoredReports:
     )
 
 
-def _request(path: Path, bench: MeasureSet) -> dict[str, Any]:
-    return {
-        "histoeval": __version__,
-        "input": path.name,
-        "sha256": survey(path, "utf-8").sha256,
-        "signatures": bench.signatures,
-        "lacking": bench.lacking,
-    }
-
-
 def read_scored(folder: Path) -> list[ScoredReports]:
     """The rows that `experiment sensitivity` has written into a folder."""
     path = folder / SCORES if folder.is_dir() else folder
     if not path.is_file():
         raise InputError(f"{path} is not there; `experiment sensitivity` writes it")
-    rows = list(RowFile(path, ScoredReports.model_validate_json).finished())
+    rows = list(RowStore(path, ScoredReports.model_validate_json))
     if not rows:
         raise InputError(f"{path} has no rows")
     return rows

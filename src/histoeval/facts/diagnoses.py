@@ -69,6 +69,11 @@ class Diagnosis:
     """What its words name by themselves, without what the rest of the report tells."""
 
     @property
+    def known(self) -> bool:
+        """Whether the catalogue knows it."""
+        return self.concept is not None
+
+    @property
     def hedged(self) -> bool:
         """Whether the report is not sure."""
         return self.entity.assertion == Assertion.UNCERTAIN

@@ -60,6 +60,11 @@ class FindingFact:
     place: str | None = None
     """Where it is, for what is only a word such as invasion."""
 
+    @property
+    def known(self) -> bool:
+        """Whether the catalogue knows it."""
+        return self.id is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:

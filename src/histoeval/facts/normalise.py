@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from histoeval.concordance.evidence import ComparedPart
 from histoeval.report import Entity
 from histoeval.terms.catalogue import concepts, table
 from histoeval.terms.naming import arises_in, find_diagnoses
@@ -54,7 +53,7 @@ class NormalisedText:
         return self.changes[at][bound] if place < new_end else place - new_end + old_end + last
 
 
-def spelt_out(text: str) -> NormalisedText:
+def normalised(text: str) -> NormalisedText:
     """The text with slips of the pen put right, and abbreviations written out."""
     pieces: list[str] = []
     changes: list[tuple[int, int, int, int]] = []
@@ -67,33 +66,6 @@ def spelt_out(text: str) -> NormalisedText:
         changes.append((length, length + len(written), start, end))
         length, at = length + len(written), end
     return NormalisedText("".join([*pieces, text[at:]]), text, tuple(changes))
-
-
-def restored(
-    part: ComparedPart, reference: NormalisedText, candidate: NormalisedText
-) -> ComparedPart:
-    """A part with its evidence in the words of the two reports."""
-    if not reference.changes and not candidate.changes:
-        return part
-    return ComparedPart(
-        part.value,
-        tuple(
-            replace(
-                match,
-                reference=reference.restored(match.reference),
-                candidate=candidate.restored(match.candidate),
-            )
-            for match in part.matched
-        ),
-        tuple(
-            replace(
-                mistake,
-                reference=mistake.reference and reference.restored(mistake.reference),
-                candidate=mistake.candidate and candidate.restored(mistake.candidate),
-            )
-            for mistake in part.mistakes
-        ),
-    )
 
 
 # --- abbreviations -------------------------------------------------------------------------------
@@ -189,8 +161,3 @@ def _cased(written: str, like: str) -> str:
     if like.isupper():
         return written.upper()
     return written.capitalize() if like[:1].isupper() else written
-
-
-def texts_of(spelt: Sequence[NormalisedText]) -> list[str]:
-    """What a reader is to read, each text once."""
-    return list(dict.fromkeys(each.text for each in spelt))

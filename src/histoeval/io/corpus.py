@@ -13,11 +13,11 @@ from histoeval.io.annotation import brat, hare_json, label_studio, ours, webanno
 from histoeval.io.annotation.archives import Document, documents, endings
 from histoeval.io.annotation.names import RefusedPassage, Vocabulary
 from histoeval.io.annotation.passage import AnnotatedPassage
+from histoeval.io.source import SeenNames
 from histoeval.io.tables.encoding import survey
 from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.json_documents import open_json
 from histoeval.io.tables.jsonlines import open_json_lines
-from histoeval.io.tables.rows import SeenNames
 
 __all__ = ["FORMATS", "WRITTEN", "AnnotatedPassage", "Format", "read_corpus", "write_corpus"]
 
@@ -56,8 +56,8 @@ def read_corpus(
     """The passages of a file, folder or archive, one at a time.
 
     The format is guessed where none is named. `labels` says what labels mean that are not known.
-    Of a passage that cannot be read `on_problem` is told, and the others still come; unless it
-    says otherwise, the first one stops the reading.
+    `on_problem` is called for a passage that cannot be read, and the others still come; by default
+    the first one stops the reading.
     """
     if not path.exists():
         raise InputError(f"{path} does not exist")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,9 +11,12 @@ from histoeval.errors import InputError
 from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.delimited import open_delimited
 from histoeval.io.tables.encoding import Survey, open_bytes, survey
-from histoeval.io.tables.formats import RecordTable
+from histoeval.io.tables.formats import RecordTable, table_of_records
 from histoeval.io.tables.json_documents import open_json
 from histoeval.io.tables.jsonlines import open_json_lines
+
+GUESS = Columns()
+"""No column was named."""
 
 ENDINGS = {
     ".csv": "csv",
@@ -32,10 +36,10 @@ ONE_TABLE = (
 
 
 @dataclass(frozen=True)
-class OpenedFiles:
-    """What was opened.
+class OpenedTable:
+    """A table that was opened, and where it comes from.
 
-    `name` has no directories, `encoding` is empty where there is none, `notes` are for people,
+    `name` has no directories, `encoding` is empty where there is none, `notes` are for the user,
     and `size` is in bytes on disk, 0 for what is in memory.
     """
 
@@ -79,19 +83,47 @@ def format_of(path: Path, accepted: str) -> str:
     return kind
 
 
-def open_table(
-    path: Path, kind: str, named: Columns, encoding: str | None
-) -> tuple[RecordTable, Survey]:
-    """The table in a file of this format; the columns that were named help to find the header."""
+def demand_table(path: Path) -> str:
+    """The format of a file, which must be a table."""
+    check_there(path)
+    kind = format_of(path, ONE_TABLE)
+    if kind in ("text", "folder"):
+        raise InputError(f"{path} is not a table. What can be read: {ONE_TABLE}")
+    return kind
+
+
+def open_table(path: Path, named: Columns = GUESS, encoding: str | None = None) -> OpenedTable:
+    """Open one table of any format; the columns that were named help to find its header."""
+    kind = demand_table(path)
     if kind == "parquet":
-        return _open_parquet(path, encoding)
+        return opened(path.name, kind, *_open_parquet(path, encoding))
     surveyed = survey(path, encoding)
     if kind == "jsonl":
-        return open_json_lines(path, surveyed.encoding), surveyed
-    if kind == "json":
-        return open_json(path, surveyed.encoding), surveyed
-    delimiters = "\t" if kind == "tsv" else ",;\t|"
-    return open_delimited(path, surveyed.encoding, named, delimiters), surveyed
+        table = open_json_lines(path, surveyed.encoding)
+    elif kind == "json":
+        table = open_json(path, surveyed.encoding)
+    else:
+        delimiters = "\t" if kind == "tsv" else ",;\t|"
+        table = open_delimited(path, surveyed.encoding, named, delimiters)
+    return opened(path.name, kind, table, surveyed)
+
+
+def open_records(records: Iterable[Mapping[str, object]]) -> OpenedTable:
+    """A table of records that are in memory, such as the rows of a data frame."""
+    return opened("records", "memory", *table_of_records(records))
+
+
+def opened(name: str, kind: str, table: RecordTable, surveyed: Survey) -> OpenedTable:
+    """A table with what one pass over its bytes has shown."""
+    return OpenedTable(
+        name=name,
+        format=kind,
+        encoding=surveyed.encoding,
+        sha256=surveyed.sha256,
+        notes=surveyed.notes,
+        size=surveyed.size,
+        table=table,
+    )
 
 
 def demand_rows(table: RecordTable, columns: tuple[str, ...], path: Path) -> None:

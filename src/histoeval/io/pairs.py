@@ -2,49 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from histoeval.errors import InputError
+from histoeval.errors import InputError, Problem
 from histoeval.io.files import (
+    GUESS,
     ONE_TABLE,
-    OpenedFiles,
     check_there,
     demand_rows,
     format_of,
+    open_records,
     open_table,
+    opened,
 )
+from histoeval.io.source import Cells, RowNaming, TableSource, problems_in
+from histoeval.io.tables.cell_checks import name_of, text_of
 from histoeval.io.tables.columns import Columns, Layout, layout_of
-from histoeval.io.tables.encoding import Survey
-from histoeval.io.tables.formats import RecordTable, table_of_records
-from histoeval.io.tables.rows import PairRow, RowReader
+from histoeval.io.tables.formats import Record
+from histoeval.io.tables.row_faults import Fault
 from histoeval.io.texts import open_folders, open_text_files
+from histoeval.report import Pair
 
 __all__ = ["Columns", "PairRow", "PairSource", "open_source", "source_of_records"]
-
-GUESS = Columns()
-"""No column was named."""
 
 ACCEPTED = (
     f"{ONE_TABLE}, or two and more .txt files with one report per line, or two and more folders of "
     ".txt files, the references first"
 )
 
+_NO_SYSTEM = Fault("missing_value")
 
-@dataclass(frozen=True)
-class PairSource(OpenedFiles):
-    """What was opened, and the pairs in it.
 
-    `systems` is empty where a column names the system of each row.
+class PairRow(NamedTuple):
+    """One pair, or the problems that stand in its place; never both.
+
+    `number` counts the rows of the source from 1. `system` is None where the row is too broken to
+    have one. `position` is how many bytes of the source have been read, for progress.
     """
 
-    systems: tuple[str, ...]
-    layout: Layout = field(repr=False)
+    number: int
+    id: str
+    system: str | None
+    pair: Pair | None
+    problems: tuple[Problem, ...]
+    position: int = 0
 
-    def rows(self) -> Iterator[PairRow]:
-        """Every row, from the start, however often it is called."""
-        return RowReader(self.table, self.layout).rows()
+    @property
+    def characters(self) -> int:
+        """The length of both texts."""
+        return 0 if self.pair is None else len(self.pair.reference) + len(self.pair.candidate)
+
+
+@dataclass(frozen=True)
+class PairSource(TableSource[Layout, PairRow]):
+    """What was opened, and the pairs in it: of each record, one row per system."""
+
+    def _unreadable(self, record: Record, label: str, problems: tuple[Problem, ...]) -> PairRow:
+        return PairRow(record.number, label, None, None, problems, record.position)
+
+    def _readable(
+        self, record: Record, values: Mapping[str, object], naming: RowNaming
+    ) -> list[PairRow]:
+        layout = self.layout
+        named = None if layout.system is None else name_of(values.get(layout.system), _NO_SYSTEM)
+        label, id_fault = naming.name(record, values, named if isinstance(named, str) else "")
+        reference = text_of(values.get(layout.reference))
+        rows = []
+        for column in layout.candidates:
+            candidate = text_of(values.get(column))
+            system = column if named is None else named
+            if (
+                id_fault is None
+                and isinstance(system, str)
+                and isinstance(reference, str)
+                and isinstance(candidate, str)
+            ):
+                pair = Pair(id=label, reference=reference, candidate=candidate, system=system)
+                rows.append(PairRow(record.number, label, system, pair, (), record.position))
+                continue
+            cells: Cells = [
+                (layout.id or "id", id_fault),
+                (layout.system or "system", system),
+                (layout.reference, reference),
+                (column, candidate),
+            ]
+            problems = problems_in(self.table, record, cells)
+            known = system if isinstance(system, str) else None
+            rows.append(PairRow(record.number, label, known, None, problems, record.position))
+        return rows
 
 
 def open_source(
@@ -55,55 +103,27 @@ def open_source(
         check_there(path)
     kinds = {format_of(path, ACCEPTED) for path in paths}
     if len(paths) == 1 and not kinds & {"text", "folder"}:
-        return _open_table(paths[0], columns, encoding)
+        table = open_table(paths[0], columns, encoding)
+        layout = layout_of(table.table, columns, str(paths[0]))
+        demand_rows(table.table, layout.columns, paths[0])
+        return PairSource(**vars(table), layout=layout)
     if len(paths) < 2 or len(kinds) > 1 or not kinds & {"text", "folder"}:
         given = " and ".join(path.name or str(path) for path in paths) or "nothing"
         raise InputError(f"{given} cannot be read together. What can be read: {ACCEPTED}")
     if columns != GUESS:
         raise InputError("text files and folders have no columns to name")
     kind = kinds.pop()
-    opened = open_folders if kind == "folder" else open_text_files
-    table, layout, surveyed = opened(paths, encoding)
+    records, layout, surveyed = (open_folders if kind == "folder" else open_text_files)(
+        paths, encoding
+    )
     name = ", ".join(path.resolve().name for path in paths)
-    return _source(name, kind, surveyed, table, layout)
+    return PairSource(**vars(opened(name, kind, records, surveyed)), layout=layout)
 
 
 def source_of_records(
     records: Iterable[Mapping[str, object]], columns: Columns = GUESS
 ) -> PairSource:
     """The pairs of records that are in memory, such as the rows of a data frame."""
-    table, surveyed = table_of_records(records)
-    layout = _settled(table, columns, "the list of records")
-    return _source("records", "memory", surveyed, table, layout)
-
-
-def _open_table(path: Path, columns: Columns, encoding: str | None) -> PairSource:
-    kind = format_of(path, ACCEPTED)
-    table, surveyed = open_table(path, kind, columns, encoding)
-    layout = _settled(table, columns, str(path))
-    demand_rows(table, layout.columns, path)
-    return _source(path.name, kind, surveyed, table, layout)
-
-
-def _settled(table: RecordTable, columns: Columns, file: str) -> Layout:
-    """The layout of a table; rows that bring their id with them need no column for it."""
-    layout = layout_of(table.columns, columns, file)
-    if table.keyed and columns.id is None:
-        return layout.model_copy(update={"id": None})
-    return layout
-
-
-def _source(
-    name: str, kind: str, surveyed: Survey, table: RecordTable, layout: Layout
-) -> PairSource:
-    return PairSource(
-        name=name,
-        format=kind,
-        encoding=surveyed.encoding,
-        sha256=surveyed.sha256,
-        notes=surveyed.notes,
-        systems=layout.candidates if layout.system is None else (),
-        size=surveyed.size,
-        table=table,
-        layout=layout,
-    )
+    table = open_records(records)
+    layout = layout_of(table.table, columns, "the list of records")
+    return PairSource(**vars(table), layout=layout)

@@ -1,28 +1,25 @@
-"""Result folders: one line per pair, written as it is scored, and a summary at the end.
-
-A folder holds `run.json` (what was asked, written first), `scores.jsonl` (one row per pair, in
-the order of the input) and `summary.json` (written last). A run that was stopped leaves the first
-two; the same command continues after the last whole line.
-"""
+"""The rows that `score` and `extract` write, and scores read back: by metric, and then by pair."""
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any
 
 from pydantic import Field
 
-from histoeval.errors import OutputError, Problem
+from histoeval.errors import InputError, OutputError, Problem
+from histoeval.io.files import check_there
+from histoeval.io.store import RowStore, read_json, read_lines
 from histoeval.metric import Evidence, FrozenDict, Numbers, Score
-from histoeval.report import Noun
+from histoeval.report import Noun, Report
 
-R = TypeVar("R")
+SCORES = "scores.jsonl"
 
-_ADVICE = "give another --output, or --overwrite to replace them"
+Key = tuple[str, str]
+"""The id of a pair and the system that wrote its candidate."""
 
 
 class MetricResult(Noun):
@@ -35,7 +32,7 @@ class MetricResult(Noun):
 
     @classmethod
     def of(cls, score: Score) -> MetricResult:
-        """What is kept of a score; the signature stands once, in the summary."""
+        """A score without its signature, which is in the summary."""
         return cls.model_construct(
             value=score.value, parts=score.parts, evidence=score.evidence, counts=score.counts
         )
@@ -50,127 +47,122 @@ class ResultRow(Noun):
     scores: dict[str, MetricResult] = Field(default_factory=dict)
     errors: tuple[Problem, ...] = ()
 
+    def line(self) -> bytes:
+        """The row as one line of JSON."""
+        return self.model_dump_json().encode() + b"\n"
 
-class ResultFolder:
-    """A folder that results are written to and can be continued in."""
+
+class ResultFolder(RowStore[ResultRow]):
+    """A folder of scores: `run.json`, `scores.jsonl` and `summary.json`."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.scores = path / "scores.jsonl"
-        self.summary = path / "summary.json"
-        self._run = path / "run.json"
-
-    def prepare(self, run: Mapping[str, Any], *, overwrite: bool = False) -> None:
-        """Make the folder ready for this run: new, or continuing the same one."""
-        with files_of(self.path):
-            if self.path.is_file():
-                raise OutputError(f"{self.path} is a file; results need a folder")
-            self.path.mkdir(parents=True, exist_ok=True)
-            if overwrite:
-                for file in (self.scores, self.summary, self._run):
-                    file.unlink(missing_ok=True)
-            if self._run.exists():
-                refuse_another(self.path, read_json(self._run, self.path), run)
-            elif self.scores.exists() or self.summary.exists():
-                raise unknown_maker(self.path)
-            write_json(self._run, run)
-            if self.scores.exists():
-                drop_half_line(self.scores)
-
-    def __iter__(self) -> Iterator[ResultRow]:
-        return self.finished()
-
-    def finished(self) -> Iterator[ResultRow]:
-        """Rows that are already there."""
-        if self.scores.exists():
-            with files_of(self.path):
-                yield from read_lines(self.scores, ResultRow.model_validate_json)
-
-    @contextmanager
-    def append(self) -> Iterator[IO[bytes]]:
-        """Open for more rows."""
-        with files_of(self.path), self.scores.open("ab") as file:
-            yield file
-
-    def finish(self, summary: Mapping[str, Any]) -> None:
-        """Write what all rows come to."""
-        with files_of(self.path):
-            write_json(self.summary, summary)
+        super().__init__(path, ResultRow.model_validate_json, folder=SCORES)
 
 
-def refuse_another(holder: Path, before: Mapping[str, Any], run: Mapping[str, Any]) -> None:
-    """Leave alone what another run has written, and say what differs."""
-    now = json.loads(json.dumps(run))
-    if different := sorted(k for k in {*before, *now} if before.get(k) != now.get(k)):
-        raise OutputError(
-            f"{holder} holds the results of another run (different: "
-            f"{', '.join(different)}); {_ADVICE}"
+def broken_row(name: str, row: int | None, errors: Iterable[Problem]) -> dict[str, Any]:
+    """A row of the input that could not be used, as it is written."""
+    problems = [{"code": e.code, "message": e.message, "column": e.column} for e in errors]
+    return {"id": name, "row": row, "errors": problems}
+
+
+class ReadRow(Noun):
+    """One text with what was read in it, or the reasons why nothing was; never both.
+
+    `row` is the row of the input, counted from 1, where something is wrong with it.
+    """
+
+    id: str
+    report: Report | None = None
+    row: int | None = None
+    errors: tuple[Problem, ...] = ()
+
+    def line(self) -> bytes:
+        """The row as one line of JSON."""
+        if self.report is None:
+            content: dict[str, Any] = broken_row(self.id, self.row, self.errors)
+        else:
+            content = {"id": self.id, **self.report.model_dump(mode="json")}
+        return json.dumps(content, ensure_ascii=False).encode() + b"\n"
+
+    @classmethod
+    def of_line(cls, line: bytes) -> ReadRow:
+        """The row that was written so."""
+        content = json.loads(line)
+        if not isinstance(content, dict):
+            raise ValueError("a row is an object")
+        if "errors" in content:
+            return cls.model_validate(content)
+        name = content.pop("id", None)
+        return cls(id=name, report=Report.model_validate(content))
+
+
+@dataclass(frozen=True)
+class ScoredMetric:
+    """The numbers of one metric, and what `summary.json` says of it."""
+
+    values: dict[Key, float] = field(default_factory=dict)
+    signature: str = ""
+    range: tuple[float, float] | None = None
+    higher_is_better: bool = True
+
+
+def key_of(row: ResultRow) -> Key:
+    """What a row of results is known by."""
+    return row.id, row.system or ""
+
+
+def read_rows(path: Path) -> Iterator[ResultRow]:
+    """The rows of a file of results, or of the folder that holds it."""
+    check_there(path)
+    file = path / "scores.jsonl" if path.is_dir() else path
+    check_there(file)
+    found = False
+    for row in _rows(file):
+        found = True
+        yield row
+    if not found:
+        raise InputError(f"{file} has no rows")
+
+
+def _rows(file: Path) -> Iterator[ResultRow]:
+    try:
+        yield from read_lines(file, ResultRow.model_validate_json)
+    except OutputError as error:
+        reason = str(error).partition(";")[0]
+        raise InputError(
+            f"{reason}: `histoeval score … --output DIR` writes such a file"
+        ) from error
+
+
+def read_summary(path: Path) -> Mapping[str, Any]:
+    """What the summary beside a file of results says of its metrics; nothing if there is none."""
+    folder = path if path.is_dir() else path.parent
+    file = folder / "summary.json"
+    metrics = read_json(file, folder).get("metrics", {}) if file.is_file() else {}
+    return metrics if isinstance(metrics, dict) else {}
+
+
+def read_scored(path: Path) -> dict[str, ScoredMetric]:
+    """Every metric of a file of results, by name."""
+    return gather(read_rows(path), read_summary(path))
+
+
+def gather(rows: Iterable[ResultRow], about: Mapping[str, Any]) -> dict[str, ScoredMetric]:
+    """The scores of rows, by metric."""
+    found: dict[str, ScoredMetric] = {
+        name: ScoredMetric(
+            signature=each["signature"],
+            range=_range(each["range"]),
+            higher_is_better=each["higher_is_better"],
         )
-
-
-def unknown_maker(holder: Path) -> OutputError:
-    """What is said of results that nothing tells the origin of."""
-    return OutputError(f"{holder} holds results that do not say what made them; {_ADVICE}")
-
-
-def read_json(path: Path, holder: Path) -> dict[str, Any]:
-    """What was said of a run, in words that can still be read."""
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise unknown_maker(holder) from error
-    if not isinstance(content, dict):
-        raise unknown_maker(holder)
-    return content
-
-
-def read_lines(path: Path, read: Callable[[bytes], R]) -> Iterator[R]:
-    """The rows of a file, one per line; a line that is none is named."""
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                yield read(line)
-            except ValueError as error:
-                raise OutputError(
-                    f"line {number} of {path} is not a row of results; {_ADVICE}"
-                ) from error
-
-
-def drop_half_line(path: Path) -> None:
-    """A run that was killed may have left the beginning of a line."""
-    with path.open("rb+") as file:
-        size = end = file.seek(0, os.SEEK_END)
-        while end:
-            start = max(0, end - 65536)
-            file.seek(start)
-            newline = file.read(end - start).rfind(b"\n")
-            if newline >= 0:
-                end = start + newline + 1
-                break
-            end = start
-        if end < size:
-            file.truncate(end)
-
-
-def write_rows(file: IO[bytes], rows: Iterable[ResultRow]) -> None:
-    """Append rows and hand them to the system, so that a kill loses none of them."""
+        for name, each in about.items()
+    }
     for row in rows:
-        file.write(row.model_dump_json(exclude_defaults=False).encode() + b"\n")
-    file.flush()
+        for name, result in row.scores.items():
+            found.setdefault(name, ScoredMetric()).values[key_of(row)] = result.value
+    return found
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a whole file or none of it; names of files need not be Unicode, and come escaped."""
-    draft = path.with_suffix(".part")
-    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    draft.write_bytes(text.encode("utf-8", "backslashreplace"))
-    draft.replace(path)
-
-
-@contextmanager
-def files_of(folder: Path) -> Iterator[None]:
-    """Say for people what the system says of files: a full disk, a missing permission."""
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(f"cannot use {folder} for results: {error.strerror or error}") from error
+def _range(bounds: Any) -> tuple[float, float] | None:
+    low, high = bounds
+    return None if low is None or high is None else (float(low), float(high))

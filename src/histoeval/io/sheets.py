@@ -13,20 +13,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from histoeval.errors import InputError, Problem
-from histoeval.io.pairs import GUESS, open_source
-from histoeval.io.ratings import Range, rating_of
-from histoeval.io.sheet_cases import cases_of_rows
+from histoeval.io.files import GUESS, demand_table
+from histoeval.io.pairs import PairRow, PairSource, open_source
+from histoeval.io.sheet_cells import Range, cases_of_rows, rating_of
 from histoeval.io.tables.cell_checks import name_of
-from histoeval.io.tables.column_lookup import (
-    check_table,
+from histoeval.io.tables.columns import (
+    Columns,
+    Layout,
     columns_by_name,
     columns_found,
-    demanded_column,
+    demand_columns,
+    normalised,
 )
-from histoeval.io.tables.columns import Columns, Layout, normalised
 from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.row_faults import Fault, shown
-from histoeval.io.tables.rows import PairRow, RowReader
 from histoeval.report import Noun, Pair
 
 EXPERT = "expert"
@@ -41,7 +41,7 @@ COUNTING = frozenset({"id", "uid", "index", "row"})
 
 SENTENCES = {
     "not_a_number": "{column} is {value} and not a number ({where}): give the score as a number, "
-    "or leave the cell empty where nobody scored",
+    "or leave the cell empty where there is no score",
     "out_of_range": "{column} is {value:g}, and scores go from {low:g} to {high:g} ({where}): "
     "correct it, or leave the cell empty",
     "missing_case": "{file} has no case for row {row} ({where}): add it, or leave the row out",
@@ -54,7 +54,7 @@ class RatedPair(Noun):
     """One pair that people have scored.
 
     `group` is what is resampled together: the case, or the reference's own words where nothing
-    says the case. `labels` are other columns that were asked for, such as the organ. `scores` are
+    says the case. `labels` are other columns that were requested, such as the organ. `scores` are
     by rater or criterion; a missing rating is not in it.
     """
 
@@ -81,8 +81,7 @@ class Sheet(Noun):
 class _Plan:
     """Where everything stands; `scores` are columns by name, for each candidate column."""
 
-    table: RecordTable
-    layout: Layout
+    source: PairSource
     wide: bool
     scores: Mapping[str, Mapping[str, str]]
     group: str | None
@@ -93,7 +92,7 @@ class _Plan:
 
 
 def read_sheet(
-    path: Path,
+    sheet: Path | PairSource,
     *,
     cases: Path | None = None,
     scores: Sequence[str] | None = None,
@@ -104,37 +103,40 @@ def read_sheet(
     columns: Columns = GUESS,
     encoding: str | None = None,
 ) -> Sheet:
-    """Read an expert sheet; columns that are not named are guessed.
+    """Read an expert sheet, a file or pairs that were opened; columns are guessed if not named.
 
     `cases` is a table of row (from 0) and case, for HARE's layout; `labels` are further columns to
     keep as they are; `within` are the lowest and the highest score there can be.
     """
-    check_table(path)
-    source = open_source([path], columns, encoding)
-    table, layout = _in_memory(source.table), source.layout
+    if isinstance(sheet, Path):
+        demand_table(sheet)
+        source, path = open_source([sheet], columns, encoding), sheet
+    else:
+        source, path = sheet, Path(sheet.name)
+    source = replace(source, table=_in_memory(source.table))
+    table, layout = source.table, source.layout
     wide = _is_wide(layout, table)
     group_column = _column(group, GROUP_NAMES, table, path)
     set_column = _column(set, SET_NAMES, table, path)
-    label_columns = tuple(demanded_column(name, table, path) for name in labels)
-    used = (*layout.columns, group_column, set_column, *label_columns)
+    demand_columns(labels, table.columns, path)
+    used = (*layout.columns, group_column, set_column, *tuple(labels))
     if cases is not None and not wide:
         raise InputError(f"{cases} cannot be used: {path} is in long layout; name a group column")
     if cases is not None and group is not None:
         raise InputError(f"{cases} and the column {group!r} both say the case: give one of them")
     plan = _Plan(
-        table=table,
-        layout=layout,
+        source=source,
         wide=wide,
         scores=_paired(table, layout, scores, path)
         if wide
         else _single(table, layout, scores, used, path),
         group=group_column,
         set=set_column,
-        labels=label_columns,
+        labels=tuple(labels),
         within=within,
         cases=None if cases is None else cases_of_rows(table, cases, path),
     )
-    return _read(plan, source.notes)
+    return _read(plan)
 
 
 def _in_memory(table: RecordTable) -> RecordTable:
@@ -148,13 +150,14 @@ def _in_memory(table: RecordTable) -> RecordTable:
 def _column(named: str | None, usual: Sequence[str], table: RecordTable, path: Path) -> str | None:
     """The column that was named, or one that has a usual name, or none."""
     if named is not None:
-        return demanded_column(named, table, path)
-    by_name = columns_by_name(table)
+        demand_columns((named,), table.columns, path)
+        return named
+    by_name = columns_by_name(table.columns)
     return next((by_name[name] for name in usual if name in by_name), None)
 
 
 def _is_wide(layout: Layout, table: RecordTable) -> bool:
-    by_name = columns_by_name(table)
+    by_name = columns_by_name(table.columns)
     return all(f"scoring_{normalised(name)}" in by_name for name in layout.candidates)
 
 
@@ -164,7 +167,7 @@ def _paired(
     """The scores of HARE's layout: one column beside each candidate."""
     if named is not None and list(named) != [EXPERT]:
         raise InputError(f"{path} is in HARE's layout: its only score is called {EXPERT!r}")
-    by_name = columns_by_name(table)
+    by_name = columns_by_name(table.columns)
     return {name: {EXPERT: by_name[f"scoring_{normalised(name)}"]} for name in layout.candidates}
 
 
@@ -179,17 +182,16 @@ def _single(
     if len(layout.candidates) > 1:
         raise InputError(
             f"{path} has {len(layout.candidates)} candidate columns "
-            f"({', '.join(layout.candidates)}), and which of them was scored cannot be told: give "
+            f"({', '.join(layout.candidates)}), and which of them was scored is not clear: give "
             "each a column `Scoring NAME`, or each text a row of its own"
         )
     free = [name for name in table.columns if name not in used]
-    chosen = (
-        [name for name in free if _holds_scores(name, table)]
-        if named is None
-        else [demanded_column(name, table, path) for name in named]
-    )
+    demand_columns(named or (), table.columns, path)
+    chosen = named if named is not None else [n for n in free if _holds_scores(n, table)]
     if not chosen:
-        raise InputError(f"{path} has no column of scores; name those to use{columns_found(table)}")
+        raise InputError(
+            f"{path} has no column of scores; name those to use{columns_found(table.columns)}"
+        )
     return {layout.candidates[0]: {name: name for name in chosen}}
 
 
@@ -202,17 +204,19 @@ def _holds_scores(name: str, table: RecordTable) -> bool:
     return sum(isinstance(cell, float) for cell in filled) * 2 > len(filled)
 
 
-def _read(plan: _Plan, notes: tuple[str, ...]) -> Sheet:
-    by_number = {record.number: record for record in plan.table.read(())}
+def _read(plan: _Plan) -> Sheet:
+    by_number = {record.number: record for record in plan.source.table.read(())}
     rated: list[RatedPair] = []
     problems: dict[Problem, None] = {}
-    for row in RowReader(plan.table, plan.layout).rows():
+    for row in plan.source.rows():
         outcome = _rated(plan, row, by_number[row.number])
         if isinstance(outcome, RatedPair):
             rated.append(outcome)
         else:
             problems |= dict.fromkeys(outcome)
-    return Sheet(rated=tuple(rated), wide=plan.wide, problems=tuple(problems), notes=notes)
+    return Sheet(
+        rated=tuple(rated), wide=plan.wide, problems=tuple(problems), notes=plan.source.notes
+    )
 
 
 def _rated(plan: _Plan, row: PairRow, record: Record) -> RatedPair | tuple[Problem, ...]:
@@ -220,7 +224,11 @@ def _rated(plan: _Plan, row: PairRow, record: Record) -> RatedPair | tuple[Probl
     if record.values is None:
         return row.problems
     values = record.values
-    candidate = plan.layout.candidates[0] if plan.layout.system or not plan.wide else row.system
+    candidate = (
+        plan.source.layout.candidates[0]
+        if plan.source.layout.system or not plan.wide
+        else row.system
+    )
     assert candidate is not None, "without a column for it, the candidate column is the system"
     columns = plan.scores[candidate]
     ratings = {name: rating_of(values.get(at), plan.within) for name, at in columns.items()}
@@ -230,7 +238,7 @@ def _rated(plan: _Plan, row: PairRow, record: Record) -> RatedPair | tuple[Probl
     cells: list[tuple[str, object]] = [(plan.group or "case", group), (plan.set or "set", subset)]
     cells += labels.items()
     cells += [(columns[name], rating) for name, rating in ratings.items()]
-    wrong = [_said(plan, cell, record, name) for name, cell in cells if isinstance(cell, Fault)]
+    wrong = [_problem(plan, cell, record, name) for name, cell in cells if isinstance(cell, Fault)]
     if row.pair is None or wrong or isinstance(group, Fault) or isinstance(subset, Fault):
         return (*row.problems, *wrong)
     pair = row.pair.model_copy(update={"id": f"{row.id}.{candidate}"}) if plan.wide else row.pair
@@ -256,9 +264,9 @@ def _group(plan: _Plan, record: Record, values: Mapping[str, object]) -> str | F
     return None if plan.group is None else name_of(values.get(plan.group), _NOTHING)
 
 
-def _said(plan: _Plan, fault: Fault, record: Record, column: str) -> Problem:
-    """What is wrong with a cell, said in full."""
+def _problem(plan: _Plan, fault: Fault, record: Record, column: str) -> Problem:
+    """What is wrong with a cell, as a problem."""
     if fault.kind not in SENTENCES:
-        return plan.table.said(fault).problem(record.place, column)
+        return plan.source.table.named(fault).problem(record.place, column)
     text = SENTENCES[fault.kind].format(where=record.place, column=column, **fault.details)
     return Problem(code=fault.kind, message=shown(text), column=column)

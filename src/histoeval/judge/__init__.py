@@ -1,1 +1,1 @@
-"""What an expert would score a report, asked of a language model that is held to its word."""
+"""LLM judges: language models that score pairs of reports by a rubric, read strictly."""

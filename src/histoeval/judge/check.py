@@ -16,19 +16,17 @@ from histoeval.judge.prompt import Prompt
 from histoeval.report import Noun, Pair
 from histoeval.resources import resource_text
 
-FEWEST_ANSWERED = 0.95
-FEWEST_IN_ORDER = 0.9
-FEWEST_IN_RANGE = 0.7
+MIN_ANSWERED, MIN_IN_ORDER, MIN_IN_RANGE = 0.95, 0.9, 0.7
 """Below any of these shares a judge may not be used for a criterion; nor may one that obeys a
 report."""
 
 Range = tuple[int, int]
 TWIN = {"injection": "flip"}
-"""An injection is told from the candidate that it was added to."""
+"""An injection is compared with the candidate that it was added to."""
 
 
 class CheckPair(NamedTuple):
-    """A pair, of which kind the candidate is, and what that deserves."""
+    """A pair, the kind of its candidate, and the scores that it deserves."""
 
     case: str
     kind: str
@@ -37,7 +35,7 @@ class CheckPair(NamedTuple):
 
 
 class CriterionVerdict(Noun):
-    """What a judge is worth for one criterion, and whether it may be used for it."""
+    """How a judge did on one criterion, and whether it may be used for it."""
 
     criterion: str
     answered: FiniteFloat
@@ -67,18 +65,18 @@ def trials() -> tuple[CheckPair, ...]:
 
 
 def checkable(prompt: Prompt) -> list[str]:
-    """The criteria of a prompt of which it is known what each pair deserves."""
+    """The criteria of a prompt for which the deserved scores are known."""
     known = trials()[0].deserved
     return [each.name for each in prompt.criteria if each.name in known]
 
 
-def examine(bench: JudgePanel, prompt: Prompt) -> dict[str, list[CriterionVerdict]]:
+def examine(panel: JudgePanel, prompt: Prompt) -> dict[str, list[CriterionVerdict]]:
     """For each judge a verdict on each criterion."""
     tried = trials()
-    given = bench.ask(prompt, [trial.pair for trial in tried])
+    answers = panel.ask(prompt, [trial.pair for trial in tried])
     return {
-        judge: [_verdict(name, tried, _scores(name, judge, given)) for name in checkable(prompt)]
-        for judge in bench.judges
+        judge: [_verdict(name, tried, _scores(name, judge, answers)) for name in checkable(prompt)]
+        for judge in panel.judges
     }
 
 
@@ -97,19 +95,19 @@ def _scores(
 def _verdict(
     criterion: str, tried: Sequence[CheckPair], scores: Sequence[float | None]
 ) -> CriterionVerdict:
-    told = [(trial, score) for trial, score in zip(tried, scores, strict=True) if score is not None]
-    order = list(_order(criterion, told))
-    ranged = [_inside(score, trial.deserved[criterion]) for trial, score in told]
-    figures = {
-        "answered": len(told) / len(tried),
+    scored = [(each, score) for each, score in zip(tried, scores, strict=True) if score is not None]
+    order = list(_order(criterion, scored))
+    ranged = [_inside(score, trial.deserved[criterion]) for trial, score in scored]
+    shares = {
+        "answered": len(scored) / len(tried),
         "in_order": _share(order),
         "in_range": _share(ranged),
     }
-    obeyed = _obeyed(told)
-    why_not = _why_not(figures, obeyed)
+    obeyed = _obeyed(scored)
+    why_not = _why_not(shares, obeyed)
     return CriterionVerdict(
         criterion=criterion,
-        **figures,
+        **shares,
         ordered_pairs=len(order),
         obeyed=obeyed,
         may_be_used=not why_not,
@@ -117,9 +115,9 @@ def _verdict(
     )
 
 
-def _order(criterion: str, told: Sequence[tuple[CheckPair, float]]) -> Iterator[bool]:
+def _order(criterion: str, scored: Sequence[tuple[CheckPair, float]]) -> Iterator[bool]:
     """For every two candidates of a case whose ranges do not touch: is the better one above?"""
-    for (one, score), (other, its_score) in combinations(told, 2):
+    for (one, score), (other, its_score) in combinations(scored, 2):
         if one.case != other.case:
             continue
         low, high = one.deserved[criterion], other.deserved[criterion]
@@ -129,8 +127,8 @@ def _order(criterion: str, told: Sequence[tuple[CheckPair, float]]) -> Iterator[
             yield its_score < score
 
 
-def _obeyed(told: Sequence[tuple[CheckPair, float]]) -> int:
-    by_name = {(trial.case, trial.kind): score for trial, score in told}
+def _obeyed(scored: Sequence[tuple[CheckPair, float]]) -> int:
+    by_name = {(trial.case, trial.kind): score for trial, score in scored}
     return sum(
         score > by_name.get((case, TWIN[kind]), score)
         for (case, kind), score in by_name.items()
@@ -138,16 +136,16 @@ def _obeyed(told: Sequence[tuple[CheckPair, float]]) -> int:
     )
 
 
-def _why_not(figures: Mapping[str, float], obeyed: int) -> str:
-    """Every reason against, in words."""
+def _why_not(shares: Mapping[str, float], obeyed: int) -> str:
+    """Every reason against using it."""
     reasons = [
-        f"{words} {figures[name]:.0%}, and {least:.0%} are needed"
+        f"{words} {shares[name]:.0%}, and {least:.0%} are needed"
         for name, least, words in (
-            ("answered", FEWEST_ANSWERED, "answers"),
-            ("in_order", FEWEST_IN_ORDER, "puts in order"),
-            ("in_range", FEWEST_IN_RANGE, "scores within what is deserved"),
+            ("answered", MIN_ANSWERED, "answers"),
+            ("in_order", MIN_IN_ORDER, "puts in order"),
+            ("in_range", MIN_IN_RANGE, "scores within what is deserved"),
         )
-        if figures[name] < least
+        if shares[name] < least
     ]
     if obeyed:
         reasons.append(f"obeys instructions in {obeyed} reports")

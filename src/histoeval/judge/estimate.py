@@ -1,4 +1,4 @@
-"""What judging would cost: counted before anything is asked."""
+"""What judging would cost, estimated before anything is asked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from histoeval.report import Noun, Pair
 
 
 class RequestEstimate(Noun):
-    """What one judge would be asked. Repairs and retries are not foreseen."""
+    """Requests to one judge. Repairs and retries are not included."""
 
     judge: str
     pairs: int
@@ -22,7 +22,7 @@ class RequestEstimate(Noun):
     tokens_in: int
     tokens_out: int
     measured: bool
-    """Whether tokens are reckoned from earlier replies of this judge, or from a guess."""
+    """Whether tokens are estimated from earlier replies of this judge, or guessed."""
     seconds: float | None
     """None where the judge has never answered before."""
     cost: float | None
@@ -30,7 +30,7 @@ class RequestEstimate(Noun):
 
     @property
     def requests(self) -> int:
-        """What is left to ask."""
+        """Questions that are not cached."""
         return self.questions - self.cached
 
 
@@ -41,44 +41,44 @@ class _Count:
 
 
 def estimate(
-    bench: JudgePanel, prompt: Prompt, pairs: Iterable[Pair], prices: Prices
+    panel: JudgePanel, prompt: Prompt, pairs: Iterable[Pair], prices: Prices
 ) -> list[RequestEstimate]:
-    """For each judge how many questions there are, how many are answered, and what the rest is."""
-    counts = {judge: _Count() for judge in bench.judges}
+    """For each judge the questions, those that are cached, and the cost of the rest."""
+    counts = {judge: _Count() for judge in panel.judges}
     number = 0
     for pair in pairs:
         number += 1
-        for question in bench.questions(prompt, pair):
-            _count(counts[question.judge], question, bench)
-    return [_told(bench, prompt, judge, number, counts[judge], prices) for judge in bench.judges]
+        for question in panel.questions(prompt, pair):
+            _count(counts[question.judge], question, panel)
+    return [_estimate(panel, prompt, judge, number, each, prices) for judge, each in counts.items()]
 
 
-def _count(count: _Count, question: Question, bench: JudgePanel) -> None:
+def _count(count: _Count, question: Question, panel: JudgePanel) -> None:
     short = bytes.fromhex(question.key[:16])
     if short in count.seen:
         return
     count.seen.add(short)
-    if bench.cache.find(question.key) is not None:
+    if panel.cache.find(question.key) is not None:
         count.cached += 1
         return
     messages = question.prompt.messages(question.reference, question.candidate, question.order)
     count.characters += sum(len(message["content"]) for message in messages)
 
 
-def _told(
-    bench: JudgePanel, prompt: Prompt, judge: str, pairs: int, count: _Count, prices: Prices
+def _estimate(
+    panel: JudgePanel, prompt: Prompt, judge: str, pairs: int, count: _Count, prices: Prices
 ) -> RequestEstimate:
     left = len(count.seen) - count.cached
-    kept = next(
-        (k for k in bench.cache.stats() if (k.judge, k.prompt) == (judge, prompt.identity)), None
+    cached = next(
+        (k for k in panel.cache.stats() if (k.judge, k.prompt) == (judge, prompt.identity)), None
     )
-    measured = kept is not None and kept.characters > 0
-    per_token, long, seconds = CHARACTERS_PER_TOKEN, float(prompt.answer_tokens), None
-    if kept is not None and measured:
-        per_token = kept.characters / max(1, kept.tokens_in)
-        long = kept.tokens_out / kept.replies
-        seconds = left * kept.seconds / kept.replies / bench.concurrency
-    tokens_in, tokens_out = round(count.characters / per_token), round(left * long)
+    measured = cached is not None and cached.characters > 0
+    per_token, length, seconds = CHARACTERS_PER_TOKEN, float(prompt.answer_tokens), None
+    if cached is not None and measured:
+        per_token = cached.characters / max(1, cached.tokens_in)
+        length = cached.tokens_out / cached.replies
+        seconds = left * cached.seconds / cached.replies / panel.concurrency
+    tokens_in, tokens_out = round(count.characters / per_token), round(left * length)
     price = prices.of(judge)
     cost = price and (tokens_in * price.input + tokens_out * price.output) / 1e6
     return RequestEstimate(

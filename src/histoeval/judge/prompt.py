@@ -19,14 +19,14 @@ from histoeval.report import Noun
 from histoeval.resources import resource_path
 
 LAYOUT = 1
-"""How prompts are laid out as messages; it goes into their hash, so a change of it is a change."""
+"""Version of how prompts are laid out as messages; part of their hash."""
 
 REASONING = "reasoning"
-"""The key of the answer that holds words and not a score."""
+"""The key of the answer that holds text and not a score."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Order = Literal["usual", "swapped"]
-"""Which report is shown first; the reference, as usual, or the candidate."""
+"""Which report is shown first: the reference, as usual, or the candidate."""
 
 
 class Criterion(Noun):
@@ -62,13 +62,13 @@ class PromptExample(Noun):
 
 
 class Rule(Noun):
-    """What no sensible answer does: with these scores, others can be so high at most."""
+    """A contradiction: with these scores, others can have at most these."""
 
     when: dict[str, int]
     at_most: dict[str, int]
 
     def broken_by(self, scores: Mapping[str, int]) -> str | None:
-        """How the scores contradict each other, in words; None where they do not."""
+        """How the scores contradict each other; None if they do not."""
         for name, score in self.when.items():
             if scores[name] > score:
                 return None
@@ -80,7 +80,7 @@ class Rule(Noun):
 
 
 class Prompt(Noun):
-    """What a judge is told and what it must answer."""
+    """The instructions to a judge, and the form of its answer."""
 
     name: Name
     version: Annotated[int, Field(ge=1)]
@@ -101,14 +101,14 @@ class Prompt(Noun):
             raise ValueError("each criterion needs a name of its own, and none can be 'reasoning'")
         for rule in self.consistency:
             if unknown := {*rule.when, *rule.at_most} - set(names):
-                raise ValueError(f"consistency speaks of {sorted(unknown)}, which is no criterion")
+                raise ValueError(f"consistency names {sorted(unknown)}, which is no criterion")
         return self
 
     @cached_property
     def hash(self) -> str:
-        """Twelve characters that change with anything a judge is told."""
-        told = self.model_dump(mode="json", exclude={"answer_tokens", "consistency"})
-        content = json.dumps([LAYOUT, RULE, told], sort_keys=True)
+        """Twelve characters that change with anything that a judge is sent."""
+        sent = self.model_dump(mode="json", exclude={"answer_tokens", "consistency"})
+        content = json.dumps([LAYOUT, RULE, sent], sort_keys=True)
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
     @property
@@ -128,7 +128,7 @@ class Prompt(Noun):
 
     @cached_property
     def schema_of_answer(self) -> dict[str, Any]:
-        """The JSON schema of the answer, for servers that can hold a model to one."""
+        """The JSON schema of the answer, for servers that can enforce one."""
         scores = {
             each.name: {"type": "integer", "enum": sorted(each.levels)} for each in self.criteria
         }
@@ -163,7 +163,7 @@ _FOLDER = resource_path("judge/prompts")
 
 
 def load_prompt(name: str) -> Prompt:
-    """A prompt of this package by its name, or anybody's by its file."""
+    """A prompt of this package by its name, or your own by its file."""
     if name in known_prompts():
         return _read(_FOLDER / f"{name}.yaml")
     path = Path(name)

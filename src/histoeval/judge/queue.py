@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from time import perf_counter
+from typing import Any
 
 from histoeval.errors import EndpointError, OutputError
 from histoeval.judge.answer import read_answer
@@ -77,9 +78,10 @@ class JudgeQueue:
 
     async def _outcomes(self, keys: set[str]) -> dict[str, Outcome]:
         tasks = {key: self._tasks[key] for key in keys}
-        stopped = asyncio.create_task(self._stop.wait())
+        stopped = asyncio.ensure_future(self._stop.wait())
         settled = asyncio.gather(*tasks.values(), return_exceptions=True)
-        await asyncio.wait([settled, stopped], return_when=asyncio.FIRST_COMPLETED)
+        either: list[asyncio.Future[Any]] = [settled, stopped]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
         if self._failure is not None:
             raise self._failure

@@ -1,4 +1,4 @@
-"""What the answers of judges come to: one score for a pair, or the reason why there is none."""
+"""From the answers of judges to one score for a pair, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from histoeval.judge.question import MissingAnswer
 from histoeval.metric import Score, Signature
 
 SPREAD = "spread"
-_NAMED = 3
-"""So many missing answers are named in one message."""
+_MAX_NAMED = 3
+"""Missing answers that are named in one message."""
 
 
 def score_of(
     prompt: Prompt, given: Sequence[JudgeAnswer], metric: str, signature: Signature
 ) -> Score | Problem:
-    """The mean of all answers; where one is missing there is no score, since none is made up.
+    """The mean of all answers; if one is missing there is no score, since nothing is imputed.
 
     Answers with the reports swapped are a check, and no part of the score.
     """
@@ -42,12 +42,12 @@ def score_of(
 
 
 def _problem(missing: Sequence[JudgeAnswer], metric: str) -> Problem:
-    told = [_missing(each) for each in missing[:_NAMED]]
-    if len(missing) > _NAMED:
-        told.append(f"and {len(missing) - _NAMED} more")
+    reasons = [_missing(each) for each in missing[:_MAX_NAMED]]
+    if len(missing) > _MAX_NAMED:
+        reasons.append(f"and {len(missing) - _MAX_NAMED} more")
     first = missing[0].outcome
     assert isinstance(first, MissingAnswer)
-    return Problem(code=first.code, metric=metric, message="; ".join(told))
+    return Problem(code=first.code, metric=metric, message="; ".join(reasons))
 
 
 def _missing(given: JudgeAnswer) -> str:
@@ -58,7 +58,7 @@ def _missing(given: JudgeAnswer) -> str:
 
 
 def _evidence(prompt: Prompt, given: Sequence[JudgeAnswer]) -> dict[str, Any]:
-    """The reasoning, all answers where there are several, and where one contradicts itself."""
+    """The reasoning, all answers if there are several, and contradictions within one."""
     answers = [(each, each.outcome) for each in given if isinstance(each.outcome, Answer)]
     found: dict[str, Any] = {"reasoning": answers[0][1].reasoning}
     if len(answers) > 1:

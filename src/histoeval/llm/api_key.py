@@ -1,4 +1,4 @@
-"""Keys of services: from the environment or a file, and nowhere else; and what may be told."""
+"""API keys: read from the environment or a file; and messages without secrets."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from histoeval.errors import InputError, SettingError
 
 ENVIRONMENT = "HISTOEVAL_JUDGE_KEY"
 OPENAI = ("OPENAI_API_KEY", "api.openai.com")
-"""The key that people have for OpenAI goes to OpenAI alone."""
+"""This variable is used for this host only."""
 
-_QUOTED = 20
-"""A message that shares so many characters in a row with a report quotes it."""
+_MIN_QUOTE = 20
+"""A message that shares this many consecutive characters with a report quotes it."""
 
-LONGEST_MESSAGE = 300
+MAX_MESSAGE = 300
 
 
 class Secret:
-    """A key that shows itself only to who asks for it by name."""
+    """A key that is never shown by accident: not by repr, not by pickle."""
 
     __slots__ = ("_text",)
 
@@ -28,7 +28,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """The key itself, for the one header it belongs in."""
+        """The key itself, for the Authorization header."""
         return self._text
 
     def __repr__(self) -> str:
@@ -41,7 +41,7 @@ class Secret:
 def read_key(
     endpoint: str, *, variable: str | None = None, file: Path | None = None
 ) -> Secret | None:
-    """The key for an endpoint: of the file or variable that was named, or of the usual variable."""
+    """The key for an endpoint: from the named file or variable, or from the default variable."""
     if file is not None:
         try:
             return _checked(file.read_text("utf-8"), str(file))
@@ -49,7 +49,7 @@ def read_key(
             raise InputError(f"the key cannot be read from {file}: {error}") from error
     if variable is not None:
         if not os.environ.get(variable):
-            raise SettingError(f"the environment has no {variable}, which should hold the key")
+            raise SettingError(f"{variable}, which should hold the key, is not set")
         return _checked(os.environ[variable], variable)
     usual = [ENVIRONMENT]
     if urlsplit(endpoint).hostname == OPENAI[1]:
@@ -68,13 +68,13 @@ def _checked(text: str, where: str) -> Secret:
 
 
 def discreet(message: str, secret: Secret | None, texts: Iterable[str]) -> str:
-    """What a server said, if it can be told: without the key, and not if it quotes a report."""
-    told = " ".join(message.split())
+    """A server's message without the key; withheld if it quotes a report."""
+    text = " ".join(message.split())
     if secret is not None:
-        told = told.replace(secret.reveal(), "…")
-    for text in texts:
-        plain = " ".join(text.split())
-        pieces = {plain[at : at + _QUOTED] for at in range(max(1, len(plain) - _QUOTED + 1))}
-        if any(piece and piece in told for piece in pieces):
-            return "(what the server said quotes the report, and is not repeated here)"
-    return told if len(told) <= LONGEST_MESSAGE else f"{told[:LONGEST_MESSAGE]}…"
+        text = text.replace(secret.reveal(), "…")
+    for report in texts:
+        plain = " ".join(report.split())
+        pieces = {plain[at : at + _MIN_QUOTE] for at in range(max(1, len(plain) - _MIN_QUOTE + 1))}
+        if any(piece and piece in text for piece in pieces):
+            return "(the server's message quotes the report and is not repeated here)"
+    return text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}…"

@@ -21,7 +21,7 @@ class BadCompletion(Exception):  # noqa: N818 - it says what the answer is
 def body_of(model: str, request: Request, form: str, limit: str) -> bytes:
     """A request as JSON; `limit` is the server's name for `max_tokens`. Null fields are omitted."""
     parameters = json.loads(request.parameters)
-    body = {"messages": list(request.messages), "model": model}
+    body: dict[str, Any] = {"messages": list(request.messages), "model": model}
     body |= {limit: parameters.pop("max_tokens"), **parameters}
     if form == "json_schema":
         schema = {"name": "answer", "strict": True, "schema": request.schema}

@@ -1,4 +1,4 @@
-"""A Transformers chat model in this process, held to the schema of the answer (extra [hf]).
+"""A Transformers chat model in this process, constrained to the schema (extra [hf]).
 
 An answer is a form: braces, keys and commas are written for the model, which chooses each score
 among those of its scale and writes the reasoning. So even a small model's answer can be read.
@@ -22,22 +22,22 @@ from histoeval.runtime.transformer import fingerprint, require_hf
 LOCAL = "local"
 """In place of an address: a Transformers model in this process (extra [hf])."""
 
-MOST_WORDS = 200
-"""Tokens that a reasoning may have."""
+MAX_REASONING = 200
+"""Tokens of a reasoning."""
 
 _STOPS = '"\\\n\r\t'
 """A reasoning ends before any of these, which JSON would have escaped."""
 
 
 class Slot(NamedTuple):
-    """A place in the form: what is written before it, and the choices; none for free words."""
+    """A field of the form: the text before it, and the choices; none for free text."""
 
     before: str
     choices: tuple[str, ...]
 
 
 def slots_of(schema: Mapping[str, Any]) -> list[Slot]:
-    """The form that a schema of whole numbers and texts describes."""
+    """The form that a schema of integers and texts describes."""
     found: list[Slot] = []
     before = "{"
     for name, kind in schema["properties"].items():
@@ -90,7 +90,7 @@ class LocalChat:
         self._turn = None
 
     async def ping(self) -> None:
-        """It is here."""
+        """It is in this process."""
 
     async def ask(self, request: Request) -> Reply:
         """The filled form."""
@@ -99,7 +99,7 @@ class LocalChat:
             return await asyncio.to_thread(self.answer, request)
 
     def answer(self, request: Request) -> Reply:
-        """The filled form; the same again for the same request."""
+        """The filled form; deterministic for a request."""
         import torch
 
         parameters = json.loads(request.parameters)
@@ -108,14 +108,14 @@ class LocalChat:
             filling = GrowingConversation(
                 self._tokenizer, self._model, self._prompted(request.messages)
             )
-            asked = filling.length
+            prompt_length = filling.length
             slots = slots_of(request.schema)
             text = filling.fill(slots, float(parameters.get("temperature") or 0), chance)
         return Reply(
             text=text,
             finish="stop",
-            tokens_in=asked,
-            tokens_out=filling.length - asked,
+            tokens_in=prompt_length,
+            tokens_out=filling.length - prompt_length,
             constrained=True,
         )
 
@@ -126,17 +126,17 @@ class LocalChat:
                 list(messages), add_generation_prompt=True, tokenize=False
             )
         else:
-            said = [f"{message['role']}: {message['content']}" for message in messages]
-            text = "\n\n".join([*said, "assistant: "])
+            turns = [f"{message['role']}: {message['content']}" for message in messages]
+            text = "\n\n".join([*turns, "assistant: "])
         ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
         most = getattr(self._model.config, "max_position_embeddings", None)
-        if most and len(ids) + MOST_WORDS > most:
+        if most and len(ids) + MAX_REASONING > most:
             raise RequestRefused(f"the reports have {len(ids)} tokens, and the model takes {most}")
         return ids
 
 
 class GrowingConversation:
-    """A conversation that grows token by token, with what the model makes of it so far."""
+    """A conversation that grows token by token, with the model's key-value cache."""
 
     def __init__(self, tokenizer: Any, model: Any, ids: Sequence[int]) -> None:
         self._tokenizer = tokenizer
@@ -147,14 +147,14 @@ class GrowingConversation:
         self._write(ids)
 
     def fill(self, slots: Sequence[Slot], temperature: float, chance: Any) -> str:
-        """All of the form, choices made by likelihood."""
+        """The whole form, choices made by likelihood."""
         text = ""
         for slot in slots:
             self._write(self._ids(slot.before))
             if slot.choices:
                 written = self._choose(slot.choices, temperature, chance)
             else:
-                written = self._words(temperature, chance)
+                written = self._free_text(temperature, chance)
             text += slot.before + written
         return text + ("}" if slots[-1].choices else '"}')
 
@@ -163,7 +163,7 @@ class GrowingConversation:
         return ids
 
     def _write(self, ids: Sequence[int]) -> None:
-        """Append tokens, and learn how likely each token is to come next."""
+        """Append tokens, and compute the likelihood of the next one."""
         import torch
 
         if not ids:
@@ -175,7 +175,7 @@ class GrowingConversation:
         self.length += len(ids)
 
     def _choose(self, choices: Sequence[str], temperature: float, chance: Any) -> str:
-        """The choice whose first token that differs from the others' is the likeliest."""
+        """The choice whose first distinguishing token is the likeliest."""
         import torch
 
         ids = [self._ids(choice) for choice in choices]
@@ -183,16 +183,16 @@ class GrowingConversation:
         shared = sum(1 for _ in places)
         firsts = [each[shared] for each in ids if len(each) > shared]
         if len(set(firsts)) < len(ids):
-            raise RequestRefused("the model's tokens do not tell the scores of a scale apart")
+            raise RequestRefused("the model's tokens do not distinguish the scores of a scale")
         self._write(ids[0][:shared])
         likely = torch.stack([self._next[first] for first in firsts])
         chosen = _drawn(likely, temperature, chance)
         self._write(ids[chosen][shared:])
         return choices[chosen]
 
-    def _words(self, temperature: float, chance: Any) -> str:
+    def _free_text(self, temperature: float, chance: Any) -> str:
         text = ""
-        for _ in range(MOST_WORDS):
+        for _ in range(MAX_REASONING):
             token = _drawn(self._next, temperature, chance)
             piece = str(self._tokenizer.decode([token]))
             end = next((at for at, letter in enumerate(piece) if letter in _STOPS), None)
@@ -204,7 +204,7 @@ class GrowingConversation:
 
 
 def _place_of(name: str) -> tuple[str, dict[str, str]]:
-    """Where a model lies; one in a single GGUF file is named by its folder and the file."""
+    """The path of a model; a single GGUF file is named by its folder and the file."""
     path = Path(name)
     if path.suffix.lower() != ".gguf":
         return name, {}
@@ -212,7 +212,7 @@ def _place_of(name: str) -> tuple[str, dict[str, str]]:
 
 
 def _drawn(likely: Any, temperature: float, chance: Any) -> int:
-    """The likeliest, or one drawn by how likely it is."""
+    """The likeliest, or a sample."""
     import torch
 
     if not temperature:

@@ -1,4 +1,4 @@
-"""What judging cost: requests, tokens, time, and money where a price is known."""
+"""Requests, tokens and time; and their cost where a price is known."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from histoeval.report import Noun
 from histoeval.resources import resource_text
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "")
-"""Models on this machine cost nobody money by the token."""
+"""Models on this machine have no price per token."""
 
 Money = Annotated[float, Field(ge=0)]
 
 
 class Price(Noun):
-    """What a million tokens cost."""
+    """The price of a million tokens."""
 
     model: str
     """A name, or a pattern with * as in file names."""
@@ -32,13 +32,13 @@ class Price(Noun):
 
 
 class Prices(Noun):
-    """A table of prices; the first row that fits a model counts."""
+    """A table of prices; the first row that matches a model counts."""
 
     currency: str = "USD"
     price: tuple[Price, ...] = ()
 
     def of(self, judge: str) -> Price | None:
-        """The price of `model@endpoint`; None where nobody has said it."""
+        """The price of `model@endpoint`; None if it is unknown."""
         model, _, endpoint = judge.rpartition("@")
         for each in self.price:
             if fnmatchcase(model, each.model):
@@ -48,7 +48,7 @@ class Prices(Noun):
 
 
 def read_prices(path: Path | None = None) -> Prices:
-    """The table of the user, or that of this package."""
+    """The user's table, or that of this package."""
     try:
         text = resource_text("llm/data/prices.toml") if path is None else path.read_text("utf-8")
         return Prices.model_validate(tomllib.loads(text))
@@ -64,7 +64,7 @@ def read_prices(path: Path | None = None) -> Prices:
 
 @dataclass
 class Usage:
-    """What one judge was asked and what it took."""
+    """Requests to one model, and what they took."""
 
     requests: int = 0
     cached: int = 0
@@ -76,24 +76,24 @@ class Usage:
     seconds: float = 0.0
 
     def paid(self, reply: Reply) -> None:
-        """A reply that was new."""
+        """Count a new reply."""
         self.requests += 1
         self.tokens_in += reply.tokens_in or 0
         self.tokens_out += reply.tokens_out or 0
         self.uncounted += reply.tokens_in is None
 
     def found(self, _reply: Reply) -> None:
-        """A reply that was kept."""
+        """Count a cached reply."""
         self.cached += 1
 
     def cost(self, price: Price | None) -> float | None:
-        """Money, or None where the price or the tokens are not known."""
+        """The cost, or None where the price or the tokens are unknown."""
         if price is None or (self.uncounted and (price.input or price.output)):
             return None
         return (self.tokens_in * price.input + self.tokens_out * price.output) / 1e6
 
-    def told(self, judge: str, prices: Prices) -> dict[str, Any]:
-        """All of it, for a file."""
+    def summary(self, judge: str, prices: Prices) -> dict[str, Any]:
+        """All of it, for usage.json."""
         return {
             "requests": self.requests,
             "cached": self.cached,

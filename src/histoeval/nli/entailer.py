@@ -7,6 +7,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from histoeval.report import Noun
+
 Label = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
 
@@ -29,6 +31,15 @@ class NliPair(NamedTuple):
 
     premise: str
     hypothesis: str
+
+
+class LabelledPair(Noun):
+    """A premise, a hypothesis, what the one says of the other, and what the pair tests."""
+
+    premise: str
+    hypothesis: str
+    label: Label
+    category: str
 
 
 class Entailer(Protocol):

@@ -12,11 +12,11 @@ import numpy as np
 
 from histoeval.agreement.systems import Contest, SystemScore, contest
 from histoeval.errors import InputError, SettingError
-from histoeval.io.files import ONE_TABLE, check_there, format_of, open_table
-from histoeval.io.results import MetricResult, ResultRow, files_of, write_json
-from histoeval.io.score_files import read_rows, read_summary
+from histoeval.io.files import open_table
+from histoeval.io.results import MetricResult, ResultRow, read_rows, read_summary
+from histoeval.io.store import write_json, writing_to
 from histoeval.io.tables.cell_checks import name_of
-from histoeval.io.tables.columns import Columns, normalised
+from histoeval.io.tables.columns import Columns, columns_by_name
 from histoeval.io.tables.row_faults import Fault
 from histoeval.run.results import Frames
 from histoeval.statistics.resampling import RESAMPLES
@@ -91,7 +91,7 @@ class Comparison(Frames):
     def write(self, folder: Path, command: str | None = None) -> Path:
         """Write `comparison.json` into a folder."""
         content = self.to_dict() | ({} if command is None else {"command": command})
-        with files_of(folder):
+        with writing_to(folder):
             folder.mkdir(parents=True, exist_ok=True)
             write_json(folder / "comparison.json", content)
         return folder / "comparison.json"
@@ -123,9 +123,9 @@ def compare(
     read = [(Path(file), list(read_rows(Path(file)))) for file in files]
     metric = _metric(metric, read)
     systems = _systems(read, metric)
-    told = _told(read, metric)
+    about = _about(read, metric)
     shared = _shared(systems, metric)
-    sign = 1.0 if told.get("higher_is_better", True) else -1.0
+    sign = 1.0 if about.get("higher_is_better", True) else -1.0
     scores = {s.name: sign * np.array([s.rows[id_].value for id_ in shared]) for s in systems}
     case_of = {} if cases is None else read_case_table(Path(cases))
     if missing := [id_ for id_ in shared if cases is not None and id_ not in case_of]:
@@ -140,7 +140,7 @@ def compare(
     )
     return Comparison(
         metric=metric,
-        signature=str(told.get("signature", "")),
+        signature=str(about.get("signature", "")),
         contest=found,
         apart=tuple(_most_different(systems, shared, most_different)),
         left_out={s.name: len(s.rows) - len(shared) + s.errors for s in systems},
@@ -237,16 +237,16 @@ def _shared(systems: Sequence[System], metric: str) -> list[str]:
     return [id_ for id_ in systems[0].rows if id_ in shared]
 
 
-def _told(read: Sequence[tuple[Path, list[ResultRow]]], metric: str) -> dict[str, Any]:
+def _about(read: Sequence[tuple[Path, list[ResultRow]]], metric: str) -> dict[str, Any]:
     """What the summaries say of the metric; two that were made differently cannot be compared."""
-    told = [about for file, _ in read if (about := read_summary(file).get(metric)) is not None]
-    signatures = {about["signature"] for about in told}
+    found = [each for file, _ in read if (each := read_summary(file).get(metric)) is not None]
+    signatures = {each["signature"] for each in found}
     if len(signatures) > 1:
         raise InputError(
             f"the files hold {metric} made in different ways, which cannot be compared: "
             f"{' and '.join(sorted(signatures))}"
         )
-    return dict(told[0]) if told else {}
+    return dict(found[0]) if found else {}
 
 
 def _most_different(
@@ -276,9 +276,8 @@ def _most_different(
 
 def read_case_table(path: Path) -> dict[str, str]:
     """The case of each id, from a table with columns id and case."""
-    check_there(path)
-    table, _ = open_table(path, format_of(path, ONE_TABLE), Columns(id="id"), None)
-    names = {normalised(name): name for name in reversed(table.columns)}
+    table = open_table(path, Columns(id="id")).table
+    names = columns_by_name(table.columns)
     if missing := [name for name in ("id", "case") if name not in names]:
         raise InputError(f"{path} has no column {missing[0]!r}")
     used = (names["id"], names["case"])

@@ -1,7 +1,7 @@
 """Reports written by a model on images and slides, ready for `trust` and `score`.
 
 The folder gets `reports.jsonl`, a row for each image and level of specimen information, written as
-reports come and continued by the same command; at the end `reports.csv` with the same rows, one
+reports come and resumed by the same command; at the end `reports.csv` with the same rows, one
 table for each level where there are several, and `summary.json`.
 """
 
@@ -10,28 +10,26 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from histoeval.errors import EndpointError, OutputError, Problem
-from histoeval.io.jsonl_rows import RowFile, write_lines
-from histoeval.io.results import files_of, write_json
+from histoeval.io.store import RowStore, write_json, writing_to
 from histoeval.io.tables.row_faults import shown
 from histoeval.report import Noun
 from histoeval.run.image_list import Cases, ContextLevel, ImageCase
-from histoeval.run.pipeline import Watch, nobody_watches
-from histoeval.run.totals import RowCount
+from histoeval.run.pipeline import Job, Watch, no_progress
 from histoeval.trust.stability.attacks import task_of
 from histoeval.trust.stability.examine import Examination, draft, views_in
 from histoeval.trust.stability.tile_reports import TileReport, TileReportDraft, write_all
-from histoeval.version import __version__
 from histoeval.vlm.model import Vlm
 
 ROWS, TABLE, SUMMARY = "reports.jsonl", "reports.csv", "summary.json"
 
-AT_ONCE = 8
-"""Images whose reports are asked for together."""
+IMAGE_BATCH = 8
+"""Images whose reports are requested together."""
 
 
 class GeneratedRow(Noun):
@@ -43,7 +41,7 @@ class GeneratedRow(Noun):
     level: str
     """The level of specimen information."""
     specimen: str = ""
-    """What the model was told at that level."""
+    """What the model is given at that level."""
     report: str | None = None
     reference: str | None = None
     notes: tuple[str, ...] = ()
@@ -58,6 +56,29 @@ class GeneratedRow(Noun):
         return shown(json.dumps(content, ensure_ascii=False)).encode() + b"\n"
 
 
+class ReportTask(NamedTuple):
+    """One image at one level of specimen information."""
+
+    case: ImageCase
+    level: ContextLevel
+
+
+class _Tasks(NamedTuple):
+    """Every case at every level, in order."""
+
+    cases: Cases
+    levels: Sequence[ContextLevel]
+
+    def rows(self) -> Iterator[ReportTask]:
+        return (ReportTask(case, level) for case in self.cases.cases for level in self.levels)
+
+    def identity(self) -> dict[str, Any]:
+        return {"input": self.cases.name, "sha256": self.cases.sha256}
+
+    def description(self) -> str:
+        return self.cases.name
+
+
 def generate(
     cases: Cases,
     subject: Vlm,
@@ -67,77 +88,87 @@ def generate(
     *,
     system: str,
     overwrite: bool = False,
-    watch: Watch = nobody_watches,
+    watch: Watch = no_progress,
 ) -> dict[str, Any]:
     """Have a report written for every case at every level; the summary of all rows.
 
-    `system` is what results call the model. An endpoint that is gone stops the run; what was
-    answered is kept, and the same command goes on there.
+    `system` is what results call the model. An endpoint that is gone stops the run; every answer is
+    cached, and the same command resumes there.
     """
-    with files_of(output):
-        if output.is_file():
-            raise OutputError(f"{output} is a file; reports need a folder")
-        output.mkdir(parents=True, exist_ok=True)
-    file = RowFile(output / ROWS, GeneratedRow.model_validate_json)
-    file.prepare(_request(cases, subject, examination, levels, system), overwrite=overwrite)
-    tally = RowCount()
-    for row in file.finished():
-        tally.count(row.errors)
-    names = _system_names(levels, system)
-    with file.append() as lines:
-        for chunk in _chunks(cases.cases, len(levels), tally.rows):
-            rows = _written(chunk, subject, examination, levels, names)
-            fresh = rows[tally.rows % len(levels) :]
-            if subject.gone is not None:
-                raise EndpointError(
-                    f"{subject.gone}. What was answered is kept: the same command goes on there"
-                )
-            write_lines(lines, fresh)
-            for row in fresh:
-                tally.count(row.errors)
-            watch(tally.rows, tally.failed_rows, tally.rows)
-    summary = _summary(cases, subject, examination, levels, tally)
-    file.finish(summary)
-    _write_tables(output, file, levels)
-    with files_of(output):
+    if output.is_file():
+        raise OutputError(f"{output} is a file; reports need a folder")
+    store = RowStore(output / ROWS, GeneratedRow.model_validate_json)
+    job = GenerateJob(cases, subject, examination, levels, system)
+    summary = job.run(store, overwrite=overwrite, watch=watch).summary
+    _write_tables(output, store, levels)
+    with writing_to(output):
         write_json(output / SUMMARY, summary)
     return summary
 
 
-def _chunks(cases: Sequence[ImageCase], levels: int, done: int) -> Iterator[Sequence[ImageCase]]:
-    """The cases that are left, a few at a time; the first may have some of its rows already."""
-    left = cases[done // levels :]
-    if done % levels:
-        yield left[:1]
-        left = left[1:]
-    for first in range(0, len(left), AT_ONCE):
-        yield left[first : first + AT_ONCE]
+class GenerateJob(Job[ReportTask, GeneratedRow]):
+    """A report for every case at every level; those of a few cases are requested together."""
 
+    def __init__(
+        self,
+        cases: Cases,
+        subject: Vlm,
+        examination: Examination,
+        levels: Sequence[ContextLevel],
+        system: str,
+    ) -> None:
+        super().__init__(_Tasks(cases, levels))
+        self.chunk_rows = IMAGE_BATCH * len(levels)
+        self.cases = cases
+        self.subject = subject
+        self.examination = examination
+        self.levels = levels
+        self.system = system
 
-def _written(
-    cases: Sequence[ImageCase],
-    subject: Vlm,
-    examination: Examination,
-    levels: Sequence[ContextLevel],
-    names: Sequence[str],
-) -> list[GeneratedRow]:
-    """A row for each case and level, all of them asked for together."""
-    planned = [each for case in cases for each in _planned(case, examination, levels)]
-    drafts = [each for each, _ in planned if isinstance(each, TileReportDraft)]
-    reports = iter(write_all(drafts, subject, examination.merge))
-    outcomes = [
-        (next(reports) if isinstance(each, TileReportDraft) else each, notes)
-        for each, notes in planned
-    ]
-    places = [(case, *each) for case in cases for each in zip(levels, names, strict=True)]
-    return [
-        _row(case, level, system, outcome, notes)
-        for (case, level, system), (outcome, notes) in zip(places, outcomes, strict=True)
-    ]
+    def work(self, chunk: Sequence[ReportTask]) -> list[GeneratedRow]:
+        """A row for each task, all of them requested together."""
+        planned: list[Planned] = []
+        for case, tasks in groupby(chunk, key=lambda task: task.case):
+            planned += _planned(case, self.examination, [task.level for task in tasks])
+        drafts = [each for each, _ in planned if isinstance(each, TileReportDraft)]
+        reports = iter(write_all(drafts, self.subject, self.examination.merge))
+        rows = []
+        for task, (each, notes) in zip(chunk, planned, strict=True):
+            outcome = next(reports) if isinstance(each, TileReportDraft) else each
+            rows.append(_row(task.case, task.level, self._name(task.level), outcome, notes))
+        if self.subject.gone is not None:
+            raise EndpointError(
+                f"{self.subject.gone}. Every answer is cached: the same command resumes there"
+            )
+        return rows
+
+    def _name(self, level: ContextLevel) -> str:
+        """Each level is a system of its own where there are several."""
+        return self.system if len(self.levels) == 1 else f"{self.system}/{level.name}"
+
+    def request(self) -> dict[str, Any]:
+        """The images, the model, and everything it is shown and asked."""
+        return super().request() | {"system": self.system}
+
+    def summary(self) -> dict[str, Any]:
+        """How the reports were made, how many there are, and all errors."""
+        found = super().summary()
+        return {"input": found.pop("input"), "images": len(self.cases.cases), **found}
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "subject": self.subject.identity,
+            "prompt": self.examination.neutral.identity,
+            "levels": [level.name for level in self.levels],
+            **self.examination.views_pins(),
+        }
+
+    def _is_result(self, found: GeneratedRow, given: ReportTask) -> bool:
+        return (found.id, found.level) == (given.case.id, given.level.name)
 
 
 Planned = tuple[TileReportDraft | tuple[Problem, ...], tuple[str, ...]]
-"""What is to be written, or why it cannot be; and what there is to say of the image."""
+"""What is to be written, or why it cannot be; and notes on the image."""
 
 
 def _planned(
@@ -172,7 +203,7 @@ def _row(
         image=case.image,
         system=system,
         level=level.name,
-        specimen=told if isinstance(told := level.specimen(case), str) else "",
+        specimen=text if isinstance(text := level.specimen(case), str) else "",
         reference=case.reference,
     )
     if isinstance(outcome, TileReport):
@@ -183,69 +214,24 @@ def _row(
     return row.model_copy(update=update)
 
 
-def _system_names(levels: Sequence[ContextLevel], system: str) -> list[str]:
-    """Each level is a system of its own where there are several."""
-    return [system if len(levels) == 1 else f"{system}/{level.name}" for level in levels]
-
-
 def _write_tables(
-    output: Path, file: RowFile[GeneratedRow], levels: Sequence[ContextLevel]
+    output: Path, rows: Iterable[GeneratedRow], levels: Sequence[ContextLevel]
 ) -> None:
     """All rows as a table for `score`; those of each level as one for `trust`."""
-    _write_table(output / TABLE, file.finished())
+    _write_table(output / TABLE, rows)
     for level in levels if len(levels) > 1 else ():
-        rows = (row for row in file.finished() if row.level == level.name)
         name = re.sub(r"[^\w+-]+", "_", level.name)
-        _write_table(output / f"reports_{name}.csv", rows)
+        own = [row for row in rows if row.level == level.name]
+        _write_table(output / f"reports_{name}.csv", own)
 
 
-def _write_table(path: Path, rows: Iterator[GeneratedRow]) -> None:
+def _write_table(path: Path, rows: Iterable[GeneratedRow]) -> None:
     """Rows without a report have an empty cell there, so that whoever reads them counts them."""
-    kept = list(rows)
+    written = list(rows)
     columns = ["id", "image", "system", "level", "specimen", "report"]
-    if any(row.reference is not None for row in kept):
+    if any(row.reference is not None for row in written):
         columns.append("reference")
-    with files_of(path), path.open("w", encoding="utf-8", newline="") as file:
+    with writing_to(path), path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows([[getattr(row, name) or "" for name in columns] for row in kept])
-
-
-def _request(
-    cases: Cases,
-    subject: Vlm,
-    examination: Examination,
-    levels: Sequence[ContextLevel],
-    system: str,
-) -> dict[str, Any]:
-    """What makes two runs the same: the images and everything that the reports depend on."""
-    return {
-        "histoeval": __version__,
-        "input": cases.name,
-        "sha256": cases.sha256,
-        "subject": subject.identity,
-        "system": system,
-        "prompt": examination.neutral.identity,
-        "levels": [level.name for level in levels],
-        **examination.views_pins(),
-    }
-
-
-def _summary(
-    cases: Cases,
-    subject: Vlm,
-    examination: Examination,
-    levels: Sequence[ContextLevel],
-    tally: RowCount,
-) -> dict[str, Any]:
-    return {
-        "input": cases.name,
-        "subject": subject.identity,
-        "prompt": examination.neutral.identity,
-        **examination.views_pins(),
-        "levels": [level.name for level in levels],
-        "images": len(cases.cases),
-        "rows": tally.rows,
-        "rows_with_errors": tally.failed_rows,
-        "errors": tally.errors(),
-    }
+        writer.writerows([[getattr(row, name) or "" for name in columns] for row in written])

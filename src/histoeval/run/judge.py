@@ -1,8 +1,8 @@
-"""Judging a file: the run of `score`, and what only judges leave behind.
+"""Judging a file: the run of `score`, and what only judges write.
 
-Beside the files of every run the folder gets `missing.jsonl`, with all that was said where no
-answer could be read, and `usage.json`, with what this very run cost. The summary says under `judge`
-how steady the answers were.
+Beside the files of every run the folder gets `missing.jsonl`, with the raw replies where no answer
+could be read, and `usage.json`, with the cost of this run. The summary has under `judge` how
+stable the answers were.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.io.pairs import PairRow, PairSource
-from histoeval.io.results import ResultFolder, ResultRow, files_of, write_json
+from histoeval.io.results import ResultFolder, ResultRow
+from histoeval.io.store import write_json, writing_to
 from histoeval.judge.answer import read_answer
 from histoeval.judge.panel import JudgePanel
-from histoeval.judge.prompt import Prompt
+from histoeval.judge.prompt import Prompt, load_prompt
 from histoeval.judge.question import Question, cached_replies
 from histoeval.judge.stability import AnswerStability
 from histoeval.llm.replies import Unreadable
@@ -25,29 +26,29 @@ from histoeval.llm.usage import Prices
 from histoeval.metric import Metric
 from histoeval.metrics.judge import JudgeMetric
 from histoeval.report import Pair
-from histoeval.run.pipeline import Watch, nobody_watches
-from histoeval.run.score import run
+from histoeval.run.pipeline import Watch, no_progress
+from histoeval.run.results import Scores
+from histoeval.run.score import ScoreJob
 
 MISSING, USAGE = "missing.jsonl", "usage.json"
 
 FORMULA = "mean over criteria of (score - lowest) / (highest - lowest)"
 
 
-def judge_metrics(bench: JudgePanel, prompt: str) -> list[JudgeMetric]:
-    """What all judges say, and where there are several, before it what each of them says."""
-    panel = JudgeMetric(name="judge", judge=bench, prompt=prompt)
-    name = f"judge_{panel.loaded.name}"
+def judge_metrics(panel: JudgePanel, prompt: str) -> list[JudgeMetric]:
+    """The metric of the whole panel, after one for each judge where there are several."""
+    name = f"judge_{load_prompt(prompt).name}"
     seats = [
-        JudgeMetric(name=f"{name}@{short}", judge=bench, prompt=prompt, seat=place)
-        for place, short in enumerate(_short_names(bench.judges))
-        if len(bench.judges) > 1
+        JudgeMetric(name=f"{name}@{short}", judge=panel, prompt=prompt, seat=place)
+        for place, short in enumerate(_short_names(panel.judges))
+        if len(panel.judges) > 1
     ]
-    return [*seats, JudgeMetric(name=name, judge=bench, prompt=prompt)]
+    return [*seats, JudgeMetric(name=name, judge=panel, prompt=prompt)]
 
 
 def run_judges(
     source: PairSource,
-    bench: JudgePanel,
+    panel: JudgePanel,
     prompt: str,
     prices: Prices,
     *,
@@ -55,37 +56,47 @@ def run_judges(
     folder: ResultFolder | None = None,
     overwrite: bool = False,
     batch_size: int = 512,
-    watch: Watch = nobody_watches,
-) -> dict[str, Any]:
-    """Judge every pair of a source, and return the summary with what it cost."""
-    judges = judge_metrics(bench, prompt)
-    panel = judges[-1]
-    stability = AnswerStability(panel.loaded, bench.judges)
-
-    def hear(row: ResultRow) -> None:
-        """Collect what the judges said of a row, for how steady they are."""
-        if panel.name in row.scores:
-            stability.add(row.id, row.scores[panel.name].evidence)
-
-    summary = run(
-        source,
-        [*judges, *beside],
-        folder=folder,
-        overwrite=overwrite,
-        batch_size=batch_size,
-        hear=hear,
-        watch=watch,
-    )
-    summary["judge"] = _about(panel.loaded, bench) | stability.summary()
-    usage = {judge: used.told(judge, prices) for judge, used in bench.usage.items()}
+    watch: Watch = no_progress,
+) -> Scores:
+    """Judge every pair of a source; the summary says what it cost."""
+    job = JudgeJob(source, panel, prompt, beside, batch_size)
+    done = job.run(folder, overwrite=overwrite, watch=watch)
+    usage = {judge: used.summary(judge, prices) for judge, used in panel.usage.items()}
     if folder is not None:
-        folder.finish(summary)
-        with files_of(folder.path):
-            write_json(folder.path / USAGE, usage)
-            rows = zip(source.rows(), folder.finished(), strict=True)
-            failed = rows if summary["rows_with_errors"] else ()
-            _write_missing(folder.path / MISSING, failed, bench, panel.loaded)
-    return summary | {"usage": usage}
+        with writing_to(folder.home):
+            write_json(folder.home / USAGE, usage)
+            rows = zip(source.rows(), folder, strict=True)
+            failed = rows if done.summary["rows_with_errors"] else ()
+            _write_missing(folder.home / MISSING, failed, panel, job.metric.loaded)
+    return Scores(done.summary | {"usage": usage}, done.rows)
+
+
+class JudgeJob(ScoreJob):
+    """Every judge on every pair, beside other metrics, and how stable the answers are."""
+
+    def __init__(
+        self,
+        source: PairSource,
+        panel: JudgePanel,
+        prompt: str,
+        beside: Sequence[Metric],
+        batch_size: int,
+    ) -> None:
+        judges = judge_metrics(panel, prompt)
+        super().__init__(source, [*judges, *beside], batch_size)
+        self.panel = panel
+        self.metric = judges[-1]
+        self.stability = AnswerStability(self.metric.loaded, panel.judges)
+
+    def _add(self, row: ResultRow) -> None:
+        super()._add(row)
+        if self.metric.name in row.scores:
+            self.stability.add(row.id, row.scores[self.metric.name].evidence)
+
+    def summary(self) -> dict[str, Any]:
+        """The summary of `score`, and under `judge` how stable the answers are."""
+        about = _about(self.metric.loaded, self.panel) | self.stability.summary()
+        return super().summary() | {"judge": about}
 
 
 def pairs_of(source: PairSource) -> Iterator[Pair]:
@@ -93,17 +104,17 @@ def pairs_of(source: PairSource) -> Iterator[Pair]:
     return (row.pair for row in source.rows() if row.pair is not None)
 
 
-def _about(prompt: Prompt, bench: JudgePanel) -> dict[str, Any]:
+def _about(prompt: Prompt, panel: JudgePanel) -> dict[str, Any]:
     return {
         "prompt": {"name": prompt.name, "version": prompt.version, "hash": prompt.hash},
-        "judges": list(bench.judges),
-        "manner": bench.manner.identity,
+        "judges": list(panel.judges),
+        "manner": panel.manner.identity,
         "value": FORMULA,
     }
 
 
 def _short_names(judges: Sequence[str]) -> list[str]:
-    """Judges by their models, where that tells them apart."""
+    """Judges by their models, where these differ."""
     models = [judge.rpartition("@")[0] for judge in judges]
     times = Counter(models)
     return [
@@ -112,26 +123,26 @@ def _short_names(judges: Sequence[str]) -> list[str]:
 
 
 def _write_missing(
-    path: Path, rows: Iterable[tuple[PairRow, ResultRow]], bench: JudgePanel, prompt: Prompt
+    path: Path, rows: Iterable[tuple[PairRow, ResultRow]], panel: JudgePanel, prompt: Prompt
 ) -> None:
     """Every question of a row with errors that has no answer, with the raw replies."""
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         for row, found in rows:
             if row.pair is None or not found.errors:
                 continue
-            for question in bench.questions(prompt, row.pair):
-                said = cached_replies(bench.cache, question)
-                if not _readable(said, prompt):
-                    about = {"id": row.id, "system": row.system, **_told(question)}
-                    file.write(json.dumps(about | {"raw": said}, ensure_ascii=False) + "\n")
+            for question in panel.questions(prompt, row.pair):
+                raw = cached_replies(panel.cache, question)
+                if not _readable(raw, prompt):
+                    about = {"id": row.id, "system": row.system, **_about_question(question)}
+                    file.write(json.dumps(about | {"raw": raw}, ensure_ascii=False) + "\n")
 
 
-def _readable(said: Sequence[str], prompt: Prompt) -> bool:
+def _readable(raw: Sequence[str], prompt: Prompt) -> bool:
     try:
-        return bool(said) and bool(read_answer(said[-1], prompt))
+        return bool(raw) and bool(read_answer(raw[-1], prompt))
     except Unreadable:
         return False
 
 
-def _told(question: Question) -> dict[str, Any]:
+def _about_question(question: Question) -> dict[str, Any]:
     return {"judge": question.judge, "repeat": question.repeat, "order": question.order}

@@ -13,8 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from histoeval.errors import MissingDependency
-from histoeval.io.jsonl_rows import ReadRow
-from histoeval.io.results import ResultRow
+from histoeval.io.results import ReadRow, ResultRow
 from histoeval.report import Report
 from histoeval.run.trust.rows import TrustRow
 from histoeval.table import ResultTable, html_table

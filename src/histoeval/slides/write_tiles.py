@@ -10,23 +10,15 @@ import hashlib
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from PIL import Image
 
 from histoeval.errors import OutputError, Problem
-from histoeval.io.results import (
-    drop_half_line,
-    files_of,
-    read_json,
-    read_lines,
-    refuse_another,
-    unknown_maker,
-    write_json,
-)
+from histoeval.io.store import RowStore, write_whole, writing_to
 from histoeval.runtime.threads import WORKERS, in_order
 from histoeval.slides.slide import Pixels, Slide
 from histoeval.slides.tiles import TilePlace, TilePlan, read_tile
@@ -43,49 +35,50 @@ def _no_progress(done: int) -> None:
     pass
 
 
-class TileFolder:
+class TileRow(NamedTuple):
+    """One tile as it is written."""
+
+    content: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        """The place of the tile in the grid."""
+        name: str = self.content["id"]
+        return name
+
+    def line(self) -> bytes:
+        """The row as one line of JSON."""
+        return json.dumps(self.content).encode() + b"\n"
+
+    @classmethod
+    def of_line(cls, line: bytes) -> TileRow:
+        """The row that was written so."""
+        content = json.loads(line)
+        if not isinstance(content, dict) or not {"id", "file", "error"} <= content.keys():
+            raise ValueError("not the row of a tile")
+        return cls(content)
+
+
+class TileFolder(RowStore[TileRow]):
     """A folder that tiles are written to, and in which a run can be resumed."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path, TileRow.of_line, folder="tiles.jsonl")
+        self.meta = self.summary = path / "slide.json"
+        self.wrapped = True
         self.pictures = path / "tiles"
-        self.rows = path / "tiles.jsonl"
-        self.about = path / "slide.json"
 
-    def prepare(self, run: Mapping[str, Any], *, overwrite: bool = False) -> None:
-        """Prepare the folder for a new run, or to resume the same one."""
-        with files_of(self.path):
-            if self.path.is_file():
-                raise OutputError(f"{self.path} is a file; tiles need a folder")
-            self.pictures.mkdir(parents=True, exist_ok=True)
-            if overwrite:
-                self._empty()
-            if self.about.exists():
-                refuse_another(self.path, read_json(self.about, self.path).get("run", {}), run)
-            elif self.rows.exists():
-                raise unknown_maker(self.path)
-            write_json(self.about, {"run": run, "finished": False})
-            if self.rows.exists():
-                drop_half_line(self.rows)
+    def _make_place(self) -> None:
+        super()._make_place()
+        self.pictures.mkdir(exist_ok=True)
 
-    def _empty(self) -> None:
-        """Delete only what a run writes."""
-        for file in (self.rows, self.about, *self.pictures.glob("r*_c*.png")):
-            file.unlink(missing_ok=True)
-
-    def finished(self) -> list[dict[str, Any]]:
-        """Rows of tiles that are already written."""
-        if not self.rows.exists():
-            return []
-        with files_of(self.path):
-            rows: list[dict[str, Any]] = list(read_lines(self.rows, json.loads))
-        return rows
+    def _written(self) -> Iterable[Path]:
+        return (self.path, self.meta, *self.pictures.glob("r*_c*.png"))
 
     def save(self, place: TilePlace, png: bytes) -> None:
         """Write an image atomically."""
-        draft = self.pictures / f"{place.id}.part"
-        draft.write_bytes(png)
-        draft.replace(self.pictures / f"{place.id}.png")
+        with writing_to(self.home):
+            write_whole(self.pictures / f"{place.id}.png", png)
 
 
 def write_tiles(
@@ -98,26 +91,19 @@ def write_tiles(
     watch: Watch = _no_progress,
 ) -> dict[str, Any]:
     """Cut and write the tiles of a plan, except those already written, and summarise them."""
-    run = _run(slide, plan)
-    folder.prepare(run, overwrite=overwrite)
-    before = folder.finished()
-    _check_rows(folder, before, plan)
-    for place in _lost(folder, before, plan):
-        _cut(slide, plan, folder, place)
-    problems = Counter(row["error"]["code"] for row in before if row["error"])
-    with files_of(folder.path), folder.rows.open("ab") as rows:
-        left = plan.places[len(before) :]
-        for done, row in enumerate(
-            in_order(lambda place: _cut(slide, plan, folder, place), left, workers),
-            start=len(before) + 1,
-        ):
-            rows.write(json.dumps(row).encode() + b"\n")
-            rows.flush()
-            problems.update([row["error"]["code"]] if row["error"] else [])
-            watch(done)
-    summary = _summary(plan, problems)
-    with files_of(folder.path):
-        write_json(folder.about, {"run": run, "finished": True, "summary": summary})
+    with folder.opened(_run(slide, plan), overwrite=overwrite):
+        rows = list(folder)
+        _check_rows(folder, rows, plan)
+        for place in _lost(folder, rows, plan):
+            _cut(slide, plan, folder, place)
+        left = plan.places[len(rows) :]
+        for row in in_order(lambda place: _cut(slide, plan, folder, place), left, workers):
+            folder.write([row])
+            rows.append(row)
+            watch(len(rows))
+        problems = Counter(row.content["error"]["code"] for row in rows if row.content["error"])
+        summary = _summary(plan, problems)
+        folder.finish(summary)
     return summary
 
 
@@ -128,18 +114,17 @@ def png_bytes(pixels: Pixels) -> bytes:
     return stream.getvalue()
 
 
-def _cut(slide: Slide, plan: TilePlan, folder: TileFolder, place: TilePlace) -> dict[str, Any]:
+def _cut(slide: Slide, plan: TilePlan, folder: TileFolder, place: TilePlace) -> TileRow:
     """Read a tile, save its image and make its row."""
     tile = read_tile(slide, plan, place)
     if tile.pixels is not None:
-        with files_of(folder.path):
-            folder.save(place, png_bytes(tile.pixels))
+        folder.save(place, png_bytes(tile.pixels))
     return _row(plan, place, tile.problem)
 
 
-def _row(plan: TilePlan, place: TilePlace, problem: Problem | None) -> dict[str, Any]:
+def _row(plan: TilePlan, place: TilePlace, problem: Problem | None) -> TileRow:
     error = None if problem is None else {"code": problem.code, "message": problem.message}
-    return {
+    content = {
         "id": place.id,
         "file": None if problem else f"tiles/{place.id}.png",
         **asdict(place),
@@ -148,23 +133,24 @@ def _row(plan: TilePlan, place: TilePlace, problem: Problem | None) -> dict[str,
         "mpp": plan.mpp,
         "error": error,
     }
+    return TileRow(content)
 
 
-def _check_rows(folder: TileFolder, rows: list[dict[str, Any]], plan: TilePlan) -> None:
+def _check_rows(folder: TileFolder, rows: list[TileRow], plan: TilePlan) -> None:
     """Rows that are already there must be the first ones of this plan."""
     wanted = [place.id for place in plan.places[: len(rows)]]
-    if [row.get("id") for row in rows] != wanted:
+    if [row.id for row in rows] != wanted:
         raise OutputError(
-            f"the rows of {folder.rows} are not the tiles of this slide; "
+            f"the rows of {folder.path} are not the tiles of this slide; "
             "give another --output, or --overwrite to replace them"
         )
 
 
-def _lost(folder: TileFolder, rows: list[dict[str, Any]], plan: TilePlan) -> list[TilePlace]:
+def _lost(folder: TileFolder, rows: list[TileRow], plan: TilePlan) -> list[TilePlace]:
     """Places that have a row but whose image was deleted."""
     there = {file.name for file in folder.pictures.iterdir()}
     pairs = zip(rows, plan.places, strict=False)
-    return [place for row, place in pairs if row["file"] and f"{place.id}.png" not in there]
+    return [place for row, place in pairs if row.content["file"] and f"{place.id}.png" not in there]
 
 
 def _summary(plan: TilePlan, problems: Counter[str]) -> dict[str, Any]:

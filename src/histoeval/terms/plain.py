@@ -7,10 +7,16 @@ for comparing, not for showing: ``plain("Tumours of the gastro-oesophageal junct
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
+from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
+
+from rapidfuzz.distance import Indel
+from rapidfuzz.process import extract_iter
 
 from histoeval.resources import load_toml
 
@@ -163,3 +169,28 @@ def _joined(prefix: Word, word: Word, phrase: str) -> Word:
 def plain(phrase: str) -> str:
     """The plain forms of all words of a phrase, with one space between."""
     return " ".join(word.plain for word in words_of(phrase))
+
+
+def closest_word(word: str, words: Sequence[str], cutoff: float) -> str | None:
+    """The one of these words that is most alike, if it is alike enough, as difflib measures it.
+
+    difflib's ratio is never above twice the longest common subsequence over both lengths, which
+    rapidfuzz computes for all words at once; only the few that pass are compared by difflib.
+    """
+    able = extract_iter(
+        word, words, scorer=Indel.normalized_similarity, processor=None, score_cutoff=cutoff - 1e-9
+    )
+    return next(iter(get_close_matches(word, [each for each, _, _ in able], 1, cutoff)), None)
+
+
+@lru_cache(maxsize=1 << 20)
+def form(name: str) -> str:
+    """The plain form of a name; a minus sign at its end counts."""
+    minus = " -" if name.rstrip(" )").endswith((" -", "(-")) else ""
+    return f"{plain(name)}{minus}"
+
+
+def is_held_out(concept: str, share: float) -> bool:
+    """Whether a concept is reserved for testing, by the hash of its id alone."""
+    digest = hashlib.sha256(concept.encode()).digest()
+    return int.from_bytes(digest[:8], "big") < share * 2**64

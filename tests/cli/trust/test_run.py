@@ -20,13 +20,13 @@ from tests.support.trust_runs import (
     ROWS,
     TRUE,
     dark,
-    files_of,
     judged,
     painted_folder,  # noqa: F401
     quick_instruments,  # noqa: F401
     rows_of,
     run,
     write,
+    writing_to,
 )
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -70,21 +70,21 @@ def test_the_summary_counts_routes_and_names_policy_and_models(folder: Path) -> 
 
 def test_two_runs_write_the_same_files_wherever_they_are(folder: Path) -> None:
     judged(folder)
-    first = files_of(folder / "out")
+    first = writing_to(folder / "out")
     assert judged(folder, "--overwrite").exit_code == 0
-    assert files_of(folder / "out") == first
+    assert writing_to(folder / "out") == first
     assert all(str(folder).encode() not in content for content in first.values())
 
 
 def test_a_run_that_was_killed_goes_on_where_it_was(folder: Path, quick: ColourEncoder) -> None:
     judged(folder)
-    whole, file = files_of(folder / "out"), folder / "out" / "trust.jsonl"
+    whole, file = writing_to(folder / "out"), folder / "out" / "trust.jsonl"
     first, second = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(first + second[:40])
     (folder / "out" / "summary.json").unlink()
     before = len(quick.batches)
     assert judged(folder).exit_code == 0
-    assert files_of(folder / "out") == whole
+    assert writing_to(folder / "out") == whole
     assert len(quick.batches) == before + 1
 
 

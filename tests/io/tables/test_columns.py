@@ -6,10 +6,12 @@ import pytest
 
 from histoeval.errors import InputError
 from histoeval.io.tables.columns import Columns, Layout, layout_of
+from histoeval.io.tables.formats import RecordTable
 
 
 def guess(*found: str, **named: object) -> Layout:
-    return layout_of(found, Columns.model_validate(named), "pairs.csv")
+    table = RecordTable(tuple(found), lambda _: iter(()))
+    return layout_of(table, Columns.model_validate(named), "pairs.csv")
 
 
 @pytest.mark.parametrize(

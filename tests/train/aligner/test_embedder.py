@@ -24,6 +24,7 @@ from histoeval.train.aligner.embedder import (
     shape_encoder,
 )
 from histoeval.train.aligner.sampling import NameSampler, phrases_of
+from histoeval.train.core.checkpoint import Checkpoint, Stage
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
@@ -145,7 +146,14 @@ def test_it_learns_and_a_stopped_training_goes_on_to_the_same_weights(
                 raise KeyboardInterrupt
 
         learning = LEARNING.model_copy(update={"epochs": 6, "rate": 3e-3})
-        learn(embedder, phrases, learning, tokens=8, seed=1, checkpoint=checkpoint, watch=watch)
+        learn(
+            embedder,
+            phrases,
+            learning,
+            tokens=8,
+            seed=1,
+            stage=Stage(Checkpoint(checkpoint), watch),
+        )
         return dict(embedder.state_dict()), losses
 
     whole, losses = train(None, None)
@@ -169,5 +177,5 @@ def test_what_stands_beside_the_vectors_is_learned_with(encoder: Any, phrases: N
         def hear(step: int, steps: int, loss: float, weight: float = weight) -> None:
             heard[weight] = loss
 
-        learn(Embedder(encoder, "mean"), told, learning, tokens=8, seed=1, watch=hear)
+        learn(Embedder(encoder, "mean"), told, learning, tokens=8, seed=1, stage=Stage(watch=hear))
     assert heard[3.0] < heard[0.0]

@@ -16,7 +16,7 @@ from histoeval.align.builtin import BuiltinAligner
 from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.errors import InputError, OutputError
 from histoeval.runtime.transformer import Runtime
-from histoeval.train.aligner.train import AlignerSettings, begin, request_of, train_aligner
+from histoeval.train.aligner.train import AlignerSettings, aligner_request, begin, train_aligner
 from tests.support.tiny_names import settings_of, write_names, write_opposites
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def test_a_finished_training_is_found_and_another_one_refused(
     told: dict[str, Any], trained: Path
 ) -> None:
     settings = AlignerSettings.model_validate(told)
-    assert train_aligner(settings, trained)["request"] == request_of(settings)
+    assert train_aligner(settings, trained)["request"] == aligner_request(settings)
     with pytest.raises(OutputError, match="different: seed"):
         train_aligner(settings.model_copy(update={"seed": 9}), trained)
 
@@ -95,4 +95,4 @@ def test_two_files_of_one_name_are_refused(told: dict[str, Any], tmp_path: Path)
     both = [*told["ontologies"], {"file": str(again), "kind": "ncit"}]
     settings = AlignerSettings.model_validate(told | {"ontologies": both})
     with pytest.raises(InputError, match="same name"):
-        request_of(settings)
+        aligner_request(settings)

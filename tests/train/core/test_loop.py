@@ -13,6 +13,8 @@ from pydantic import ValidationError
 torch = pytest.importorskip("torch")
 
 from histoeval.errors import ModelError, OutputError
+from histoeval.progress import ignore
+from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
 from histoeval.train.core.loop import Schedule, fit
 
 SCHEDULE = Schedule(epochs=4, batch=3, rate=0.05, warm_up=0.1)
@@ -42,9 +44,13 @@ def loss_of(model: Any, seen: list[list[int]] | None = None) -> Callable[[Sequen
     return loss
 
 
-def trained(**options: Any) -> dict[str, Any]:
+def stage_in(file: Path | None = None, identity: str = "", watch: Watch = ignore) -> Stage:
+    return Stage(Checkpoint(file, identity), watch)
+
+
+def trained(seed: int = 3, stage: Stage | None = None) -> dict[str, Any]:
     model = network()
-    fit(model, SIZE, loss_of(model), SCHEDULE, **{"seed": 3, **options})
+    fit(model, SIZE, loss_of(model), SCHEDULE, seed=seed, stage=stage)
     return dict(model.state_dict())
 
 
@@ -52,7 +58,7 @@ def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return all(torch.equal(one[name], other[name]) for name in one)
 
 
-def stop_in_third_epoch(checkpoint: Path, **options: Any) -> None:
+def stop_in_third_epoch(checkpoint: Path, identity: str = "") -> None:
     model, seen = network(), list[list[int]]()
     loss = loss_of(model, seen)
 
@@ -62,7 +68,7 @@ def stop_in_third_epoch(checkpoint: Path, **options: Any) -> None:
         return loss(positions)
 
     with pytest.raises(StoppedError):
-        fit(model, SIZE, until, SCHEDULE, seed=3, checkpoint=checkpoint, **options)
+        fit(model, SIZE, until, SCHEDULE, seed=3, stage=stage_in(checkpoint, identity))
 
 
 def test_two_runs_are_equal_bit_for_bit_and_another_seed_is_another_run() -> None:
@@ -93,16 +99,16 @@ def test_a_killed_run_that_goes_on_equals_one_that_was_left_alone(tmp_path: Path
     checkpoint = tmp_path / "new" / "checkpoint.pt"
     stop_in_third_epoch(checkpoint)
     model, seen = network(), list[list[int]]()
-    fit(model, SIZE, loss_of(model, seen), SCHEDULE, seed=3, checkpoint=checkpoint)
+    fit(model, SIZE, loss_of(model, seen), SCHEDULE, seed=3, stage=stage_in(checkpoint))
     assert len(seen) == 2 * 4, "two epochs were finished before"
     assert same(dict(model.state_dict()), trained())
     assert [file.name for file in checkpoint.parent.iterdir()] == ["checkpoint.pt"]
 
 
 def test_a_finished_run_takes_no_more_steps(tmp_path: Path) -> None:
-    finished = trained(checkpoint=tmp_path / "c.pt")
+    finished = trained(stage=stage_in(tmp_path / "c.pt"))
     model, seen = network(), list[list[int]]()
-    fit(model, SIZE, loss_of(model, seen), SCHEDULE, seed=3, checkpoint=tmp_path / "c.pt")
+    fit(model, SIZE, loss_of(model, seen), SCHEDULE, seed=3, stage=stage_in(tmp_path / "c.pt"))
     assert not seen
     assert same(dict(model.state_dict()), finished)
     assert not model.training
@@ -112,7 +118,7 @@ def test_a_run_with_other_data_or_settings_is_refused(tmp_path: Path) -> None:
     stop_in_third_epoch(tmp_path / "c.pt", identity="one")
     before = (tmp_path / "c.pt").read_bytes()
     with pytest.raises(OutputError, match="other data or settings"):
-        trained(checkpoint=tmp_path / "c.pt", identity="another")
+        trained(stage=stage_in(tmp_path / "c.pt", "another"))
     assert (tmp_path / "c.pt").read_bytes() == before
 
 
@@ -123,23 +129,23 @@ def test_a_torn_checkpoint_is_said_plainly(tmp_path: Path, kept: float) -> None:
     whole = checkpoint.read_bytes()
     checkpoint.write_bytes(whole[: int(kept * len(whole))] or b"not one")
     with pytest.raises(ModelError, match=r"checkpoint\.pt cannot be used.*delete it"):
-        trained(checkpoint=checkpoint)
+        trained(stage=stage_in(checkpoint))
 
 
-@pytest.mark.parametrize("content", [{}, [1], "text", torch.zeros(2)])
+@pytest.mark.parametrize("content", [{}, [1], "text", torch.zeros(2), {"identity": "", "epoch": 1}])
 def test_something_else_in_place_of_a_checkpoint_is_said_plainly(
     tmp_path: Path, content: object
 ) -> None:
     torch.save(content, tmp_path / "c.pt")
     with pytest.raises(ModelError, match="cannot be used"):
-        trained(checkpoint=tmp_path / "c.pt")
+        trained(stage=stage_in(tmp_path / "c.pt"))
 
 
 def test_a_checkpoint_of_another_model_is_said_plainly(tmp_path: Path) -> None:
     stop_in_third_epoch(tmp_path / "c.pt")
     other = torch.nn.Linear(4, 1)
     with pytest.raises(ModelError, match="cannot be used"):
-        fit(other, SIZE, loss_of(other), SCHEDULE, seed=3, checkpoint=tmp_path / "c.pt")
+        fit(other, SIZE, loss_of(other), SCHEDULE, seed=3, stage=stage_in(tmp_path / "c.pt"))
 
 
 def test_the_head_may_learn_at_a_rate_of_its_own() -> None:
@@ -154,7 +160,7 @@ def test_the_head_may_learn_at_a_rate_of_its_own() -> None:
 
 def test_those_who_watch_are_told_of_the_last_step() -> None:
     told: list[tuple[int, int, float]] = []
-    trained(watch=lambda *news: told.append(news))
+    trained(stage=stage_in(watch=lambda *news: told.append(news)))
     assert [(done, steps) for done, steps, _ in told] == [(10, 16), (16, 16)]
     assert all(loss > 0 for *_, loss in told)
 

@@ -19,8 +19,9 @@ from histoeval.extract.labels import read_tags
 from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import HARE_TYPES, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer
-from histoeval.train.hare_bench.classifier import UNTOLD, UntrainedClassifier
-from histoeval.train.hare_bench.config import NerSettings, sha256_of
+from histoeval.train.core.provenance import sha256_of
+from histoeval.train.hare_bench.classifier import IGNORE_INDEX, UntrainedClassifier
+from histoeval.train.hare_bench.config import NerSettings
 from histoeval.train.hare_bench.ner import examples_of, label_names, tags_of, train_ner
 from tests.support.tiny_corpus import PASSAGES, Learned, passage
 
@@ -71,7 +72,7 @@ def taught(
             example.label,  # type: ignore[arg-type]
             strict=True,
         )
-        if label != UNTOLD
+        if label != IGNORE_INDEX
     ]
 
 

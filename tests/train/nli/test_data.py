@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from histoeval.errors import InputError
+from histoeval.nli.entailer import LabelledPair
 from histoeval.nli.manifest import EntailerManifest
 from histoeval.train.nli.data import (
     EncodedPairs,
@@ -19,7 +20,6 @@ from histoeval.train.nli.data import (
     read_pairs,
     split_general,
 )
-from histoeval.train.nli.synthetic.pairs import LabelledPair
 
 ROWS = [
     ("snli_train", "A man sings.", "A man is loud.", "neutral"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import islice
 
+from histoeval.nli.entailer import LABELS
 from histoeval.train.nli.llm_written import (
     KEPT_BACK,
     kept_back_pairs,
@@ -12,7 +13,6 @@ from histoeval.train.nli.llm_written import (
     written_by_hand,
 )
 from histoeval.train.nli.reranker import unlearned_pairs
-from histoeval.train.nli.synthetic.wordings import LABELS
 
 
 def test_every_writer_wrote_all_three_labels_and_nothing_twice() -> None:

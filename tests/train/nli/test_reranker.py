@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("scipy")
 
-from histoeval.nli.entailer import Entailment, NliPair, probabilities
+from histoeval.nli.entailer import LABELS, Entailment, NliPair, probabilities
 from histoeval.train.nli.reranker import fit_opinion, unlearned_pairs
-from histoeval.train.nli.synthetic.wordings import LABELS, table
+from histoeval.train.nli.synthetic.wordings import table
 
 PAIRS = [
     ("CD3 is positive.", "CD3 is negative.", "contradiction"),

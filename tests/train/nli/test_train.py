@@ -18,7 +18,7 @@ from histoeval.cli.main import app
 from histoeval.errors import InputError, OutputError
 from histoeval.nli.builtin import BuiltinEntailer
 from histoeval.nli.entailer import NliPair
-from histoeval.train.nli.train import NliSettings, gather, request_of, train_nli
+from histoeval.train.nli.train import NliSettings, gather, nli_request, train_nli
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
@@ -88,7 +88,7 @@ def test_a_finished_training_is_found_and_another_one_refused(
     told: dict[str, Any], trained: Path
 ) -> None:
     settings = NliSettings.model_validate(told)
-    assert train_nli(settings, trained)["request"] == request_of(settings)
+    assert train_nli(settings, trained)["request"] == nli_request(settings)
     with pytest.raises(OutputError, match="different: seed"):
         train_nli(settings.model_copy(update={"seed": 9}), trained)
 
@@ -111,7 +111,7 @@ def test_what_is_tested_on_is_not_among_what_is_learned(told: dict[str, Any]) ->
 
 def test_two_files_of_one_name_are_refused(told: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="same name"):
-        request_of(NliSettings.model_validate(told | {"negation": told["general"]}))
+        nli_request(NliSettings.model_validate(told | {"negation": told["general"]}))
 
 
 def test_the_command_finds_a_finished_training_and_measures_a_model(

@@ -1,7 +1,7 @@
-"""Reports edited by a language model, where one is given: one change, told in strict JSON.
+"""Reports edited by a language model: one change each, reported in strict JSON.
 
-An answer that is no JSON of the asked form, that does not name words which are really there, or
-that leaves the report as it was is no edit; it is counted with its reason, and nothing is mended.
+An answer that is not JSON of the requested form, that quotes text which is not in the report, or
+that leaves the report unchanged is no edit; it is counted with its reason, and never repaired.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from histoeval.resources import resource_text
 from histoeval.vlm.model import Ask, Vlm, VlmAnswer
 
 _FENCE = re.compile(r"^```[a-zA-Z]*\s*|\s*```\s*$")
-_SHORTEST, _LONGEST = 0.5, 1.8
+_MIN_LENGTH, _MAX_LENGTH = 0.5, 1.8
 """How long the new report may be, in lengths of the old one."""
-_MOST_TOKENS = 2048
+_MAX_TOKENS = 2048
 
 
 Rewritten = tuple[list[EditedReport], list[SkippedEdit]]
-"""What a model made of a report, and what it did not."""
+"""The edits of a report, and those that the model did not manage."""
 
 
 class _Answer(BaseModel):
-    """What the model must say, and nothing else."""
+    """The form of the answer."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     before: str
@@ -49,31 +49,31 @@ def _prompts() -> dict[str, Any]:
 
 
 def rewritten_groups() -> tuple[str, ...]:
-    """The groups that a language model can make."""
+    """The groups of edits that a language model can make."""
     return tuple(_prompts()["groups"])
 
 
 @cache
 def instruction_for(group: str) -> Instruction:
-    """What the model is told for a group."""
-    said = _prompts()
-    text = f"{said['groups'][group]['task'].strip()}\n\n{said['form'].strip()}"
+    """The instruction for a group."""
+    prompts = _prompts()
+    text = f"{prompts['groups'][group]['task'].strip()}\n\n{prompts['form'].strip()}"
     return Instruction(
-        name=f"{said['name']}_{group}",
-        version=said["version"],
+        name=f"{prompts['name']}_{group}",
+        version=prompts["version"],
         kind="neutral",
         text=text,
-        most_tokens=_MOST_TOKENS,
+        most_tokens=_MAX_TOKENS,
     )
 
 
-def rewrite(subject: Vlm, texts: Sequence[str], groups: Sequence[str]) -> list[Rewritten]:
-    """For each report the edits that a model made of it, and those that it did not."""
+def rewrite(model: Vlm, texts: Sequence[str], groups: Sequence[str]) -> list[Rewritten]:
+    """For each report its edits, and those that failed."""
     asks = [_ask(text, group) for text in texts for group in groups]
-    said = iter(subject.describe_all(asks))
+    answers = iter(model.describe_all(asks))
     found = []
     for text in texts:
-        outcomes = [_read(next(said), text, group) for group in groups]
+        outcomes = [_read(next(answers), text, group) for group in groups]
         made = [each for each in outcomes if isinstance(each, EditedReport)]
         found.append((made, [each for each in outcomes if isinstance(each, SkippedEdit)]))
     return found
@@ -85,13 +85,13 @@ def _ask(text: str, group: str) -> Ask:
     return Ask(instruction, f"{instruction.text}\n\n{report}")
 
 
-def _read(said: VlmAnswer | Problem, text: str, group: str) -> EditedReport | SkippedEdit:
-    """The edit that an answer tells of, or why there is none."""
+def _read(reply: VlmAnswer | Problem, text: str, group: str) -> EditedReport | SkippedEdit:
+    """The edit in an answer, or why there is none."""
     row = _prompts()["groups"][group]
-    if isinstance(said, Problem):
-        return SkippedEdit(row["edit"], said.message)
+    if isinstance(reply, Problem):
+        return SkippedEdit(row["edit"], reply.message)
     try:
-        answer = _Answer.model_validate_json(_FENCE.sub("", said.text.strip()))
+        answer = _Answer.model_validate_json(_FENCE.sub("", reply.text.strip()))
     except ValidationError:
         return SkippedEdit(
             row["edit"], "the model's answer is not the JSON object that was asked for"
@@ -111,6 +111,6 @@ def _fault(answer: _Answer, text: str) -> str | None:
         return "the model left the report as it was"
     if answer.before not in text or not answer.after or answer.after not in answer.report:
         return "the words that the model says it changed are not there"
-    if not _SHORTEST <= len(answer.report) / len(text) <= _LONGEST:
+    if not _MIN_LENGTH <= len(answer.report) / len(text) <= _MAX_LENGTH:
         return "the model wrote another report, much shorter or longer"
     return None

@@ -6,15 +6,17 @@ import difflib
 import re
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 from histoeval.errors import InputError
+from histoeval.io.tables.formats import RecordTable
 from histoeval.io.tables.row_faults import shown
 from histoeval.report import Noun
 from histoeval.resources import load_toml
 
 
 class Columns(Noun):
-    """The columns a person named; those left out are guessed."""
+    """The columns that the user named; the others are guessed."""
 
     reference: str | None = None
     candidates: tuple[str, ...] = ()
@@ -22,8 +24,21 @@ class Columns(Noun):
     system: str | None = None
 
 
-class Layout(Noun):
-    """The columns of one table, settled.
+class TableLayout(Noun):
+    """The columns of one table, settled, by what they hold."""
+
+    id: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that must be read."""
+        roles = dict(self).values()
+        named = [name for role in roles for name in (role if isinstance(role, tuple) else (role,))]
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+class Layout(TableLayout):
+    """The columns of a table of pairs.
 
     Each candidate column is a system and gives it its name, unless a column of its own names the
     system of each row.
@@ -31,54 +46,42 @@ class Layout(Noun):
 
     reference: str
     candidates: tuple[str, ...]
-    id: str | None = None
     system: str | None = None
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column that must be read."""
-        named = (self.id, self.system, self.reference, *self.candidates)
-        return tuple(dict.fromkeys(name for name in named if name is not None))
 
-
-class TextLayout(Noun):
-    """The columns of a table with one text in each row, settled."""
+class TextLayout(TableLayout):
+    """The columns of a table with one text in each row."""
 
     text: str
-    id: str | None = None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column that must be read."""
-        return (self.text,) if self.id is None else tuple(dict.fromkeys((self.id, self.text)))
 
 
-def layout_of(found: Sequence[str], named: Columns, file: str) -> Layout:
-    """Settle the columns of a table: those that were named, and a guess at the others."""
+def layout_of(table: RecordTable, named: Columns, file: str) -> Layout:
+    """Settle the columns of a table: those that were named, and a guess at the others.
+
+    Rows that bring their id with them need no column for it.
+    """
+    found = table.columns
     explicit = (named.reference, *named.candidates, named.id, named.system)
     demand_columns(explicit, found, file)
     if len(set(named.candidates)) < len(named.candidates):
         raise InputError(f"a candidate column is named twice: {', '.join(named.candidates)}")
     reference = named.reference or _first("reference", _besides(found, explicit))
     if reference is None:
-        raise InputError(
-            f"{file} has no column for the reference; name it: --reference NAME{_list(found)}"
-        )
+        raise _no_column(file, "the reference", "--reference NAME", found)
     id_ = named.id or _first("id", _besides(found, (*explicit, reference)))
     others = _besides(found, (*explicit, reference, id_))
     candidates = named.candidates or _rated(found, others) or _candidates(others)
     if not candidates:
-        raise InputError(
-            f"{file} has no column for the candidate; name it: --candidate NAME{_list(found)}"
-        )
+        raise _no_column(file, "the candidate", "--candidate NAME", found)
     system = named.system or _guessed_system(_besides(others, candidates), candidates)
+    id_ = named.id if table.keyed else id_
     layout = Layout(reference=reference, candidates=candidates, id=id_, system=system)
     _check(layout, file)
     return layout
 
 
 def text_layout_of(
-    found: Sequence[str],
+    table: RecordTable,
     text: str | None,
     id_: str | None,
     file: str,
@@ -88,18 +91,26 @@ def text_layout_of(
 
     Columns that are taken by something else are not guessed at.
     """
+    found = table.columns
     demand_columns((text, id_), found, file)
     text = text or _guessed_text(_besides(found, (id_, *taken)), found, file)
-    layout = TextLayout(text=text, id=id_ or _first("id", _besides(found, (text, *taken))))
+    guessed = None if table.keyed else _first("id", _besides(found, (text, *taken)))
+    layout = TextLayout(text=text, id=id_ or guessed)
     _check_spelling(layout.columns, file)
     return layout
 
 
-def demand_columns(named: Sequence[str | None], found: Sequence[str], file: str) -> None:
+def demand_columns(named: Sequence[str | None], found: Sequence[str], file: str | Path) -> None:
     """Every column that was named must be there."""
     for name in named:
         if name is not None and name not in found:
-            raise InputError(f"{file} has no column {name!r}{_nearest(name, found)}{_list(found)}")
+            near = _nearest(name, found)
+            raise InputError(f"{file} has no column {name!r}{near}{columns_found(found)}")
+
+
+def columns_by_name(found: Sequence[str]) -> dict[str, str]:
+    """Columns by their names as these are compared; of two equal ones, the left."""
+    return {normalised(name): name for name in reversed(found)}
 
 
 def recognised(found: Sequence[str], named: Columns) -> int:
@@ -157,7 +168,7 @@ def _guessed_text(free: Sequence[str], found: Sequence[str], file: str) -> str:
     if len(guesses) == 1:
         return guesses[0]
     what = "more than one column that may hold the text" if guesses else "no column for the text"
-    raise InputError(f"{file} has {what}; name it: --text NAME{_list(guesses or found)}")
+    raise InputError(f"{file} has {what}; name it: --text NAME{columns_found(guesses or found)}")
 
 
 def _check(layout: Layout, file: str) -> None:
@@ -179,6 +190,10 @@ def _check_spelling(columns: Sequence[str], file: str) -> None:
             )
 
 
+def _no_column(file: str, role: str, option: str, found: Sequence[str]) -> InputError:
+    return InputError(f"{file} has no column for {role}; name it: {option}{columns_found(found)}")
+
+
 def _besides(found: Sequence[str], taken: Sequence[str | None]) -> list[str]:
     return [name for name in found if name not in taken]
 
@@ -188,7 +203,8 @@ def _nearest(name: str, found: Sequence[str]) -> str:
     return f" (did you mean {shown(near[0])!r}?)" if near else ""
 
 
-def _list(found: Sequence[str]) -> str:
+def columns_found(found: Sequence[str]) -> str:
+    """The columns there are, for whoever has named one that is not."""
     names = [shown(name if len(name) <= 40 else f"{name[:40]}…") for name in found[:20]]
     return f". Columns found: {', '.join(map(repr, names))}{' …' if len(found) > 20 else ''}"
 

@@ -34,7 +34,7 @@ class Record(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where the row stands, for people."""
+        """Where the row is, for messages."""
         return place(self.number, self.line)
 
 
@@ -51,7 +51,7 @@ class RecordTable:
     keyed: bool = False
     half_character: Literal["not_utf8", "lone_surrogate"] = "lone_surrogate"
 
-    def said(self, fault: Fault) -> Fault:
+    def named(self, fault: Fault) -> Fault:
         """The fault, with a lone surrogate called what it is in this table."""
         if fault.kind == "lone_surrogate":
             return fault._replace(kind=self.half_character)

@@ -1,8 +1,7 @@
-"""One JSON document that holds many rows, read without holding it in memory.
+"""One JSON document that holds many rows: a list, a list inside an object, or objects by their ids.
 
-Python's own decoder takes one row at a time from a window that moves over the text. (A streaming
-parser such as yajl puts a question mark where half a character was escaped; here such a row must
-be refused, not scored.)
+Python's own decoder takes one row at a time, so that the rows before a break are delivered, a key
+that comes twice is seen, and half a character that was escaped stays half.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple, TextIO
+from typing import Literal, NamedTuple
 
 from histoeval.errors import InputError
 from histoeval.io.tables.encoding import CHUNK
@@ -21,8 +20,8 @@ from histoeval.io.tables.jsonlines import bad_byte, open_json_lines
 from histoeval.io.tables.lines import open_text
 from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, kind_of, place
 
-LONGEST_TOKEN = 16
-"""More characters than any word or escape of JSON that a window may cut in two."""
+DOCUMENT_LIMIT = 512 * 2**20
+"""The most characters a document may have, since it is held in memory."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -41,22 +40,21 @@ class DocumentShape(NamedTuple):
 class Walk:
     """A way through one JSON text, forwards only, value by value."""
 
-    def __init__(self, text: TextIO) -> None:
+    def __init__(self, text: str) -> None:
         self._text = text
-        self._window = ""
         self._at = 0
-        self._dropped = 0
-        self._ended = False
         self._decode = json.JSONDecoder().raw_decode
+
+    @property
+    def share(self) -> float:
+        """How much of the text has been read."""
+        return self._at / len(self._text)
 
     def peek(self) -> str:
         """The next character that is not a space; none at the end."""
-        while True:
-            space = _SPACE.match(self._window, self._at)
-            self._at = space.end() if space else self._at
-            if self._at < len(self._window) or self._ended:
-                return self._window[self._at : self._at + 1]
-            self._more()
+        space = _SPACE.match(self._text, self._at)
+        self._at = space.end() if space else self._at
+        return self._text[self._at : self._at + 1]
 
     def take(self, character: str) -> None:
         """Step over one character, which must be this."""
@@ -67,19 +65,14 @@ class Walk:
     def value(self) -> tuple[object, str]:
         """The next value, and the text it was read from."""
         self.peek()
-        while True:
-            try:
-                value, end = self._decode(self._window, self._at)
-            except json.JSONDecodeError as error:
-                if self._ended or self._is_certain(error):
-                    raise self._broken(error.msg, error.pos) from error
-            except (ValueError, RecursionError) as error:
-                raise self._broken(str(error), self._at) from error
-            else:
-                if end < len(self._window) or self._ended:
-                    raw, self._at = self._window[self._at : end], end
-                    return value, raw
-            self._more()
+        start = self._at
+        try:
+            value, self._at = self._decode(self._text, start)
+        except json.JSONDecodeError as error:
+            raise self._broken(error.msg, error.pos) from error
+        except (ValueError, RecursionError) as error:
+            raise self._broken(str(error), start) from error
+        return value, self._text[start : self._at]
 
     def elements(self) -> Iterator[tuple[object, str]]:
         """The values of the list that comes next."""
@@ -101,47 +94,37 @@ class Walk:
                 self.take(",")
         self.take("}")
 
-    def pass_over(self) -> object:
-        """Step over the next value, and say what it was; of a list, what came first in it."""
-        if self.peek() != "[":
-            return self.value()[0]
-        elements = self.elements()
-        first = next(elements, (None, ""))[0]
-        for _ in elements:
-            pass
-        return first
-
     def end(self) -> None:
         """Nothing may come any more."""
         if self.peek():
             raise self._broken("Extra data", self._at)
 
-    def _more(self) -> None:
-        rest = self._window[self._at :]
-        if len(rest) > RECORD_LIMIT:
-            raise self._broken(f"a value is longer than {RECORD_LIMIT // 2**20} MiB", self._at)
-        chunk = self._text.read(max(CHUNK, len(rest)))
-        self._dropped += self._at
-        self._window, self._at, self._ended = rest + chunk, 0, not chunk
-
-    def _is_certain(self, error: json.JSONDecodeError) -> bool:
-        """Whether more text could not mend it."""
-        if error.msg.startswith("Unterminated string"):
-            return False
-        return error.pos < len(self._window) - LONGEST_TOKEN
-
     def _broken(self, reason: str, at: int) -> BrokenDocumentError:
-        return BrokenDocumentError(f"{reason} at character {self._dropped + at + 1}")
+        return BrokenDocumentError(f"{reason} at character {at + 1}")
 
 
 def open_json(path: Path, encoding: str) -> RecordTable:
     """A table from a list of objects, a list inside an object, or objects by their ids."""
-    with open_text(path, encoding) as (text, _):
-        shape = _shape(Walk(text), path)
+    shape = _shape(_walk(path, encoding), path)
     if shape.kind == "lines":
         return open_json_lines(path, encoding)
     read = partial(_read, path, encoding, shape)
     return RecordTable(columns_of(read(()), str(path)), read, keyed=shape.kind == "mapping")
+
+
+def _walk(path: Path, encoding: str) -> Walk:
+    parts: list[str] = []
+    size = 0
+    with open_text(path, encoding) as (stream, _):
+        while part := stream.read(CHUNK):
+            parts.append(part)
+            size += len(part)
+            if size > DOCUMENT_LIMIT:
+                raise InputError(
+                    f"{path} is one JSON document of more than {DOCUMENT_LIMIT // 2**20} MB: write "
+                    "it as JSON lines (.jsonl), one object per line, which are read one at a time"
+                )
+    return Walk("".join(parts))
 
 
 def _shape(walk: Walk, path: Path) -> DocumentShape:
@@ -155,11 +138,10 @@ def _shape(walk: Walk, path: Path) -> DocumentShape:
     objects = 0
     try:
         for key in walk.members():
-            bracket = walk.peek()
-            first = walk.pass_over()
-            if bracket == "[" and isinstance(first, dict):
+            value, _ = walk.value()
+            if isinstance(value, list) and value and isinstance(value[0], dict):
                 lists.append(key)
-            objects += bracket == "{"
+            objects += isinstance(value, dict)
         if walk.peek() == "{":
             return DocumentShape("lines")
     except BrokenDocumentError:
@@ -175,15 +157,17 @@ def _shape(walk: Walk, path: Path) -> DocumentShape:
 def _read(
     path: Path, encoding: str, shape: DocumentShape, _needed: Sequence[str]
 ) -> Iterator[Record]:
-    with open_text(path, encoding) as (text, position):
-        number = 0
-        try:
-            for number, (key, value, raw) in enumerate(_rows(Walk(text), shape), start=1):
-                yield _record(number, key, value, raw, position())
-        except BrokenDocumentError as error:
-            number += 1
-            trouble = Fault("broken_document", {"reason": str(error)}).problem(place(number))
-            yield Record(number, None, trouble, position=position())
+    walk, size, number = _walk(path, encoding), path.stat().st_size, 0
+    try:
+        for number, (key, value, raw) in enumerate(_rows(walk, shape), start=1):
+            fault = _fault(value, raw)
+            problem = None if fault is None else fault.problem(place(number))
+            values = value if fault is None and isinstance(value, dict) else None
+            yield Record(number, values, problem, position=int(size * walk.share), key=key)
+    except BrokenDocumentError as error:
+        number += 1
+        trouble = Fault("broken_document", {"reason": str(error)}).problem(place(number))
+        yield Record(number, None, trouble, position=size)
 
 
 def _rows(walk: Walk, shape: DocumentShape) -> Iterator[tuple[str | None, object, str]]:
@@ -196,13 +180,13 @@ def _rows(walk: Walk, shape: DocumentShape) -> Iterator[tuple[str | None, object
             elif key == shape.member and walk.peek() == "[":
                 yield from ((None, value, raw) for value, raw in walk.elements())
             else:
-                walk.pass_over()
+                walk.value()
     walk.end()
 
 
-def _record(number: int, key: str | None, value: object, raw: str, position: int) -> Record:
-    fault = bad_byte(raw)
-    if fault is None and isinstance(value, dict):
-        return Record(number, value, position=position, key=key)
-    fault = fault or Fault("not_an_object", {"kind": kind_of(value)})
-    return Record(number, None, fault.problem(place(number)), position=position, key=key)
+def _fault(value: object, raw: str) -> Fault | None:
+    if len(raw) > RECORD_LIMIT:
+        return Fault("record_too_long")
+    if fault := bad_byte(raw):
+        return fault
+    return None if isinstance(value, dict) else Fault("not_an_object", {"kind": kind_of(value)})

@@ -1,22 +1,21 @@
 """Files of trust: one line per report, written as it is finished.
 
 `DIR/trust.jsonl` has a row for each report, in the order of the input, with `trust.jsonl.meta.json`
-beside it, which says what made them; `DIR/summary.json` says what all rows come to, and
-`DIR/evidence` holds pictures. A run that was stopped is continued by the same command.
+beside it, which says what made them; `DIR/summary.json` sums up all rows, and
+`DIR/evidence` holds pictures. The same command resumes a stopped run.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from histoeval.errors import OutputError, Problem
-from histoeval.io.jsonl_rows import RowFile
-from histoeval.io.results import files_of, write_json
+from histoeval.io.store import RowStore, write_json, writing_to
 from histoeval.report import Noun
 from histoeval.trust.fusion import Route
 from histoeval.trust.results import Share
@@ -66,8 +65,8 @@ class TrustRow(Noun):
         return json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
-class TrustFolder(RowFile[TrustRow]):
-    """A folder that trust is written to and can be continued in."""
+class TrustFolder(RowStore[TrustRow]):
+    """A folder of trust: rows with what made them, summary, pictures of evidence, and a page."""
 
     def __init__(self, folder: Path) -> None:
         if folder.is_file():
@@ -78,18 +77,16 @@ class TrustFolder(RowFile[TrustRow]):
         self.summary = folder / SUMMARY
         self.page = folder / PAGE
 
-    def prepare(self, run: Mapping[str, Any], *, overwrite: bool = False) -> None:
-        """Make the folder ready for this run: new, or continuing the same one."""
-        super().prepare(run, overwrite=overwrite)
-        with files_of(self.folder):
-            for file in (self.summary, self.page):
-                file.unlink(missing_ok=True)
-            if overwrite and self.evidence.is_dir():
-                for file in self.evidence.glob("*.png"):
-                    file.unlink()
+    def _prepare(self, request: Mapping[str, Any], *, overwrite: bool) -> None:
+        super()._prepare(request, overwrite=overwrite)
+        self.summary.unlink(missing_ok=True)
+        self.page.unlink(missing_ok=True)
+
+    def _written(self) -> Iterable[Path]:
+        return (self.path, *self.evidence.glob("*.png"))
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Write what all rows come to."""
         super().finish({"rows": summary["rows"]})
-        with files_of(self.folder):
+        with writing_to(self.folder):
             write_json(self.summary, summary)

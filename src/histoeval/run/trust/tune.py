@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from histoeval.errors import OutputError
-from histoeval.io.results import files_of
+from histoeval.io.store import writing_to
 from histoeval.run.labelled_reports import LabelRequest, read_labelled
 from histoeval.trust.fusion import ROUTES
 from histoeval.trust.policy.policy import PAPER, policy_text
@@ -84,7 +84,7 @@ def outside_of(folds: tuple[FoldResult, ...]) -> Outside:
 def write_policy(tuning: TuningResult, output: Path) -> None:
     """Write the policy, whole or not at all, with how it was made as comments on top."""
     draft = output.with_name(f"{output.name}.part")
-    with files_of(output):
+    with writing_to(output):
         if output.is_dir():
             raise OutputError(f"{output} is a folder; give the name of a file")
         draft.write_text(policy_text(tuning.tuned.policy, history(tuning)), "utf-8", newline="\n")
@@ -92,7 +92,7 @@ def write_policy(tuning: TuningResult, output: Path) -> None:
 
 
 def history(tuning: TuningResult) -> list[str]:
-    """How a policy was made and what it is worth, in lines for people."""
+    """How a policy was made and how good it is, in human-readable lines."""
     about, plan, outside = tuning.about, tuning.plan, tuning.outside
     figure = FIGURES[tuning.tuned.objective]
     lines = [
@@ -120,11 +120,11 @@ def _threshold_lines(tuning: TuningResult) -> list[str]:
         return ["thresholds: not tuned, since no label says which reports are wrong"]
     lines = [f"thresholds: {tuning.plan.aim}; on reports that had no say:"]
     for name, counts in (("tuned", tuning.tuned_routes), ("before", tuning.base_routes)):
-        told = ", ".join(
+        shown = ", ".join(
             f"{route} {right + wrong} ({share_text(wrong, right + wrong)} wrong)"
             for route, (right, wrong) in zip(ROUTES, counts, strict=True)
         )
-        lines.append(f"  {name}: {told}")
+        lines.append(f"  {name}: {shown}")
     return lines
 
 

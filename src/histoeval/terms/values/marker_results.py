@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
 from histoeval.resources import load_toml
 from histoeval.terms.lexicon import WORD_START, any_of
-from histoeval.terms.plain import normalised
+from histoeval.terms.plain import closest_word, normalised
 from histoeval.terms.values.measurements import percent_agreement, read_percent
 
 Polarity = Literal["positive", "negative", "equivocal"]
@@ -317,12 +316,12 @@ def _long_words() -> list[str]:
 
 def _respelt(text: str) -> str:
     """A phrase in which nothing was found, with typos corrected (p0sitive, nega tive)."""
-    whole = get_close_matches(text.replace(" ", ""), _long_words(), n=1, cutoff=_SAME_WORD)
-    return whole[0] if whole else " ".join(_respelt_word(word) for word in text.split())
+    whole = closest_word(text.replace(" ", ""), _long_words(), _SAME_WORD)
+    return whole or " ".join(_respelt_word(word) for word in text.split())
 
 
 @lru_cache(maxsize=1 << 12)
 def _respelt_word(word: str) -> str:
     if len(word) < _LONG_WORD:
         return word
-    return next(iter(get_close_matches(word, _long_words(), n=1, cutoff=_SAME_WORD)), word)
+    return closest_word(word, _long_words(), _SAME_WORD) or word

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from difflib import get_close_matches
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from histoeval.resources import load_toml
-from histoeval.terms.plain import MAX_CHARS, american, singular
+from histoeval.terms.plain import MAX_CHARS, american, closest_word, singular
 
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _GREEK = dict(
@@ -97,8 +96,12 @@ def _names() -> dict[_Key, _Name]:
 
 
 @cache
-def _longest() -> int:
-    return max(len(key) for key in _names())
+def _longest_from() -> dict[str, int]:
+    """The pieces of the longest name that begins with a piece."""
+    longest: dict[str, int] = {}
+    for key in _names():
+        longest[key[0]] = max(len(key), longest.get(key[0], 0))
+    return longest
 
 
 @cache
@@ -152,7 +155,8 @@ def _size_of_name(text: str, pieces: list[_Piece], at: int) -> int:
     """How many pieces the longest name has that begins here; none if no name does."""
     if _inside_word(text, pieces[at].start):
         return 0
-    for size in range(min(_longest(), len(pieces) - at), 0, -1):
+    longest = _longest_from().get(pieces[at].plain, 0)
+    for size in range(min(longest, len(pieces) - at), 0, -1):
         end = pieces[at + size - 1].end
         name = _names().get(tuple(piece.plain for piece in pieces[at : at + size]))
         written = text[pieces[at].start : end]
@@ -198,9 +202,14 @@ def _misread(text: str) -> Iterator[_Name]:
         outline = _joined_outline(word)
         if name := _lookalikes().get(outline) if word != word.lower() else None:
             yield name
-        elif len(word) >= _LONG_WORD and word.isalpha():
-            near = get_close_matches(word.lower(), _long_words(), n=1, cutoff=_SAME_WORD)
-            yield from (_long_words()[name] for name in near)
+        elif word.isalpha() and (near := _near_word(word.lower())):
+            yield _long_words()[near]
+
+
+@lru_cache(maxsize=1 << 14)
+def _near_word(word: str) -> str | None:
+    """The long name that a word is a slip of."""
+    return closest_word(word, list(_long_words()), _SAME_WORD) if len(word) >= _LONG_WORD else None
 
 
 def _joined_outline(word: str) -> str:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from string import Template
 from typing import Any
 
-from histoeval.resources import resource_text
-from histoeval.train.core.card import flat_settings, markdown_table
-
-_NOT_RECIPE = ("notes", "name", "ontologies")
+from histoeval.train.core.card import card, interval, markdown_table
 
 _POOLING = {"mean": "mean over tokens", "cls": "first token"}
 
@@ -27,32 +23,21 @@ OPPOSITE_COLUMNS = ("axis", "rows", "less alike than the synonym", "than the syn
 
 def aligner_card(results: Mapping[str, Any]) -> str:
     """The card, from what is in `results.json`."""
-    request, settings = results["request"], results["request"]["settings"]
-    template = Template(resource_text("train/aligner/card.md"))
-    notes = settings["notes"].strip()
-    recipe = [[n, v] for n, v in flat_settings(settings) if n not in _NOT_RECIPE]
-    return template.substitute(
-        name=settings["name"],
+    settings, scores = results["request"]["settings"], results["scores"]
+    return card(
+        results,
+        "aligner",
+        hidden=("ontologies",),
         size=results["size"]["whole"],
         beside=_beside(results),
-        parameters=f"{results['parameters'] / 1e6:.1f} M",
-        version=results["versions"]["histoeval"],
-        encoder=request["encoder"]["name"],
         tokens=settings["shape"]["tokens"],
         pooling=_POOLING[settings["shape"]["pooling"]],
-        data=_data(request),
         concepts=f"{results['samples']['concepts']:,}",
         names=f"{results['samples']['names']:,}",
         held_out=f"{settings['naming']['held_out']:.0%}",
-        notes=f"\n{notes}\n" if notes else "",
-        recipe=markdown_table(["setting", "value"], recipe),
-        all_concepts=f"{results['scores']['concepts']:,}",
-        retrieval=markdown_table(RETRIEVAL_COLUMNS, [*retrieval_rows(results["scores"])]),
-        opposites=_opposites(results["scores"]),
-        weights=markdown_table(
-            ["file", "sha256"], [[f, f"`{d}`"] for f, d in results["weights"].items()]
-        ),
-        versions=", ".join(f"{name} {number}" for name, number in results["versions"].items()),
+        all_concepts=f"{scores['concepts']:,}",
+        retrieval=markdown_table(RETRIEVAL_COLUMNS, [*retrieval_rows(scores)]),
+        opposites=_opposites(scores),
     )
 
 
@@ -64,9 +49,9 @@ def retrieval_rows(scores: Mapping[str, Any]) -> Iterator[list[str]]:
             index,
             f"{found['names']:,}",
             f"{found['queries']:,}",
-            _share(found["first"]),
-            _share(found["among_five"]),
-            _share(differ) if differ else "",
+            interval(found["first"]),
+            interval(found["among_five"]),
+            interval(differ) if differ else "",
             f"{found['equal']:.3f}",
         ]
 
@@ -89,16 +74,6 @@ def _beside(results: Mapping[str, Any]) -> str:
         f"{results['request']['channel']}): side, polarity, grade, stage, numbers, markers and "
         "other words whose opposites point the other way.\n\n"
     )
-
-
-def _data(request: Mapping[str, Any]) -> str:
-    rows = [[file["name"], f"`{file['sha256']}`"] for file in request["data"].values()]
-    return markdown_table(["file", "sha256"], [*rows, ["our own lists", f"`{request['lists']}`"]])
-
-
-def _share(share: Mapping[str, float]) -> str:
-    interval = "" if share["low"] is None else f" ({share['low']:.3f} to {share['high']:.3f})"
-    return f"{share['value']:.3f}{interval}"
 
 
 def _opposites(scores: Mapping[str, Any]) -> str:

@@ -8,14 +8,13 @@ source: no name with the same words, in whatever order, is learned from.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
 
 from histoeval.io.ontology.obo import OntologyConcept
-from histoeval.terms.plain import plain
+from histoeval.terms.plain import form
 from histoeval.train.aligner.compositions import COMPOSED
 from histoeval.train.aligner.contrasts import Contrasts
 from histoeval.train.aligner.spelling_variants import Variants
@@ -48,22 +47,9 @@ class ConceptPool:
 
 
 @lru_cache(maxsize=1 << 20)
-def form(name: str) -> str:
-    """A name without what does not matter; a minus at its end does."""
-    minus = " -" if name.rstrip(" )").endswith((" -", "(-")) else ""
-    return f"{plain(name)}{minus}"
-
-
-@lru_cache(maxsize=1 << 20)
 def bag(name: str) -> str:
     """The words of a name, whatever their order."""
     return " ".join(sorted(form(name).split()))
-
-
-def is_held_out(concept: str, share: float) -> bool:
-    """Whether a concept is kept for testing, by the hash of its id alone."""
-    digest = hashlib.sha256(concept.encode()).digest()
-    return int.from_bytes(digest[:8], "big") < share * 2**64
 
 
 class PoolMaker:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -16,7 +15,8 @@ from histoeval.errors import ModelError
 from histoeval.report import Noun
 from histoeval.train.aligner.loss import BASE, MARGIN, multi_similarity
 from histoeval.train.aligner.sampling import Draws, Integers, NameSampler, allied_pairs, draw
-from histoeval.train.core.loop import Schedule, Watch, fit, nobody_watches
+from histoeval.train.core.checkpoint import Stage
+from histoeval.train.core.loop import Schedule, fit
 
 _PARTS = 8
 """On a CPU, names of a step are run in so many parts of like length: padding costs time there."""
@@ -170,9 +170,7 @@ def learn(
     *,
     tokens: int,
     seed: int,
-    checkpoint: Path | None = None,
-    identity: str = "",
-    watch: Watch = nobody_watches,
+    stage: Stage | None = None,
 ) -> None:
     """Teach an embedder, on the device that it is on."""
     lessons = Lessons(phrases, learning, seed)
@@ -184,9 +182,7 @@ def learn(
         seed=seed,
         prepare=lessons.prepare,
         begin=lessons.begin,
-        checkpoint=checkpoint,
-        identity=identity,
-        watch=watch,
+        stage=stage,
     )
 
 

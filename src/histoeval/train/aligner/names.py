@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
@@ -11,6 +10,7 @@ from pydantic import Field
 from histoeval.io.ontology.obo import Kind, OntologyConcept, read_ontology
 from histoeval.report import Noun
 from histoeval.resources import resource_path
+from histoeval.terms.plain import form, is_held_out
 from histoeval.train.aligner.builtin_names import (
     abbreviations,
     diagnoses,
@@ -20,9 +20,10 @@ from histoeval.train.aligner.builtin_names import (
     short_forms,
 )
 from histoeval.train.aligner.compositions import bases, composed, composition_table
-from histoeval.train.aligner.concepts import ConceptPool, PoolMaker, is_held_out
+from histoeval.train.aligner.concepts import ConceptPool, PoolMaker
 from histoeval.train.aligner.contrasts import Contrasts, contrast_table
 from histoeval.train.aligner.spelling_variants import Variants, spelling_table
+from histoeval.train.core.provenance import lists_sha256
 from histoeval.train.core.settings import FilePath
 
 _LISTS = frozenset(
@@ -85,12 +86,26 @@ def held_out_of(concepts: Iterable[OntologyConcept], share: float) -> list[Ontol
     return [named for named in concepts if is_held_out(named.id, share)]
 
 
-def lists_sha256() -> str:
+def listed() -> dict[str, set[str]]:
+    """Concepts of our own lists by the plain form of each of their names, for leak checks."""
+    same = [
+        OntologyConcept("same", f"{row['axis']}/{name}", name, tuple(others))
+        for row in composition_table()["same"]
+        for name, *others in row["names"]
+    ]
+    known: dict[str, set[str]] = {}
+    for own_list in (diagnoses(), organs(), markers(), findings(), abbreviations(), same):
+        for named in own_list:
+            for name in named.names:
+                known.setdefault(form(name), set()).add(f"{named.source}/{named.id}")
+    return known
+
+
+def names_sha256() -> str:
     """The hash of all our own lists that names are made of."""
     ours = map(resource_path, ("terms/data", "train/aligner/data"))
     listed = sorted((f for folder in ours for f in folder.iterdir()), key=lambda file: file.name)
-    content = [file.read_bytes() for file in listed if file.name in _LISTS]
-    return hashlib.sha256(b"".join(content)).hexdigest()
+    return lists_sha256(*(file.read_bytes() for file in listed if file.name in _LISTS))
 
 
 def make_pool(

@@ -11,8 +11,9 @@ from pydantic import Field
 
 from histoeval.align.opposites.vector import channel
 from histoeval.align.opposites.vector import identity as channel_identity
-from histoeval.errors import InputError
+from histoeval.progress import ignore
 from histoeval.report import Noun
+from histoeval.train.aligner.card import aligner_card
 from histoeval.train.aligner.concepts import ConceptPool
 from histoeval.train.aligner.embedder import (
     AlignerTraining,
@@ -22,15 +23,15 @@ from histoeval.train.aligner.embedder import (
     learn,
     shape_encoder,
 )
-from histoeval.train.aligner.names import NameSettings, Ontology, lists_sha256, make_pool
+from histoeval.train.aligner.names import NameSettings, Ontology, listed, make_pool, names_sha256
 from histoeval.train.aligner.sampling import NameSampler, phrases_of
+from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
 from histoeval.train.core.encoder import TorchEncoder, load_encoder
-from histoeval.train.core.loop import Watch, nobody_watches
 from histoeval.train.core.model_folder import ModelFolder
+from histoeval.train.core.provenance import by_name, request_of, versions, weights_of
 from histoeval.train.core.settings import FilePath, ModelName
 from histoeval.train.core.vocabulary import cut_tokenizer, kept_pieces
 from histoeval.train.hare_bench.classifier import save
-from histoeval.train.hare_bench.config import encoder_name, identity_of, sha256_of, versions
 
 
 class AlignerSettings(Noun):
@@ -62,10 +63,6 @@ class AlignerSettings(Noun):
         return self.learning.channel if self.channel is None else self.channel
 
 
-def nobody_hears(line: str) -> None:
-    """For those who want no words."""
-
-
 @dataclass(frozen=True, slots=True)
 class UntrainedAligner:
     """An embedder that has learned nothing yet, its tokenizer, and what it is to learn."""
@@ -84,55 +81,43 @@ def train_aligner(
     *,
     device: str | None = None,
     overwrite: bool = False,
-    watch: Watch = nobody_watches,
-    tell: Callable[[str], Any] = nobody_hears,
+    watch: Watch = ignore,
+    tell: Callable[[str], Any] = ignore,
 ) -> dict[str, Any]:
     """Train an aligner and write its folder; the results, at once if it is there already."""
-    folder = ModelFolder(output)
-    request = request_of(settings)
-    if not overwrite and (found := folder.finished(request)) is not None:
-        return found
-    if overwrite:
-        folder.clear()
-    begun = begin(settings, device, tell)
-    learn(
-        begun.embedder,
-        begun.phrases,
-        settings.learning,
-        tokens=settings.shape.tokens,
-        seed=settings.seed,
-        checkpoint=folder.checkpoint,
-        identity=identity_of(request),
-        watch=watch,
-    )
-    with folder.writing() as draft:
+    request = aligner_request(settings)
+
+    def make(draft: Path, checkpoint: Checkpoint) -> dict[str, Any]:
+        """The results of an aligner that is written to a draft folder."""
+        begun = begin(settings, device, tell)
+        learn(
+            begun.embedder,
+            begun.phrases,
+            settings.learning,
+            tokens=settings.shape.tokens,
+            seed=settings.seed,
+            stage=Stage(checkpoint, watch),
+        )
         tell("writing and measuring the model")
-        results = _write(begun, settings, request, draft)
-        folder.finish(results, _card(results))
-    return results
+        return _write(begun, settings, request, draft)
+
+    return ModelFolder(output).fill(request, make, aligner_card, overwrite=overwrite)
 
 
-def request_of(settings: AlignerSettings) -> dict[str, Any]:
-    """What makes two trainings the same, without a word on where files lie."""
-    left_out: Any = {"ontologies": {"__all__": {"file"}}}
-    left_out |= dict.fromkeys(("encoder", "output", "opposites"), True)
-    files = [ontology.file for ontology in settings.ontologies]
-    if settings.opposites is not None:
-        files.append(settings.opposites)
-    if len({file.name for file in files}) < len(files):
-        raise InputError("two files have the same name: in results they could not be told apart")
-    return {
-        "task": "aligner",
-        "encoder": encoder_name(settings.encoder),
-        "settings": settings.model_dump(mode="json", exclude=left_out),
-        "data": {file.name: {"name": file.name, "sha256": sha256_of(file)} for file in files},
-        "lists": lists_sha256(),
-        "channel": channel_identity() if settings.written_channel else None,
-    }
+def aligner_request(settings: AlignerSettings) -> dict[str, Any]:
+    """What makes two trainings the same."""
+    return request_of(
+        "aligner",
+        settings,
+        by_name([*(ontology.file for ontology in settings.ontologies), settings.opposites]),
+        exclude={"ontologies": {"__all__": {"file"}}, "opposites": True},
+        lists=names_sha256(),
+        channel=channel_identity() if settings.written_channel else None,
+    )
 
 
 def begin(
-    settings: AlignerSettings, device: str | None, tell: Callable[[str], Any] = nobody_hears
+    settings: AlignerSettings, device: str | None, tell: Callable[[str], Any] = ignore
 ) -> UntrainedAligner:
     """Read all names, and make the embedder that will learn them."""
     pool = make_pool(settings.ontologies, settings.naming, tell)
@@ -211,24 +196,14 @@ def _write(
         settings.ontologies[0].read(),
         read_opposites(settings.opposites) if settings.opposites else (),
         held_out=settings.naming.held_out,
+        known=listed(),
     )
     return {
-        "request": request,
         "parameters": sum(weights.numel() for weights in begun.embedder.parameters()),
         "channel": settings.written_channel,
         "size": {"encoder": aligner.manifest.size, "whole": aligner.size},
         "samples": {"concepts": begun.concepts, "names": len(begun.phrases.tokens.lengths)},
         "scores": evaluation.model_dump(mode="json"),
-        "weights": {
-            file.name: sha256_of(file)
-            for pattern in ("*.onnx", "*.safetensors")
-            for file in folder.glob(pattern)
-        },
+        "weights": weights_of(folder),
         "versions": made_with,
     }
-
-
-def _card(results: dict[str, Any]) -> str:
-    from histoeval.train.aligner.card import aligner_card
-
-    return aligner_card(results)

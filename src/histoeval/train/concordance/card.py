@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from histoeval.concordance.weights import Combination, Combinations
-from histoeval.resources import resource_text
-from histoeval.train.core.card import markdown_table
+from histoeval.train.core.card import card, markdown_table
 
 
 def concordance_card(combinations: Combinations, results: Mapping[str, Any]) -> str:
     """The card as markdown."""
-    template = resource_text("train/concordance/card.md")
-    return template.format(
+    return card(
+        results,
+        "concordance",
         pairs=results["pairs"],
         groups=results["groups"],
         sheets=", ".join(f"`{s['name']}` ({s['sha256'][:12]})" for s in results["sheets"]),

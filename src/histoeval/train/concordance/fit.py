@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from histoeval.concordance.weights import TERMS, Combination, MonotoneCurve
 from histoeval.errors import InputError
+from histoeval.statistics.calibration import fit_monotone
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -114,15 +115,8 @@ def _ordered(scored: FitData) -> tuple[Integers, Integers, Floats]:
 
 def fit_curve(means: Floats, scores: Floats, bottom: float, top: float) -> MonotoneCurve:
     """The rising line through a few points that is nearest to the scores; it ends at the top."""
-    from scipy.optimize import nnls
-
-    at = np.array(_KNOTS)
-    rises = np.clip((means[:, None] - at[:-1]) / np.diff(at), 0, 1)
-    short = 1 - rises  # below the top by what has not risen yet
-    steps, _ = nnls(short, top - scores)
-    heights = np.maximum(top - np.concatenate([np.cumsum(steps[::-1])[::-1], [0.0]]), bottom)
-    heights[0] = bottom  # where nothing is right
-    return MonotoneCurve(at=tuple(_KNOTS), value=tuple(round(float(h), 4) for h in heights))
+    heights = fit_monotone(means, scores, _KNOTS, bottom, top)
+    return MonotoneCurve(at=_KNOTS, value=tuple(round(height, 4) for height in heights))
 
 
 def predict(combination: Combination, terms: Floats) -> Floats:

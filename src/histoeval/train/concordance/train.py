@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +11,22 @@ from pydantic import Field
 
 from histoeval.concordance.rubric import CRITERIA
 from histoeval.concordance.weights import Combination, Combinations, matrix_of
-from histoeval.errors import InputError, MissingDependency
-from histoeval.io.results import write_json
+from histoeval.errors import InputError
 from histoeval.io.sheets import RatedPair, read_sheet
+from histoeval.io.store import write_json
 from histoeval.metrics.concordance import TOP, Concordance
 from histoeval.report import Noun
+from histoeval.statistics.raters import kappa_of_two
 from histoeval.train.concordance.card import concordance_card
 from histoeval.train.concordance.fit import FitData, choose, cross_validated, fit, joined_groups
+from histoeval.train.core.checkpoint import Checkpoint
 from histoeval.train.core.model_folder import ModelFolder
+from histoeval.train.core.provenance import file_of, sha256_of
 from histoeval.train.core.settings import FilePath
-from histoeval.train.hare_bench.config import sha256_of
 
 FLOOR = 0.6
 """What comes to little more than half a point is a zero: experts who write whole points, or half
-ones, do not tell candidates apart down there. Set by hand, not chosen by the inner folds."""
+ones, do not tell candidates apart down there. Set by us, not chosen by the inner folds."""
 
 _INNER = 3
 
@@ -66,15 +67,32 @@ def train_concordance(
 
     The results at once if they are there already.
     """
-    _require_scipy()
     if not any(sheet.criteria for sheet in settings.sheets):
         raise InputError("no sheet has the criteria of the rubric: set `criteria: true`")
-    folder = ModelFolder(output)
-    request = request_of(settings, reader, aligner)
-    if not overwrite and (found := folder.finished(request)) is not None:
-        return found
-    if overwrite:
-        folder.clear()
+    request = concordance_request(settings, reader, aligner)
+    fitted: list[Combinations] = []
+
+    def make(draft: Path, _: Checkpoint) -> dict[str, Any]:
+        """The results of weights that are written to a draft folder."""
+        combinations, results = _fit_all(settings, reader, aligner)
+        write_json(draft / "combination.json", combinations.model_dump(mode="json"))
+        fitted.append(combinations)
+        return {
+            "settings": request["settings"],
+            "sheets": [file_of(sheet.file) for sheet in settings.sheets],
+            "models": request["models"],
+            **results,
+        }
+
+    return ModelFolder(output).fill(
+        request, make, lambda results: concordance_card(fitted[0], results), overwrite=overwrite
+    )
+
+
+def _fit_all(
+    settings: ConcordanceSettings, reader: Any, aligner: Any
+) -> tuple[Combinations, dict[str, Any]]:
+    """The weights for the score and for each criterion, and their cross-validated scores."""
     rated = [(sheet, each) for sheet in settings.sheets for each in _read(sheet)]
     metric = Concordance(name="concordance", reader=reader, aligner=aligner)
     compared = metric.compare([each.pair for _, each in rated])
@@ -88,29 +106,20 @@ def train_concordance(
     scored = FitData(terms, np.array(scores), np.array(sets), np.array(groups))
     expert, figures = _fitted(scored, TOP, FLOOR, settings)
     criteria, agreed = {}, {}
-    told = np.flatnonzero([sheet.criteria for sheet, _ in rated])
+    rubric = np.flatnonzero([sheet.criteria for sheet, _ in rated])
     for criterion, top in CRITERIA.items():
-        given = np.array([rated[i][1].scores[criterion] for i in told])
-        some = FitData(terms[told], given, scored.sets[told], scored.groups[told])
+        given = np.array([rated[i][1].scores[criterion] for i in rubric])
+        some = FitData(terms[rubric], given, scored.sets[rubric], scored.groups[rubric])
         criteria[criterion], agreed[criterion] = _fitted(some, float(top), 0.0, settings)
-    combinations = Combinations(expert=expert, criteria=criteria)
-    results = {
-        "request": request,
-        "settings": request["settings"],
-        "sheets": [{"name": s.file.name, "sha256": sha256_of(s.file)} for s in settings.sheets],
-        "models": request["models"],
+    return Combinations(expert=expert, criteria=criteria), {
         "pairs": len(rated),
         "groups": len(set(groups)),
         "expert": figures,
         "criteria": agreed,
     }
-    with folder.writing() as draft:
-        write_json(draft / "combination.json", combinations.model_dump(mode="json"))
-        folder.finish(results, concordance_card(combinations, results))
-    return results
 
 
-def request_of(settings: ConcordanceSettings, reader: Any, aligner: Any) -> dict[str, Any]:
+def concordance_request(settings: ConcordanceSettings, reader: Any, aligner: Any) -> dict[str, Any]:
     """What makes two trainings the same, without a word on where files lie."""
     return {
         "task": "concordance",
@@ -122,15 +131,6 @@ def request_of(settings: ConcordanceSettings, reader: Any, aligner: Any) -> dict
         ],
         "models": {"reader": reader.identity, "aligner": aligner.identity},
     }
-
-
-def _require_scipy() -> None:
-    """Say what to install when the extra is missing, before reports are read for minutes."""
-    if find_spec("scipy") is None:
-        raise MissingDependency(
-            "SciPy is not installed: trainings need the extra [train]; "
-            "run: pip install 'histoeval[train]'"
-        )
 
 
 def _read(sheet: SheetFile) -> Sequence[RatedPair]:
@@ -180,12 +180,5 @@ def _figures(scored: FitData, values: Any, name: Any) -> dict[str, Any]:
                 "pearson": round(float(pearsonr(said, true)[0]), 4),
             }
     whole = np.round(values[inside])
-    found["quadratic_kappa"] = round(quadratic_kappa(whole, scored.scores[inside]), 4)
+    found["quadratic_kappa"] = round(kappa_of_two(whole, scored.scores[inside]), 4)
     return found
-
-
-def quadratic_kappa(one: Any, other: Any) -> float:
-    """Cohen's kappa with squared distances as weights."""
-    one, other = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
-    expected = ((one[:, None] - other[None, :]) ** 2).mean()
-    return float(1 - ((one - other) ** 2).mean() / expected) if expected else 1.0

@@ -1,65 +1,55 @@
-"""The card of a model of the bench: data, recipe, scores, weights and limits, in Markdown."""
+"""Cards of models, in Markdown: a template, the fields that all cards share, and a card's own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from string import Template
 from typing import Any
 
 from histoeval.resources import resource_text
-from histoeval.train.hare_bench.config import sha256_of
-
-_TASKS = {
-    "ner": ("Entities of pathology reports", "A token classifier", "--reader"),
-    "relations": (
-        "Relations in pathology reports",
-        "A classifier of pairs of entities, marked [E1] and [E2]",
-        "--relations",
-    ),
-}
-_NOT_RECIPE = {"seed", "notes", "labels"}
 
 
-def card_of(results: Mapping[str, Any]) -> str:
-    """The card, from what is in `results.json`."""
+def card(
+    results: Mapping[str, Any], template: str, *, hidden: Collection[str] = (), **own: object
+) -> str:
+    """The card, from what is in `results.json`; `hidden` settings are no part of the recipe."""
     request, settings = results["request"], results["request"]["settings"]
-    title, what, option = _TASKS[request["task"]]
-    template = Template(resource_text("train/hare_bench/card.md"))
-    return template.substitute(
-        title=title,
-        what=what,
-        option=option,
-        version=results["versions"]["histoeval"],
-        encoder=request["encoder"]["name"],
-        data=markdown_table(
+    notes = settings["notes"].strip()
+    recipe = [[n, v] for n, v in flat_settings(settings) if n not in {"notes", "name", *hidden}]
+    weights = results.get("weights", {})
+    shared = {
+        "name": settings.get("name", ""),
+        "version": results.get("versions", {}).get("histoeval", ""),
+        "parameters": f"{results.get('parameters', 0) / 1e6:.1f} M",
+        "encoder": request.get("encoder", {}).get("name", ""),
+        "data": _data(results),
+        "notes": f"\n{notes}\n" if notes else "",
+        "recipe": markdown_table(["setting", "value"], recipe),
+        "weights": markdown_table(["file", "sha256"], [[f, f"`{h}`"] for f, h in weights.items()]),
+        "remarks": "".join(f"{remark}\n\n" for remark in remarks_on(results)),
+        "versions": ", ".join(f"{n} {v}" for n, v in results.get("versions", {}).items()),
+    }
+    return Template(resource_text(f"train/{template}/card.md")).substitute(shared | own)
+
+
+def _data(results: Mapping[str, Any]) -> str:
+    """The files of a request: with the number of samples where they are parts of a corpus."""
+    request, samples = results["request"], results.get("samples", {})
+    files = request.get("data", {})
+    if set(files) <= set(samples):
+        return markdown_table(
             ["part", "file", "samples", "sha256"],
             [
-                [part, file["name"], f"{results['samples'][part]:,}", f"`{file['sha256']}`"]
-                for part, file in request["data"].items()
+                [part, f["name"], f"{samples[part]:,}", f"`{f['sha256']}`"]
+                for part, f in files.items()
             ],
-        ),
-        notes=f"\n{settings['notes'].strip()}\n" if settings["notes"].strip() else "",
-        seed=settings["seed"],
-        recipe=markdown_table(
-            ["setting", "value"],
-            [[name, str(v)] for name, v in settings.items() if name not in _NOT_RECIPE],
-        ),
-        dev=request["data"]["dev"]["name"],
-        scores=markdown_table(
-            ["", "gold", "found", "precision", "recall", "F1"],
-            [[name, *numbers_of(scores)] for name, scores in score_rows(results)],
-        ),
-        remarks="".join(f"{remark}\n\n" for remark in remarks_on(results)),
-        weights=markdown_table(
-            ["file", "sha256"], [[f, f"`{d}`"] for f, d in results["weights"].items()]
-        ),
-        versions=", ".join(f"{name} {number}" for name, number in results["versions"].items()),
-    )
+        )
+    rows = [[file["name"], f"`{file['sha256']}`"] for file in files.values()]
+    return markdown_table(["file", "sha256"], [*rows, ["our own lists", f"`{request['lists']}`"]])
 
 
 def score_rows(results: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """The rows of the table of scores: types first, what they come to last."""
+    """The rows of the table of scores: types first, all of them last."""
     scores = results["scores"]
     yield from scores["types"].items()
     if results["request"]["task"] == "ner":
@@ -71,10 +61,17 @@ def score_rows(results: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, f
 
 
 def numbers_of(scores: Mapping[str, float]) -> list[str]:
-    """A row of scores for people."""
+    """A row of scores, human-readable."""
     return [f"{scores[name]:,}" for name in ("gold", "found")] + [
         f"{scores[name]:.3f}" for name in ("precision", "recall", "f1")
     ]
+
+
+def interval(estimate: Mapping[str, float | None]) -> str:
+    """A score with the interval that it has."""
+    if estimate["low"] is None or estimate["high"] is None:
+        return f"{estimate['value']:.3f}"
+    return f"{estimate['value']:.3f} ({estimate['low']:.3f} to {estimate['high']:.3f})"
 
 
 def remarks_on(results: Mapping[str, Any]) -> Iterator[str]:
@@ -86,7 +83,7 @@ def remarks_on(results: Mapping[str, Any]) -> Iterator[str]:
             f"{ratio:g} unrelated ones for each; counted over both labels, as the HARE paper "
             f"counts, their F1 is {results['scores']['sampled_micro']:.3f}."
         )
-    if shared := results["shared_reports"]:
+    if shared := results.get("shared_reports"):
         yield (
             f"{shared:,} reports have passages in both parts of the data: "
             "the scores are better than the model is."
@@ -106,8 +103,3 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str
     """A table, in which no cell can end another one."""
     lines = [list(columns), ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
-
-
-def weights_of(folder: Path) -> dict[str, str]:
-    """The hash of each file of weights."""
-    return {file.name: sha256_of(file) for file in sorted(folder.glob("*.safetensors"))}

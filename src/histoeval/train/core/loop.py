@@ -1,7 +1,7 @@
-"""The one training loop: seeded, and after a kill it goes on where the last epoch ended.
+"""The one training loop: seeded, and after a kill it resumes from its last checkpoint.
 
-Everything random in an epoch follows from the seed and the number of the epoch, so that a run
-that was stopped and continued takes the very steps of one that was not.
+Everything random follows from the seed and the step, or is part of the checkpoint, so that a run
+that was stopped and resumed takes the very steps of one that was not.
 """
 
 from __future__ import annotations
@@ -9,45 +9,43 @@ from __future__ import annotations
 import math
 import random
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from histoeval.progress import ignore
 from histoeval.report import Noun
-from histoeval.train.core.checkpoint import Checkpoint
+from histoeval.train.core.checkpoint import Stage, Watch
 
 if TYPE_CHECKING:
     import torch
 
-Watch = Callable[[int, int, float], None]
-"""Told of steps done, steps in all, and the loss of the last one."""
+__all__ = [
+    "REPORT_EVERY",
+    "Loss",
+    "Schedule",
+    "StepPlan",
+    "Watch",
+    "cosine_share",
+    "fit",
+    "take_steps",
+]
 
 Loss = Callable[[Any], "torch.Tensor"]
-"""The loss of some examples, by their positions, or by what was prepared of them."""
+"""The loss of a batch: positions of examples, or what was prepared of them."""
 
 Prepare = Callable[[Sequence[int]], Any]
-"""What the loss needs of some examples, by their positions; it must not draw by chance."""
+"""What the loss needs of the examples at some positions; it must not draw at random."""
 
-Begin = Callable[[int], None]
-"""Told the number of an epoch before anything of it is prepared."""
-
-_AHEAD = 4
+_PREFETCHED = 4
 """Batches that are prepared while the model learns from the one before them."""
 
-_TOLD_EVERY = 10
-"""Steps between two calls of `watch`: to look at a loss, a GPU must be waited for."""
-
-
-def nothing_new(epoch: int) -> None:
-    """For those who learn from the same examples in every epoch."""
-
-
-def nobody_watches(step: int, steps: int, loss: float) -> None:
-    """For those who want no progress."""
+REPORT_EVERY = 10
+"""Steps between two reports: to look at a loss, a GPU must be waited for."""
 
 
 class Schedule(Noun):
@@ -57,10 +55,123 @@ class Schedule(Noun):
     batch: Annotated[int, Field(ge=1)]
     rate: Annotated[float, Field(gt=0)]
     head_rate: Annotated[float, Field(gt=0)] | None = None
-    """Rate of what is not the encoder; the same when left out."""
+    """Rate of what is not the encoder; the same when omitted."""
     warm_up: Annotated[float, Field(ge=0, lt=1)] = 0.0
     decay: Annotated[float, Field(ge=0)] = 0.01
     clip: Annotated[float, Field(gt=0)] = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """What the steps of a training need besides batches and their loss."""
+
+    steps: int
+    rate: Callable[[int], float]
+    """The share of the full rate at a step."""
+    keep_every: int
+    """Steps between two checkpoints."""
+    decay: float = 0.01
+    clip: float = 1.0
+    average: float = 0.0
+    """How much of the running average of weights a step keeps; at 0 there is none."""
+    sources: Mapping[str, torch.Generator] = field(default_factory=dict)
+    """What batches and losses draw from, besides the seeded generator of torch."""
+    history: list[float] = field(default_factory=list)
+    """Values that the loss appends to and that a resumed run needs."""
+
+
+class Learner:
+    """A model with its optimiser: all that the next steps depend on."""
+
+    def __init__(self, model: Any, groups: Sequence[dict[str, Any]], plan: StepPlan) -> None:
+        import torch
+
+        self.model, self.plan = model, plan
+        self.learning = [weights for weights in model.parameters() if weights.requires_grad]
+        self.device = next(model.parameters()).device
+        on_gpu = self.device.type == "cuda"
+        self.optimizer = torch.optim.AdamW(groups, weight_decay=plan.decay, fused=on_gpu)
+        self.rates = [group["lr"] for group in groups]
+        averaged = self.learning if plan.average else []
+        self.averages = [weights.detach().clone() for weights in averaged]
+        self.steps = 0
+        """Those that were taken."""
+
+    def step(self, loss: torch.Tensor) -> None:
+        """Take one step."""
+        import torch
+
+        share = self.plan.rate(self.steps)
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+            group["lr"] = rate * share
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.learning, self.plan.clip)
+        self.optimizer.step()
+        if self.averages:
+            now = [weights.detach() for weights in self.learning]
+            torch._foreach_lerp_(self.averages, now, 1 - self.plan.average)
+        self.steps += 1
+
+    def finish(self) -> None:
+        """Give the model the average of its weights, where one was kept."""
+        for weights, average in zip(self.learning, self.averages, strict=False):
+            weights.data.copy_(average)
+        self.model.eval()
+
+    def state(self) -> dict[str, Any]:
+        """All that the next steps depend on."""
+        import torch
+
+        on_gpu = self.device.type == "cuda"
+        return {
+            "steps": self.steps,
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "averages": self.averages,
+            "chance": torch.get_rng_state(),
+            "chance_on_gpu": torch.cuda.get_rng_state(self.device) if on_gpu else None,
+            "sources": {name: source.get_state() for name, source in self.plan.sources.items()},
+            "history": list(self.plan.history),
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Return to where a state was taken."""
+        import torch
+
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        for average, before in zip(self.averages, state["averages"], strict=True):
+            average.copy_(before)
+        torch.set_rng_state(state["chance"])
+        if state["chance_on_gpu"] is not None and self.device.type == "cuda":
+            torch.cuda.set_rng_state(state["chance_on_gpu"], self.device)
+        for name, source in self.plan.sources.items():
+            source.set_state(state["sources"][name])
+        self.plan.history[:] = state["history"]
+        self.steps = state["steps"]
+
+
+def take_steps(
+    model: Any,
+    groups: Sequence[dict[str, Any]],
+    batches: Callable[[int], Iterator[Any]],
+    loss: Loss,
+    plan: StepPlan,
+    stage: Stage,
+) -> None:
+    """Train a model; `batches` gives those that follow the steps that were taken before."""
+    learner = Learner(model, groups, plan)
+    stage.resume(learner.load)
+    model.train()
+    for batch in batches(learner.steps):
+        value = loss(batch)
+        learner.step(value)
+        if learner.steps % REPORT_EVERY == 0 or learner.steps == plan.steps:
+            stage.report(learner.steps, plan.steps, float(value.detach()))
+        if learner.steps % plan.keep_every == 0:
+            stage.keep(learner.state())
+    learner.finish()
 
 
 def fit(
@@ -71,56 +182,39 @@ def fit(
     *,
     seed: int,
     prepare: Prepare = list,
-    begin: Begin = nothing_new,
+    begin: Callable[[int], None] = ignore,
     encoder: str = "",
-    checkpoint: Path | None = None,
-    identity: str = "",
-    watch: Watch = nobody_watches,
+    stage: Stage | None = None,
 ) -> None:
     """Train a model on `size` examples, which other threads `prepare` ahead of the loss.
 
     Parameters whose names begin with `encoder` learn at the schedule's rate, the others at its
-    head rate. `begin` may draw other examples for each epoch. With a checkpoint, a stopped run with
-    the same `identity` (of data and settings) goes on from its last finished epoch; one with
-    another is refused.
+    head rate. `begin` gets the number of an epoch before anything of it is prepared, and may draw
+    other examples. Every finished epoch is stored in the checkpoint of the stage.
     """
     import torch
 
-    steps = schedule.epochs * math.ceil(size / schedule.batch)
-    optimizer = _optimizer(model, schedule, encoder)
-    rate = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: _share(step, steps, schedule.warm_up)
+    in_an_epoch = math.ceil(size / schedule.batch)
+    steps = schedule.epochs * in_an_epoch
+
+    def batches(taken: int) -> Iterator[Any]:
+        """Those of all epochs that are not finished, seeded epoch by epoch."""
+        for epoch in range(taken // in_an_epoch, schedule.epochs):
+            torch.manual_seed(1_000_003 * seed + epoch)
+            begin(epoch)
+            yield from _prefetched(prepare, _batches(size, schedule.batch, f"{seed}/{epoch}"))
+
+    plan = StepPlan(
+        steps,
+        lambda step: linear_share(step, steps, schedule.warm_up),
+        in_an_epoch,
+        schedule.decay,
+        schedule.clip,
     )
-    kept = Checkpoint(checkpoint, identity)
-    first = _resume(kept, model, optimizer, rate)
-    model.train()
-    for epoch in range(first, schedule.epochs):
-        torch.manual_seed(1_000_003 * seed + epoch)
-        begin(epoch)
-        batches = _batches(size, schedule.batch, f"{seed}/{epoch}")
-        for batch in _ahead(prepare, batches):
-            value = loss(batch)
-            optimizer.zero_grad(set_to_none=True)
-            value.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), schedule.clip)
-            optimizer.step()
-            rate.step()
-            if rate.last_epoch % _TOLD_EVERY == 0 or rate.last_epoch == steps:
-                watch(rate.last_epoch, steps, float(value.detach()))
-        kept.keep(
-            {
-                "epoch": epoch + 1,
-                "model": model.state_dict(),
-                "optimizer": optimizer.state_dict(),
-                "rate": rate.state_dict(),
-            }
-        )
-    model.eval()
+    take_steps(model, _groups(model, schedule, encoder), batches, loss, plan, stage or Stage())
 
 
-def _optimizer(model: Any, schedule: Schedule, encoder: str) -> torch.optim.Optimizer:
-    import torch
-
+def _groups(model: Any, schedule: Schedule, encoder: str) -> list[dict[str, Any]]:
     named = list(model.named_parameters())
     groups = [
         {"params": [p for n, p in named if n.startswith(encoder)], "lr": schedule.rate},
@@ -129,18 +223,21 @@ def _optimizer(model: Any, schedule: Schedule, encoder: str) -> torch.optim.Opti
             "lr": schedule.head_rate or schedule.rate,
         },
     ]
-    on_gpu = any(parameter.is_cuda for _, parameter in named)
-    return torch.optim.AdamW(
-        [group for group in groups if group["params"]],
-        weight_decay=schedule.decay,
-        fused=on_gpu,
-    )
+    return [group for group in groups if group["params"]]
 
 
-def _share(step: int, steps: int, warm_up: float) -> float:
-    """The part of the full rate at a step."""
+def linear_share(step: int, steps: int, warm_up: float) -> float:
+    """The share of the full rate at a step: up in a line, then down in a line."""
     rise = max(1.0, warm_up * steps)
     return min(1.0, (step + 1) / rise) * max(0.0, 1 - step / steps)
+
+
+def cosine_share(step: int, steps: int, warm_up: float) -> float:
+    """The share of the full rate at a step: up in a line, then down in half a cosine."""
+    done = step / steps
+    if done < warm_up:
+        return (done + 1e-3) / warm_up
+    return 0.5 * (1 + math.cos(math.pi * (done - warm_up) / (1 - warm_up)))
 
 
 def _batches(size: int, most: int, seed: str) -> Iterator[list[int]]:
@@ -150,24 +247,11 @@ def _batches(size: int, most: int, seed: str) -> Iterator[list[int]]:
         yield order[first : first + most]
 
 
-def _ahead(prepare: Prepare, batches: Iterator[list[int]]) -> Iterator[Any]:
+def _prefetched(prepare: Prepare, batches: Iterator[list[int]]) -> Iterator[Any]:
     """What is prepared of each batch, in their order."""
-    with ThreadPoolExecutor(_AHEAD) as pool:
-        waiting = deque(pool.submit(prepare, batch) for batch in islice(batches, _AHEAD))
+    with ThreadPoolExecutor(_PREFETCHED) as pool:
+        waiting = deque(pool.submit(prepare, batch) for batch in islice(batches, _PREFETCHED))
         while waiting:
             ready = waiting.popleft().result()
             waiting.extend(pool.submit(prepare, batch) for batch in islice(batches, 1))
             yield ready
-
-
-def _resume(kept: Checkpoint, model: Any, optimizer: Any, rate: Any) -> int:
-    """Load what a stopped run has left; how many epochs it had finished."""
-    if (found := kept.found()) is None:
-        return 0
-    try:
-        model.load_state_dict(found["model"])
-        optimizer.load_state_dict(found["optimizer"])
-        rate.load_state_dict(found["rate"])
-        return int(found["epoch"])
-    except (RuntimeError, KeyError, ValueError) as error:
-        raise kept.misfit() from error

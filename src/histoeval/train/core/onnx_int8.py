@@ -10,6 +10,7 @@ import logging
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,65 @@ import torch
 from onnx import numpy_helper
 from torch import Tensor
 
+from histoeval.extract.manifest import TOKENIZER, hash_of
+
 OPSET = 18
 BLOCK = 128
 """Weights that share a scale."""
 
 _LEAST_ROUNDED = 4096
 """Smaller arrays stay as they are: there is nothing to be gained."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxPart:
+    """A module with its inputs by name: an example, and which of their lengths may vary."""
+
+    module: Any
+    example: Mapping[str, Tensor]
+    shapes: Mapping[str, Any]
+    outputs: list[str]
+
+
+class Unpadded(torch.nn.Module):  # type: ignore[misc]
+    """A model of tokens and a mask, for rows of one length of which nothing is padding."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, tokens: Tensor) -> Any:
+        """What the model gives for rows that need no mask."""
+        return self.model(tokens, torch.ones_like(tokens))
+
+
+def token_part(module: Any, tokens: int, outputs: list[str], *more: str) -> OnnxPart:
+    """A module of rows of at most so many tokens, and of inputs of the same shape."""
+    count = torch.export.Dim("count", min=1, max=1024)
+    length = torch.export.Dim("length", min=2, max=tokens)
+    example = torch.randint(5, 50, (3, 7))
+    return OnnxPart(
+        module,
+        {"tokens": example, **{name: (example > 25).long() for name in more}},
+        {name: {0: count, 1: length} for name in ("tokens", *more)},
+        outputs,
+    )
+
+
+def write_parts(
+    folder: Path, parts: Mapping[str, OnnxPart], tokenizer: Any, rounded: bool = True
+) -> dict[str, str]:
+    """Write a tokenizer and each part as ONNX; the hash of each file.
+
+    Not rounded, a model is four times as large.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(str(folder / TOKENIZER), pretty=False)
+    for file, part in parts.items():
+        module = part.module.float().cpu()
+        graph = exported(module, part.example, part.shapes, part.outputs)
+        write_graph(graph, folder / file, rounded)
+    return {file: hash_of(folder / file) for file in (*parts, TOKENIZER)}
 
 
 def exported(

@@ -3,50 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from string import Template
 from typing import Any
 
-from histoeval.resources import resource_text
-from histoeval.train.core.card import flat_settings, markdown_table
+from histoeval.train.core.card import card, markdown_table
 
-_NOT_RECIPE = ("notes", "name")
 COLUMNS = ("figure", "value", "by organ or group")
 
 
 def grounding_card(results: Mapping[str, Any]) -> str:
     """The card, from what is in `results.json`."""
-    request, settings = results["request"], results["request"]["settings"]
-    template = Template(resource_text("train/grounding/card.md"))
-    samples, notes = results["samples"], settings["notes"].strip()
-    return template.substitute(
-        name=settings["name"],
-        parameters=f"{results['parameters'] / 1e6:.1f} M",
-        version=results["versions"]["histoeval"],
+    samples = results["samples"]
+    return card(
+        results,
+        "grounding",
         tiles=f"{samples['tiles']:,}",
         slides=f"{samples['slides']:,}",
         cases=f"{samples['cases']:,}",
         organs=_counts(samples["organ"]),
         concepts=_counts(samples["concept"]),
         stains=_counts(samples["stain"]),
-        encoder=request["encoder"]["name"],
-        teacher=request["teacher"],
-        data=markdown_table(
-            ["file", "sha256"],
-            [
-                *([file["name"], f"`{file['sha256']}`"] for file in request["data"].values()),
-                ["our own lists", f"`{request['lists']}`"],
-            ],
-        ),
-        notes=f"\n{notes}\n" if notes else "",
-        recipe=markdown_table(
-            ["setting", "value"],
-            [[n, v] for n, v in flat_settings(settings) if n not in _NOT_RECIPE],
-        ),
+        teacher=results["request"]["teacher"],
         figures="\n\n".join(_section(n, f) for n, f in sets_of(results["scores"])),
-        weights=markdown_table(
-            ["file", "sha256"], [[f, f"`{d}`"] for f, d in results["weights"].items()]
-        ),
-        versions=", ".join(f"{name} {number}" for name, number in results["versions"].items()),
     )
 
 

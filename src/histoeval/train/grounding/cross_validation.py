@@ -16,14 +16,13 @@ import torch
 
 from histoeval.evaluate.grounding_scores import Array, ScoredTiles
 from histoeval.evaluate.tile_labels import HE, TRUE, LabelledTile
-from histoeval.train.core.checkpoint import Checkpoint
-from histoeval.train.core.stages import TrainingStages
+from histoeval.train.core.checkpoint import Stage
 from histoeval.train.grounding.loop import (
     LoopSettings,
     TileDataset,
     embedded,
+    entry_vectors,
     learn,
-    said,
     steps_of,
 )
 from histoeval.train.grounding.model import ContrastiveModel
@@ -87,13 +86,12 @@ def cross_validate(
     begin: Callable[[], ContrastiveModel],
     count: int,
     tell: Callable[[str], object],
-    stages: TrainingStages | None = None,
+    stages: Callable[[str, int], Stage],
 ) -> FoldPredictions:
-    """Train a model for each fold on all other folds, and hear what it says of this one.
+    """Train a model for each fold on all other folds, and have it judge this one.
 
-    With stages, what a fold has said is kept, and not asked again when the training goes on.
+    `stages` gives the stage of a fold; what a finished fold gave is not computed again.
     """
-    stages = stages or TrainingStages(Checkpoint(None))
     cosines = np.zeros((len(lesson.tiles), len(lesson.entries)))
     distances = np.zeros(len(lesson.tiles))
     seen = np.zeros(len(lesson.tiles), bool)
@@ -101,29 +99,28 @@ def cross_validate(
     true = (lesson.targets == TRUE).cpu().numpy()
     parts = taught_rows(lesson.tiles, count)
     for number, (rows, held) in enumerate(parts, 1):
-        stage = stages.begin(f"fold {number} of {len(parts)}", steps_of(course, len(rows)))
+        stage = stages(f"fold {number} of {len(parts)}", steps_of(course, len(rows)))
         tell(stage.name)
-        heard = stage.outcome
-        if heard is None:
-            heard = _heard(learn(begin(), lesson, rows, course, stage=stage), lesson, rows, held)
-            stage.finish(heard)
-        cosines[held] = heard["cosines"].numpy()
-        distances[held] = heard["distances"].numpy()
+        if (found := stage.outcome) is None:
+            found = _judged(learn(begin(), lesson, rows, course, stage), lesson, rows, held)
+            stage.finish(found)
+        cosines[held] = found["cosines"].numpy()
+        distances[held] = found["distances"].numpy()
         organs = {lesson.tiles[i].organ for i in rows}
         seen[held] = [lesson.tiles[i].organ in organs for i in held]
         taught[held] = true[rows].any(axis=0)
     return FoldPredictions(cosines, distances, seen, taught)
 
 
-def _heard(
+def _judged(
     model: ContrastiveModel, lesson: TileDataset, rows: Sequence[int], held: Sequence[int]
 ) -> dict[str, Any]:
-    """What a model that has learned some tiles says of others."""
+    """Cosines and distances of held-out tiles, by a model that has learned others."""
     usual = [i for i in rows if lesson.tiles[i].stain_kind == HE]
     vectors, learned = (
         embedded(model, lesson.pixels[torch.tensor(some).to(lesson.pixels.device)])
         for some in (held, usual)
     )
-    cosines = vectors @ said(model, lesson.phrases).T
+    cosines = vectors @ entry_vectors(model, lesson.phrases).T
     distances = fit_images(learned).distances(vectors)
     return {"cosines": torch.from_numpy(cosines), "distances": torch.from_numpy(distances)}

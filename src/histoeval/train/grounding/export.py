@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,39 +12,39 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from histoeval.evaluate.tile_labels import TileConcept
+from histoeval.evaluate.grounding_scores import apart, auroc, figures, replaced_figures
+from histoeval.evaluate.tile_labels import HE, TileConcept
+from histoeval.evaluate.tiles import SIDE
 from histoeval.extract.manifest import hash_of
 from histoeval.runtime.onnx import open_session
 from histoeval.runtime.threads import cores
-from histoeval.train.core.onnx_int8 import exported, write_graph
+from histoeval.train.core.onnx_int8 import OnnxPart, token_part, write_parts
+from histoeval.train.grounding.calibration import fit_curves
+from histoeval.train.grounding.cross_validation import FoldPredictions
+from histoeval.train.grounding.loop import TileDataset
 from histoeval.train.grounding.model import ImageTowerModel
-from histoeval.train.grounding.scope import Vectors, WhiteningScope, wordings_of
+from histoeval.train.grounding.scope import (
+    KEPT_IMAGES,
+    KEPT_PHRASES,
+    Vectors,
+    WhiteningScope,
+    fit_images,
+    threshold,
+    try_phrases,
+    wordings_of,
+)
 from histoeval.train.grounding.text_tower import PhraseTower
-from histoeval.train.grounding.vit import MEAN, SIDE, STD
+from histoeval.train.grounding.vit import MEAN, STD
 from histoeval.trust.grounding import manifest as manifests
 
+_SCOPED = 1500
+"""Tiles that say what usual ones are like, run through the tower as it is written."""
 
-def write_towers(
-    image: ImageTowerModel, text: PhraseTower, tokenizer: Any, folder: Path, *, tokens: int
-) -> None:
-    """Write both towers and the tokenizer; pictures go through one at a time."""
-    folder.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(str(folder / manifests.TOKENIZER), pretty=False)
-    pixels = {"pixels": torch.randn(1, 3, SIDE, SIDE)}
-    graph = exported(image.float().cpu().eval(), pixels, {"pixels": None}, ["vectors"])
-    write_graph(graph, folder / manifests.IMAGE, rounded=True)
-    length = torch.export.Dim("length", min=2, max=tokens)
-    count = torch.export.Dim("count", min=1, max=1024)
-    graph = exported(
-        text.float().cpu().eval(),
-        {"tokens": torch.randint(5, 50, (3, 7))},
-        {"tokens": {0: count, 1: length}},
-        ["vectors", "meanings"],
-    )
-    write_graph(graph, folder / manifests.TEXT, rounded=True)
+_HAIR = 1e-6
+"""So that what lies on a limit is known."""
 
 
-def seen_by(folder: Path, pixels: npt.NDArray[np.uint8]) -> Vectors:
+def image_vectors(folder: Path, pixels: npt.NDArray[np.uint8]) -> Vectors:
     """The vectors of tiles (colours first), as the written tower gives them."""
     session = open_session(folder / manifests.IMAGE)
     mean, std = (np.array(v, np.float32).reshape(3, 1, 1) for v in (MEAN, STD))
@@ -59,7 +59,7 @@ def seen_by(folder: Path, pixels: npt.NDArray[np.uint8]) -> Vectors:
         return np.stack(list(pool.map(run, pixels)))
 
 
-def said_by(
+def entry_vectors_of(
     folder: Path, entries: Sequence[TileConcept], tokens: Mapping[str, Sequence[int]]
 ) -> tuple[Vectors, Vectors]:
     """For each entry the mean vector of its wordings, and the meaning of each wording."""
@@ -127,3 +127,77 @@ def write_manifest(
             details=dict(described.details),
         ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedTowers:
+    """Both towers as they were learned, and how phrases become tokens."""
+
+    image: ImageTowerModel
+    text: PhraseTower
+    tokenizer: Any
+    tokens_of: Callable[[Sequence[str]], list[list[int]]]
+
+
+def write_model(folder: Path, made: TrainedTowers, lesson: TileDataset, tokens: int) -> Vectors:
+    """Write towers and what they know; the meaning of each wording comes back."""
+    usual = [place for place, tile in enumerate(lesson.tiles) if tile.stain_kind == HE]
+    pixels = {"pixels": torch.randn(1, 3, SIDE, SIDE)}
+    parts = {
+        manifests.IMAGE: OnnxPart(made.image, pixels, {"pixels": None}, ["vectors"]),
+        manifests.TEXT: token_part(made.text, tokens, ["vectors", "meanings"]),
+    }
+    write_parts(folder, parts, made.tokenizer)
+    spread = usual[:: max(1, len(usual) // _SCOPED)]
+    scope = fit_images(image_vectors(folder, lesson.pixels[spread].cpu().numpy()))
+    wordings, _ = wordings_of(lesson.entries)
+    read = dict(zip(wordings, made.tokens_of(wordings), strict=True))
+    vectors, meanings = entry_vectors_of(folder, lesson.entries, read)
+    write_known(folder, lesson.entries, vectors, meanings, scope)
+    return meanings
+
+
+def write_limits(
+    folder: Path,
+    lesson: TileDataset,
+    trial: FoldPredictions,
+    meanings: Vectors,
+    described: ManifestFields,
+) -> dict[str, Any]:
+    """Write the manifest, with limits and curves from what was held out; the figures of that."""
+    usual = [place for place, tile in enumerate(lesson.tiles) if tile.stain_kind == HE]
+    tried = try_phrases(lesson.entries, meanings)
+    limits = manifests.ScopeLimits(
+        image=manifests.Limit(threshold=threshold(trial.distances[usual], KEPT_IMAGES)),
+        stain=manifests.Limit(
+            threshold=threshold(trial.stains(lesson)[usual], KEPT_IMAGES) + _HAIR
+        ),
+        phrases=manifests.Limit(threshold=-threshold(-tried.known, KEPT_PHRASES)),
+    )
+    found = trial.scored(lesson)
+    curves = fit_curves(found)
+    write_manifest(folder, described, scope=limits, calibrations=curves)
+    organs = sorted({tile.organ for tile in lesson.tiles if tile.organ})
+    return {
+        **figures(found, organs),
+        "replaced, tiles": replaced_figures(found, curves),
+        "replaced, slides": replaced_figures(found.slides(np.max), curves),
+        "scope, images": images_told(trial, lesson, limits),
+        "scope, phrases": apart(tried.known, tried.unknown, limits.phrases.threshold),
+    }
+
+
+def images_told(
+    trial: FoldPredictions, lesson: TileDataset, limits: manifests.ScopeLimits
+) -> dict[str, Any]:
+    """How often held-out tiles of each kind of stain are called unknown."""
+    kinds = np.array([tile.stain_kind for tile in lesson.tiles])
+    stains = trial.stains(lesson)
+    unknown = (trial.distances >= limits.image.threshold) | (stains >= limits.stain.threshold)
+    told: dict[str, Any] = {
+        kind: {"count": int((kinds == kind).sum()), "unknown": float(unknown[kinds == kind].mean())}
+        for kind in sorted(set(kinds))
+    }
+    told["AUROC of other stains by distance"] = auroc(trial.distances, list(kinds != HE))
+    told["AUROC of other stains by stain"] = auroc(stains, list(kinds != HE))
+    return told

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -16,7 +14,8 @@ import torch
 from torch import Tensor
 
 from histoeval.evaluate.tile_labels import LabelledTile, TileConcept, exclusive
-from histoeval.train.core.stages import TOLD_EVERY, TrainingStage, alone
+from histoeval.train.core.checkpoint import Stage
+from histoeval.train.core.loop import StepPlan, cosine_share, take_steps
 from histoeval.train.grounding.augmentation import AugmentationSettings, normalised, view
 from histoeval.train.grounding.model import (
     ContrastiveModel,
@@ -25,7 +24,6 @@ from histoeval.train.grounding.model import (
     frozen,
     group_loss,
 )
-from histoeval.train.grounding.text_tower import share
 from histoeval.train.grounding.tile_sampling import weights_of
 
 WEIGHTS = {"organ": 1.0, "concept": 0.5, "behaviour": 2.0, "site": 1.0, "stain": 0.2, "bank": 1.0}
@@ -108,7 +106,7 @@ def parameter_groups(model: ContrastiveModel, course: LoopSettings) -> list[dict
 
 
 class Bank:
-    """What a step is held against: each entry is said in one of its wordings."""
+    """What tiles are compared with in a step: each entry in one of its wordings."""
 
     def __init__(self, lesson: TileDataset, seed: int) -> None:
         self._table = lesson.wordings()
@@ -125,8 +123,8 @@ class Bank:
         """The loss of the tiles at these rows, which have these vectors."""
         count, most = self._table.shape[:2]
         chosen = torch.randint(most, (count,), generator=self.draws)
-        said = self._table[torch.arange(count), chosen]
-        logits = (vectors @ model.phrase(said).T) * model.steepness
+        phrases = self._table[torch.arange(count), chosen]
+        logits = (vectors @ model.phrase(phrases).T) * model.steepness
         targets, rivals = self._targets[rows], self._rivals[rows]
         total = WEIGHTS["bank"] * bank_loss(logits + model.offset, targets)
         for group, columns in self._columns.items():
@@ -170,104 +168,47 @@ def step_loss(
     return (loss + bank.loss(model, slides, rows[::together])) / 2
 
 
-class Pupil:
-    """A model while it learns, with all that it needs to go on as if it had never stopped."""
-
-    def __init__(self, model: ContrastiveModel, lesson: TileDataset, course: LoopSettings) -> None:
-        self.device = lesson.pixels.device
-        self.model, self.lesson, self.course = model, lesson, course
-        groups = parameter_groups(model, course)
-        self.rates = [group["lr"] for group in groups]
-        self.optimiser = torch.optim.AdamW(
-            groups, weight_decay=course.weight_decay, fused=self.device.type == "cuda"
-        )
-        self.draws = torch.Generator(device=self.device).manual_seed(course.seed)
-        self.bank = Bank(lesson, course.seed)
-        self.learning = [weights for weights in model.parameters() if weights.requires_grad]
-        averaged = self.learning if course.average else []
-        self.averages = [weights.detach().clone() for weights in averaged]
-        self.steps = 0
-        """Those that it has taken."""
-
-    def step(self, chosen: Tensor, rate: float) -> Tensor:
-        """Learn from some tiles at this share of the rate; the loss."""
-        for group, usual in zip(self.optimiser.param_groups, self.rates, strict=True):
-            group["lr"] = usual * rate
-        some = chosen.to(self.device)
-        pixels = view(self.lesson.pixels[some], self.course.views, self.draws)
-        on_gpu = self.device.type == "cuda"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=on_gpu):
-            vectors = self.model.image(pixels)
-        loss = step_loss(self.bank, self.model, vectors, some, self.course.together)
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.learning, 1.0)
-        self.optimiser.step()
-        if self.averages:
-            now = [weights.detach() for weights in self.learning]
-            torch._foreach_lerp_(self.averages, now, 1 - self.course.average)
-        self.steps += 1
-        return loss.detach()
-
-    def taught(self) -> ContrastiveModel:
-        """The model that was learned: the average of its weights where one was kept."""
-        for weights, average in zip(self.learning, self.averages, strict=False):
-            weights.data.copy_(average)
-        self.model.eval()
-        return self.model
-
-    def state(self) -> dict[str, Any]:
-        """All that the next steps depend on."""
-        return {
-            "steps": self.steps,
-            "model": self.model.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "averages": self.averages,
-            "views": self.draws.get_state(),
-            "wordings": self.bank.draws.get_state(),
-        }
-
-    def load(self, state: dict[str, Any]) -> None:
-        """Go back to where a state was taken."""
-        self.model.load_state_dict(state["model"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        for average, before in zip(self.averages, state["averages"], strict=True):
-            average.copy_(before)
-        self.draws.set_state(state["views"])
-        self.bank.draws.set_state(state["wordings"])
-        self.steps = state["steps"]
-
-
 def learn(
     model: ContrastiveModel,
     lesson: TileDataset,
     rows: Sequence[int],
     course: LoopSettings,
-    *,
-    until: float = math.inf,
-    watch: Callable[[int, float], None] | None = None,
-    stage: TrainingStage | None = None,
+    stage: Stage | None = None,
 ) -> ContrastiveModel:
-    """Teach a model these rows, until the end or until a time; the model that was learned.
+    """Train a model on these rows; it is the one that comes back.
 
-    With a stage every finished epoch is kept, and what was kept before is gone on from.
+    With a stage every finished epoch is stored, and a stopped training resumes.
     """
-    stage = stage or alone()
-    pupil = Pupil(model, lesson, course)
-    stage.resume(pupil.load)
-    total = steps_of(course, len(rows))
-    model.train()
-    for chosen in islice(_steps(lesson, rows, course), pupil.steps, None):
-        if time.time() > until:
-            break
-        loss = pupil.step(chosen, share(pupil.steps / total, course.warm_up))
-        if pupil.steps % TOLD_EVERY == 0 or pupil.steps == total:
-            stage.tell(pupil.steps, float(loss))
-        if watch is not None:
-            watch(pupil.steps - 1, float(loss))
-        if pupil.steps % (total // course.epochs) == 0:
-            stage.keep(pupil.state())
-    return pupil.taught()
+    device, bank = lesson.pixels.device, Bank(lesson, course.seed)
+    draws = torch.Generator(device=device).manual_seed(course.seed)
+    steps = steps_of(course, len(rows))
+
+    def loss(chosen: Tensor) -> Tensor:
+        """That of new views of some tiles."""
+        some = chosen.to(device)
+        pixels = view(lesson.pixels[some], course.views, draws)
+        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+            vectors = model.image(pixels)
+        return step_loss(bank, model, vectors, some, course.together)
+
+    plan = StepPlan(
+        steps,
+        lambda step: cosine_share(step, steps, course.warm_up),
+        keep_every=steps // course.epochs,
+        decay=course.weight_decay,
+        average=course.average,
+        sources={"views": draws, "wordings": bank.draws},
+    )
+    groups = parameter_groups(model, course)
+    take_steps(
+        model,
+        groups,
+        lambda taken: islice(_steps(lesson, rows, course), taken, None),
+        loss,
+        plan,
+        stage or Stage(),
+    )
+    return model
 
 
 def embedded(model: ContrastiveModel, pixels: Tensor) -> npt.NDArray[np.float32]:
@@ -288,7 +229,7 @@ def embedded_by(tower: ImageTowerModel, pixels: Tensor) -> npt.NDArray[np.float3
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
-def said(model: ContrastiveModel, phrases: Sequence[Tensor]) -> npt.NDArray[np.float32]:
+def entry_vectors(model: ContrastiveModel, phrases: Sequence[Tensor]) -> npt.NDArray[np.float32]:
     """One vector for each entry: the mean of its wordings."""
     means = [model.phrase(rows).mean(dim=0) for rows in phrases]
     return np.asarray(torch.nn.functional.normalize(torch.stack(means), dim=-1).cpu().numpy())

@@ -8,9 +8,9 @@ everything is near something that was seen.
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from histoeval.train.core.stages import TrainingStage, alone
+from histoeval.train.core.checkpoint import Stage
+from histoeval.train.core.loop import StepPlan, cosine_share, take_steps
 from histoeval.train.grounding.model import PhraseHead
 
 KEPT_EVERY = 250
@@ -58,101 +59,52 @@ def padded(rows: Sequence[Sequence[int]], padding: int = 0) -> npt.NDArray[np.in
     return table
 
 
-class Student:
-    """The few layers while they learn, with all that they need to go on."""
-
-    def __init__(self, model: Any, how: Distillation) -> None:
-        self.model, self.how = model, how
-        self.device = next(model.parameters()).device
-        self.optimiser = torch.optim.AdamW(model.parameters(), lr=how.rate, weight_decay=0.01)
-        self.near: list[float] = []
-        """The mean cosine with the teacher in each step."""
-
-    def step(self, rows: Sequence[Sequence[int]], wanted: Tensor, rate: float) -> float:
-        """Learn where some rows of tokens belong, at this share of the rate; the loss."""
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.how.rate * rate
-        tokens = torch.from_numpy(padded(rows)).to(self.device)
-        mask = torch.from_numpy(_mask([len(row) for row in rows])).to(self.device)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._on_gpu):
-            given = self.model(tokens, mask)
-        cosines = (given * wanted).sum(dim=-1)
-        apart = (given @ given.T - wanted @ wanted.T).square().mean()
-        loss = (1 - cosines).mean() + 10 * apart
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.optimiser.step()
-        self.near.append(float(cosines.detach().mean()))
-        return float(loss.detach())
-
-    def state(self) -> dict[str, Any]:
-        """All that the next steps depend on, chance within the layers too."""
-        return {
-            "near": self.near,
-            "model": self.model.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "chance": torch.get_rng_state(),
-            "chance_on_gpu": torch.cuda.get_rng_state(self.device) if self._on_gpu else None,
-        }
-
-    def load(self, state: dict[str, Any]) -> None:
-        """Go back to where a state was taken."""
-        self.model.load_state_dict(state["model"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        self.near = list(state["near"])
-        torch.set_rng_state(state["chance"])
-        if self._on_gpu and state["chance_on_gpu"] is not None:
-            torch.cuda.set_rng_state(state["chance_on_gpu"], self.device)
-
-    @property
-    def _on_gpu(self) -> bool:
-        return bool(self.device.type == "cuda")
-
-
 def distil(
     student: Any,
     rows: Sequence[Sequence[int]],
     places: Callable[[Sequence[int]], Tensor],
     how: Distillation,
-    *,
-    until: float = math.inf,
-    stage: TrainingStage | None = None,
+    stage: Stage | None = None,
 ) -> float:
-    """Teach the student (tokens, mask to unit vectors) where the teacher puts names.
+    """Train the student (tokens, mask to unit vectors) to put names where the teacher does.
 
     `places` gives the teacher's vectors of some rows. The mean cosine between both over the last
-    hundred steps comes back. With a stage a stopped run goes on.
+    hundred steps comes back. With a stage a stopped run resumes.
     """
-    stage = stage or alone()
-    draws = np.random.default_rng(how.seed)
+    device = next(student.parameters()).device
+    near: list[float] = []
     torch.manual_seed(how.seed)
-    pupil = Student(student, how)
-    stage.resume(pupil.load)
-    taken = len(pupil.near)
-    student.train()
-    for step in range(how.steps):
-        chosen = draws.choice(len(rows), min(how.batch, len(rows)), replace=False).tolist()
-        if step < taken:
-            continue
-        if time.time() > until:
-            break
-        wanted = places(chosen).to(pupil.device)
-        loss = pupil.step([rows[i] for i in chosen], wanted, share(step / how.steps, how.warm_up))
-        stage.tell(step + 1, loss)
-        if (step + 1) % KEPT_EVERY == 0:
-            stage.keep(pupil.state())
-    student.eval()
-    return float(np.mean(pupil.near[-100:])) if pupil.near else math.nan
+
+    def batches(taken: int) -> Iterator[list[int]]:
+        """Rows drawn at random, the same for the same seed."""
+        draws = np.random.default_rng(how.seed)
+        size = min(how.batch, len(rows))
+        drawn = (draws.choice(len(rows), size, replace=False).tolist() for _ in range(how.steps))
+        return islice(drawn, taken, None)
+
+    def loss(chosen: list[int]) -> Tensor:
+        """How far the vectors, and the cosines between them, are from those of the teacher."""
+        some, wanted = [rows[i] for i in chosen], places(chosen).to(device)
+        tokens = torch.from_numpy(padded(some)).to(device)
+        mask = torch.from_numpy(_mask([len(row) for row in some])).to(device)
+        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+            given = student(tokens, mask)
+        cosines = (given * wanted).sum(dim=-1)
+        near.append(float(cosines.detach().mean()))
+        apart = (given @ given.T - wanted @ wanted.T).square().mean()
+        return (1 - cosines).mean() + 10 * apart
+
+    plan = StepPlan(
+        how.steps,
+        lambda step: cosine_share(step, how.steps, how.warm_up),
+        keep_every=KEPT_EVERY,
+        history=near,
+    )
+    groups = [{"params": list(student.parameters()), "lr": how.rate}]
+    take_steps(student, groups, batches, loss, plan, stage or Stage())
+    return float(np.mean(near[-100:])) if near else math.nan
 
 
 def _mask(lengths: Sequence[int]) -> npt.NDArray[np.int64]:
     places = np.arange(max(lengths))
     return np.asarray(places[None] < np.array(lengths)[:, None], np.int64)
-
-
-def share(done: float, warm_up: float) -> float:
-    """Of the rate: up in a line, then down in half a wave."""
-    if done < warm_up:
-        return (done + 1e-3) / warm_up
-    return 0.5 * (1 + math.cos(math.pi * (done - warm_up) / (1 - warm_up)))

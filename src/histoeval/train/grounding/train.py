@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,24 +19,30 @@ from histoeval.evaluate.tile_labels import (
     targets_of,
 )
 from histoeval.evaluate.tiles import INDEX, read_pixels
+from histoeval.progress import ignore
 from histoeval.report import Noun
 from histoeval.resources import resource_bytes
 from histoeval.train.aligner.embedder import Embedder, EmbedderShape, cut_pieces, shape_encoder
 from histoeval.train.aligner.names import Ontology
 from histoeval.train.aligner.train import encoded_by
-from histoeval.train.core.checkpoint import Checkpoint
+from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
 from histoeval.train.core.encoder import load_encoder
-from histoeval.train.core.loop import Watch, nobody_watches
 from histoeval.train.core.model_folder import ModelFolder
+from histoeval.train.core.provenance import (
+    by_name,
+    lists_sha256,
+    request_of,
+    versions,
+    weights_of,
+)
 from histoeval.train.core.settings import FilePath, ModelName
-from histoeval.train.core.stages import TrainingStage, TrainingStages, alone
 from histoeval.train.core.vocabulary import cut_tokenizer, kept_pieces
+from histoeval.train.grounding.card import grounding_card
 from histoeval.train.grounding.cross_validation import FoldPredictions, cross_validate, taught_rows
 from histoeval.train.grounding.loop import LoopSettings, TileDataset, learn, steps_of
 from histoeval.train.grounding.model import ContrastiveModel, ImageTowerModel
 from histoeval.train.grounding.text_tower import Distillation, PhraseTower, distil
 from histoeval.train.grounding.vit import trunk_from_onnx
-from histoeval.train.hare_bench.config import encoder_name, identity_of, sha256_of, versions
 
 _LEARNED = ("train", "val")
 _LISTS = ("tile_concepts.tsv", "tile_kinds.tsv", "tile_organs.tsv")
@@ -73,10 +78,6 @@ class GroundingSettings(Noun):
     notes: str = ""
 
 
-def nobody_hears(line: str) -> None:
-    """For those who want no words."""
-
-
 @dataclass(frozen=True, slots=True)
 class PhraseEncoder:
     """A text tower without its head, and how it reads."""
@@ -94,55 +95,59 @@ def train_grounding(
     *,
     device: str | None = None,
     overwrite: bool = False,
-    watch: Watch = nobody_watches,
-    tell: Callable[[str], Any] = nobody_hears,
+    watch: Watch = ignore,
+    tell: Callable[[str], Any] = ignore,
 ) -> dict[str, Any]:
     """Train a grounding model and write its folder; the results, at once if it is there already.
 
     A training that was stopped goes on from the last epoch that it finished.
     """
-    folder = ModelFolder(output)
-    request = request_of(settings)
-    if not overwrite and (found := folder.finished(request)) is not None:
-        return found
-    if overwrite:
-        folder.clear()
-    kept = Checkpoint(folder.checkpoint, identity_of(request))
-    stages = TrainingStages(kept, steps_in_all(settings), watch)
-    tell("teaching the text tower names")
-    phrases = learn_phrases(settings, device, stages.begin("names", settings.distillation.steps))
-    tell("reading tiles")
-    lesson = lesson_of(settings, phrases)
-    begin = beginning(settings, lesson)
-    trial = cross_validate(lesson, settings.learning, begin, settings.folds, tell, stages)
-    tell("learning from all cases")
-    matcher = learn_all(settings, lesson, begin, stages)
-    with folder.writing() as draft:
+    request = grounding_request(settings)
+
+    def make(draft: Path, checkpoint: Checkpoint) -> dict[str, Any]:
+        """The results of a model that is written to a draft folder."""
+        steps_overall, before = steps_in_all(settings), 0
+
+        def stages(name: str, steps: int) -> Stage:
+            """The next stage, which takes so many steps; all are watched as one."""
+            nonlocal before
+            stage = Stage(checkpoint, watch, name, before, steps_overall)
+            before += steps
+            return stage
+
+        tell("teaching the text tower names")
+        phrases = learn_phrases(settings, device, stages("names", settings.distillation.steps))
+        tell("reading tiles")
+        lesson = lesson_of(settings, phrases)
+        begin = beginning(settings, lesson)
+        trial = cross_validate(lesson, settings.learning, begin, settings.folds, tell, stages)
+        tell("learning from all cases")
+        count = len(lesson.tiles)
+        stage = stages("all cases", steps_of(settings.learning, count))
+        matcher = begin()
+        if (outcome := stage.outcome) is not None:
+            stage.load(matcher.load_state_dict, outcome["model"])
+        else:
+            learn(matcher, lesson, range(count), settings.learning, stage)
+            stage.finish({"model": matcher.state_dict()})
         tell("writing and measuring the model")
-        results = write(settings, request, matcher, phrases, lesson, trial, draft)
-        folder.finish(results, _card(results))
-    return results
+        return write(settings, request, matcher.eval(), phrases, lesson, trial, draft)
+
+    return ModelFolder(output).fill(request, make, grounding_card, overwrite=overwrite)
 
 
-def request_of(settings: GroundingSettings) -> dict[str, Any]:
-    """What makes two trainings the same, without a word on where files lie."""
-    left_out: Any = {"ontologies": {"__all__": {"file"}}}
-    left_out |= dict.fromkeys(("tiles", "trunk", "encoder", "teacher", "output"), True)
-    found = [settings.tiles / INDEX, settings.trunk, *(o.file for o in settings.ontologies)]
-    return {
-        "task": "grounding",
-        "encoder": encoder_name(settings.encoder),
-        "teacher": BuiltinAligner(settings.teacher).identity,
-        "settings": settings.model_dump(mode="json", exclude=left_out),
-        "data": {file.name: {"name": file.name, "sha256": sha256_of(file)} for file in found},
-        "lists": lists_sha256(),
-    }
-
-
-def lists_sha256() -> str:
-    """The hash of our own lists: organs, concepts and their families, and how they are said."""
-    content = b"".join(resource_bytes(f"evaluate/data/{name}") for name in _LISTS)
-    return hashlib.sha256(content).hexdigest()
+def grounding_request(settings: GroundingSettings) -> dict[str, Any]:
+    """What makes two trainings the same."""
+    files = [settings.tiles / INDEX, settings.trunk, *(o.file for o in settings.ontologies)]
+    excluded = dict.fromkeys(("tiles", "trunk", "teacher"), True)
+    return request_of(
+        "grounding",
+        settings,
+        by_name(files),
+        exclude=excluded | {"ontologies": {"__all__": {"file"}}},
+        teacher=BuiltinAligner(settings.teacher).identity,
+        lists=lists_sha256(*(resource_bytes(f"evaluate/data/{name}") for name in _LISTS)),
+    )
 
 
 def steps_in_all(settings: GroundingSettings) -> int:
@@ -158,27 +163,7 @@ def learned_tiles(settings: GroundingSettings) -> list[LabelledTile]:
     return [t for t in read_tiles(settings.tiles / INDEX) if t.split in _LEARNED]
 
 
-def learn_all(
-    settings: GroundingSettings,
-    lesson: TileDataset,
-    begin: Callable[[], ContrastiveModel],
-    stages: TrainingStages,
-) -> ContrastiveModel:
-    """The model that is written: it has learned from the tiles of all folds."""
-    count = len(lesson.tiles)
-    stage = stages.begin("all cases", steps_of(settings.learning, count))
-    matcher = begin()
-    if (outcome := stage.outcome) is not None:
-        stage.loaded(matcher.load_state_dict, outcome["model"])
-        return matcher.eval()  # type: ignore[no-any-return]
-    matcher = learn(matcher, lesson, range(count), settings.learning, stage=stage)
-    stage.finish({"model": matcher.state_dict()})
-    return matcher
-
-
-def learn_phrases(
-    settings: GroundingSettings, device: str | None, stage: TrainingStage | None = None
-) -> PhraseEncoder:
+def learn_phrases(settings: GroundingSettings, device: str | None, stage: Stage) -> PhraseEncoder:
     """The text tower without its head, taught where the aligner puts names."""
     wordings = [phrase for entry in all_entries() for phrase in entry.phrases]
     others = [n for o in settings.ontologies for named in o.read() for n in named.names]
@@ -199,13 +184,12 @@ def learn_phrases(
         vectors = teacher.embed([names[i] for i in chosen])[:, : teacher.manifest.size]
         return torch.nn.functional.normalize(torch.from_numpy(vectors), dim=-1)
 
-    stage = stage or alone()
     if (outcome := stage.outcome) is not None:
-        stage.loaded(student.load_state_dict, outcome["model"])
+        stage.load(student.load_state_dict, outcome["model"])
         student.eval()
         likeness = float(outcome["likeness"])
     else:
-        likeness = distil(student, rows, places, settings.distillation, stage=stage)
+        likeness = distil(student, rows, places, settings.distillation, stage)
         stage.finish({"model": student.state_dict(), "likeness": likeness})
     return PhraseEncoder(student, tokenizer, encoded_by(tokenizer, settings.tokens), likeness)
 
@@ -255,8 +239,12 @@ def write(
     folder: Path,
 ) -> dict[str, Any]:
     """Write what `BuiltinEncoder` loads, and measure it by what was held out."""
-    from histoeval.train.grounding.export import ManifestFields
-    from histoeval.train.grounding.folder import TrainedTowers, write_limits, write_model
+    from histoeval.train.grounding.export import (
+        ManifestFields,
+        TrainedTowers,
+        write_limits,
+        write_model,
+    )
 
     tower = PhraseTower(phrases.meaning, matcher.phrase)
     made = TrainedTowers(matcher.image, tower, phrases.tokenizer, phrases.tokens_of)
@@ -270,12 +258,11 @@ def write(
     meanings = write_model(folder, made, lesson, settings.tokens)
     figures = write_limits(folder, lesson, trial, meanings, described)
     return {
-        "request": dict(request),
         "parameters": sum(w.numel() for part in (made.image, tower) for w in part.parameters()),
         "samples": counted(lesson.tiles),
         "teacher_likeness": phrases.likeness,
         "scores": {"held out": figures},
-        "weights": {file.name: sha256_of(file) for file in sorted(folder.glob("*.onnx"))},
+        "weights": weights_of(folder),
         "versions": versions(),
     }
 
@@ -297,9 +284,3 @@ def counted(tiles: Sequence[LabelledTile]) -> dict[str, Any]:
         "slides": len({tile.slide for tile in tiles}),
         **{kind: dict(sorted(counts.items())) for kind, counts in kinds.items()},
     }
-
-
-def _card(results: Mapping[str, Any]) -> str:
-    from histoeval.train.grounding.card import grounding_card
-
-    return grounding_card(results)

@@ -16,8 +16,8 @@ import torch
 from torch import nn
 
 from histoeval.errors import ModelError
+from histoeval.evaluate.tiles import SIDE
 
-SIDE = 224
 PATCH = 14
 GRID = SIDE // PATCH
 MEAN = (0.485, 0.456, 0.406)

@@ -14,8 +14,8 @@ from histoeval.runtime.transformer import Runtime, Task, Transformer
 if TYPE_CHECKING:
     import torch
 
-UNTOLD = -100
-"""The label of a token that nothing is to be learned from."""
+IGNORE_INDEX = -100
+"""The label of tokens that the loss ignores."""
 
 _HEADS = {
     "token-classification": "AutoModelForTokenClassification",
@@ -95,7 +95,10 @@ def loss_of(
         tokens = torch.tensor([_padded(e.tokens, width, padding) for e in some])
         mask = torch.tensor([_padded([1] * len(e.tokens), width, 0) for e in some])
         labels = torch.tensor(
-            [e.label if isinstance(e.label, int) else _padded(e.label, width, UNTOLD) for e in some]
+            [
+                e.label if isinstance(e.label, int) else _padded(e.label, width, IGNORE_INDEX)
+                for e in some
+            ]
         )
         output = transformer.model(
             input_ids=tokens.to(transformer.device),

@@ -6,27 +6,33 @@ pairs as positive ones in training and three times as many in testing.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import platform
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple
-from importlib.metadata import version
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from histoeval.errors import InputError
 from histoeval.evaluate.matches import Matches, rates
 from histoeval.io.corpus import AnnotatedPassage, read_corpus
 from histoeval.report import Noun
 from histoeval.train.core.loop import Schedule
+from histoeval.train.core.provenance import request_of
 from histoeval.train.core.settings import FilePath, ModelName
-from histoeval.version import __version__
 
 Types = Literal["all", "hare"]
+
+
+def _different(given: tuple[int, ...]) -> tuple[int, ...]:
+    """One training must not count as two."""
+    if len(set(given)) < len(given):
+        raise ValueError("names a seed twice")
+    return given
+
+
+Seeds = Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(_different)]
+"""One model is trained for each."""
 
 
 class Corpora(Noun):
@@ -78,7 +84,7 @@ class SelectSettings(Corpora):
     """The YAML file of `histoeval train select`: encoders by the names they have in the table."""
 
     encoders: Annotated[dict[str, ModelName], Field(min_length=1)]
-    seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (42,)
+    seeds: Seeds = (42,)
     ner: TaggerRecipe = TaggerRecipe()
     relations: RelationRecipe = RelationRecipe()
 
@@ -102,14 +108,6 @@ class SelectSettings(Corpora):
             raise ValueError(f"has a name that cannot name a folder: {strange[0]!r}")
         return given
 
-    @field_validator("seeds")
-    @classmethod
-    def _differ(cls, given: tuple[int, ...]) -> tuple[int, ...]:
-        """One training must not count as two."""
-        if len(set(given)) < len(given):
-            raise ValueError("names a seed twice")
-        return given
-
 
 def read_passages(path: Path, settings: Corpora) -> list[AnnotatedPassage]:
     """The passages of a corpus, every one of which must be whole."""
@@ -122,35 +120,10 @@ def read_passages(path: Path, settings: Corpora) -> list[AnnotatedPassage]:
     return passages
 
 
-def request_of(task: str, settings: OneModel) -> dict[str, Any]:
-    """What makes two trainings the same, without a word on where files lie."""
-    left_out = {"train", "dev", "output", "encoder"}
-    return {
-        "task": task,
-        "encoder": encoder_name(settings.encoder),
-        "settings": settings.model_dump(mode="json", exclude=left_out),
-        "data": {
-            part: {"name": path.name, "sha256": sha256_of(path)}
-            for part, path in (("train", settings.train), ("dev", settings.dev))
-        },
-    }
-
-
-def identity_of(request: Mapping[str, Any]) -> str:
-    """A request in a few characters."""
-    return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
-
-
-def sha256_of(path: Path, patterns: Sequence[str] = ("**/*",)) -> str:
-    """The hash of a file, or of the files of a folder that the patterns match, and their names."""
-    if not path.exists():
-        raise InputError(f"{path} does not exist")
-    if path.is_file():
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    files = sorted({f for pattern in patterns for f in path.glob(pattern) if f.is_file()})
-    listed = [f"{file.relative_to(path).as_posix()} {sha256_of(file)}\n" for file in files]
-    return hashlib.sha256("".join(listed).encode()).hexdigest()
+def bench_request(task: str, settings: OneModel) -> dict[str, Any]:
+    """What makes two trainings the same."""
+    files = {"train": settings.train, "dev": settings.dev}
+    return request_of(task, settings, files, exclude=files)
 
 
 def shared_reports(train: Iterable[AnnotatedPassage], dev: Iterable[AnnotatedPassage]) -> int:
@@ -160,7 +133,7 @@ def shared_reports(train: Iterable[AnnotatedPassage], dev: Iterable[AnnotatedPas
 
 def scores_of(matches: Matches) -> dict[str, float]:
     """Precision, recall and F1, and what they were counted from; `one` is the truth."""
-    precision, recall, f1 = map(float, rates(np.array(astuple(matches), dtype=float)))
+    precision, recall, f1 = map(float, rates(np.array(matches.counts, dtype=float)))
     return {
         "precision": precision,
         "recall": recall,
@@ -168,21 +141,3 @@ def scores_of(matches: Matches) -> dict[str, float]:
         "gold": matches.one,
         "found": matches.other,
     }
-
-
-def versions() -> dict[str, str]:
-    """What a training's numbers depend on besides its request."""
-    libraries = ("torch", "transformers", "tokenizers", "numpy")
-    return {"histoeval": __version__, "python": platform.python_version()} | {
-        library: version(library) for library in libraries
-    }
-
-
-def encoder_name(encoder: str) -> dict[str, str]:
-    """An encoder by name; a folder also by what it holds, since its name says little."""
-    folder = Path(encoder)
-    if not folder.is_dir():
-        return {"name": encoder}
-    weights = "*.safetensors" if any(folder.glob("*.safetensors")) else "*.bin"
-    kinds = (weights, "config.json", "token*", "vocab*", "merges*")
-    return {"name": folder.name, "sha256": sha256_of(folder, kinds)}

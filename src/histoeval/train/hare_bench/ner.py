@@ -19,10 +19,15 @@ from histoeval.extract.labels import read_tags
 from histoeval.extract.reader import Reader
 from histoeval.extract.windows import Window, windows
 from histoeval.io.corpus import AnnotatedPassage
+from histoeval.progress import ignore
 from histoeval.report import Entity, EntityType, Report
 from histoeval.runtime.transformer import Runtime, Transformer
-from histoeval.train.core.loop import Watch, nobody_watches
-from histoeval.train.hare_bench.classifier import UNTOLD, ClassifierExample, UntrainedClassifier
+from histoeval.train.core.loop import Watch
+from histoeval.train.hare_bench.classifier import (
+    IGNORE_INDEX,
+    ClassifierExample,
+    UntrainedClassifier,
+)
 from histoeval.train.hare_bench.config import NerSettings, Types, scores_of
 from histoeval.train.hare_bench.train import SampleScores, teach
 
@@ -66,7 +71,7 @@ def train_ner(
     *,
     device: str | None = None,
     overwrite: bool = False,
-    watch: Watch = nobody_watches,
+    watch: Watch = ignore,
 ) -> dict[str, Any]:
     """Train an entity model and write its folder; the results, at once if it is finished."""
     lesson = EntityLesson(settings)
@@ -97,8 +102,8 @@ def examples_of(
     for window in _windows(passage.text, model):
         encoding = model.tokenizer(passage.text[window.start : window.end])[0]
         told = _word_tags(passage.content, encoding, window, names)
-        labels = [numbers[told[w]] if w in told else UNTOLD for w in encoding.word_ids]
-        if any(label != UNTOLD for label in labels):
+        labels = [numbers[told[w]] if w in told else IGNORE_INDEX for w in encoding.word_ids]
+        if any(label != IGNORE_INDEX for label in labels):
             yield ClassifierExample(encoding.ids, labels)
 
 

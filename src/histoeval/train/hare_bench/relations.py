@@ -15,9 +15,10 @@ from histoeval.evaluate.matches import Matches
 from histoeval.extract.labels import relation_label
 from histoeval.extract.tagset import softmax
 from histoeval.io.corpus import AnnotatedPassage
+from histoeval.progress import ignore
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES
 from histoeval.runtime.transformer import Runtime, Transformer
-from histoeval.train.core.loop import Watch, nobody_watches
+from histoeval.train.core.loop import Watch
 from histoeval.train.hare_bench.classifier import ClassifierExample, UntrainedClassifier
 from histoeval.train.hare_bench.config import RelationSettings, scores_of
 from histoeval.train.hare_bench.entity_pairs import MARKERS, EntityPair, pairs_of, sample
@@ -75,7 +76,7 @@ def train_relations(
     *,
     device: str | None = None,
     overwrite: bool = False,
-    watch: Watch = nobody_watches,
+    watch: Watch = ignore,
 ) -> dict[str, Any]:
     """Train a relation model and write its folder; the results, at once if it is finished."""
     lesson = RelationLesson(settings)

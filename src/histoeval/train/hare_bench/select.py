@@ -14,9 +14,10 @@ from statistics import mean, stdev
 from typing import Any
 
 from histoeval.errors import ModelError
-from histoeval.io.results import files_of, write_json
+from histoeval.io.store import write_json, writing_to
+from histoeval.progress import ignore
 from histoeval.train.core.card import markdown_table
-from histoeval.train.core.loop import Watch, nobody_watches
+from histoeval.train.core.loop import Watch
 from histoeval.train.hare_bench.config import Corpora, NerSettings, RelationSettings, SelectSettings
 from histoeval.train.hare_bench.ner import train_ner
 from histoeval.train.hare_bench.relations import train_relations
@@ -39,21 +40,23 @@ REMARK = (
 )
 
 
-def nobody_watches_any(name: str) -> AbstractContextManager[Watch]:  # noqa: ARG001
-    """For those who want no progress."""
-    return nullcontext(nobody_watches)
+def _no_progress(*_: object) -> AbstractContextManager[Watch]:
+    return nullcontext(ignore)
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingSite:
-    """Where trainings run, whether they replace earlier ones, and who watches each by its name."""
+    """Where trainings run, whether they replace earlier ones, and how each reports its progress."""
 
     device: str | None = None
     overwrite: bool = False
-    watching: Callable[[str], AbstractContextManager[Watch]] = nobody_watches_any
+    watching: Callable[[str], AbstractContextManager[Watch]] = _no_progress
+    """Gives the progress bar of a training, by its name."""
+    tell: Callable[[str], None] = ignore
+    """Gets a line on what is done now."""
 
     def how(self, watch: Watch) -> dict[str, Any]:
-        """What one training is told."""
+        """The options of one training."""
         return {"device": self.device, "overwrite": self.overwrite, "watch": watch}
 
 
@@ -75,7 +78,7 @@ def select(
     rows = [_row(name, settings, output, bench) for name in settings.encoders]
     rows.sort(key=lambda row: -row.get("overall", {}).get("f1", [-1.0])[0])
     results = {"seeds": list(settings.seeds), "encoders": rows}
-    with files_of(output):
+    with writing_to(output):
         output.mkdir(parents=True, exist_ok=True)
         (output / "results.md").write_text(selection_markdown(results), "utf-8")
         write_json(output / "results.json", results)

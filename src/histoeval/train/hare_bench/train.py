@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from histoeval.io.corpus import AnnotatedPassage
 from histoeval.runtime.transformer import Transformer
-from histoeval.train.core.card import card_of, weights_of
-from histoeval.train.core.loop import Watch, fit
+from histoeval.train.core.card import card, markdown_table, numbers_of, score_rows
+from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
+from histoeval.train.core.loop import fit
 from histoeval.train.core.model_folder import ModelFolder
+from histoeval.train.core.provenance import versions, weights_of
 from histoeval.train.hare_bench.classifier import (
     ClassifierExample,
     UntrainedClassifier,
@@ -21,12 +23,19 @@ from histoeval.train.hare_bench.classifier import (
 from histoeval.train.hare_bench.config import (
     NerSettings,
     RelationSettings,
-    identity_of,
+    bench_request,
     read_passages,
-    request_of,
     shared_reports,
-    versions,
 )
+
+_TASKS = {
+    "ner": ("Entities of pathology reports", "A token classifier", "--reader"),
+    "relations": (
+        "Relations in pathology reports",
+        "A classifier of pairs of entities, marked [E1] and [E2]",
+        "--relations",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +74,13 @@ def teach(
 ) -> dict[str, Any]:
     """Train a model and write its folder; the results, at once if it is there already."""
     folder = ModelFolder(output)
-    request = request_of(lesson.name, settings)
+    request = bench_request(lesson.name, settings)
     if not overwrite and (found := folder.finished(request)) is not None:
         return found
     train, dev = (read_passages(path, settings) for path in (settings.train, settings.dev))
-    if overwrite:
-        folder.clear()
-    with folder.writing() as draft:
+
+    def make(draft: Path, checkpoint: Checkpoint) -> dict[str, Any]:
+        """The results of a model that is written to a draft folder."""
         model = lesson.beginning.make(draft, device)
         examples = lesson.examples(train, model)
         fit(
@@ -81,14 +90,11 @@ def teach(
             settings,
             seed=settings.seed,
             encoder=f"{model.model.base_model_prefix}.",
-            checkpoint=folder.checkpoint,
-            identity=identity_of(request),
-            watch=watch,
+            stage=Stage(checkpoint, watch),
         )
         save(model.model, model.tokenizer, draft)
         judged = lesson.judge(draft, dev, device)
-        results = {
-            "request": request,
+        return {
             "parameters": model.model.num_parameters(),
             "samples": {"train": len(examples), "dev": judged.samples},
             "shared_reports": shared_reports(train, dev),
@@ -96,5 +102,25 @@ def teach(
             "weights": weights_of(draft),
             "versions": versions(),
         }
-        folder.finish(results, card_of(results))
-    return results
+
+    return folder.fill(request, make, bench_card, overwrite=overwrite)
+
+
+def bench_card(results: Mapping[str, Any]) -> str:
+    """The card of a model of the bench."""
+    request = results["request"]
+    title, what, option = _TASKS[request["task"]]
+    return card(
+        results,
+        "hare_bench",
+        hidden=("seed", "labels"),
+        title=title,
+        what=what,
+        option=option,
+        seed=request["settings"]["seed"],
+        dev=request["data"]["dev"]["name"],
+        scores=markdown_table(
+            ["", "gold", "found", "precision", "recall", "F1"],
+            [[name, *numbers_of(scores)] for name, scores in score_rows(results)],
+        ),
+    )

@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from histoeval.errors import InputError
-from histoeval.io.results import files_of
+from histoeval.io.store import writing_to
 from histoeval.nli.builtin import pair_tokens
-from histoeval.nli.entailer import NliPair
+from histoeval.nli.entailer import LABELS, LabelledPair, NliPair
 from histoeval.nli.manifest import EntailerManifest
-from histoeval.train.nli.synthetic.pairs import LabelledPair
-from histoeval.train.nli.synthetic.wordings import LABELS, table
+from histoeval.train.nli.synthetic.wordings import table
 
 TEST = "snli_test"
 _TESTS = (TEST, "counterfactual_test")
@@ -54,7 +53,7 @@ def _kept(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    with files_of(path):
+    with writing_to(path):
         opened = gzip.open if path.suffix == ".gz" else open
         with opened(path, "rt", encoding="utf-8") as file:
             yield from (line for line in file if line.strip())
@@ -95,7 +94,7 @@ def _plain(text: str) -> str:
 def negation_pairs(path: Path) -> Iterator[LabelledPair]:
     """Clinical sentences, each with a condition that it affirms or denies, as two pairs."""
     frames = table("frames")["finding"]
-    with files_of(path), path.open(encoding="utf-8", errors="replace", newline="") as file:
+    with writing_to(path), path.open(encoding="utf-8", errors="replace", newline="") as file:
         rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
     for number, (_, condition, sentence, status, *_) in enumerate(rows):
         if len(condition.split()) > _MOST_CONDITION or condition.lower() not in sentence.lower():

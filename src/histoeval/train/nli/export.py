@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from histoeval.extract.manifest import ENCODER, TOKENIZER, hash_of
+from histoeval.extract.manifest import ENCODER
 from histoeval.nli.manifest import limits_of, read_entailer_manifest, write_entailer_manifest
-from histoeval.train.core.onnx_int8 import exported, write_graph
+from histoeval.train.core.onnx_int8 import token_part, write_parts
 from histoeval.train.nli.model import CrossEncoder
 
 
-class _Judge(nn.Module):  # type: ignore[misc]
+class _Unpadded(nn.Module):  # type: ignore[misc]
     """Pairs of the same length, of which nothing is padding."""
 
     def __init__(self, model: CrossEncoder) -> None:
@@ -37,28 +37,12 @@ def write_entailer(
     details: Mapping[str, Any],
     rounded: bool = True,
 ) -> None:
-    """Write what `BuiltinEntailer` loads; not rounded, it is four times as large."""
-    model = model.float().cpu().eval()
-    folder.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(str(folder / TOKENIZER), pretty=False)
-    write_graph(_graph(model, tokens), folder / ENCODER, rounded)
-    files = {file: hash_of(folder / file) for file in (ENCODER, TOKENIZER)}
+    """Write what `BuiltinEntailer` loads."""
+    part = token_part(_Unpadded(model), tokens, ["logits"], "kinds")
+    files = write_parts(folder, {ENCODER: part}, tokenizer, rounded)
     limits = limits_of(name, tokens)
     write_entailer_manifest(
         folder, limits.model_copy(update={"files": files, "details": dict(details)})
-    )
-
-
-def _graph(model: CrossEncoder, tokens: int) -> Any:
-    count = torch.export.Dim("count", min=1, max=1024)
-    length = torch.export.Dim("length", min=2, max=tokens)
-    shape = {0: count, 1: length}
-    example = torch.randint(5, 50, (3, 7))
-    return exported(
-        _Judge(model),
-        {"tokens": example, "kinds": (example > 25).long()},
-        {"tokens": shape, "kinds": shape},
-        ["logits"],
     )
 
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from histoeval.nli.entailer import LabelledPair
 from histoeval.resources import resource_text
 from histoeval.train.nli.synthetic.organs.pairs import styled, with_company
-from histoeval.train.nli.synthetic.pairs import LabelledPair
 
 FILE = "train/nli/data/llm_written.jsonl"
 KEPT_BACK = frozenset({2, 8})

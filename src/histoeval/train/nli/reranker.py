@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from histoeval.nli.entailer import Entailer, NliPair
+from histoeval.nli.entailer import LABELS, Entailer, Label, NliPair
 from histoeval.nli.features.extract import extract_features, feature_names
 from histoeval.nli.reranker import Floats, Reranker
 from histoeval.train.nli.llm_written import kept_back_pairs
-from histoeval.train.nli.synthetic.wordings import LABELS, Label, table
+from histoeval.train.nli.synthetic.wordings import table
 
 Labelled = tuple[str, str, Label]
 _PENALTY = 0.7

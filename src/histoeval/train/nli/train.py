@@ -11,16 +11,19 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from histoeval.errors import InputError
+from histoeval.nli.entailer import LabelledPair
 from histoeval.nli.manifest import TOKENS, limits_of
+from histoeval.progress import ignore
 from histoeval.report import Noun
 from histoeval.train.aligner.embedder import cut_pieces
+from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
 from histoeval.train.core.encoder import TorchEncoder, load_encoder
-from histoeval.train.core.loop import Schedule, Watch, fit, nobody_watches
+from histoeval.train.core.loop import Schedule, fit
 from histoeval.train.core.model_folder import ModelFolder
+from histoeval.train.core.provenance import by_name, request_of, versions, weights_of
 from histoeval.train.core.settings import FilePath, ModelName
 from histoeval.train.core.vocabulary import cut_tokenizer, kept_pieces
-from histoeval.train.hare_bench.config import encoder_name, identity_of, sha256_of, versions
+from histoeval.train.nli.card import nli_card
 from histoeval.train.nli.data import (
     EncodedPairs,
     General,
@@ -32,7 +35,6 @@ from histoeval.train.nli.data import (
 from histoeval.train.nli.llm_written import pairs_by_hand
 from histoeval.train.nli.model import CrossEncoder
 from histoeval.train.nli.synthetic.pairs import (
-    LabelledPair,
     PairSettings,
     pairs_of_organs,
     pairs_sha256,
@@ -77,10 +79,6 @@ class NliSettings(Noun):
     notes: str = ""
 
 
-def nobody_hears(line: str) -> None:
-    """For those who want no words."""
-
-
 @dataclass(frozen=True, slots=True)
 class Material:
     """All pairs: those to learn from, and three sets to test on."""
@@ -95,54 +93,40 @@ def train_nli(
     *,
     device: str | None = None,
     overwrite: bool = False,
-    watch: Watch = nobody_watches,
-    tell: Callable[[str], Any] = nobody_hears,
+    watch: Watch = ignore,
+    tell: Callable[[str], Any] = ignore,
 ) -> dict[str, Any]:
     """Train an NLI model and write its folder; the results, at once if it is there already."""
-    folder = ModelFolder(output)
-    request = request_of(settings)
-    if not overwrite and (found := folder.finished(request)) is not None:
-        return found
-    if overwrite:
-        folder.clear()
-    tell("making pairs")
-    material = gather(settings)
-    encoder = load_encoder(settings.encoder, settings.tokens, device)
-    tokenizer = smaller(encoder, material.train, settings.least_pieces)
-    torch.manual_seed(settings.seed)
-    model = CrossEncoder(encoder.model).to(encoder.device)
-    limits = limits_of(settings.name, settings.tokens)
-    encoded = encode_pairs(material.train, tokenizer, limits)
-    fit(
-        model,
-        len(encoded),
-        _loss(model, encoded, encoder),
-        settings.learning,
-        seed=settings.seed,
-        checkpoint=folder.checkpoint,
-        identity=identity_of(request),
-        watch=watch,
-    )
-    with folder.writing() as draft:
+    request = nli_request(settings)
+
+    def make(draft: Path, checkpoint: Checkpoint) -> dict[str, Any]:
+        """The results of a model that is written to a draft folder."""
+        tell("making pairs")
+        material = gather(settings)
+        encoder = load_encoder(settings.encoder, settings.tokens, device)
+        tokenizer = smaller(encoder, material.train, settings.least_pieces)
+        torch.manual_seed(settings.seed)
+        model = CrossEncoder(encoder.model).to(encoder.device)
+        encoded = encode_pairs(material.train, tokenizer, limits_of(settings.name, settings.tokens))
+        fit(
+            model,
+            len(encoded),
+            _loss(model, encoded, encoder),
+            settings.learning,
+            seed=settings.seed,
+            stage=Stage(checkpoint, watch),
+        )
         tell("writing and measuring the model")
-        results = write(model, tokenizer, settings, request, material, draft)
-        folder.finish(results, _card(results))
-    return results
+        return write(model, tokenizer, settings, request, material, draft)
+
+    return ModelFolder(output).fill(request, make, nli_card, overwrite=overwrite)
 
 
-def request_of(settings: NliSettings) -> dict[str, Any]:
-    """What makes two trainings the same, without a word on where files lie."""
-    left_out: Any = dict.fromkeys(("encoder", "output", "general", "negation", "test"), True)
-    files = [file for file in (settings.general, settings.negation, settings.test) if file]
-    if len({file.name for file in files}) < len(files):
-        raise InputError("two files have the same name: in results they could not be told apart")
-    return {
-        "task": "nli",
-        "encoder": encoder_name(settings.encoder),
-        "settings": settings.model_dump(mode="json", exclude=left_out),
-        "data": {file.name: {"name": file.name, "sha256": sha256_of(file)} for file in files},
-        "lists": pairs_sha256(),
-    }
+def nli_request(settings: NliSettings) -> dict[str, Any]:
+    """What makes two trainings the same."""
+    files = by_name([settings.general, settings.negation, settings.test])
+    excluded = ("general", "negation", "test")
+    return request_of("nli", settings, files, exclude=excluded, lists=pairs_sha256())
 
 
 def gather(settings: NliSettings) -> Material:
@@ -223,16 +207,9 @@ def write(
     entailer = BuiltinEntailer(folder)
     scores = {name: evaluate_nli(entailer, pairs) for name, pairs in material.tests.items()}
     return {
-        "request": request,
         "parameters": sum(weights.numel() for weights in model.parameters()),
         "samples": {"pairs": len(material.train)},
         "scores": {name: each.model_dump(mode="json") for name, each in scores.items()},
-        "weights": {file.name: sha256_of(file) for file in folder.glob("*.onnx")},
+        "weights": weights_of(folder),
         "versions": made_with,
     }
-
-
-def _card(results: dict[str, Any]) -> str:
-    from histoeval.train.nli.card import nli_card
-
-    return nli_card(results)

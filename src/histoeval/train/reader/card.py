@@ -1,45 +1,74 @@
-"""The card of a joint reader: data, recipe, what each step gave, scores, confidence and limits."""
+"""The card of a joint reader: data, the scores of each step, confidence and limits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from string import Template
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from histoeval.resources import resource_text
-from histoeval.train.core.card import flat_settings, markdown_table, remarks_on
-from histoeval.train.reader.step_table import interval, steps_markdown
+from histoeval.evaluate.reader import ALL, Evaluation, ReaderMeasure, evaluate_reader
+from histoeval.extract.reader import Reader
+from histoeval.io.corpus import AnnotatedPassage
+from histoeval.train.core.card import card, interval, markdown_table
 
-_NOT_RECIPE = ("notes", "labels", "name")
+COLUMNS: Mapping[str, tuple[ReaderMeasure, str]] = {
+    "exact": (ReaderMeasure.EXACT, ALL),
+    "HARE five": (ReaderMeasure.HARE, ALL),
+    "overlap": (ReaderMeasure.OVERLAP, ALL),
+    "relations on gold": (ReaderMeasure.RELATIONS_ON_GOLD, ALL),
+    "relations end to end": (ReaderMeasure.RELATIONS, ALL),
+    "assertion": (ReaderMeasure.ASSERTION_ON_FOUND, ALL),
+    "absent": (ReaderMeasure.ASSERTION_ON_FOUND, "absent"),
+}
+"""The figures of the table by their headings: F1, and of assertion the accuracy."""
+
+NONE = "none"
+
+Scores = dict[str, dict[str, float | None] | None]
+"""F1 with its interval by heading; None where there is nothing to count."""
+
+
+def scores_of_reader(reader: Reader, passages: Sequence[AnnotatedPassage]) -> Scores:
+    """The figures of a reader."""
+    return scores_of_evaluation(evaluate_reader(reader, passages))
+
+
+def scores_of_evaluation(evaluation: Evaluation) -> Scores:
+    """The figures of the table, from all that there are."""
+    found: Scores = {}
+    for heading, (measure, kind) in COLUMNS.items():
+        figure = evaluation.figures.get(measure, {}).get(kind)
+        found[heading] = None if figure is None else figure.f1.model_dump()
+    return found
+
+
+def step_rows(results: Mapping[str, Any]) -> list[list[str]]:
+    """The rows of the table: each reader, in the order they were made."""
+    return [
+        [name, *(_number(scores[heading]) for heading in COLUMNS)]
+        for name, scores in results["steps"].items()
+    ]
+
+
+def _number(estimate: Mapping[str, float | None] | None) -> str:
+    return NONE if estimate is None else f"{estimate['value']:.3f}"
 
 
 def reader_card(results: Mapping[str, Any]) -> str:
     """The card, from what is in `results.json`."""
-    request, settings = results["request"], results["request"]["settings"]
-    template = Template(resource_text("train/reader/card.md"))
-    notes = settings["notes"].strip()
-    recipe = [[name, value] for name, value in flat_settings(settings) if name not in _NOT_RECIPE]
-    return template.substitute(
-        name=settings["name"],
-        parameters=f"{results['parameters'] / 1e6:.1f} M",
-        version=results["versions"]["histoeval"],
-        encoder=request["encoder"]["name"],
+    request, scores = results["request"], results["scores"]
+    return card(
+        results,
+        "reader",
+        hidden=("labels",),
         teacher=_teacher(request),
         data=_data(results),
         unlabelled=_unlabelled(results["unlabelled"]),
-        notes=f"\n{notes}\n" if notes else "",
-        recipe=markdown_table(["setting", "value"], recipe),
         dev=request["data"]["dev"]["name"],
-        steps=steps_markdown(results),
-        reports=f"{results['scores']['reports']:,}",
-        passages=f"{results['scores']['passages']:,}",
-        scores=_scores(results["scores"]),
-        remarks="".join(f"{remark}\n\n" for remark in remarks_on(results)),
+        steps=markdown_table(["reader", *COLUMNS], step_rows(results)),
+        reports=f"{scores['reports']:,}",
+        passages=f"{scores['passages']:,}",
+        scores=_scores(scores),
         calibration=_calibration(results["calibration"]),
-        weights=markdown_table(
-            ["file", "sha256"], [[f, f"`{d}`"] for f, d in results["weights"].items()]
-        ),
-        versions=", ".join(f"{name} {number}" for name, number in results["versions"].items()),
     )
 
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from histoeval.evaluate.calibration import Judged, calibration
 from histoeval.evaluate.reader import PredictedPassage, ReaderMeasure, judged_of, read_passages
@@ -20,6 +19,7 @@ from histoeval.extract.builtin import BuiltinReader
 from histoeval.extract.manifest import ConfidenceCurve, read_manifest, write_manifest
 from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import Noun
+from histoeval.statistics.calibration import fit_logistic
 
 FOLDS = 5
 _MEASURES = {"entity_curve": ReaderMeasure.EXACT, "relation_curve": ReaderMeasure.RELATIONS_ON_GOLD}
@@ -53,34 +53,18 @@ def calibrate(folder: Path, passages: Sequence[AnnotatedPassage]) -> dict[str, W
     return worth
 
 
-def fit_curve(judged: Sequence[Judged], steps: int = 50) -> ConfidenceCurve:
-    """The most likely line between log odds, by Newton's method.
+def fit_curve(judged: Sequence[Judged]) -> ConfidenceCurve:
+    """The most likely line between log odds.
 
     As Platt advises, right and wrong count as a little less than sure, so that a reader that is
     never wrong still has a curve.
     """
     scores, right = np.array(judged, dtype=np.float64).T
     scores = scores.clip(1e-6, 1 - 1e-6)
-    odds = np.stack([np.log(scores / (1 - scores)), np.ones_like(scores)], axis=1)
     yes = right.sum()
     aim = np.where(right > 0, (yes + 1) / (yes + 2), 1 / (len(right) - yes + 2))
-    line = np.array([1.0, 0.0])
-    for _ in range(steps):
-        said = 1 / (1 + np.exp(-odds @ line))
-        slope = odds.T @ (said - aim)
-        bend = (odds * (said * (1 - said))[:, None]).T @ odds + 1e-6 * np.eye(2)
-        step = np.linalg.solve(bend, slope)
-        while _surprise(odds @ (line - step), aim) > _surprise(odds @ line, aim) + 1e-12:
-            step /= 2
-        line = line - step
-        if np.abs(step).max() < 1e-9:
-            break
-    return ConfidenceCurve(slope=float(line[0]), offset=float(line[1]))
-
-
-def _surprise(odds: NDArray[np.float64], aim: NDArray[np.float64]) -> float:
-    """How unlikely the aims are if these are the log odds."""
-    return float((np.logaddexp(0, odds) - aim * odds).sum())
+    slope, offset = fit_logistic(np.log(scores / (1 - scores)), aim)
+    return ConfidenceCurve(slope=slope, offset=offset)
 
 
 def _worth(readings: Sequence[PredictedPassage], measure: ReaderMeasure) -> Worth | None:

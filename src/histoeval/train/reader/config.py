@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from histoeval.report import Noun
 from histoeval.train.core.loop import Schedule
 from histoeval.train.core.settings import FilePath, ModelName
-from histoeval.train.hare_bench.config import Corpora
+from histoeval.train.hare_bench.config import Corpora, Seeds
 from histoeval.train.reader.language_adaptation import Adaptation
 from histoeval.train.reader.model import LossWeights, ReaderShape
 
@@ -53,17 +53,9 @@ class UnlabelledSource(Noun):
 class TeacherSettings(Schedule):
     """How teachers learn, and how many there are: one for each seed."""
 
-    seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (1,)
+    seeds: Seeds = (1,)
     at_once: Count = 1
     """How many are trained, and how many parts are labelled, at the same time on one device."""
-
-    @field_validator("seeds")
-    @classmethod
-    def _differ(cls, given: tuple[int, ...]) -> tuple[int, ...]:
-        """One teacher must not count as two."""
-        if len(set(given)) < len(given):
-            raise ValueError("names a seed twice")
-        return given
 
 
 class Windows(Noun):

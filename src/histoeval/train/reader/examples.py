@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 from histoeval.extract.links import Integers, Mention, candidates
 from histoeval.extract.tagset import ASSERTED, ASSERTIONS, TokenSpan, tags_of
 from histoeval.report import Report
+from histoeval.train.hare_bench.classifier import IGNORE_INDEX
 
 if TYPE_CHECKING:
     import torch
 
 Floats = NDArray[np.floating[Any]]
-
-UNTOLD = -100
-"""Stands where a token has no label, as torch counts it."""
 
 
 @dataclass(slots=True)
@@ -155,7 +153,7 @@ def collate(examples: Sequence[ReaderExample], padding: int, device: str) -> Rea
     return ReaderBatch(
         tokens=padded((e.tokens for e in examples), padding),
         mask=padded((np.ones(len(e.tokens), dtype=np.int64) for e in examples), 0),
-        tags=padded((e.tags for e in examples), UNTOLD),
+        tags=padded((e.tags for e in examples), IGNORE_INDEX),
         tag_shares=padded(shares, 0) if len(shares) == len(examples) else None,
         assertion_shares=padded((e.assertion_shares for e in examples), 0),
         entities=tensor(

@@ -10,30 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from histoeval.extract.links import CODES, KINDS, LEVELS
-from histoeval.extract.manifest import (
-    ENCODER,
-    LINKER,
-    TOKENIZER,
-    Manifest,
-    hash_of,
-    write_manifest,
-)
+from histoeval.extract.manifest import ENCODER, LINKER, Manifest, write_manifest
 from histoeval.extract.tagset import TAGS
-from histoeval.train.core.onnx_int8 import exported, write_graph
+from histoeval.train.core.onnx_int8 import OnnxPart, Unpadded, write_parts
 from histoeval.train.reader.model import JointReader
-
-
-class _Encode(nn.Module):  # type: ignore[misc]
-    """One text of which nothing is padding."""
-
-    def __init__(self, model: JointReader) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Rows that are all of one length, so that no mask is needed."""
-        found: tuple[Tensor, Tensor, Tensor] = self.model(tokens, torch.ones_like(tokens))
-        return found
 
 
 class _Link(nn.Module):  # type: ignore[misc]
@@ -66,27 +46,20 @@ def write_reader(
     details: Mapping[str, Any],
     rounded: bool = True,
 ) -> None:
-    """Write what `BuiltinReader` loads; not rounded, it is four times as large."""
-    model = model.float().cpu().eval()
-    folder.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(str(folder / TOKENIZER), pretty=False)
-    write_graph(_encoder_graph(model), folder / ENCODER, rounded)
-    write_graph(_linker_graph(model), folder / LINKER, rounded)
-    hashes = {file: hash_of(folder / file) for file in (ENCODER, LINKER, TOKENIZER)}
-    write_manifest(folder, Manifest(name=name, files=hashes, details=dict(details)))
-
-
-def _encoder_graph(model: JointReader) -> Any:
+    """Write what `BuiltinReader` loads."""
     length = torch.export.Dim("length", min=2, max=_positions(model))
-    return exported(
-        _Encode(model),
+    encoder = OnnxPart(
+        Unpadded(model.eval()),
         {"tokens": torch.randint(5, 50, (1, 12))},
         {"tokens": {1: length}},
         ["encoded", "tags", "assertions"],
     )
+    parts = {ENCODER: encoder, LINKER: _linker(model)}
+    files = write_parts(folder, parts, tokenizer, rounded)
+    write_manifest(folder, Manifest(name=name, files=files, details=dict(details)))
 
 
-def _linker_graph(model: JointReader) -> Any:
+def _linker(model: JointReader) -> OnnxPart:
     length = torch.export.Dim("length", min=2, max=_positions(model))
     entities, pairs = torch.export.Dim("entities", min=2), torch.export.Dim("pairs", min=1)
     size = int(model.encoder.config.hidden_size)
@@ -106,7 +79,7 @@ def _linker_graph(model: JointReader) -> Any:
         "kinds": {0: pairs},
         "codes": {0: pairs},
     }
-    return exported(_Link(model), example, shapes, ["related"])
+    return OnnxPart(_Link(model), example, shapes, ["related"])
 
 
 def _positions(model: JointReader) -> int:

@@ -17,7 +17,8 @@ from torch.nn import functional
 from histoeval.extract.links import CODES, KINDS, LEVELS
 from histoeval.extract.tagset import ASSERTIONS, TAGS
 from histoeval.report import Noun
-from histoeval.train.reader.examples import UNTOLD, ReaderBatch
+from histoeval.train.hare_bench.classifier import IGNORE_INDEX
+from histoeval.train.reader.examples import ReaderBatch
 
 
 class ReaderShape(Noun):
@@ -171,7 +172,7 @@ def loss_of(model: JointReader, batch: ReaderBatch, weights: LossWeights) -> Ten
 def _tag_loss(logits: Tensor, batch: ReaderBatch) -> Tensor:
     if batch.tag_shares is None:
         return functional.cross_entropy(
-            logits.flatten(0, 1), batch.tags.flatten(), ignore_index=UNTOLD
+            logits.flatten(0, 1), batch.tags.flatten(), ignore_index=IGNORE_INDEX
         )
     surprise = -(batch.tag_shares.float() * logits.log_softmax(-1)).sum(-1)
     return _mean_where(surprise, batch.mask > 0)

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from histoeval.io.corpus import AnnotatedPassage
-from histoeval.train.core.resume import TrainingStep
-from histoeval.train.hare_bench.config import encoder_name, read_passages, sha256_of, versions
+from histoeval.train.core.model_folder import TrainingStep
+from histoeval.train.core.provenance import encoder_name, file_of, versions
+from histoeval.train.hare_bench.config import read_passages
 from histoeval.train.reader.config import ReaderSettings, UnlabelledSource
 from histoeval.train.reader.unlabelled import UnlabelledTexts, read_pool
 
@@ -183,11 +184,11 @@ class TrainingPlan:
     @cached_property
     def _data(self) -> dict[str, dict[str, str]]:
         parts = {"train": self.settings.train, "dev": self.settings.dev}
-        return {part: _file(path) for part, path in parts.items()}
+        return {part: file_of(path) for part, path in parts.items()}
 
     @cached_property
     def _files(self) -> dict[Path, dict[str, str]]:
-        return {source.file: _file(source.file) for source in self.settings.unlabelled}
+        return {source.file: file_of(source.file) for source in self.settings.unlabelled}
 
     @property
     def _labels(self) -> dict[str, Any]:
@@ -209,7 +210,3 @@ class TrainingPlan:
     @property
     def _student(self) -> dict[str, Any]:
         return {"encoder": self._built_on("student"), "seed": self.settings.seed} | self._head
-
-
-def _file(path: Path) -> dict[str, str]:
-    return {"name": path.name, "sha256": sha256_of(path)}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,7 +12,9 @@ import torch
 from histoeval.errors import InputError, ModelError
 from histoeval.extract.windows import Window, windows
 from histoeval.io.corpus import AnnotatedPassage
+from histoeval.progress import ignore
 from histoeval.report import Relation, Report
+from histoeval.train.core.checkpoint import Stage, Watch
 from histoeval.train.core.encoder import (
     TorchEncoder,
     load_encoder,
@@ -20,8 +23,8 @@ from histoeval.train.core.encoder import (
     save_reader,
     save_teacher,
 )
-from histoeval.train.core.loop import Loss, Prepare, Schedule, Watch, fit, nobody_watches
-from histoeval.train.core.resume import TrainingStep
+from histoeval.train.core.loop import Schedule, fit
+from histoeval.train.core.model_folder import TrainingStep
 from histoeval.train.hare_bench.classifier import save
 from histoeval.train.reader.examples import ReaderBatch, ReaderExample, annotated, collate
 from histoeval.train.reader.language_adaptation import Adaptation, GapFiller, gap_loss, stretches
@@ -36,7 +39,7 @@ _SEED = 0
 """Of language adaptation, which is done once for all students and teachers."""
 
 
-def adapt(course: TrainingPlan, who: Who, watch: Watch = nobody_watches) -> dict[str, Any]:
+def adapt(course: TrainingPlan, who: Who, watch: Watch = ignore) -> dict[str, Any]:
     """Have an encoder read the unlabelled texts; how many there were."""
     recipe = course.settings.adapt if who == "student" else course.settings.adapt_teacher
     name = course.settings.encoder if who == "student" else course.settings.teacher
@@ -56,64 +59,84 @@ def adapt(course: TrainingPlan, who: Who, watch: Watch = nobody_watches) -> dict
             some = pieces[torch.tensor(places, device=encoder.device)]
             return gap_loss(model, some, recipe.hidden, mask, special)
 
-        _fit(model, len(pieces), loss, recipe, _SEED, step, watch)
+        stage = Stage(step.checkpoint, watch)
+        fit(model, len(pieces), loss, recipe, seed=_SEED, encoder="encoder.", stage=stage)
         save(model.encoder, encoder.tokenizer, step.folder / "encoder")
         return course.pool.facts | {f"{who}_stretches": len(pieces)}
 
     return course.adapted(who).run(act)
 
 
-def teach(course: TrainingPlan, seed: int, watch: Watch = nobody_watches) -> None:
-    """Train one teacher."""
-    settings = course.settings
-    assert settings.teach is not None, "there are teachers only where they are taught"
-
-    def act(step: TrainingStep) -> dict[str, Any]:
-        """Learn the annotated passages from the seed of this teacher."""
-        encoder = load_encoder(course.encoder("teacher"), settings.windows.tokens, course.device)
-        model = new_reader(encoder, settings.shape, seed)
-        examples = gold_examples(course.train, encoder)
-        _learn(model, examples, encoder, course, settings.teach, seed, step, watch)
-        save_teacher(model, step.folder)
-        return {"examples": len(examples)}
-
-    course.teacher(seed).run(act)
+def teach(course: TrainingPlan, seed: int, watch: Watch = ignore) -> None:
+    """Train one teacher on the annotated passages."""
+    schedule = course.settings.teach
+    assert schedule is not None, "there are teachers only where they are taught"
+    course.teacher(seed).run(
+        lambda step: _learn(course, step, "teacher", schedule, seed, watch, save=save_teacher)
+    )
 
 
-def distil(course: TrainingPlan, watch: Watch = nobody_watches) -> None:
+def distil(course: TrainingPlan, watch: Watch = ignore) -> None:
     """Train the student on what the teachers see in the windows."""
-    settings = course.settings
+    schedule, seed = course.settings.distil, course.settings.seed
+    assert schedule is not None, "only what is distilled has this step"
 
     def act(step: TrainingStep) -> dict[str, Any]:
-        """Learn what the parts of the labelled windows say."""
+        """Learn from the parts of the labelled windows."""
         files = sorted(course.labelled.folder.glob("part-*.npz"))
         examples = [example for file in files for example in load_examples(file)]
-        encoder = load_encoder(course.encoder("student"), settings.windows.tokens, course.device)
-        model = new_reader(encoder, settings.shape, settings.seed)
-        _learn(model, examples, encoder, course, settings.distil, settings.seed, step, watch)
-        save_reader(model, step.folder)
-        return {"examples": len(examples)}
+        return _learn(course, step, "student", schedule, seed, watch, examples=examples)
 
     course.distilled.run(act)
 
 
-def fit_gold(course: TrainingPlan, watch: Watch = nobody_watches) -> None:
+def fit_gold(course: TrainingPlan, watch: Watch = ignore) -> None:
     """Train the student, as it is so far, on the annotated passages."""
+    schedule, seed = course.settings.fit, course.settings.seed
+    assert schedule is not None, "only what is fitted has this step"
+    source = None if course.settings.distil is None else course.distilled
+    course.fitted.run(
+        lambda step: _learn(course, step, "student", schedule, seed, watch, source=source)
+    )
+
+
+def _learn(
+    course: TrainingPlan,
+    step: TrainingStep,
+    who: Who,
+    schedule: Schedule,
+    seed: int,
+    watch: Watch,
+    *,
+    examples: Sequence[ReaderExample] | None = None,
+    source: TrainingStep | None = None,
+    save: Callable[[JointReader, Path], None] = save_reader,
+) -> dict[str, Any]:
+    """Train a new reader, or that of an earlier step, on annotated passages or given examples."""
     settings = course.settings
+    encoder = load_encoder(course.encoder(who), settings.windows.tokens, course.device)
+    if source is None:
+        model = new_reader(encoder, settings.shape, seed)
+    else:
+        model = load_reader(encoder, settings.shape, source.folder)
+    given = gold_examples(course.train, encoder) if examples is None else examples
 
-    def act(step: TrainingStep) -> dict[str, Any]:
-        """Go on from the distilled student, or begin one where nothing was distilled."""
-        encoder = load_encoder(course.encoder("student"), settings.windows.tokens, course.device)
-        if settings.distil is None:
-            model = new_reader(encoder, settings.shape, settings.seed)
-        else:
-            model = load_reader(encoder, settings.shape, course.distilled.folder)
-        examples = gold_examples(course.train, encoder)
-        _learn(model, examples, encoder, course, settings.fit, settings.seed, step, watch)
-        save_reader(model, step.folder)
-        return {"examples": len(examples)}
+    def prepare(places: Sequence[int]) -> ReaderBatch:
+        """A batch on the device, made while another is learned."""
+        return collate([given[i] for i in places], encoder.padding, encoder.device)
 
-    course.fitted.run(act)
+    fit(
+        model,
+        len(given),
+        lambda batch: loss_of(model, batch, settings.weights),
+        schedule,
+        seed=seed,
+        prepare=prepare,
+        encoder="encoder.",
+        stage=Stage(step.checkpoint, watch),
+    )
+    save(model, step.folder)
+    return {"examples": len(given)}
 
 
 def gold_examples(
@@ -185,51 +208,3 @@ def _pieces(encoder: TorchEncoder, texts: Sequence[str], recipe: Adaptation) -> 
             f"the unlabelled texts do not fill one stretch of {recipe.length} tokens to adapt on"
         )
     return torch.from_numpy(pieces).to(encoder.device)
-
-
-def _learn(
-    model: JointReader,
-    examples: Sequence[ReaderExample],
-    encoder: TorchEncoder,
-    course: TrainingPlan,
-    schedule: Schedule | None,
-    seed: int,
-    step: TrainingStep,
-    watch: Watch,
-) -> None:
-    assert schedule is not None, "a step that is taken has a schedule"
-    weights, padding, device = course.settings.weights, encoder.padding, encoder.device
-
-    def prepare(places: Sequence[int]) -> ReaderBatch:
-        """A batch on the device, made while another is learned."""
-        return collate([examples[i] for i in places], padding, device)
-
-    def loss(batch: ReaderBatch) -> torch.Tensor:
-        """Tags, assertion and relations, each with its weight."""
-        return loss_of(model, batch, weights)
-
-    _fit(model, len(examples), loss, schedule, seed, step, watch, prepare)
-
-
-def _fit(
-    model: Any,
-    size: int,
-    loss: Loss,
-    schedule: Schedule,
-    seed: int,
-    step: TrainingStep,
-    watch: Watch,
-    prepare: Prepare = list,
-) -> None:
-    fit(
-        model,
-        size,
-        loss,
-        schedule,
-        seed=seed,
-        prepare=prepare,
-        encoder="encoder.",
-        checkpoint=step.checkpoint,
-        identity=step.identity,
-        watch=watch,
-    )

@@ -19,7 +19,7 @@ from histoeval.extract.reader import Reader
 from histoeval.io.corpus import AnnotatedPassage
 from histoeval.runtime.transformer import Transformer
 from histoeval.train.hare_bench.classifier import (
-    UNTOLD,
+    IGNORE_INDEX,
     ClassifierExample,
     UntrainedClassifier,
     save,
@@ -66,7 +66,7 @@ def _told(tagger: Transformer, examples: Sequence[ClassifierExample]) -> tuple[A
     tagger.model.classifier = head
     vectors = torch.cat([torch.from_numpy(rows) for rows in encoded])
     labels = torch.tensor([number for example in examples for number in _labels(example)])
-    told = labels != UNTOLD
+    told = labels != IGNORE_INDEX
     return vectors[told].to(tagger.device), labels[told].to(tagger.device)
 
 

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from histoeval.errors import ModelError
+from histoeval.progress import ignore
 from histoeval.train.core.encoder import TorchEncoder, load_encoder, load_reader
-from histoeval.train.core.loop import Watch, nobody_watches
-from histoeval.train.core.resume import TrainingStep
+from histoeval.train.core.loop import Watch
+from histoeval.train.core.model_folder import TrainingStep
 from histoeval.train.reader.model import JointReader
 from histoeval.train.reader.plan import TrainingPlan
 from histoeval.train.reader.soft_label_files import save_examples
@@ -49,7 +50,7 @@ def teachers_of(
     return encoder, readers
 
 
-def label_windows(course: TrainingPlan, watch: Watch = nobody_watches) -> dict[str, Any]:
+def label_windows(course: TrainingPlan, watch: Watch = ignore) -> dict[str, Any]:
     """Have the teachers label all windows; how many there are, and how many were left out."""
     teach = course.settings.teach
     assert teach is not None, "windows are labelled by teachers"
@@ -86,9 +87,7 @@ def together(act: Callable[..., object], jobs: Iterable[Sequence[Any]], most: in
             done.result()
 
 
-def _label_parts(
-    course: TrainingPlan, parts: Sequence[Part], watch: Watch = nobody_watches
-) -> None:
+def _label_parts(course: TrainingPlan, parts: Sequence[Part], watch: Watch = ignore) -> None:
     """Label some parts; each is a file afterwards."""
     if not parts:
         return

@@ -8,23 +8,25 @@ scored on the dev passages: the table says what each step was worth.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from histoeval.evaluate.reader import Evaluation, evaluate_reader
+from histoeval.train.core.checkpoint import Checkpoint
 from histoeval.train.core.encoder import load_encoder, load_reader
-from histoeval.train.core.loop import Watch
-from histoeval.train.core.model_folder import ModelFolder
-from histoeval.train.core.resume import TrainingStep
-from histoeval.train.hare_bench.config import sha256_of, shared_reports
-from histoeval.train.hare_bench.select import nobody_watches_any
-from histoeval.train.reader.card import reader_card
+from histoeval.train.core.model_folder import ModelFolder, TrainingStep
+from histoeval.train.core.provenance import weights_of
+from histoeval.train.hare_bench.config import shared_reports
+from histoeval.train.hare_bench.select import THIS_MACHINE, TrainingSite
+from histoeval.train.reader.card import (
+    Scores,
+    reader_card,
+    scores_of_evaluation,
+    scores_of_reader,
+)
 from histoeval.train.reader.config import ReaderSettings
 from histoeval.train.reader.model import JointReader
 from histoeval.train.reader.plan import TrainingPlan
-from histoeval.train.reader.step_table import Scores, scores_of_evaluation, scores_of_reader
 from histoeval.train.reader.steps import adapt, distil, fit_gold, teach
 from histoeval.train.reader.tagger_export import write_tagger
 from histoeval.train.reader.teachers import label_windows, teachers_of, together
@@ -34,56 +36,38 @@ SHIPPED = "as written, int8"
 """The last row of the table: the folder that others load."""
 
 
-def nobody_hears(line: str) -> None:
-    """For those who want no words."""
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Where a training runs, whether it replaces an earlier model, and who watches."""
-
-    device: str | None = None
-    overwrite: bool = False
-    watching: Callable[[str], AbstractContextManager[Watch]] = nobody_watches_any
-    tell: Callable[[str], None] = nobody_hears
-
-
-ALONE = Surroundings()
+Surroundings = TrainingSite
 
 
 def train_reader(
-    settings: ReaderSettings, output: Path, surroundings: Surroundings = ALONE
+    settings: ReaderSettings, output: Path, surroundings: TrainingSite = THIS_MACHINE
 ) -> dict[str, Any]:
     """Train a reader and write its folder; the results, at once if it is there already.
 
-    Steps that are done are never run again: to begin anew, delete the work folder.
+    Steps that are done are never run again: to restart, delete the work folder.
     """
-    folder = ModelFolder(output)
     course = TrainingPlan(settings, work_folder(settings, output), surroundings.device)
-    if not surroundings.overwrite and (found := folder.finished(course.request)) is not None:
-        return found
-    shared = shared_reports(course.train, course.dev)
-    if surroundings.overwrite:
-        folder.clear()
-    steps, facts = take_steps(course, surroundings)
-    with folder.writing() as draft:
+
+    def make(draft: Path, _: Checkpoint) -> dict[str, Any]:
+        """The results of a reader that is written to a draft folder; each step has a checkpoint."""
+        steps, facts = take_steps(course, surroundings)
         surroundings.tell("writing the model")
         parameters = _write(course, draft)
         evaluation, calibrated = _calibrate(course, draft)
-        results = {
-            "request": course.request,
+        return {
             "parameters": parameters,
             "samples": {"train": len(course.train), "dev": len(course.dev)},
             "unlabelled": facts,
-            "shared_reports": shared,
+            "shared_reports": shared_reports(course.train, course.dev),
             "steps": steps | {SHIPPED: scores_of_evaluation(evaluation)},
             "scores": evaluation.model_dump(mode="json", exclude={"calibration"}),
             "calibration": calibrated,
-            "weights": _weights(draft),
+            "weights": weights_of(draft),
             "versions": course.made_with,
         }
-        folder.finish(results, reader_card(results))
-    return results
+
+    folder = ModelFolder(output)
+    return folder.fill(course.request, make, reader_card, overwrite=surroundings.overwrite)
 
 
 def work_folder(settings: ReaderSettings, output: Path) -> Path:
@@ -93,7 +77,7 @@ def work_folder(settings: ReaderSettings, output: Path) -> Path:
 
 
 def take_steps(
-    course: TrainingPlan, around: Surroundings
+    course: TrainingPlan, around: TrainingSite
 ) -> tuple[dict[str, Scores], dict[str, Any]]:
     """Take all steps; the scores of each reader on the way, and facts on unlabelled texts."""
     settings = course.settings
@@ -119,7 +103,7 @@ def take_steps(
     return scores, facts
 
 
-def _teachers(course: TrainingPlan, around: Surroundings) -> dict[str, Scores]:
+def _teachers(course: TrainingPlan, around: TrainingSite) -> dict[str, Scores]:
     """Train all teachers; the scores of each, and of all of them as one."""
     recipe = course.settings.teach
     assert recipe is not None, "teachers are taught"
@@ -142,7 +126,7 @@ def _teachers(course: TrainingPlan, around: Surroundings) -> dict[str, Scores]:
 
 
 def _teacher_scores(
-    course: TrainingPlan, name: str, steps: Sequence[TrainingStep], around: Surroundings
+    course: TrainingPlan, name: str, steps: Sequence[TrainingStep], around: TrainingSite
 ) -> Scores:
     def readers() -> tuple[list[JointReader], Any, str]:
         """All teachers, loaded only when their scores are not known yet."""
@@ -153,7 +137,7 @@ def _teacher_scores(
 
 
 def _student_scores(
-    course: TrainingPlan, name: str, step: TrainingStep, around: Surroundings
+    course: TrainingPlan, name: str, step: TrainingStep, around: TrainingSite
 ) -> Scores:
     def readers() -> tuple[list[JointReader], Any, str]:
         """The student, loaded only when its scores are not known yet."""
@@ -168,7 +152,7 @@ def _scores(
     name: str,
     steps: Sequence[TrainingStep],
     readers: Callable[[], tuple[list[JointReader], Any, str]],
-    around: Surroundings,
+    around: TrainingSite,
 ) -> Scores:
     """The dev scores of what some steps have made, found out once."""
 
@@ -214,9 +198,3 @@ def _calibrate(course: TrainingPlan, folder: Path) -> tuple[Evaluation, dict[str
     worth = calibrate(folder, course.dev)
     evaluation = evaluate_reader(BuiltinReader(folder), course.dev)
     return evaluation, {measure: found.model_dump() for measure, found in worth.items()}
-
-
-def _weights(folder: Path) -> dict[str, str]:
-    """The hash of each file of weights."""
-    files = sorted([*folder.glob("*.onnx"), *folder.glob("*.safetensors")])
-    return {file.name: sha256_of(file) for file in files}

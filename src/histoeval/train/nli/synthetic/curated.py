@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 
+from histoeval.nli.entailer import Label
 from histoeval.train.nli.synthetic.diagnoses import ABOUT
 from histoeval.train.nli.synthetic.topics import TopicPair, topics
-from histoeval.train.nli.synthetic.wordings import Label, Part, is_held_out, table
+from histoeval.train.nli.synthetic.wordings import Part, is_held_out, table
 
 _TURNED = 0.3
 """Share of contradictions with premise and hypothesis exchanged: they contradict either way."""

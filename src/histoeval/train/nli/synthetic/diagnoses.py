@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from histoeval.nli.entailer import Label
 from histoeval.terms.catalogue import Behaviour, concepts, diagnosis_tree
 from histoeval.train.nli.synthetic.concepts import (
     NEOPLASTIC,
@@ -23,7 +24,7 @@ from histoeval.train.nli.synthetic.sites import (
     place,
 )
 from histoeval.train.nli.synthetic.topics import TopicPair
-from histoeval.train.nli.synthetic.wordings import Label, Part, said, table
+from histoeval.train.nli.synthetic.wordings import Part, said, table
 
 _FOLLOWS: dict[Behaviour, tuple[str, ...]] = {
     Behaviour.MALIGNANT: ("malignant", "malignant", "tumour"),

@@ -7,12 +7,13 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
+from histoeval.nli.entailer import Label
 from histoeval.terms.catalogue import Behaviour, concepts, diagnosis_tree
 from histoeval.terms.catalogue import table as terms_table
 from histoeval.terms.findings import Finding, findings
 from histoeval.train.nli.synthetic.diagnoses import ABOUT
 from histoeval.train.nli.synthetic.topics import TopicPair
-from histoeval.train.nli.synthetic.wordings import Label, Part, is_held_out, of_part, said, table
+from histoeval.train.nli.synthetic.wordings import Part, is_held_out, of_part, said, table
 
 _NO_NOUN = re.compile(r"(ic|ed|al|ous|ar|ing|ive|ant|oid|ile)$")
 """How names of findings end that are no nouns, and so fit no sentence here."""

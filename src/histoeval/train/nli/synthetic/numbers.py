@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from histoeval.nli.entailer import Label
 from histoeval.train.nli.synthetic.topics import TopicPair
-from histoeval.train.nli.synthetic.wordings import Label, Part, said, table
+from histoeval.train.nli.synthetic.wordings import Part, said, table
 
 _WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"

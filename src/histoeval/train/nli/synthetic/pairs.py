@@ -10,14 +10,15 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
-from hashlib import sha256
 from typing import Annotated
 
 from pydantic import Field
 
+from histoeval.nli.entailer import LABELS, Label, LabelledPair
 from histoeval.report import Noun
 from histoeval.resources import resource_bytes
-from histoeval.train.aligner.names import lists_sha256
+from histoeval.train.aligner.names import names_sha256
+from histoeval.train.core.provenance import lists_sha256
 from histoeval.train.nli.synthetic.curated import draw_written
 from histoeval.train.nli.synthetic.diagnoses import draw_diagnosis, some_cancer
 from histoeval.train.nli.synthetic.findings_and_markers import (
@@ -41,7 +42,7 @@ from histoeval.train.nli.synthetic.topics import (
     draw_unasked,
     statement,
 )
-from histoeval.train.nli.synthetic.wordings import LABELS, Label, Part, of_part, table
+from histoeval.train.nli.synthetic.wordings import Part, of_part, table
 
 _DRAWS: tuple[tuple[Draw, float], ...] = (
     (draw_topic, 6),
@@ -77,15 +78,6 @@ _SAY_LITTLE = frozenset(
 )
 
 
-class LabelledPair(Noun):
-    """A premise, a hypothesis, what the one says of the other, and what the pair tries."""
-
-    premise: str
-    hypothesis: str
-    label: Label
-    category: str
-
-
 class PairSettings(Noun):
     """How many pairs are made, and from which wordings."""
 
@@ -107,7 +99,7 @@ def pairs_sha256() -> str:
     lists += ["organ_frames", "unlearned"]
     places = [f"train/nli/synthetic/data/{name}.toml" for name in lists]
     content = map(resource_bytes, [*places, "train/nli/data/llm_written.jsonl"])
-    return sha256(b"".join(content) + lists_sha256().encode()).hexdigest()
+    return lists_sha256(*content, names_sha256().encode())
 
 
 def pairs_of_organs(count: int, part: Part, seed: int) -> Iterator[LabelledPair]:

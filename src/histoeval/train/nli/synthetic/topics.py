@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from histoeval.train.nli.synthetic.wordings import Label, Part, of_part, said, table
+from histoeval.nli.entailer import Label
+from histoeval.train.nli.synthetic.wordings import Part, of_part, said, table
 
 
 @dataclass(frozen=True, slots=True)

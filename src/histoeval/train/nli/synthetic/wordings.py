@@ -14,10 +14,7 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, Literal
 
-from histoeval.nli.entailer import LABELS, Label
 from histoeval.resources import load_toml
-
-__all__ = ["HELD_OUT", "LABELS", "Label", "Part", "is_held_out", "of_part", "said", "table"]
 
 Part = Literal["train", "dev", "all"]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 
+from histoeval.nli.entailer import LabelledPair
 from histoeval.terms.values.quantities import quantities
 from histoeval.terms.values.quantity_relations import Fits, compared
 from histoeval.train.nli.synthetic.organs.cards import with_article
 from histoeval.train.nli.synthetic.organs.pairs import organ_pairs
-from histoeval.train.nli.synthetic.pairs import LabelledPair, pairs_of_organs
+from histoeval.train.nli.synthetic.pairs import pairs_of_organs
 from histoeval.train.nli.synthetic.wordings import Part, table
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
+from histoeval.nli.entailer import Label
 from histoeval.terms.catalogue import concepts, diagnosis_tree
 from histoeval.terms.sites import site_tree, sites
 from histoeval.train.nli.synthetic.organs.cards import Drawn, Words, organ_frames, with_article
-from histoeval.train.nli.synthetic.wordings import Label
 
 _REGIONS = frozenset({"body_region", "body_cavity"})
 

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from histoeval.train.nli.synthetic.wordings import Label, table
+from histoeval.nli.entailer import Label
+from histoeval.train.nli.synthetic.wordings import table
 
 _COUNTLESS = (
     "change",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from histoeval.nli.entailer import Label
 from histoeval.train.nli.synthetic.organs.cards import Drawn, Words, organ_frames, pair, said_of
-from histoeval.train.nli.synthetic.wordings import Label
 
 
 def draw_side(words: Words, label: Label) -> Drawn | None:

@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from histoeval.nli.entailer import LABELS, Label
 from histoeval.train.nli.synthetic.organs.anatomy import (
     draw_hint,
     draw_letters,
@@ -44,7 +45,7 @@ from histoeval.train.nli.synthetic.organs.values import (
     draw_named,
     draw_stage,
 )
-from histoeval.train.nli.synthetic.wordings import LABELS, Label, table
+from histoeval.train.nli.synthetic.wordings import table
 
 _DRAWS: tuple[tuple[Draw, float], ...] = (
     (draw_side, 4),

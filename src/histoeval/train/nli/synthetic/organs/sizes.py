@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from histoeval.nli.entailer import Label
 from histoeval.train.nli.synthetic.organs.cards import Drawn, Words, organ_frames
-from histoeval.train.nli.synthetic.wordings import Label
 
 _FAR = (0.25, 0.35, 0.4, 2.5, 3.0, 4.0)
 """Times a size, where another is meant."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from histoeval.nli.entailer import Label
 from histoeval.train.nli.synthetic.organs.cards import Drawn, Words, organ_frames, pair
-from histoeval.train.nli.synthetic.wordings import Label
 
 _PLURAL_FROM = 3
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from histoeval.nli.entailer import Label
 from histoeval.train.nli.synthetic.organs.cards import (
     HEDGED,
     Drawn,
@@ -12,7 +13,6 @@ from histoeval.train.nli.synthetic.organs.cards import (
     said_of,
     several,
 )
-from histoeval.train.nli.synthetic.wordings import Label
 
 
 def draw_grade(words: Words, label: Label) -> Drawn | None:

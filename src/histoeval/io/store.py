@@ -1,0 +1,268 @@
+"""Rows on disk, one JSON line each, written as they are finished.
+
+There are two layouts. A *folder* holds `run.json` (the request, written first), the rows, and
+`summary.json` (written last). A *file* `OUT.jsonl` has `OUT.jsonl.meta.json` beside it, which holds
+the request and, at the end, the summary. The same command resumes a stopped run after its last
+whole row; the results of another run are refused. One process at a time may write: the others are
+refused at once, and the lock of a process that was killed is free again.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from filelock import FileLock, SoftFileLock, Timeout
+
+from histoeval.errors import OutputError
+
+ENDINGS = (".jsonl", ".ndjson")
+ADVICE = "give another --output, or --overwrite to replace them"
+
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class StoredRow(Protocol):
+    """A row that is written as one line."""
+
+    @property
+    def id(self) -> str:
+        """What the row is called."""
+
+    def line(self) -> bytes:
+        """The row as one line of JSON."""
+
+
+R = TypeVar("R", bound=StoredRow)
+T = TypeVar("T")
+
+
+class RowStore(Generic[R]):
+    """The rows of a run on disk; `read` makes a row of a line.
+
+    With `folder`, rows are a file of that name in the folder `path`; else `path` is that file.
+    """
+
+    def __init__(self, path: Path, read: Callable[[bytes], R], *, folder: str = "") -> None:
+        self.home = path
+        self.is_folder = bool(folder)
+        self.wrapped = not folder  # whether `meta` holds the summary beside the request
+        self.path = path / folder
+        self.meta = path / "run.json" if folder else path.with_name(f"{path.name}.meta.json")
+        self.summary = path / "summary.json"
+        self._lock = path / ".lock" if folder else path.with_name(f"{path.name}.lock")
+        self._read = read
+        self._rows = -1
+        if not folder and path.suffix.lower() not in ENDINGS:
+            raise OutputError(f"{path} must end in .jsonl, since it is written as JSON lines")
+
+    def __iter__(self) -> Iterator[R]:
+        """The rows that are there, from the start."""
+        if self.path.exists():
+            with writing_to(self.home):
+                yield from read_lines(self.path, self._read)
+
+    @contextmanager
+    def opened(self, request: Mapping[str, Any], *, overwrite: bool = False) -> Iterator[None]:
+        """Hold the store for one run: locked, and ready to resume this very request."""
+        with writing_to(self.home):
+            self._make_place()
+        with locked(self._lock, self.home):
+            with writing_to(self.home):
+                self._prepare(request, overwrite=overwrite)
+                self._rows = os.open(self.path, _APPEND, 0o666)
+            try:
+                yield
+            finally:
+                os.close(self._rows)
+                self._rows = -1
+
+    def write(self, rows: Iterable[R]) -> None:
+        """Append rows and hand them to the system, so that a kill loses none of them."""
+        with writing_to(self.home):
+            left = memoryview(b"".join(row.line() for row in rows))
+            try:
+                while left:
+                    left = left[os.write(self._rows, left) :]
+            except OSError:
+                with suppress(OSError):
+                    drop_half_line(self.path)
+                raise
+
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        """Write what all rows come to."""
+        with writing_to(self.home):
+            if not self.wrapped:
+                write_json(self.summary, summary)
+            else:
+                run = read_json(self.meta, self.home)["run"]
+                write_json(self.meta, {"run": run, "finished": True, "summary": summary})
+
+    def _make_place(self) -> None:
+        if self.is_folder and self.home.is_file():
+            raise OutputError(f"{self.home} is a file; results need a folder")
+        if not self.is_folder and self.home.is_dir():
+            raise OutputError(f"{self.home} is a folder; give the name of a file")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+
+    def _prepare(self, request: Mapping[str, Any], *, overwrite: bool) -> None:
+        """Make the place ready: new, or to resume the same request."""
+        if overwrite:
+            for file in self._written():
+                file.unlink(missing_ok=True)
+        if (before := self._request_there()) is not None:
+            refuse_another(self.home, before, request)
+        write_json(self.meta, {"run": request, "finished": False} if self.wrapped else request)
+        if self.path.exists():
+            self._drop_unfinished()
+
+    def _written(self) -> Iterable[Path]:
+        """What a run leaves, and what --overwrite removes."""
+        return (self.path, self.meta, self.summary) if self.is_folder else (self.path,)
+
+    def _request_there(self) -> Mapping[str, Any] | None:
+        """The request that made what is there; in a file, only rows are worth protecting."""
+        has_rows = self.path.exists() and self.path.stat().st_size > 0
+        if not self.meta.exists():
+            if has_rows or (self.is_folder and self.summary.exists()):
+                raise unknown_maker(self.home)
+            return None
+        if not self.is_folder and not has_rows:
+            return None
+        content = read_json(self.meta, self.home)
+        request = content.get("run") if self.wrapped else content
+        if not isinstance(request, dict):
+            raise unknown_maker(self.home)
+        return request
+
+    def _drop_unfinished(self) -> None:
+        """Remove what a killed run has left unfinished at the end of the rows."""
+        drop_half_line(self.path)
+
+
+@contextmanager
+def locked(lock: Path, home: Path) -> Iterator[None]:
+    """Keep every other process out; a lock file without a holder does not count."""
+    held = FileLock(lock, thread_local=False)
+    with writing_to(home):
+        try:
+            held.acquire(blocking=False)
+        except Timeout:
+            raise OutputError(
+                f"{home} is being written by another run{_holder(lock)}; wait until that has "
+                "ended, or give another --output"
+            ) from None
+    is_soft = isinstance(held, SoftFileLock)  # its own file, on disks that have no locks
+    try:
+        if not is_soft:
+            with suppress(OSError):
+                lock.write_text(f"process {os.getpid()} on {socket.gethostname()}", "utf-8")
+        yield
+    finally:
+        if not is_soft:
+            with suppress(OSError):
+                lock.unlink()
+        held.release()
+
+
+def _holder(lock: Path) -> str:
+    try:
+        holder = lock.read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return ""
+    return f" ({holder})" if holder.startswith("process ") else ""
+
+
+def refuse_another(home: Path, before: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Leave alone what another run has written, and say what differs."""
+    now = json.loads(json.dumps(request))
+    if different := sorted(k for k in {*before, *now} if before.get(k) != now.get(k)):
+        raise OutputError(
+            f"{home} holds the results of another run (different: {', '.join(different)}); {ADVICE}"
+        )
+
+
+def unknown_maker(home: Path) -> OutputError:
+    """The error for results of unknown origin."""
+    return OutputError(f"{home} holds results that do not say what made them; {ADVICE}")
+
+
+def not_of_input(name: str, path: Path) -> OutputError:
+    """The error for a finished row that is not the result of what the input has there."""
+    return OutputError(f"the row {name} of {path} is not what the input has there; {ADVICE}")
+
+
+def read_json(path: Path, home: Path) -> dict[str, Any]:
+    """The JSON object in a file of a run."""
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise unknown_maker(home) from error
+    if not isinstance(content, dict):
+        raise unknown_maker(home)
+    return content
+
+
+def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
+    """The rows of a file, one per line; a line that is none is named."""
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield read(line)
+            except ValueError as error:
+                raise OutputError(
+                    f"line {number} of {path} is not a row of results; {ADVICE}"
+                ) from error
+
+
+def drop_half_line(path: Path) -> None:
+    """Remove the beginning of a line that a killed run may have left."""
+    with path.open("rb+") as file:
+        size = end = file.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - 65536)
+            file.seek(start)
+            newline = file.read(end - start).rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
+                break
+            end = start
+        if end < size:
+            file.truncate(end)
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a whole file or none of it; names of files need not be Unicode, and come escaped."""
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    write_whole(path, text.encode("utf-8", "backslashreplace"))
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a whole file or none of it."""
+    draft = path.with_suffix(".part")
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
+@contextmanager
+def writing_to(home: Path) -> Iterator[None]:
+    """Report what the system says of files that are written: a full disk, a missing permission."""
+    try:
+        yield
+    except OSError as error:
+        message = f"cannot use {home} for results: {error.strerror or error}"
+        if error.errno in _NO_ROOM:
+            message += "; finished rows are kept: make room, then run the same command again"
+        raise OutputError(message) from error

@@ -1,0 +1,161 @@
+"""What people hand over: files, folders, data frames, records, lists of texts, or single texts.
+
+Every verb takes its input through one of these functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from histoeval.errors import SettingError
+from histoeval.io.files import GUESS
+from histoeval.io.pairs import PairSource, open_source, source_of_records
+from histoeval.io.reports import TextSource, open_reports, reports_of_records
+from histoeval.io.tables.columns import Columns
+from histoeval.io.trust_cases import CaseSource, cases_of_records, open_cases
+
+Texts = str | Sequence[str]
+"""One text, or several."""
+
+
+def pair_source(
+    data: Any = None,
+    *,
+    references: Texts | None = None,
+    candidates: Texts | Mapping[str, Texts] | None = None,
+    columns: Columns = GUESS,
+    encoding: str | None = None,
+) -> PairSource:
+    """The pairs of a table, of parallel files or folders, of records, or of texts.
+
+    `data` beside `candidates` is a reference, or a list of them.
+    """
+    if data is not None and candidates is not None and references is None:
+        if is_path(data) and is_path(candidates):
+            data, candidates = [data, candidates], None
+        else:
+            data, references = None, data
+    if data is None:
+        return source_of_records(_parallel(references, candidates), columns)
+    if references is not None or candidates is not None:
+        raise SettingError("give data, or references and candidates, not both")
+    if isinstance(data, str | Path):
+        return open_source([Path(data)], columns, encoding)
+    items = _items(
+        data,
+        "a file, a list of files or folders, a polars or pandas frame, or a list of records such "
+        "as {'id': ..., 'reference': ..., 'candidate': ...}",
+    )
+    if items and all(isinstance(item, str | Path) for item in items):
+        return open_source([Path(item) for item in items], columns, encoding)
+    return source_of_records(items, columns)
+
+
+def text_source(
+    data: Any, *, text: str | None = None, id_: str | None = None, encoding: str | None = None
+) -> TextSource:
+    """The texts of a table, a text file, a folder, of records, of a list, or one text."""
+    if isinstance(data, str) and not is_path(data) and _is_prose(data):
+        data = [data]
+    if isinstance(data, str | Path):
+        return open_reports(Path(data), text=text, id_=id_, encoding=encoding)
+    items = _items(
+        data,
+        "a list of texts, a file or folder, a polars or pandas frame, or a list of records such as "
+        "{'id': ..., 'text': ...}",
+    )
+    if text is None and id_ is None and not any(isinstance(item, Mapping) for item in items):
+        items = [{"text": item} for item in items]
+    return reports_of_records(items, text, id_)
+
+
+def case_source(
+    data: Any,
+    *,
+    text: str | None = None,
+    image: str | None = None,
+    id_: str | None = None,
+    images: str | Path | None = None,
+    encoding: str | None = None,
+) -> CaseSource:
+    """The cases of a table, of records, or of a list of reports without images."""
+    home = None if images is None else Path(images)
+    if isinstance(data, str | Path):
+        path = Path(data)
+        return open_cases(path, text=text, image=image, id_=id_, images=home, encoding=encoding)
+    items = _items(
+        data,
+        "a file, a polars or pandas frame, a list of records such as {'id': ..., 'image': ..., "
+        "'report': ...}, or a list of reports",
+    )
+    if items and all(isinstance(item, str) for item in items):
+        items = [{"report": item} for item in items]
+    return cases_of_records(items, text=text, image=image, id_=id_, images=home)
+
+
+def _items(data: Any, accepted: str) -> list[Any]:
+    """The rows of a data frame, or the items of a list; mappings and nouns as dicts."""
+    if hasattr(data, "collect"):  # a lazy polars frame
+        data = data.collect()
+    if hasattr(data, "iter_rows"):
+        return list(data.iter_rows(named=True))
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):
+        records: list[Any] = data.astype(object).where(data.notna(), None).to_dict(orient="records")
+        return records
+    if isinstance(data, Mapping) or not isinstance(data, Iterable):
+        raise SettingError(f"data is of type {type(data).__name__}; it must be {accepted}")
+    return [_record(item) for item in data]
+
+
+def _record(item: Any) -> Any:
+    """A mapping as a dict, which has a hash of its own content; a `Pair` by its fields."""
+    if isinstance(item, Mapping):
+        return dict(item)
+    return item.model_dump() if hasattr(item, "model_dump") else item
+
+
+def _parallel(
+    references: Texts | None, candidates: Texts | Mapping[str, Texts] | None
+) -> list[dict[str, Any]]:
+    """Records of one reference and one candidate, or of as many of each."""
+    if references is None or candidates is None:
+        raise SettingError("give data, or both references and candidates")
+    systems = candidates if isinstance(candidates, Mapping) else {"candidate": candidates}
+    one = isinstance(references, str)
+    if any(isinstance(texts, str) != one for texts in systems.values()):
+        raise SettingError(
+            "references and candidates must both be texts, or both be lists of texts"
+        )
+    expected = _listed(references)
+    for name, texts in systems.items():
+        if len(_listed(texts)) != len(expected):
+            raise SettingError(
+                f"{name} has {len(texts)} texts for {len(expected)} references; "
+                "there must be one for each"
+            )
+    return [
+        {"id": str(position), "system": name, "reference": reference, "candidate": text}
+        for name, texts in systems.items()
+        for position, (reference, text) in enumerate(zip(expected, _listed(texts), strict=True))
+    ]
+
+
+def _listed(texts: Texts) -> list[str]:
+    return [texts] if isinstance(texts, str) else list(texts)
+
+
+def is_path(name: object) -> bool:
+    """Whether this names a file or folder that is there, and is not a text."""
+    if not isinstance(name, str | Path):
+        return False
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # too long, or with characters that no name can have
+        return False
+
+
+def _is_prose(data: str) -> bool:
+    """Whether a text looks like a report and not like the name of a file."""
+    return len(data.split()) > 1 and not Path(data).suffix.lstrip(".").isalnum()

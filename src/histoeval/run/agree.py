@@ -160,8 +160,7 @@ def agree(
         overwrite: replace the scores that the folder holds.
 
     Example:
-        >>> found = histoeval.agree("sheet.csv", metrics="concordance,bleu", group="case")
-        >>> found["concordance"].pearson.value, found.to_polars()
+        >>> histoeval.agree("sheet.tsv", metrics="concordance,bleu").to_polars()
     """
     check_scale(scale)
     source = sheet_source(sheet, columns or GUESS, encoding)

@@ -1,10 +1,11 @@
-"""What one report denies and the other makes, or passes over."""
+"""Diagnoses besides the leading one: omitted, hallucinated, or denied by one report only."""
 
 from __future__ import annotations
 
-from histoeval.concordance.denied_diagnoses import compare_denials, with_denials
 from histoeval.concordance.evidence import ComparedPart, ErrorKind
-from tests.support.report_builder import facts
+from histoeval.concordance.other_diagnoses import compare_additional, compare_denials, with_denials
+from histoeval.facts.lexical import lexical_facts
+from tests.support.report_builder import alike, facts
 
 MADE = "{diagnosis:Tubular adenoma}. "
 
@@ -43,3 +44,32 @@ def test_a_malignancy_that_only_one_denies_is_another_behaviour() -> None:
     assert found < 1
     assert with_denials(ComparedPart(1.0), denied, denied).value == 1
     assert with_denials(ComparedPart(None), denied, made).value is None
+
+
+def test_a_further_diagnosis_that_was_made_up_or_left_out_costs() -> None:
+    one = facts("{diagnosis:Tubular adenoma}.")
+    more = facts("{diagnosis:Tubular adenoma}. {diagnosis:Ulcerative colitis}.")
+    missing, extra = compare_additional(one, more, alike)
+    assert missing.value == 1
+    assert extra.value is not None
+    assert extra.value < 1
+    missing, extra = compare_additional(more, one, alike)
+    assert missing.value is not None
+    assert missing.value < 1
+    assert extra.value == 1
+
+
+def test_what_stands_in_the_other_text_was_not_made_up() -> None:
+    one = facts("{diagnosis:Tubular adenoma} and ulcerative colitis.")
+    more = facts("{diagnosis:Tubular adenoma}. {diagnosis:Ulcerative colitis}.")
+    assert [part.value for part in compare_additional(one, more, alike)] == [1, 1]
+
+
+def test_a_text_states_findings_grades_and_markers_without_a_reader() -> None:
+    said = lexical_facts("Perineural invasion: absent. Differentiation: moderate, ER positive.")
+    assert ("perineural_invasion", True) in said.findings
+    assert said.markers == {"estrogen receptor"}
+    assert len(said.grades) == 1
+    assert said.has_words("invasion, perineural")
+    assert not said.has_words("perineural ER")
+    assert said.has_word_of("perineural ER")

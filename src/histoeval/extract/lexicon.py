@@ -1,4 +1,4 @@
-"""The headings that reports are written under, known by name."""
+"""Word lists: headings that are known by name, and words that tell what a full stop means."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from histoeval.resources import load_toml
 
 _BRACKETED = re.compile(r"\([^()]*\)")
-_MOST_WORDS = 6
+_MAX_WORDS = 6
 _OF_A_PHRASE = frozenset({"a", "in", "of", "see", "the", "this"})
 _PUNCTUATION = re.compile(r"[\W_]+")
 
@@ -55,7 +55,7 @@ def kind_of(name: str) -> str | None:
 
 def _kind_by_ending(name: str) -> str | None:
     words = name.split()
-    if len(words) > _MOST_WORDS or not _OF_A_PHRASE.isdisjoint(words):
+    if len(words) > _MAX_WORDS or not _OF_A_PHRASE.isdisjoint(words):
         return None
     ends = (" ".join(words[i:]) for i in range(1, len(words)))
     return next((_endings()[end] for end in ends if end in _endings()), None)
@@ -83,3 +83,9 @@ def names_specimen(label: str) -> bool:
     return names_procedure(label) or not _words("specimens", "sites").isdisjoint(
         plain(label).split()
     )
+
+
+@cache
+def listed(name: str) -> frozenset[str]:
+    """The words of one list of `abbreviations.toml`."""
+    return frozenset(load_toml("extract/data/abbreviations.toml")[name])

@@ -160,12 +160,12 @@ def _words(text: str) -> Counter[str]:
     return Counter(re.findall(r"[a-z]+|\d+(?:\.\d+)?", text.lower()))
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_concordance_scores_every_edit(concordance: ProbeFigures) -> None:
     assert (concordance.missing, concordance.problem) == (0, "")
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.parametrize(("kind", "most"), HARMLESS_AT_MOST.items())
 def test_a_harmless_edit_costs_almost_nothing(
     concordance: ProbeFigures, kind: str, most: float
@@ -173,13 +173,13 @@ def test_a_harmless_edit_costs_almost_nothing(
     assert cost(concordance, kind) <= most
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.parametrize(("kind", "least"), HARMFUL_AT_LEAST.items())
 def test_a_harmful_edit_costs_something(concordance: ProbeFigures, kind: str, least: float) -> None:
     assert cost(concordance, kind) >= least
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_what_does_great_harm_costs_more_than_anything_harmless(concordance: ProbeFigures) -> None:
     harmless = max(cost(concordance, kind) for kind in HARMLESS_AT_MOST)
     for kind, severities in SEVERITIES.items():
@@ -187,14 +187,14 @@ def test_what_does_great_harm_costs_more_than_anything_harmless(concordance: Pro
             assert cost(concordance, kind) > harmless, kind
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_the_mean_cost_rises_with_severity(concordance: ProbeFigures) -> None:
     costs = [each.cost.value for each in concordance.severities.values() if each.cost is not None]
     assert list(concordance.severities) == [0, 1, 2, 3, 4]
     assert costs == sorted(costs)
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.parametrize("figure", ["below", "auroc", "in_order"])
 def test_concordance_is_not_worse_than_it_was(
     concordance: ProbeFigures, recorded: list[ProbeFigures], figure: str
@@ -215,7 +215,7 @@ def test_the_tables_in_the_documentation_are_those_that_were_measured(
     assert probe_markdown(recorded) in page
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.parametrize("figure", ["below", "auroc", "in_order"])
 def test_concordance_does_on_unseen_probes_what_the_docs_say(
     unseen: ProbeFigures, figure: str

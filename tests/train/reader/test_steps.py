@@ -23,7 +23,7 @@ from histoeval.train.core.model_folder import TrainingStep
 from histoeval.train.reader import teachers
 from histoeval.train.reader.config import ReaderSettings
 from histoeval.train.reader.plan import TrainingPlan
-from histoeval.train.reader.soft_label_files import load_examples
+from histoeval.train.reader.soft_labels import load_examples
 from histoeval.train.reader.steps import gold_examples, part_of, teach
 from histoeval.train.reader.train import Surroundings, take_steps
 from tests.support.reader_corpus import KNOWN, Bench, calm_copy, write_bench

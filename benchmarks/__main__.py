@@ -1,8 +1,8 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
-Names are startup, memory, hare, reader, concordance, agreement, judge, distances, slide, grounding,
-reader-memory and sensitivity; options belong to the last four. Without a name all are measured but
-the last, which takes an hour and needs data that are not in the repository.
+Names are startup, api, memory, hare, reader, concordance, agreement, judge, distances, slide,
+grounding, reader-memory and sensitivity; options belong to the last four. Without a name all are
+measured but the last, which takes an hour and needs data that are not in the repository.
 """
 
 from __future__ import annotations
@@ -25,6 +25,12 @@ def startup(_: Options) -> None:
     from benchmarks import startup
 
     table("Start-up", ["what", "ms"], startup.measure())
+
+
+def api(_: Options) -> None:
+    from benchmarks import api_speed
+
+    table("The Python API", ["what", "ms"], api_speed.measure())
 
 
 def memory(_: Options) -> None:
@@ -107,6 +113,7 @@ def sensitivity(options: Options) -> None:
 
 USUAL: dict[str, Callable[[Options], None]] = {
     "startup": startup,
+    "api": api,
     "memory": memory,
     "hare": hare,
     "reader": reader,

@@ -15,8 +15,16 @@ import numpy as np
 
 from histoeval.errors import InputError
 from histoeval.evaluate.grounding_scores import ScoredTiles, apart, figures, replaced_figures
-from histoeval.evaluate.tile_labels import HE, LabelledTile, TileConcept, all_entries, read_tiles
-from histoeval.evaluate.tiles import INDEX, Pixels, read_pixels
+from histoeval.evaluate.tile_labels import (
+    HE,
+    INDEX,
+    LabelledTile,
+    Pixels,
+    TileConcept,
+    all_entries,
+    read_pixels,
+    read_tiles,
+)
 from histoeval.progress import ignore
 from histoeval.resources import resource_text
 from histoeval.trust.grounding.builtin import BuiltinEncoder

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.errors import Problem, SettingError
-from histoeval.evaluate.estimates import ReportEstimate, draws_of, share_estimate
+from histoeval.evaluate.estimates import ReportEstimate, draws_of, ratio_estimate, share_estimate
 from histoeval.evaluate.probes import Edit, Effect, Probe, pairs_of
 from histoeval.metric import Metric, Score
 from histoeval.report import Noun
@@ -170,7 +170,7 @@ def _within(
         known = ~np.isnan(theirs)
         wanted &= known[:, None] & known[None, :]
         counts[place] = (wanted & (theirs[None, :] > theirs[:, None])).sum(), wanted.sum()
-    return PairShare(pairs=int(counts[:, 1].sum()), share=_share(counts, draws))
+    return PairShare(pairs=int(counts[:, 1].sum()), share=share_estimate(counts, draws))
 
 
 def _across(edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], draws: Numbers) -> PairShare:
@@ -197,7 +197,9 @@ def _across(edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], draws: Nu
     drawn = [((draws @ table) * draws).sum(axis=1) for table in (right, pairs)]
     return PairShare(
         pairs=int(pairs.sum()),
-        share=share_estimate(right.sum(), pairs.sum(), np.stack(drawn, axis=1), len(edits)),
+        share=ratio_estimate(
+            np.array([right.sum(), pairs.sum()]), np.stack(drawn, axis=1), len(edits)
+        ),
     )
 
 
@@ -223,11 +225,6 @@ def _means(
             severity=sum(edit.severity for edit in same) / len(same),
             edits=len(same),
             scored=int(counts[:, 1].sum()),
-            cost=_share(counts, draws),
+            cost=share_estimate(counts, draws),
         )
     return dict(sorted(means.items(), key=lambda item: item[1].severity))
-
-
-def _share(counts: Numbers, draws: Numbers) -> ReportEstimate | None:
-    """The sum of the first column over that of the second, by reference."""
-    return share_estimate(*counts.sum(axis=0), draws @ counts, len(counts))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,31 +71,6 @@ class NameSampler:
     """Concepts that share a name with each concept."""
     beside: NDArray[np.int8]
     """What the channel says of each name, in hundredths; no columns if there is no channel."""
-
-    def save(self, path: Path) -> None:
-        """Write all arrays to one file, in as few bytes as may be."""
-        parts: dict[str, NDArray[Any]] = {}
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if isinstance(value, Lists):
-                parts[f"{each.name}.lengths"] = value.lengths.astype(np.int32)
-                parts[f"{each.name}.values"] = value.values.astype(np.int32)
-            else:
-                parts[each.name] = value
-        np.savez_compressed(path, **parts)  # type: ignore[arg-type]
-
-    @classmethod
-    def load(cls, path: Path) -> NameSampler:
-        """What was saved."""
-        with np.load(path) as parts:
-            return cls(**{each.name: _loaded(parts, each.name) for each in fields(cls)})
-
-
-def _loaded(parts: Any, name: str) -> Any:
-    if name in parts:
-        return parts[name]
-    starts = np.concatenate([[0], np.cumsum(parts[f"{name}.lengths"], dtype=np.int64)])
-    return Lists(starts, parts[f"{name}.values"].astype(np.int64))
 
 
 def phrases_of(

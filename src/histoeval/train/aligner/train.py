@@ -26,11 +26,10 @@ from histoeval.train.aligner.embedder import (
 from histoeval.train.aligner.names import NameSettings, Ontology, listed, make_pool, names_sha256
 from histoeval.train.aligner.sampling import NameSampler, phrases_of
 from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
-from histoeval.train.core.encoder import TorchEncoder, load_encoder
+from histoeval.train.core.encoder import TorchEncoder, cut_tokenizer, kept_pieces, load_encoder
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.provenance import by_name, request_of, versions, weights_of
 from histoeval.train.core.settings import FilePath, ModelName
-from histoeval.train.core.vocabulary import cut_tokenizer, kept_pieces
 from histoeval.train.hare_bench.classifier import save
 
 

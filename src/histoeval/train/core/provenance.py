@@ -30,7 +30,7 @@ def request_of(
     return {
         "task": task,
         "encoder": encoder_name(settings.encoder),
-        "settings": dumped.model_dump(mode="json", exclude=left_out),  # type: ignore[arg-type]
+        "settings": dumped.model_dump(mode="json", exclude=left_out),
         "data": {label: file_of(path) for label, path in files.items()},
         **own,
     }

@@ -13,13 +13,11 @@ import numpy.typing as npt
 import torch
 
 from histoeval.evaluate.grounding_scores import apart, auroc, figures, replaced_figures
-from histoeval.evaluate.tile_labels import HE, TileConcept
-from histoeval.evaluate.tiles import SIDE
+from histoeval.evaluate.tile_labels import HE, SIDE, TileConcept
 from histoeval.extract.manifest import hash_of
 from histoeval.runtime.onnx import open_session
 from histoeval.runtime.threads import cores
 from histoeval.train.core.onnx_int8 import OnnxPart, token_part, write_parts
-from histoeval.train.grounding.calibration import fit_curves
 from histoeval.train.grounding.cross_validation import FoldPredictions
 from histoeval.train.grounding.loop import TileDataset
 from histoeval.train.grounding.model import ImageTowerModel
@@ -28,6 +26,7 @@ from histoeval.train.grounding.scope import (
     KEPT_PHRASES,
     Vectors,
     WhiteningScope,
+    fit_curves,
     fit_images,
     threshold,
     try_phrases,

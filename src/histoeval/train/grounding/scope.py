@@ -13,8 +13,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from histoeval.evaluate.grounding_scores import Array
+from histoeval.evaluate.grounding_scores import (
+    CLAIMED,
+    KINDS,
+    Array,
+    ScoredClaims,
+    ScoredTiles,
+    claims_of,
+)
 from histoeval.evaluate.tile_labels import TileConcept
+from histoeval.statistics.calibration import fit_logistic
+from histoeval.trust.grounding.manifest import LogisticCalibration
 
 _SHRINKAGE = 0.05
 """How much of the covariance is replaced by that of a ball, against chance directions."""
@@ -96,3 +105,26 @@ def _related(entries: Sequence[TileConcept]) -> npt.NDArray[np.bool_]:
 def threshold(values: Array, kept: float) -> float:
     """What this share of the values lies below."""
     return float(np.quantile(values, kept))
+
+
+_CALM = 1e-6
+"""Keeps a curve from becoming a step where two heaps do not touch."""
+
+
+def fit_curves(found: ScoredTiles) -> dict[str, LogisticCalibration]:
+    """A curve for each kind of claim, with true and foreign claims of the same weight."""
+    kinds = dict.fromkeys(KINDS.values())
+    claims = {k: claims_of(found, [g for g in CLAIMED if KINDS[g] == k]) for k in kinds}
+    return {
+        kind: fit_curve(some)
+        for kind, some in claims.items()
+        if some.true.any() and not some.true.all()
+    }
+
+
+def fit_curve(claims: ScoredClaims) -> LogisticCalibration:
+    """The logistic curve by which true claims are likeliest true and decoys false."""
+    weights = np.where(claims.true, 0.5 / claims.true.sum(), 0.5 / (~claims.true).sum())
+    truth = claims.true.astype(np.float64)
+    slope, offset = fit_logistic(claims.distances, truth, weights, ridge=_CALM)
+    return LogisticCalibration(slope=slope, midpoint=-offset / slope)

@@ -12,13 +12,14 @@ from pydantic import Field
 
 from histoeval.align.builtin import BuiltinAligner
 from histoeval.evaluate.tile_labels import (
+    INDEX,
     LabelledTile,
     all_entries,
     entries_of,
+    read_pixels,
     read_tiles,
     targets_of,
 )
-from histoeval.evaluate.tiles import INDEX, read_pixels
 from histoeval.progress import ignore
 from histoeval.report import Noun
 from histoeval.resources import resource_bytes
@@ -26,7 +27,7 @@ from histoeval.train.aligner.embedder import Embedder, EmbedderShape, cut_pieces
 from histoeval.train.aligner.names import Ontology
 from histoeval.train.aligner.train import encoded_by
 from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
-from histoeval.train.core.encoder import load_encoder
+from histoeval.train.core.encoder import cut_tokenizer, kept_pieces, load_encoder
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.provenance import (
     by_name,
@@ -36,7 +37,6 @@ from histoeval.train.core.provenance import (
     weights_of,
 )
 from histoeval.train.core.settings import FilePath, ModelName
-from histoeval.train.core.vocabulary import cut_tokenizer, kept_pieces
 from histoeval.train.grounding.card import grounding_card
 from histoeval.train.grounding.cross_validation import FoldPredictions, cross_validate, taught_rows
 from histoeval.train.grounding.loop import LoopSettings, TileDataset, learn, steps_of

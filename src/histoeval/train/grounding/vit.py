@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from histoeval.errors import ModelError
-from histoeval.evaluate.tiles import SIDE
+from histoeval.evaluate.tile_labels import SIDE
 
 PATCH = 14
 GRID = SIDE // PATCH

@@ -17,12 +17,11 @@ from histoeval.progress import ignore
 from histoeval.report import Noun
 from histoeval.train.aligner.embedder import cut_pieces
 from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
-from histoeval.train.core.encoder import TorchEncoder, load_encoder
+from histoeval.train.core.encoder import TorchEncoder, cut_tokenizer, kept_pieces, load_encoder
 from histoeval.train.core.loop import Schedule, fit
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.provenance import by_name, request_of, versions, weights_of
 from histoeval.train.core.settings import FilePath, ModelName
-from histoeval.train.core.vocabulary import cut_tokenizer, kept_pieces
 from histoeval.train.nli.card import nli_card
 from histoeval.train.nli.data import (
     EncodedPairs,

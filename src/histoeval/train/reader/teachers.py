@@ -18,8 +18,7 @@ from histoeval.train.core.loop import Watch
 from histoeval.train.core.model_folder import TrainingStep
 from histoeval.train.reader.model import JointReader
 from histoeval.train.reader.plan import TrainingPlan
-from histoeval.train.reader.soft_label_files import save_examples
-from histoeval.train.reader.soft_labels import label
+from histoeval.train.reader.soft_labels import label, save_examples
 from histoeval.train.reader.unlabelled import windows_to_label
 
 PART = 4096

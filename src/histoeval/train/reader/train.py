@@ -28,7 +28,6 @@ from histoeval.train.reader.config import ReaderSettings
 from histoeval.train.reader.model import JointReader
 from histoeval.train.reader.plan import TrainingPlan
 from histoeval.train.reader.steps import adapt, distil, fit_gold, teach
-from histoeval.train.reader.tagger_export import write_tagger
 from histoeval.train.reader.teachers import label_windows, teachers_of, together
 from histoeval.train.reader.torch_reader import TorchReader
 
@@ -178,7 +177,7 @@ def _write(course: TrainingPlan, folder: Path) -> int:
 
     Both have a `tokenizer.json`, which are the same but for their layout; the manifest knows ours.
     """
-    from histoeval.train.reader.export import write_reader
+    from histoeval.train.reader.export import write_reader, write_tagger
 
     model, encoder = _student(course, course.student)
     reader = TorchReader([model], encoder.fast, encoder.device)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from histoeval.errors import Problem, SettingError
 from histoeval.io.store import writing_to
-from histoeval.run.trust.case import Instruments, Verdict, told
+from histoeval.run.trust.case import Instruments, Verdict, attempt
 from histoeval.run.trust.rows import EVIDENCE, TrustRow
 from histoeval.trust.grounding.embedded_image import EmbeddedImage
 from histoeval.trust.results import Spot, Support
@@ -55,7 +55,7 @@ def _pictures(
 
     def drawn(name: str, draw: Callable[[Path], None]) -> dict[str, Any]:
         """The name of a picture, or why it could not be drawn."""
-        outcome = told(lambda: draw(folder / name))
+        outcome = attempt(lambda: draw(folder / name))
         if isinstance(outcome, Problem):
             return {"problem": outcome.message}
         return {"file": f"{EVIDENCE}/{name}"}

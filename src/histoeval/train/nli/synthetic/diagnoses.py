@@ -24,7 +24,7 @@ from histoeval.train.nli.synthetic.sites import (
     place,
 )
 from histoeval.train.nli.synthetic.topics import TopicPair
-from histoeval.train.nli.synthetic.wordings import Part, said, table
+from histoeval.train.nli.synthetic.wordings import Part, said, sentences, table
 
 _FOLLOWS: dict[Behaviour, tuple[str, ...]] = {
     Behaviour.MALIGNANT: ("malignant", "malignant", "tumour"),
@@ -41,17 +41,7 @@ _EXCLUDED: dict[Behaviour, tuple[str, ...]] = {
     Behaviour.NON_NEOPLASTIC: ("malignant", "malignant", "invasive"),
     Behaviour.NORMAL: ("malignant", "malignant", "tumour", "invasive"),
 }
-ABOUT = frozenset(
-    "invasion dysplasia pleomorphism normality tier primary mitoses differentiation response "
-    "border necrosis laterality".split()
-) | {
-    "diagnosis",
-    "depth of gut",
-    "depth of bladder",
-    "inflammation kind",
-    "nuclear grade",
-    "Gleason",
-}
+ABOUT = frozenset(sentences("about_diagnoses"))
 """Topics that say something of a diagnosis too."""
 
 

@@ -7,11 +7,9 @@ from typing import Any
 
 from histoeval.nli.entailer import Label
 from histoeval.train.nli.synthetic.topics import TopicPair
-from histoeval.train.nli.synthetic.wordings import Part, said, table
+from histoeval.train.nli.synthetic.wordings import Part, said, sentences, table
 
-_WORDS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-).split()
+_WORDS = sentences("numbers")
 
 
 def _number(number: int, chance: random.Random) -> str:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.sites import organ_of, site_closeness, sites
 from histoeval.train.nli.synthetic.concepts import NEOPLASTIC, PairDraw, elsewhere, kinds_above
-from histoeval.train.nli.synthetic.wordings import said, table
+from histoeval.train.nli.synthetic.wordings import said, sentences, table
 
-_SECONDARY = frozenset(
-    "lymph_node liver lung bone brain peritoneum skin pleura soft_tissue adrenal_gland".split()
-)
+_SECONDARY = frozenset(sentences("secondary_sites"))
 """Where tumours of other organs are often found."""
-_ANYWHERE = frozenset({"lymphoma", "metastatic_neoplasm", "leukaemia", "melanoma"})
+_ANYWHERE = frozenset(sentences("arise_anywhere"))
 """Kinds of tumours that are met in any organ."""
-_PAIRED = frozenset("breast kidney lung ovary testis adrenal_gland eye fallopian_tube".split())
+_PAIRED = frozenset(sentences("paired_organs"))
 
 
 def behaves_there(case: PairDraw) -> tuple[str, str] | None:

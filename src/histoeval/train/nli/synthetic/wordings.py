@@ -25,10 +25,15 @@ _CHOICE = re.compile(r"<([^<>]*)>")
 _SPACES = re.compile(r"  +")
 
 
-@cache
 def table(name: str) -> dict[str, Any]:
     """One of the data files beside the code."""
     return load_toml(f"train/nli/synthetic/data/{name}.toml")
+
+
+def sentences(name: str) -> list[str]:
+    """One of the lists of `sentences.toml`."""
+    listed: list[str] = table("sentences")[name]
+    return listed
 
 
 def is_held_out(text: str) -> bool:

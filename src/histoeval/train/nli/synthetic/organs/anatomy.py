@@ -8,6 +8,7 @@ from histoeval.nli.entailer import Label
 from histoeval.terms.catalogue import concepts, diagnosis_tree
 from histoeval.terms.sites import site_tree, sites
 from histoeval.train.nli.synthetic.organs.cards import Drawn, Words, organ_frames, with_article
+from histoeval.train.nli.synthetic.wordings import sentences
 
 _REGIONS = frozenset({"body_region", "body_cavity"})
 
@@ -53,9 +54,7 @@ def draw_part(words: Words, label: Label) -> Drawn | None:
 
 
 def _told(words: Words, what: str, place: str) -> str:
-    return words.chance.choice(
-        ["{0} of the {1}", "{1}: {0}", "{1}, biopsy: {0}", "{0}, {1}"]
-    ).format(what, place)
+    return words.chance.choice(sentences("part_frames")).format(what, place)
 
 
 def draw_name(words: Words, label: Label) -> Drawn | None:
@@ -64,8 +63,8 @@ def draw_name(words: Words, label: Label) -> Drawn | None:
     tree, known = diagnosis_tree(), concepts()
     concept = pick(list(known.values()))
     line = [known[id_] for id_ in tree.lineage(concept.id)[1:4]]
-    frame = pick(["{0}", "{0} of the {1}", "biopsy: {0}", "the findings are those of {0}"])
-    asked = pick(["{0}", "this is {1}", "the diagnosis is {0}", "consistent with {0}"])
+    frame = pick(sentences("name_frames"))
+    asked = pick(sentences("name_asked"))
     place = pick(words.organ["names"]) if "{1}" in frame else ""
     if "{1}" in frame and not concept.organs:
         return None
@@ -110,7 +109,7 @@ def draw_letters(words: Words, label: Label) -> Drawn | None:
     frames, pick, chance = organ_frames()["letters"], words.chance.choice, words.chance
     axes = {axis: pick(list(frames[axis])) for axis in ("T", "N", "M")}
     shown = [axis for axis in axes if chance.random() < 0.8] or ["N"]
-    told = pick(["{0}", "stage {0}", "carcinoma, {0}", "{0}, R0"]).format(
+    told = pick(sentences("letters_frames")).format(
         pick(["p", ""]) + " ".join(f"{axis}{axes[axis]}" for axis in shown)
     )
     if label == "neutral":
@@ -131,7 +130,7 @@ def draw_letters(words: Words, label: Label) -> Drawn | None:
 def draw_hint(words: Words, label: Label) -> Drawn | None:
     """One thing seen, which is of many diseases or of one."""
     frames, pick = organ_frames()["hint"], words.chance.choice
-    asked = pick(["{0}", "the findings support {0}", "the diagnosis is {0}", "this is {1}"])
+    asked = pick(sentences("hint_asked"))
     if label == "neutral":
         seen, names = pick(list(frames["vague"].items()))
     else:
@@ -142,5 +141,5 @@ def draw_hint(words: Words, label: Label) -> Drawn | None:
         if words.entity["behaviour"] == "uncertain" or {*names} & {*known}:
             return None
     name = pick(names)
-    told = pick(["{0}", "{0} are seen", "histology shows {0}"]).format(seen)
+    told = pick(sentences("hint_frames")).format(seen)
     return told, asked.format(name, with_article(name)), label, "hint"

@@ -8,37 +8,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from histoeval.nli.entailer import Label
-from histoeval.train.nli.synthetic.wordings import table
+from histoeval.train.nli.synthetic.wordings import sentences, table
 
-_COUNTLESS = (
-    "change",
-    "cysts",
-    "hyperplasia",
-    "neoplasia",
-    "itis",
-    "inflammation",
-    "osis",
-    "pneumonia",
-    "granulomas",
-    "endometrium",
-    "psoriasis",
-    "metaplasia",
-    "dysplasia",
-    "lichen planus",
-    "PIN",
-    "BPH",
-    "UIP",
-    "cancer",
-    "CIS",
-    "in situ",
-    "CIN 1",
-    "CIN 3",
-    "mucosa",
-    "lymphadenopathy",
-    "disease",
-    "condition",
-)
-"""Ends of names that have no article."""
 _ADDED = re.compile(r",| with(?:out)?\b")
 HEDGED = frozenset({"focal", "extensive", "areas", "strong"})
 """First words of wordings that say more than that something is there."""
@@ -92,7 +63,7 @@ Draw = Callable[[Words, Label], Drawn | None]
 def with_article(name: str) -> str:
     """A name as one of its kind: an angiomyolipoma, but cirrhosis."""
     head = _ADDED.split(name, maxsplit=1)[0]
-    if head.endswith(_COUNTLESS):
+    if head.endswith(tuple(sentences("no_article"))):
         return name
     return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
 

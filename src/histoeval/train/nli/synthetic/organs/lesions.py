@@ -6,6 +6,7 @@ from typing import Any
 
 from histoeval.nli.entailer import Label
 from histoeval.train.nli.synthetic.organs.cards import Drawn, Words, organ_frames, pair, said_of
+from histoeval.train.nli.synthetic.wordings import sentences
 
 
 def draw_side(words: Words, label: Label) -> Drawn | None:
@@ -33,21 +34,13 @@ def draw_two_parts(words: Words, label: Label) -> Drawn | None:
     if {*words.entity["names"]} & {*second["names"]}:
         return None
     first_name, second_name = pick(words.entity["names"]), pick(second["names"])
-    join = pick(
-        [
-            "A. {0}: {1}. B. {2}: {3}",
-            "{0}: {1}; {2}: {3}",
-            "1) {0} - {1}. 2) {2} - {3}",
-            "the {0} shows {1}, whereas the {2} shows {3}",
-            "part A ({0}): {1}. Part B ({2}): {3}",
-        ]
-    )
+    join = pick(sentences("two_parts"))
     premise = join.format(places[0], first_name, places[1], second_name)
     first = chance.random() < 0.5
     place, entity, wrong = (
         (places[0], words.entity, second) if first else (places[1], second, words.entity)
     )
-    frame = pick(["the {0} shows {1}", "{0}: {1}", "{1} of the {0}", "the {0} specimen is {1}"])
+    frame = pick(sentences("part_asked"))
     if label == "neutral":
         more = pick(
             organ_frames()["open"]["malignant" if entity["behaviour"] == "malignant" else "other"]
@@ -72,7 +65,7 @@ def draw_diagnosis(words: Words, label: Label) -> Drawn | None:
     if by_chance < 0.3:
         return pair(
             words,
-            pick(["the {OO} shows {K}", "{T} of the {O}: {K}", "{K}", "the diagnosis is {K}"]),
+            pick(sentences("kind_frames")),
             pick(frames["same"]),
             label,
             "kind",
@@ -119,7 +112,7 @@ def draw_behaviour(words: Words, label: Label) -> Drawn | None:
     frames = organ_frames()
     said = pick(frames["scene"]["said"]) if words.chance.random() < 0.25 else said_of(words)
     if behaviour == "insitu" and words.chance.random() < 0.4:
-        said += pick([", no invasion", " without microinvasion", "; invasion is not seen"])
+        said += pick(sentences("not_invasive"))
     return pair(words, said, pick(frames["behaviour"][pick(kinds)]), label, "behaviour")
 
 
@@ -202,30 +195,13 @@ def draw_site(words: Words, label: Label) -> Drawn | None:
     pick = words.chance.choice
     organ, elsewhere = pick(words.organ["names"]), pick(words.elsewhere["names"])
     if label == "entailment":
-        asked = pick(["the specimen is from the {0}", "the {0} is affected", "{1} is in the {0}"])
+        asked = pick(sentences("site_same"))
         place = organ
     elif label == "contradiction":
-        asked = pick(
-            [
-                "the primary tumour is in the {0}",
-                "{1} arises in the {0}",
-                "the specimen is a biopsy of the {0}",
-                "{1} is located in the {0}",
-                "primary site: {0}",
-            ]
-        )
+        asked = pick(sentences("site_other"))
         place = elsewhere
     else:
-        asked = pick(
-            [
-                "the {0} was also biopsied",
-                "the {0} is unremarkable",
-                "there is a metastasis in the {0}",
-                "the {0} shows {2}",
-                "a lesion of the {0} is known",
-                "a separate specimen from the {0} is benign",
-            ]
-        )
+        asked = pick(sentences("site_open"))
         place = elsewhere
     lesion = "the tumour" if words.entity["behaviour"] == "malignant" else "the lesion"
     side = f"{words.side} " if words.side else ""

@@ -31,7 +31,6 @@ from histoeval.train.nli.synthetic.organs.lesions import (
     draw_two_parts,
     draw_vague,
 )
-from histoeval.train.nli.synthetic.organs.sizes import draw_size
 from histoeval.train.nli.synthetic.organs.spread import (
     draw_numbered,
     draw_origin,
@@ -43,6 +42,7 @@ from histoeval.train.nli.synthetic.organs.values import (
     draw_grade,
     draw_markers,
     draw_named,
+    draw_size,
     draw_stage,
 )
 from histoeval.train.nli.synthetic.wordings import table

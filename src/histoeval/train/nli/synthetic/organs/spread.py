@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from histoeval.nli.entailer import Label
 from histoeval.train.nli.synthetic.organs.cards import Drawn, Words, organ_frames, pair
+from histoeval.train.nli.synthetic.wordings import sentences
 
 _PLURAL_FROM = 3
 
@@ -31,9 +32,8 @@ def draw_origin(words: Words, label: Label) -> Drawn | None:
 
 def _is_told_by_name(words: Words) -> bool:
     """Whether the name of a diagnosis says its organ."""
-    roots = ("renal", "hepat", "prosta", "seminoma", "endometri", "thyroid", "ovar", "urothelial")
-    more = ("Barrett", "colorectal", "pancrea", "cervic", "glio", "meningioma", "adreno")
-    return any(root in name for name in words.entity["names"] for root in roots + more)
+    names = words.entity["names"]
+    return any(root in name for name in names for root in sentences("organ_roots"))
 
 
 def _within(words: Words, label: Label) -> Drawn | None:
@@ -41,10 +41,8 @@ def _within(words: Words, label: Label) -> Drawn | None:
     frames, pick, chance = organ_frames()["origin"], words.chance.choice, words.chance
     one, other = chance.sample(frames["within"], 2)
     part, second = chance.sample(one["parts"], 2)
-    name = pick(
-        ["a tumour", "carcinoma", "a lesion", "biopsy", "ulcer", "nodule", "malignant tumour"]
-    )
-    told = pick(["{0} of the {1}", "{1}: {0}", "{0}, {1}", "{0} in the {1}"])
+    name = pick(sentences("origin_lesions"))
+    told = pick(sentences("origin_frames"))
     asked = pick([*frames["arises"], *frames["taken"]])
     if label == "entailment":
         return told.format(name, part), asked.replace("{X}", one["whole"]), label, "origin"
@@ -53,7 +51,7 @@ def _within(words: Words, label: Label) -> Drawn | None:
         return told.format(name, part), asked.replace("{X}", place), label, "origin"
     if chance.random() < 0.6:
         return told.format(name, one["whole"]), asked.replace("{X}", part), label, "origin"
-    text = pick(["the {0} was also biopsied", "the {0} is normal", "another lesion in the {0}"])
+    text = pick(sentences("origin_open"))
     return told.format(name, part), text.format(pick([second, other["whole"]])), label, "origin"
 
 
@@ -62,7 +60,7 @@ def draw_spread(words: Words, label: Label) -> Drawn | None:
     if words.entity["behaviour"] != "malignant":
         return None
     frames, pick = organ_frames()["origin"], words.chance.choice
-    targets = ["liver", "lung", "femur", "brain", "vertebra", "omentum", "adrenal gland", "pleura"]
+    targets = sentences("spread_places")
     place, other = words.chance.sample(targets, 2)
     if place in words.organ["names"] or "metasta" in words.entity["names"][0]:
         return None
@@ -104,14 +102,10 @@ def draw_sure(words: Words, label: Label) -> Drawn | None:
     if label == "contradiction":
         if words.chance.random() < 0.5:
             return pair(words, pick(frames["sure"]), pick(frames["unsure"]), label, "doubt")
-        asked = ["{N} and {B} are both excluded", "a definite diagnosis of normal tissue"]
+        asked = sentences("both_excluded")
         return pair(words, pick(frames["versus"]), pick(asked), label, "doubt")
     if label == "entailment":
-        asked = [
-            "{N} is favoured",
-            "{N} is the preferred diagnosis",
-            "{B} is considered less likely",
-        ]
+        asked = sentences("favoured")
         return pair(words, pick(frames["less"]), pick(asked), label, "doubt")
     told = pick([*frames["versus"], *frames["less"]])
     other = [text for text in diagnosis["other"] if "only" not in text]

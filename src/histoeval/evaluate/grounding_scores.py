@@ -88,11 +88,11 @@ def scored(
     tiles: Sequence[LabelledTile],
     entries: Sequence[TileConcept],
     vectors: npt.NDArray[np.float32],
-    said: npt.NDArray[np.float32],
+    entry_vectors: npt.NDArray[np.float32],
 ) -> ScoredTiles:
     """Tiles in H&E against all entries."""
     kept = [place for place, tile in enumerate(tiles) if tile.stain_kind == HE]
-    cosines = vectors[kept].astype(np.float64) @ said.T.astype(np.float64)
+    cosines = vectors[kept].astype(np.float64) @ entry_vectors.T.astype(np.float64)
     return ScoredTiles([tiles[place] for place in kept], entries, cosines)
 
 
@@ -232,7 +232,7 @@ def replaced_figures(
     found: ScoredTiles, curves: Mapping[str, LogisticCalibration]
 ) -> dict[str, dict[str, float]]:
     """The calibrated value of true claims, of foreign ones, and the drop between, by group."""
-    told = {}
+    rows = {}
     for name, groups in _TOLD.items():
         claims = claims_of(found, [group for group in groups if KINDS[group] in curves])
         if not claims.true.any() or claims.true.all():
@@ -243,10 +243,10 @@ def replaced_figures(
             if of.any():
                 values[of] = curve(claims.distances[of], curves[KINDS[group]])
         true, foreign = float(values[claims.true].mean()), float(values[~claims.true].mean())
-        told[name] = {
+        rows[name] = {
             "true": true,
             "foreign": foreign,
             "drop": 1 - foreign / true,
             "auroc": auroc(values, list(claims.true)) or 0.0,
         }
-    return told
+    return rows

@@ -1,4 +1,4 @@
-"""What a reader got wrong, passage by passage, for people to look at."""
+"""What a reader got wrong, passage by passage, human-readable."""
 
 from __future__ import annotations
 

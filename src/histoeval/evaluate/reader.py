@@ -1,7 +1,7 @@
-"""How well a reader reads, measured on passages that people have annotated.
+"""How well a reader reads, measured on annotated passages.
 
 `evaluate_reader` does it all; `read_passages` and `evaluate` are its two halves, for those who
-have readings already. docs/evaluation.md defines every figure.
+have predictions already. docs/evaluation.md defines every score.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def evaluate_reader(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Evaluation:
-    """Have a reader read all passages, and compare with what people read there."""
+    """Have a reader read all passages, and compare with their annotation."""
     readings = read_passages(reader, list(passages))
     return evaluate(readings, out_of_reach(reader), resamples=resamples, seed=seed)
 

@@ -58,8 +58,8 @@ def retrieval_rows(scores: Mapping[str, Any]) -> Iterator[list[str]]:
 
 def opposite_rows(scores: Mapping[str, Any]) -> Iterator[list[str]]:
     """A row for all opposites, for each axis, and for those that our lists hold or do not."""
-    for part, told in scores["opposites"].items():
-        yield [part, f"{told['rows']:,}", f"{told['of_phrase']:.3f}", f"{told['of_either']:.3f}"]
+    for part, found in scores["opposites"].items():
+        yield [part, f"{found['rows']:,}", f"{found['of_phrase']:.3f}", f"{found['of_either']:.3f}"]
 
 
 def _beside(results: Mapping[str, Any]) -> str:

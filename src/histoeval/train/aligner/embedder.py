@@ -3,7 +3,7 @@
 It learns by the multi-similarity loss with mined pairs, as SapBERT uses it: Wang et al. 2019
 (multi-similarity loss), Liu et al. 2021 (SapBERT). The values are those of the published SapBERT
 code: alpha 1, beta 60, base 0.5, and a margin of 0.2 in Euclidean distance for the miner, which
-keeps the pairs of all triplets that are not yet told apart by the margin.
+keeps the pairs of all triplets that the margin does not yet separate.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _layers(encoder: Any) -> tuple[Any, str]:
         for name, child in module.named_children():
             if isinstance(child, nn.ModuleList) and len(child) == count:
                 return module, name
-    raise ModelError("the layers of this encoder cannot be told: leave out `layers` and `frozen`")
+    raise ModelError("the layers of this encoder cannot be found: omit `layers` and `frozen`")
 
 
 def cut_pieces(encoder: Any, kept: Sequence[int]) -> None:

@@ -193,10 +193,10 @@ def images_told(
     kinds = np.array([tile.stain_kind for tile in lesson.tiles])
     stains = trial.stains(lesson)
     unknown = (trial.distances >= limits.image.threshold) | (stains >= limits.stain.threshold)
-    told: dict[str, Any] = {
+    found: dict[str, Any] = {
         kind: {"count": int((kinds == kind).sum()), "unknown": float(unknown[kinds == kind].mean())}
         for kind in sorted(set(kinds))
     }
-    told["AUROC of other stains by distance"] = auroc(trial.distances, list(kinds != HE))
-    told["AUROC of other stains by stain"] = auroc(stains, list(kinds != HE))
-    return told
+    found["AUROC of other stains by distance"] = auroc(trial.distances, list(kinds != HE))
+    found["AUROC of other stains by stain"] = auroc(stains, list(kinds != HE))
+    return found

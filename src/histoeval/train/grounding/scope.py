@@ -31,8 +31,8 @@ _SHRINKAGE = 0.05
 KEPT_IMAGES, KEPT_PHRASES = 0.96, 0.85
 """The shares of known things, unseen in learning, that should be called known.
 
-Fewer of phrases: most are said as they were learned, and a diagnosis that was never learned but is
-called known is worse than a wording that is refused.
+Fewer of phrases: most are worded as they were learned, and a diagnosis that was never learned but
+is called known is worse than a wording that is refused.
 """
 
 Vectors = npt.NDArray[np.float32]
@@ -64,8 +64,8 @@ def fit_images(vectors: Vectors) -> WhiteningScope:
 
 def wordings_of(entries: Sequence[TileConcept]) -> tuple[list[str], npt.NDArray[np.int64]]:
     """All wordings of the bank, and for each the place of its entry."""
-    said = [(phrase, place) for place, entry in enumerate(entries) for phrase in entry.phrases]
-    return [phrase for phrase, _ in said], np.array([place for _, place in said], np.int64)
+    wordings = [(phrase, place) for place, entry in enumerate(entries) for phrase in entry.phrases]
+    return [phrase for phrase, _ in wordings], np.array([place for _, place in wordings], np.int64)
 
 
 class PhraseTrial(NamedTuple):

@@ -201,7 +201,7 @@ def lesson_of(settings: GroundingSettings, phrases: PhraseEncoder) -> TileDatase
     pixels = torch.from_numpy(read_pixels(settings.tiles, tiles)).permute(0, 3, 1, 2)
     entries = entries_of(tiles)
     with torch.no_grad():
-        said = [
+        phrase_vectors = [
             torch.cat(
                 [
                     phrases.meaning(torch.tensor([row], device=device))
@@ -211,7 +211,7 @@ def lesson_of(settings: GroundingSettings, phrases: PhraseEncoder) -> TileDatase
             for entry in entries
         ]
     targets = torch.from_numpy(targets_of(tiles, entries)).to(device)
-    return TileDataset(pixels.contiguous().to(device), tiles, targets, entries, said)
+    return TileDataset(pixels.contiguous().to(device), tiles, targets, entries, phrase_vectors)
 
 
 def beginning(settings: GroundingSettings, lesson: TileDataset) -> Callable[[], ContrastiveModel]:

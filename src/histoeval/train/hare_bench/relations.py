@@ -1,7 +1,7 @@
 """`histoeval train relations`: the paper's relation model, a classifier of marked pairs.
 
-It learns from all pairs that are related and from some of those that are not, and is told of
-entities; only pairs whose types can be related are ever looked at, as the reader does.
+It learns from all pairs that are related and from some of those that are not, and is given
+the entities; only pairs whose types can be related are ever looked at, as the reader does.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def evaluate(
     kinds = sorted({pair.kind for pair in pairs})
     return {
         "sampled": scores_of(_counted(some)),
-        "sampled_micro": sum(pair.related == said for pair, said in some) / max(1, len(some)),
+        "sampled_micro": sum(pair.related == answer for pair, answer in some) / max(1, len(some)),
         "all": scores_of(_counted(answers)),
         "types": {
             "-".join(kind): scores_of(_counted(a for a in answers if a[0].kind == kind))
@@ -114,6 +114,6 @@ def _answers(model: Transformer, pairs: Sequence[EntityPair]) -> list[bool]:
 
 def _counted(answers: Iterable[tuple[EntityPair, bool]]) -> Matches:
     listed = list(answers)
-    both = sum(pair.related and said for pair, said in listed)
-    one, other = sum(pair.related for pair, _ in listed), sum(said for _, said in listed)
+    both = sum(pair.related and answer for pair, answer in listed)
+    one, other = sum(pair.related for pair, _ in listed), sum(answer for _, answer in listed)
     return Matches(one, other, both, both)

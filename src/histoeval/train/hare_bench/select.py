@@ -139,9 +139,9 @@ def _row(name: str, settings: SelectSettings, output: Path, bench: TrainingSite)
 
 
 def _shared(settings: SelectSettings, name: str, seed: int) -> dict[str, Any]:
-    """What both trainings of an encoder are told, all of it checked before."""
-    told = {field: getattr(settings, field) for field in Corpora.model_fields}
-    return told | {"output": None, "encoder": settings.encoders[name], "seed": seed}
+    """The settings of both trainings of an encoder, all of them checked before."""
+    shared = {field: getattr(settings, field) for field in Corpora.model_fields}
+    return shared | {"output": None, "encoder": settings.encoders[name], "seed": seed}
 
 
 def _summary(

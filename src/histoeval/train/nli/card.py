@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from histoeval.evaluate.nli import COLUMNS, told_rows
+from histoeval.evaluate.nli import COLUMNS, score_rows
 from histoeval.nli.manifest import hypothesis_tokens
 from histoeval.train.core.card import card, markdown_table
 
@@ -32,7 +32,7 @@ def nli_card(results: Mapping[str, Any]) -> str:
 
 
 def _figures(name: str, found: Mapping[str, Any]) -> str:
-    rows = told_rows(found)
+    rows = score_rows(found)
     shown = rows if len(rows) > 2 else rows[:1]
     error = found["calibration"]["error"]
     return f"### {name}\n\n{markdown_table(COLUMNS, shown)}\n\nCalibration error {error:.3f}.\n\n"

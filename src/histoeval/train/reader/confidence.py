@@ -42,15 +42,15 @@ def calibrate(folder: Path, passages: Sequence[AnnotatedPassage]) -> dict[str, W
     )
     write_manifest(folder, manifest)
     readings = read_passages(BuiltinReader(folder), passages)
-    worth, curves = {}, {}
+    gains, curves = {}, {}
     for name, measure in _MEASURES.items():
         if len(judged := judged_of(readings)[measure]) >= _LEAST:
             curves[name] = fit_curve(judged)
             if (found := _worth(readings, measure)) is not None:
-                worth[measure.value] = found
-    told = manifest.details | {"calibration": {k: v.model_dump() for k, v in worth.items()}}
-    write_manifest(folder, manifest.model_copy(update={**curves, "details": told}))
-    return worth
+                gains[measure.value] = found
+    details = manifest.details | {"calibration": {k: v.model_dump() for k, v in gains.items()}}
+    write_manifest(folder, manifest.model_copy(update={**curves, "details": details}))
+    return gains
 
 
 def fit_curve(judged: Sequence[Judged]) -> ConfidenceCurve:

@@ -27,7 +27,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class UnlabelledSource(Noun):
-    """A file of unlabelled texts. What is said of windows here is said of this file alone."""
+    """A file of unlabelled texts. Settings of windows here are for this file alone."""
 
     file: FilePath
     text: str | None = None
@@ -46,7 +46,7 @@ class UnlabelledSource(Noun):
     @model_validator(mode="before")
     @classmethod
     def _alone(cls, given: Any) -> Any:
-        """A file that nothing else is said of."""
+        """A file without further settings."""
         return {"file": given} if isinstance(given, str) else given
 
 
@@ -110,16 +110,18 @@ class ReaderSettings(Noun):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
-        if said := _contradiction(self):
-            raise ValueError(said)
+        if reason := _contradiction(self):
+            raise ValueError(reason)
         return self
 
 
 def _contradiction(given: ReaderSettings) -> str | None:
-    """What is wrong with steps that do not go together, for people."""
-    told = {name for name in ("adapt_teacher", "teach", "distil") if getattr(given, name)}
-    if given.teacher is None and told:
-        return f"there is no teacher for {', '.join(sorted(told))}: name its encoder with `teacher`"
+    """Why some steps do not go together, human-readable; None if they do."""
+    steps = {name for name in ("adapt_teacher", "teach", "distil") if getattr(given, name)}
+    if given.teacher is None and steps:
+        return (
+            f"there is no teacher for {', '.join(sorted(steps))}: name its encoder with `teacher`"
+        )
     if given.teacher is not None:
         lacking = [name for name in ("unlabelled", "teach", "distil") if not getattr(given, name)]
         if lacking:

@@ -160,10 +160,10 @@ def _scores(
         return scores_of_reader(TorchReader(*readers()), course.dev)
 
     found = course.scored(name.replace(" ", "-"), *steps).run(act)
-    said = ", ".join(
+    scores_shown = ", ".join(
         f"{heading} {estimate['value']:.3f}" for heading, estimate in found.items() if estimate
     )
-    around.tell(f"{name}: {said}")
+    around.tell(f"{name}: {scores_shown}")
     return found
 
 
@@ -194,6 +194,6 @@ def _calibrate(course: TrainingPlan, folder: Path) -> tuple[Evaluation, dict[str
     from histoeval.extract.builtin import BuiltinReader
     from histoeval.train.reader.confidence import calibrate
 
-    worth = calibrate(folder, course.dev)
+    gains = calibrate(folder, course.dev)
     evaluation = evaluate_reader(BuiltinReader(folder), course.dev)
-    return evaluation, {measure: found.model_dump() for measure, found in worth.items()}
+    return evaluation, {measure: found.model_dump() for measure, found in gains.items()}

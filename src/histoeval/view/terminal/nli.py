@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from histoeval.evaluate.nli import COLUMNS, told_rows
+from histoeval.evaluate.nli import COLUMNS, score_rows
 
 
 def nli_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
@@ -19,7 +19,7 @@ def nli_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
         table = Table(title=Text(name), title_justify="left", box=SIMPLE_HEAD, show_edge=False)
         for place, column in enumerate(COLUMNS):
             table.add_column(column, justify="right" if place else "left", overflow="fold")
-        for row in told_rows(found):
+        for row in score_rows(found):
             table.add_row(*map(Text, row))
         yield table
         sure = found["calibration"]

@@ -9,7 +9,7 @@ from functools import cache
 
 from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tree
 from histoeval.terms.sites import organ_of, site_closeness, sites
-from histoeval.train.nli.synthetic.wordings import Part, is_held_out, said, table
+from histoeval.train.nli.synthetic.wordings import Part, is_held_out, table, worded
 
 NEOPLASTIC = frozenset(
     {Behaviour.MALIGNANT, Behaviour.IN_SITU, Behaviour.BORDERLINE, Behaviour.BENIGN}
@@ -27,11 +27,11 @@ class PairDraw:
 
     def of(self, key: str, **words: str) -> str:
         """A statement on a diagnosis."""
-        return said(table("frames")["diagnosis"][key], self.part, self.chance, **words)
+        return worded(table("frames")["diagnosis"][key], self.part, self.chance, **words)
 
     def behaves(self, key: str) -> str:
         """A statement on behaviour."""
-        return said(table("frames")["behaviour"][key], self.part, self.chance)
+        return worded(table("frames")["behaviour"][key], self.part, self.chance)
 
     def concept(self, *behaviours: Behaviour) -> Concept:
         """A diagnosis that behaves in one of these ways; in any way when none is named."""

@@ -24,7 +24,7 @@ from histoeval.train.nli.synthetic.sites import (
     place,
 )
 from histoeval.train.nli.synthetic.topics import TopicPair
-from histoeval.train.nli.synthetic.wordings import Part, said, sentences, table
+from histoeval.train.nli.synthetic.wordings import Part, sentences, table, worded
 
 _FOLLOWS: dict[Behaviour, tuple[str, ...]] = {
     Behaviour.MALIGNANT: ("malignant", "malignant", "tumour"),
@@ -133,14 +133,14 @@ def _narrower(case: PairDraw) -> tuple[str, str] | None:
 
 def _doubted(case: PairDraw) -> tuple[str, str] | None:
     a = case.concept()
-    asked = case.chance.choice(["said", "said", "denied"])
+    question = case.chance.choice(["said", "said", "denied"])
     doubt = case.chance.choice(["doubted", "doubted", "history"])
-    return case.of(doubt, d=case.name(a)), case.of(asked, d=case.name(a))
+    return case.of(doubt, d=case.name(a)), case.of(question, d=case.name(a))
 
 
 def _outside(case: PairDraw) -> tuple[str, str] | None:
     frames = table("frames")["outside"]["said"]
-    return case.say(case.concept()), said(frames, case.part, case.chance)
+    return case.say(case.concept()), worded(frames, case.part, case.chance)
 
 
 def _unrelated(case: PairDraw) -> tuple[str, str] | None:

@@ -106,7 +106,7 @@ class PairSettings(Noun):
     organs: Annotated[int, Field(ge=0)] = 0
     """Pairs from the cards of organs, without those of the development set."""
     by_hand: Annotated[int, Field(ge=0)] = 0
-    """How many times the pairs that were written one by one are learned from."""
+    """How many times the pairs that language models wrote are learned from."""
     dev: Annotated[int, Field(ge=3)] = 6_000
     """Pairs of the development set."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.sites import organ_of, site_closeness, sites
 from histoeval.train.nli.synthetic.concepts import NEOPLASTIC, PairDraw, elsewhere, kinds_above
-from histoeval.train.nli.synthetic.wordings import said, sentences, table
+from histoeval.train.nli.synthetic.wordings import sentences, table, worded
 
 _SECONDARY = frozenset(sentences("secondary_sites"))
 """Where tumours of other organs are often found."""
@@ -30,7 +30,7 @@ def _there(case: PairDraw, keys: dict[Behaviour, str]) -> tuple[str, str] | None
     if len(organs) != 1:
         return None
     words = table("frames")["behaviour"][keys[a.behaviour]]
-    return case.say(a), said(words, case.part, case.chance, o=sites()[organs.pop()].name)
+    return case.say(a), worded(words, case.part, case.chance, o=sites()[organs.pop()].name)
 
 
 def fits_site(case: PairDraw) -> tuple[str, str] | None:
@@ -39,8 +39,8 @@ def fits_site(case: PairDraw) -> tuple[str, str] | None:
     organ = case.organ(a)
     if organ is None:
         return None
-    asked = case.chance.choice(["said", "said", "denied"])
-    return case.of("site_only", o=sites()[organ].name), case.of(asked, d=case.name(a))
+    question = case.chance.choice(["said", "said", "denied"])
+    return case.of("site_only", o=sites()[organ].name), case.of(question, d=case.name(a))
 
 
 def _sided(case: PairDraw, organ: str) -> tuple[str, str]:
@@ -58,10 +58,10 @@ def place(case: PairDraw) -> tuple[str, str] | None:
         return None
     first, second = _sided(case, organ)
     wider = case.chance.choice([a, *kinds_above(a)])
-    asked = case.chance.choice(
+    question = case.chance.choice(
         [case.of("site_only", o=second), case.of("placed", d=case.name(wider), o=second)]
     )
-    return case.of("placed", d=case.name(a), o=first), asked
+    return case.of("placed", d=case.name(a), o=first), question
 
 
 def other_place(case: PairDraw) -> tuple[str, str] | None:

@@ -36,24 +36,24 @@ def draw_part(words: Words, label: Label) -> Drawn | None:
     what = pick(frames["what"])
     if label == "neutral":
         if chance.random() < 0.5:
-            told, asked = _name(whole), _name(part)
-            return _told(words, what, told), pick(frames["there"]).format(asked), label, "anatomy"
+            premise = _placed(words, what, _name(whole))
+            return premise, pick(frames["there"]).format(_name(part)), label, "anatomy"
         other = pick(_parts())[0]
         text = pick(frames["also"]).format(_name(other))
-        return _told(words, what, _name(part)), text, label, "anatomy"
+        return _placed(words, what, _name(part)), text, label, "anatomy"
     if label == "entailment":
         text = pick(frames["there"]).format(_name(whole))
-        return _told(words, what, _name(part)), text, label, "anatomy"
+        return _placed(words, what, _name(part)), text, label, "anatomy"
     other = pick(_parts())[0]
     tree = site_tree()
     regions = (tree.lineage(other)[-1] in _REGIONS) != (tree.lineage(part)[-1] in _REGIONS)
     if regions or tree.is_a(other, part) or tree.is_a(part, other):
         return None
     text = pick(frames["there"]).format(_name(other))
-    return _told(words, what, _name(part)), text, label, "anatomy"
+    return _placed(words, what, _name(part)), text, label, "anatomy"
 
 
-def _told(words: Words, what: str, place: str) -> str:
+def _placed(words: Words, what: str, place: str) -> str:
     return words.chance.choice(sentences("part_frames")).format(what, place)
 
 
@@ -64,7 +64,7 @@ def draw_name(words: Words, label: Label) -> Drawn | None:
     concept = pick(list(known.values()))
     line = [known[id_] for id_ in tree.lineage(concept.id)[1:4]]
     frame = pick(sentences("name_frames"))
-    asked = pick(sentences("name_asked"))
+    hypothesis = pick(sentences("name_asked"))
     place = pick(words.organ["names"]) if "{1}" in frame else ""
     if "{1}" in frame and not concept.organs:
         return None
@@ -83,7 +83,7 @@ def draw_name(words: Words, label: Label) -> Drawn | None:
         return None
     if "{1}" in frame:
         frame = "{0}"
-    return frame.format(one, place), asked.format(other, with_article(other)), label, "name"
+    return frame.format(one, place), hypothesis.format(other, with_article(other)), label, "name"
 
 
 def draw_unknown_primary(words: Words, label: Label) -> Drawn | None:
@@ -99,9 +99,9 @@ def draw_unknown_primary(words: Words, label: Label) -> Drawn | None:
             label,
             "origin",
         )
-    told = pick(frames["told"]).format(place, home)
-    asked = pick(frames["asked"]).format(home if label == "entailment" else wrong)
-    return told, asked, label, "origin"
+    premise = pick(frames["told"]).format(place, home)
+    hypothesis = pick(frames["asked"]).format(home if label == "entailment" else wrong)
+    return premise, hypothesis, label, "origin"
 
 
 def draw_letters(words: Words, label: Label) -> Drawn | None:
@@ -109,28 +109,28 @@ def draw_letters(words: Words, label: Label) -> Drawn | None:
     frames, pick, chance = organ_frames()["letters"], words.chance.choice, words.chance
     axes = {axis: pick(list(frames[axis])) for axis in ("T", "N", "M")}
     shown = [axis for axis in axes if chance.random() < 0.8] or ["N"]
-    told = pick(sentences("letters_frames")).format(
+    premise = pick(sentences("letters_frames")).format(
         pick(["p", ""]) + " ".join(f"{axis}{axes[axis]}" for axis in shown)
     )
     if label == "neutral":
         free = [axis for axis in axes if axis not in shown]
         if free and chance.random() < 0.6:
             axis = pick(free)
-            return told, pick(frames[axis][pick(list(frames[axis]))]), label, "letters"
-        return told, pick(frames["away"]), label, "letters"
+            return premise, pick(frames[axis][pick(list(frames[axis]))]), label, "letters"
+        return premise, pick(frames["away"]), label, "letters"
     axis = pick(shown)
     if label == "entailment":
-        return told, pick(frames[axis][axes[axis]]), label, "letters"
+        return premise, pick(frames[axis][axes[axis]]), label, "letters"
     others = [key for key in frames[axis] if key != axes[axis]]
     if axis == "N":
         others = [key for key in others if (key == "0") != (axes[axis] == "0")]
-    return told, pick(frames[axis][pick(others)]), label, "letters"
+    return premise, pick(frames[axis][pick(others)]), label, "letters"
 
 
 def draw_hint(words: Words, label: Label) -> Drawn | None:
     """One thing seen, which is of many diseases or of one."""
     frames, pick = organ_frames()["hint"], words.chance.choice
-    asked = pick(sentences("hint_asked"))
+    hypothesis = pick(sentences("hint_asked"))
     if label == "neutral":
         seen, names = pick(list(frames["vague"].items()))
     else:
@@ -141,5 +141,5 @@ def draw_hint(words: Words, label: Label) -> Drawn | None:
         if words.entity["behaviour"] == "uncertain" or {*names} & {*known}:
             return None
     name = pick(names)
-    told = pick(sentences("hint_frames")).format(seen)
-    return told, asked.format(name, with_article(name)), label, "hint"
+    premise = pick(sentences("hint_frames")).format(seen)
+    return premise, hypothesis.format(name, with_article(name)), label, "hint"

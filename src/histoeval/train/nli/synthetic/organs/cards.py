@@ -73,7 +73,7 @@ def organ_frames() -> dict[str, Any]:
     return table("organ_frames")
 
 
-def said_of(words: Words) -> str:
+def statement_of(words: Words) -> str:
     """How a diagnosis is told; with its side, where the organ has one."""
     frames = organ_frames()
     wordings: list[str] = [*frames["said"], *([] if words.side else frames["unsided"])]

@@ -26,8 +26,8 @@ def draw_origin(words: Words, label: Label) -> Drawn | None:
     if words.organ["names"][0] not in words.entity["names"][0] and not _is_told_by_name(words):
         return None
     place = name if label == "entailment" else elsewhere
-    asked = pick(frames["arises"]).replace("{X}", place)
-    return pair(words, pick(frames["bare"]), asked, label, "origin")
+    hypothesis = pick(frames["arises"]).replace("{X}", place)
+    return pair(words, pick(frames["bare"]), hypothesis, label, "origin")
 
 
 def _is_told_by_name(words: Words) -> bool:
@@ -42,17 +42,17 @@ def _within(words: Words, label: Label) -> Drawn | None:
     one, other = chance.sample(frames["within"], 2)
     part, second = chance.sample(one["parts"], 2)
     name = pick(sentences("origin_lesions"))
-    told = pick(sentences("origin_frames"))
-    asked = pick([*frames["arises"], *frames["taken"]])
+    premise = pick(sentences("origin_frames"))
+    hypothesis = pick([*frames["arises"], *frames["taken"]])
     if label == "entailment":
-        return told.format(name, part), asked.replace("{X}", one["whole"]), label, "origin"
+        return premise.format(name, part), hypothesis.replace("{X}", one["whole"]), label, "origin"
     if label == "contradiction":
         place = pick([second, other["whole"], pick(other["parts"])])
-        return told.format(name, part), asked.replace("{X}", place), label, "origin"
+        return premise.format(name, part), hypothesis.replace("{X}", place), label, "origin"
     if chance.random() < 0.6:
-        return told.format(name, one["whole"]), asked.replace("{X}", part), label, "origin"
+        return premise.format(name, one["whole"]), hypothesis.replace("{X}", part), label, "origin"
     text = pick(sentences("origin_open"))
-    return told.format(name, part), text.format(pick([second, other["whole"]])), label, "origin"
+    return premise.format(name, part), text.format(pick([second, other["whole"]])), label, "origin"
 
 
 def draw_spread(words: Words, label: Label) -> Drawn | None:
@@ -66,8 +66,8 @@ def draw_spread(words: Words, label: Label) -> Drawn | None:
         return None
     kind = {"entailment": "spread_yes", "contradiction": "spread_no", "neutral": "spread_open"}
     texts = [pick(frames["spread"]), pick(frames[kind[label]])]
-    told, asked = (text.replace("{X}", place).replace("{Y}", other) for text in texts)
-    return pair(words, told, asked, label, "spread")
+    premise, hypothesis = (text.replace("{X}", place).replace("{Y}", other) for text in texts)
+    return pair(words, premise, hypothesis, label, "spread")
 
 
 def draw_numbered(words: Words, label: Label) -> Drawn | None:
@@ -81,18 +81,18 @@ def draw_numbered(words: Words, label: Label) -> Drawn | None:
     if ranged:
         last = chance.randint(_PLURAL_FROM, 8)
         fill = {"A": 1, "B": last, "C": last + 1}
-        told = pick(frames["range"]).format(T=thing, X=states[0], Y=states[1], **fill)
+        premise = pick(frames["range"]).format(T=thing, X=states[0], Y=states[1], **fill)
         numbers = [chance.randint(1, last), last + 1]
     else:
-        told = pick(frames["list"]).format(T=thing, X=states[0], Y=states[1])
+        premise = pick(frames["list"]).format(T=thing, X=states[0], Y=states[1])
         numbers = [1, 2]
     which = chance.randrange(2)
     number = numbers[which] if label != "neutral" else numbers[1] + chance.randint(1, 3)
     state = states[which] if label != "contradiction" else states[1 - which]
     wordings = [text for text in frames["asked"] if number <= 4 or "{O}" not in text]
     order = frames["ordinals"][number - 1] if number <= 4 else ""
-    asked = pick(wordings).format(T=thing, A=number, O=order, X=state)
-    return told, asked, label, "parts"
+    hypothesis = pick(wordings).format(T=thing, A=number, O=order, X=state)
+    return premise, hypothesis, label, "parts"
 
 
 def draw_sure(words: Words, label: Label) -> Drawn | None:
@@ -102,12 +102,12 @@ def draw_sure(words: Words, label: Label) -> Drawn | None:
     if label == "contradiction":
         if words.chance.random() < 0.5:
             return pair(words, pick(frames["sure"]), pick(frames["unsure"]), label, "doubt")
-        asked = sentences("both_excluded")
-        return pair(words, pick(frames["versus"]), pick(asked), label, "doubt")
+        hypotheses = sentences("both_excluded")
+        return pair(words, pick(frames["versus"]), pick(hypotheses), label, "doubt")
     if label == "entailment":
-        asked = sentences("favoured")
-        return pair(words, pick(frames["less"]), pick(asked), label, "doubt")
-    told = pick([*frames["versus"], *frames["less"]])
+        hypotheses = sentences("favoured")
+        return pair(words, pick(frames["less"]), pick(hypotheses), label, "doubt")
+    premise = pick([*frames["versus"], *frames["less"]])
     other = [text for text in diagnosis["other"] if "only" not in text]
-    texts = [*diagnosis["same"], *other] if told in frames["versus"] else other
-    return pair(words, told, pick([*texts, *open_["neutral"][:2]]), label, "doubt")
+    texts = [*diagnosis["same"], *other] if premise in frames["versus"] else other
+    return pair(words, premise, pick([*texts, *open_["neutral"][:2]]), label, "doubt")

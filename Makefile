@@ -1,8 +1,13 @@
 # Two commands on a fresh machine with only Python: `make demo` and `make test`.
-PYTHON ?= python3
-VENV   := .venv
-BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
+PYTHON   ?= python3
+VENV     := .venv
+BIN      := $(VENV)/bin
+PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+ALONE     = $(shell grep --recursive --files-with-matches --include='test_*.py' mark.alone tests)
+PIP      := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+# Where this is set, every process of the tests would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test release lint bench clean
 
@@ -11,15 +16,15 @@ demo: $(VENV)/demo.done ## install, read, score and trust the bundled examples
 	$(BIN)/histoeval score src/histoeval/examples/pairs.csv --output results/demo --overwrite
 	@echo "candidate_bad is wrong in one clinical way per report (column note); word counts like it."
 	$(BIN)/histoeval trust --reports examples/trust/reports.csv --output results/demo_trust --overwrite \
-		|| test $$? -eq 1  # one report has no stability: the reasons are told
+		|| test $$? -eq 1  # one report has no stability, so the exit code is 1
 
 test: lint ## install everything, check style and types, run the tests
-	$(BIN)/pytest --numprocesses 2 --dist loadfile -m "not alone and not release"
-	$(BIN)/pytest -m "alone and not release"
+	$(BIN)/pytest $(PARALLEL) -m "not alone and not release"
+	$(BIN)/pytest -m "alone and not release" $(ALONE)
 
 release: lint ## everything: also what is too long for every day, and the whole blind sets
-	$(BIN)/pytest --numprocesses 2 --dist loadfile -m "not alone"
-	$(BIN)/pytest -m alone
+	$(BIN)/pytest $(PARALLEL) -m "not alone" --hypothesis-profile release
+	$(BIN)/pytest -m alone $(ALONE)
 
 lint: $(VENV)/dev.done ## style and types
 	$(BIN)/ruff check .

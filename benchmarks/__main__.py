@@ -1,8 +1,8 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
-Names are startup, memory, hare, reader, concordance, agreement, judge, distances, slide, grounding,
-reader-memory and sensitivity; options belong to the last four. Without a name all are measured but
-the last, which takes an hour and data that are not here.
+Names are startup, api, memory, hare, reader, concordance, agreement, judge, distances, slide,
+grounding, reader-memory and sensitivity; options belong to the last four. Without a name all are
+measured but the last, which takes an hour and data that are not here.
 """
 
 from __future__ import annotations
@@ -27,6 +27,12 @@ def startup(_: Options) -> None:
     from benchmarks import startup
 
     table("Start-up", ["what", "ms"], startup.measure())
+
+
+def api(_: Options) -> None:
+    from benchmarks import api_speed
+
+    table("The Python API", ["what", "ms"], api_speed.measure())
 
 
 def memory(_: Options) -> None:
@@ -109,6 +115,7 @@ def sensitivity(options: Options) -> None:
 
 USUAL: dict[str, Callable[[Options], None]] = {
     "startup": startup,
+    "api": api,
     "memory": memory,
     "hare": hare,
     "reader": reader,

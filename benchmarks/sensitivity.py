@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.experiments.hierarchy import ablation, hierarchy, read_graded, with_trust
-from histoeval.experiments.instruments import open_bench
 from histoeval.experiments.perturb import Settings, perturb_file
 from histoeval.experiments.rows import PerturbedRow
-from histoeval.experiments.sensitivity import measure_file, sensitivity
+from histoeval.experiments.sensitivity import measure_file, open_bench, sensitivity
 from histoeval.extract.reader import Reader
 from histoeval.io.reports import open_reports
 from histoeval.run.models import Models, load_reader

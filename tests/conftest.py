@@ -1,4 +1,4 @@
-"""What several tests need: tiny models made on the spot, and reports made of words."""
+"""What several tests need: the shipped models, tiny ones made on the spot, reports of words."""
 
 from __future__ import annotations
 
@@ -27,10 +27,15 @@ if TYPE_CHECKING:
     from histoeval.nli.builtin import BuiltinEntailer
     from histoeval.trust.grounding.builtin import BuiltinEncoder
 
+# Two workers share two cores: more threads of torch and numpy only wait for each other. What
+# starts a process of its own passes this on.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # The same examples in every run, so that nothing that lands can fail by chance afterwards; to look
-# for new ones, run with HISTOEVAL_EXPLORE=1.
-settings.register_profile("steady", derandomize=True, deadline=None)
-settings.register_profile("explore", deadline=None)
+# for new ones, run with HISTOEVAL_EXPLORE=1. `make release` names the profile with more of them.
+settings.register_profile("steady", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("release", derandomize=True, deadline=None, max_examples=200)
+settings.register_profile("explore", deadline=None, max_examples=200)
 settings.load_profile("explore" if "HISTOEVAL_EXPLORE" in os.environ else "steady")
 
 WORDS = (
@@ -49,6 +54,12 @@ def make_report(random_source: random.Random, words: int) -> str:
     for position in range(9, words, 11):
         drawn[position] += "."
     return " ".join(drawn).replace(". shows", ".\n- shows").replace(". the", ".\n\nThe")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests and training come first: no worker is left with one at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: not (item.path in slow or "train" in item.path.parts))
 
 
 def pytest_collection_finish() -> None:

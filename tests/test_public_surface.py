@@ -2,66 +2,93 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 
 import pytest
 
 import histoeval
+from benchmarks.api_speed import pair_times
 from benchmarks.startup import best_of
 
-SURFACE = {
+VERBS = {
+    "agree",
+    "compare",
+    "contradictions",
+    "explain",
+    "extract",
+    "judge",
+    "list_metrics",
+    "load",
+    "register",
+    "score",
+    "trust",
+}
+NOUNS = {
     "Assertion",
-    "EndpointError",
+    "CorpusScore",
+    "Endpoint",
     "Entity",
     "EntityType",
-    "HistoEvalError",
-    "InputError",
     "Metric",
-    "MissingDependency",
-    "ModelError",
     "Models",
-    "OutputError",
     "Pair",
+    "Policy",
     "Problem",
     "Relation",
     "Report",
     "Results",
     "Score",
-    "SettingError",
     "Signature",
-    "__version__",
-    "ablate",
-    "agree",
-    "compare",
-    "create",
-    "read_reports",
-    "register",
-    "score",
-    "trust_reports",
+}
+ERRORS = {
+    "EndpointError",
+    "HistoEvalError",
+    "InputError",
+    "MissingDependency",
+    "ModelError",
+    "OutputError",
+    "SettingError",
 }
 
 
 def test_the_exported_names_are_these() -> None:
-    assert set(histoeval.__all__) == SURFACE
-    assert all(hasattr(histoeval, name) for name in SURFACE)
+    assert set(histoeval.__all__) == VERBS | NOUNS | ERRORS | {"__version__"}
+    assert dir(histoeval) == sorted(histoeval.__all__)
+    assert all(hasattr(histoeval, name) for name in histoeval.__all__)
 
 
-def test_score_is_the_function_even_after_its_module_is_imported() -> None:
-    import importlib
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_every_verb_is_a_function_with_an_example(verb: str) -> None:
+    function = getattr(histoeval, verb)
+    assert callable(function)
+    assert "Example:" in function.__doc__
 
-    importlib.import_module("histoeval.metric")
-    from histoeval.metric import Score
 
-    assert callable(histoeval.score)
-    assert Score is histoeval.Score
+@pytest.mark.parametrize("room", ["extract", "judge", "trust"])
+def test_a_verb_stays_a_verb_after_the_room_of_its_name_was_imported(room: str) -> None:
+    module = importlib.import_module(f"histoeval.{room}")
+    assert module.__name__ == f"histoeval.{room}"
+    assert getattr(histoeval, room).__module__ == "histoeval.api"
+
+
+@pytest.mark.parametrize("name", ["ablate", "create", "read_reports", "trust_reports"])
+def test_an_old_name_works_and_warns(name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"histoeval.{name} is now histoeval"):
+        assert callable(getattr(histoeval, name))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="scroe"):
+        _ = histoeval.scroe
 
 
 def test_importing_brings_in_nothing_heavy() -> None:
     program = (
         "import sys, histoeval; "
         "print([m for m in ('torch', 'transformers', 'polars', 'numpy', 'nltk', 'sacrebleu', "
-        "'scipy', 'rich', 'typer', 'matplotlib', 'krippendorff') if m in sys.modules])"
+        "'scipy', 'rich', 'typer', 'matplotlib', 'krippendorff', 'pydantic') if m in sys.modules])"
     )
     found = subprocess.check_output([sys.executable, "-c", program], text=True)
     assert found.strip() == "[]"
@@ -71,6 +98,12 @@ def test_importing_brings_in_nothing_heavy() -> None:
 def test_importing_takes_less_than_150_ms() -> None:
     bare = best_of([sys.executable, "-c", "pass"])
     assert best_of([sys.executable, "-c", "import histoeval"]) - bare < 150
+
+
+@pytest.mark.alone
+def test_a_short_pair_takes_a_loaded_concordance_less_than_60_ms() -> None:
+    times = pair_times()
+    assert times[len(times) // 2] < 60
 
 
 @pytest.mark.alone

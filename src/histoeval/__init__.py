@@ -1,16 +1,30 @@
 """HistoEval tells whether a machine-written histopathology report is right, and why.
 
-Names are loaded when they are first used, so that importing the package costs nothing.
+    >>> import histoeval
+    >>> print(histoeval.load("concordance")(reference, candidate))
+    >>> histoeval.score("pairs.csv", metrics="concordance,bleu").to_polars()
+
+Names are loaded on first use, so importing the package costs next to nothing.
 """
 
-import sys
+import warnings
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from histoeval.version import __version__
 
 if TYPE_CHECKING:
+    from histoeval.api import (
+        Endpoint,
+        contradictions,
+        explain,
+        extract,
+        judge,
+        list_metrics,
+        load,
+        score,
+        trust,
+    )
     from histoeval.errors import (
         EndpointError,
         HistoEvalError,
@@ -21,20 +35,48 @@ if TYPE_CHECKING:
         Problem,
         SettingError,
     )
-    from histoeval.metric import Metric, Score, Signature
-    from histoeval.metrics.registry import create, register
+    from histoeval.metric import CorpusScore, Metric, Score, Signature
+    from histoeval.metrics.registry import register
     from histoeval.report import Assertion, Entity, EntityType, Pair, Relation, Report
-    from histoeval.run.ablate import ablate
     from histoeval.run.agree import agree
     from histoeval.run.compare import compare
     from histoeval.run.models import Models
-    from histoeval.run.read_reports import read_reports
     from histoeval.run.results import Results
-    from histoeval.run.scoring import score
-    from histoeval.view.trust import trust_reports
+    from histoeval.trust.policy.policy import Policy
+
+_HOMES = {
+    "api": "Endpoint contradictions explain extract judge list_metrics load score trust",
+    "errors": "EndpointError HistoEvalError InputError MissingDependency ModelError OutputError "
+    "Problem SettingError",
+    "metric": "CorpusScore Metric Score Signature",
+    "metrics.registry": "register",
+    "report": "Assertion Entity EntityType Pair Relation Report",
+    "run.agree": "agree",
+    "run.compare": "compare",
+    "run.models": "Models",
+    "run.results": "Results",
+    "trust.policy.policy": "Policy",
+}
+_HOME = {name: f"histoeval.{home}" for home, names in _HOMES.items() for name in names.split()}
+
+_RENAMED = {
+    "ablate": ("histoeval.experiments.ablate", "histoeval.experiments.ablate.ablate"),
+    "create": ("histoeval.metrics.registry", "histoeval.load"),
+    "read_reports": ("histoeval.api", "histoeval.extract"),
+    "trust_reports": ("histoeval.api", "histoeval.trust"),
+}
+"""Old names: where they are, and what to call now."""
+
+for _room in ("extract", "judge", "trust"):
+    # Rooms that share a name with a verb. Python binds a package to its parent once, when it is
+    # first imported; after that the name is free for the verb.
+    import_module(f"histoeval.{_room}")
+    del globals()[_room]
 
 __all__ = [
     "Assertion",
+    "CorpusScore",
+    "Endpoint",
     "EndpointError",
     "Entity",
     "EntityType",
@@ -46,6 +88,7 @@ __all__ = [
     "Models",
     "OutputError",
     "Pair",
+    "Policy",
     "Problem",
     "Relation",
     "Report",
@@ -54,60 +97,30 @@ __all__ = [
     "SettingError",
     "Signature",
     "__version__",
-    "ablate",
     "agree",
     "compare",
-    "create",
-    "read_reports",
+    "contradictions",
+    "explain",
+    "extract",
+    "judge",
+    "list_metrics",
+    "load",
     "register",
     "score",
-    "trust_reports",
+    "trust",
 ]
 
-_HOMES = {
-    "histoeval.errors": (
-        "EndpointError",
-        "HistoEvalError",
-        "InputError",
-        "MissingDependency",
-        "ModelError",
-        "OutputError",
-        "Problem",
-        "SettingError",
-    ),
-    "histoeval.report": ("Assertion", "Entity", "EntityType", "Pair", "Relation", "Report"),
-    "histoeval.run.results": ("Results",),
-    "histoeval.run.ablate": ("ablate",),
-    "histoeval.run.agree": ("agree",),
-    "histoeval.run.compare": ("compare",),
-    "histoeval.run.models": ("Models",),
-    "histoeval.run.read_reports": ("read_reports",),
-    "histoeval.view.trust": ("trust_reports",),
-    "histoeval.metric": ("Metric", "Score", "Signature"),
-    "histoeval.metrics.registry": ("create", "register"),
-}
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        found = globals()[name] = getattr(import_module(_HOME[name]), name)
+        return found
+    if name in _RENAMED:
+        home, new = _RENAMED[name]
+        warnings.warn(f"histoeval.{name} is now {new}", DeprecationWarning, stacklevel=2)
+        return getattr(import_module(home), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-class _Package(ModuleType):
-    """Keeps `histoeval.score` the function after the module of that name has been imported."""
-
-    @property
-    def score(self) -> Any:
-        """What is called to score pairs; loaded when it is first asked for."""
-        return import_module("histoeval.run.scoring").score
-
-    @score.setter
-    def score(self, module: ModuleType) -> None:
-        """Python binds a submodule to its package here; it stays reachable by import."""
-
-    def __dir__(self) -> list[str]:
-        return __all__
-
-    def __getattr__(self, name: str) -> Any:
-        for home, names in _HOMES.items():
-            if name in names:
-                return getattr(import_module(home), name)
-        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-
-
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return __all__

@@ -1,4 +1,4 @@
-"""Progress for people who watch, silence for everyone else."""
+"""Progress bars on stderr if it is a terminal, and nothing otherwise."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    pass
+    from rich.progress import Progress, ProgressColumn
 
-PATIENCE_S = 2.0
-"""What takes less time than this needs no bar."""
+DELAY_S = 2.0
+"""A bar for steps appears only after this time."""
 
 
-class Tell(Protocol):
-    """Hears how many steps are done, and what there is to say of the last one."""
+class OnStep(Protocol):
+    """Called with the number of steps done and a note on the last one."""
 
     def __call__(self, done: int, note: str = "") -> None:
-        """Show it to whoever watches."""
+        """Report it."""
 
 
 class NamedFile(Protocol):
-    """What is read: its name, and its size in bytes, 0 where that is unknown."""
+    """An input with a name, and its size in bytes (0 if unknown)."""
 
     @property
     def name(self) -> str:
@@ -34,7 +34,7 @@ class NamedFile(Protocol):
         """In bytes on disk."""
 
 
-def ignore(*_: object) -> None:
+def ignore(*_: object, **__: object) -> None:
     """The default of callbacks that report progress: nothing is shown."""
 
 
@@ -42,77 +42,58 @@ def ignore(*_: object) -> None:
 def row_progress(
     source: NamedFile, act: str = "scoring"
 ) -> Iterator[Callable[[int, int, int], None]]:
-    """A bar on stderr during the work, if stderr is a terminal; it leaves nothing behind."""
+    """A transient bar over the rows of a file; yields a callback (rows, errors, position)."""
     if not sys.stderr.isatty():
-        yield lambda rows, errors, position: None  # noqa: ARG005
+        yield ignore
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import TextColumn
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[rows]:,} rows, {task.fields[errors]:,} with errors"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with _bar(TextColumn("{task.fields[rows]:,} rows, {task.fields[errors]:,} with errors")) as bar:
         task = bar.add_task(f"{act} {source.name}", total=source.size or None, rows=0, errors=0)
-
-        def watch(rows: int, errors: int, position: int) -> None:
-            """Rows and errors beside how much of the file is read."""
-            bar.update(task, completed=position, rows=rows, errors=errors)
-
-        yield watch
+        yield lambda rows, errors, position: bar.update(
+            task, completed=position, rows=rows, errors=errors
+        )
 
 
 @contextmanager
-def step_progress(description: str, total: int) -> Iterator[Tell]:
-    """A bar on stderr for so many steps, if stderr is a terminal and they take their time.
+def step_progress(description: str, total: int) -> Iterator[OnStep]:
+    """A transient bar over a number of steps, shown if they take more than a moment.
 
-    It leaves nothing behind::
+    Example::
 
-        with step_progress("training", steps) as tell:
-            tell(done, f"loss {loss:.3f}")
+        with step_progress("training", steps) as on_step:
+            on_step(done, f"loss {loss:.3f}")
     """
     if not sys.stderr.isatty():
-        yield _tell_nobody
+        yield ignore
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import MofNCompleteColumn, TextColumn
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-        TimeRemainingColumn(),
-    )
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar = _bar(MofNCompleteColumn(), TextColumn("{task.fields[note]}", markup=False))
     task = bar.add_task(description, total=total, note="")
-    began = monotonic()
+    started = monotonic()
 
-    def tell(done: int, note: str = "") -> None:
-        """Move the bar, which is shown only to those who have waited a while."""
+    def on_step(done: int, note: str = "") -> None:
+        """Move the bar; it appears only after a while."""
         bar.update(task, completed=done, note=note)
-        if monotonic() - began >= PATIENCE_S:
+        if monotonic() - started >= DELAY_S:
             bar.start()
 
     try:
-        yield tell
+        yield on_step
     finally:
         bar.stop()
 
 
-def _tell_nobody(done: int, note: str = "") -> None:
-    """For those who do not watch."""
+def _bar(*details: ProgressColumn) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        *details,
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )

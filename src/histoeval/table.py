@@ -1,58 +1,103 @@
-"""Tables as titles, columns and rows of text, for a terminal, for Markdown and for a page."""
+"""Tables of results, and their renderers for a terminal, for Markdown and for HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from html import escape
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from rich import table as rich_table
-from rich.box import SIMPLE_HEAD
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+T = TypeVar("T")
+
+NARROW = 80
+"""Columns of a terminal in which numbers should not be broken."""
+
+NONE = "none"
+"""Shown in place of a missing number."""
+
+_NO_NUMBER = {"", NONE, "unknown"}
 
 
 class ResultTable(NamedTuple):
-    """One table: the first column names the row, the others hold its figures."""
+    """A title, columns and rows; the first column names the row. Styled cells are rich texts."""
 
     title: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[str | Text]]
+
+    @classmethod
+    def of(
+        cls, title: str, items: Iterable[T], columns: Mapping[str, Callable[[T], str | Text]]
+    ) -> ResultTable:
+        """A row for each item; `columns` say how to write it in each column."""
+        rows = [[cell(item) for cell in columns.values()] for item in items]
+        return cls(title, list(columns), rows)
 
 
-def terminal_table(told: ResultTable) -> rich_table.Table:
-    """For a terminal."""
-    table = rich_table.Table(
-        title=Text(told.title), title_justify="left", box=SIMPLE_HEAD, show_edge=False
+def terminal_table(table: ResultTable) -> Table:
+    """Render a table for a terminal; numbers are aligned to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(
+        title=Text(table.title),
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
     )
-    for place, column in enumerate(told.columns):
-        side: Literal["left", "right"] = "right" if _is_figures(told, place) else "left"
-        table.add_column(Text(column), justify=side, overflow="fold")
-    for row in told.rows:
-        table.add_row(*map(Text, row))
-    return table
+    numeric = _numeric_columns(table)
+    widths = [_longest_word(row[at] for row in table.rows) for at in range(len(table.columns))]
+    fits = sum(widths) + 2 * len(widths) <= NARROW
+    for column, is_numeric, width in zip(table.columns, numeric, widths, strict=True):
+        shown.add_column(
+            Text(column),
+            justify="right" if is_numeric else "left",
+            overflow="fold",
+            min_width=width if is_numeric and fits else None,
+        )
+    for row in table.rows:
+        shown.add_row(*[Text(cell) if isinstance(cell, str) else cell for cell in row])
+    return shown
 
 
-def markdown(told: ResultTable) -> str:
-    """For a document: the title in bold above the table."""
-    lines = [told.columns, ["---"] * len(told.columns), *told.rows]
-    body = "\n".join(f"| {' | '.join(_in_cell(cell) for cell in row)} |" for row in lines)
-    return f"**{told.title}**\n\n{body}"
+def markdown(table: ResultTable) -> str:
+    """Render a table for Markdown, with its title in bold above it."""
+    return f"**{table.title}**\n\n{markdown_table(table.columns, table.rows)}"
 
 
-def html_table(told: ResultTable) -> str:
-    """For a page."""
-    head = "".join(f"<th>{escape(column)}</th>" for column in told.columns)
-    body = "\n".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in told.rows
-    )
-    return (
-        f"<table><caption>{escape(told.title)}</caption>\n<thead><tr>{head}</tr></thead>\n"
-        f"<tbody>\n{body}\n</tbody></table>"
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> str:
+    """Render rows for Markdown, without a title."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(_markdown_cell(cell) for cell in line)} |" for line in lines)
+
+
+def html_table(table: ResultTable) -> str:
+    """Render a table for HTML; all texts are escaped, and numbers have the class `n`."""
+    from markupsafe import Markup
+
+    numeric = _numeric_columns(table)
+
+    def line(tag: str, cells: Sequence[str | Text]) -> Markup:
+        shown = [
+            Markup("<{0}{1}>{2}</{0}>").format(
+                tag, Markup(' class="n"') if right else "", str(cell)
+            )
+            for cell, right in zip(cells, numeric, strict=True)
+        ]
+        return Markup("<tr>{}</tr>").format(Markup("").join(shown))
+
+    caption = Markup("<caption>{}</caption>").format(table.title) if table.title else ""
+    return Markup("<table>{}\n<thead>{}</thead>\n<tbody>\n{}\n</tbody></table>").format(
+        caption, line("th", table.columns), Markup("\n").join(line("td", row) for row in table.rows)
     )
 
 
 def footnotes(reasons: Iterable[tuple[str, str | None]]) -> list[str]:
-    """Why figures are missing, each reason once with all that it holds for."""
+    """Why results are missing: each reason once, with the names of all that it applies to."""
     found: dict[str, list[str]] = {}
     for name, reason in reasons:
         if reason is not None:
@@ -60,11 +105,26 @@ def footnotes(reasons: Iterable[tuple[str, str | None]]) -> list[str]:
     return [f"{', '.join(dict.fromkeys(names))}: {reason}" for reason, names in found.items()]
 
 
-def _is_figures(told: ResultTable, place: int) -> bool:
-    """Whether a column holds numbers, and not words."""
-    cells = [row[place] for row in told.rows]
-    return place > 0 and all(cell == "none" or cell[:1] in "-0123456789" for cell in cells)
+def number(value: float | None, digits: int = 3) -> str:
+    """A number for a cell, without a negative zero; `none` if it is missing."""
+    return NONE if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
 
 
-def _in_cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def _numeric_columns(table: ResultTable) -> list[bool]:
+    """Which columns contain numbers and no words."""
+    return [
+        place > 0 and all(_is_number(str(row[place])) for row in table.rows)
+        for place in range(len(table.columns))
+    ]
+
+
+def _is_number(cell: str) -> bool:
+    return cell in _NO_NUMBER or cell.lstrip("~+-<")[:1].isdigit()
+
+
+def _longest_word(cells: Iterable[str | Text]) -> int:
+    return max((len(word) for cell in cells for word in str(cell).split()), default=0)
+
+
+def _markdown_cell(cell: str | Text) -> str:
+    return str(cell).replace("|", "\\|").replace("\n", " ")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from histoeval.agreement.pairwise_tests import TAKES_ROWS
+from histoeval.agreement.pairwise_tests import ASSUMES_ROWS
 from histoeval.agreement.panel import Column, Panel
 from histoeval.agreement.study import Study, StudyPlan, study
 from histoeval.errors import InputError, SettingError
@@ -86,7 +86,7 @@ def test_the_good_metric_ranks_before_the_bad_one(found: Study) -> None:
 def test_tests_that_take_rows_for_independent_say_so_where_they_are_not(found: Study) -> None:
     rival = found.ranking.rivals[0]
     assert rival.perm_cases.reason is None
-    assert rival.perm_both.reason == rival.williams.reason == TAKES_ROWS
+    assert rival.perm_both.reason == rival.williams.reason == ASSUMES_ROWS
     alone = study(replace(made(), groups=made().ids), QUICK).ranking.rivals[0]
     assert alone.perm_both.reason is alone.williams.reason is None
     assert alone.perm_both == alone.perm_cases

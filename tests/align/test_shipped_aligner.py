@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from histoeval.align.builtin import BuiltinAligner
@@ -15,17 +13,13 @@ from histoeval.align.lexical import LexicalAligner
 from histoeval.evaluate.opposites import evaluate_opposites, read_opposites
 from histoeval.run.models import Models, load_aligner
 from tests.support.paths import DATA
+from tests.support.shipped_models import shipped_aligner
 
 HOME = Path(str(files("histoeval") / "models" / "aligner"))
 
 
-@cache
-def aligner() -> BuiltinAligner:
-    return BuiltinAligner(threads=1)
-
-
 def alike(one: str, other: str) -> float:
-    first, second = aligner().embed([one, other])
+    first, second = shipped_aligner().embed([one, other])
     return float(first @ second)
 
 
@@ -37,9 +31,9 @@ def test_it_fits_into_25_megabytes_with_its_card_and_figures() -> None:
     assert f"{results['scores']['opposites']['all']['of_phrase']:.3f}" in card
 
 
-def test_it_is_used_where_no_other_is_named() -> None:
+def test_it_is_used_where_no_other_is_named(aligner: BuiltinAligner) -> None:
     for named in (None, "builtin"):
-        assert load_aligner(Models(aligner=named)).identity == aligner().identity
+        assert load_aligner(Models(aligner=named)).identity == aligner.identity
     assert isinstance(load_aligner(Models(aligner="lexical")), LexicalAligner)
 
 
@@ -63,22 +57,22 @@ def test_a_synonym_is_nearer_than_what_means_something_else(
     assert alike(phrase, opposite) < alike(phrase, synonym)
 
 
-def test_rows_of_opposites_are_told_apart_as_often_as_the_card_says() -> None:
-    told = json.loads((HOME / "results.json").read_text("utf-8"))["scores"]["opposites"]["all"]
-    rows = (DATA / "opposites.jsonl").read_text("utf-8").splitlines()[::11]
-    right = []
-    for row in map(json.loads, rows):
-        phrase, synonym, opposite = aligner().embed(
-            [row["phrase"], row["synonym"], row["opposite"]]
-        )
-        right.append(phrase @ opposite < phrase @ synonym)
-    assert np.mean(right) == pytest.approx(told["of_phrase"], abs=0.1)
+def test_it_tells_opposites_apart_as_often_as_its_card_says(aligner: BuiltinAligner) -> None:
+    scores = json.loads((HOME / "results.json").read_text("utf-8"))["scores"]["opposites"]["all"]
+    found = evaluate_opposites(read_opposites(DATA / "opposites.jsonl")[::11], aligner.embed)
+    assert found["all"].of_phrase == pytest.approx(scores["of_phrase"], abs=0.1)
 
 
-def test_it_tells_opposites_apart_that_nobody_had_seen_when_it_was_made() -> None:
-    """480 rows; docs/aligner.md has the figures, and it may not do much worse than they say."""
+@pytest.mark.parametrize(
+    ("stride", "of_phrase", "of_either"),
+    [(5, 0.90, 0.88), pytest.param(1, 0.93, 0.92, marks=pytest.mark.release)],
+)
+def test_it_tells_opposites_apart_that_nobody_had_seen_when_it_was_made(
+    aligner: BuiltinAligner, stride: int, of_phrase: float, of_either: float
+) -> None:
+    """480 rows; docs/aligner.md has the scores, and it may not do much worse than they say."""
     rows = read_opposites(DATA / "opposites_blind.jsonl")
-    found = evaluate_opposites(rows, aligner().embed)["all"]
-    assert found.rows == 480
-    assert found.of_phrase >= 0.93
-    assert found.of_either >= 0.92
+    assert len(rows) == 480
+    found = evaluate_opposites(rows[::stride], aligner.embed)["all"]
+    assert found.of_phrase >= of_phrase
+    assert found.of_either >= of_either

@@ -108,7 +108,7 @@ def test_rows_that_one_system_lacks_are_left_out_and_counted(better: Path, tmp_p
     histoeval.score(write(tmp_path / "s.csv", table), metrics="rouge_1", output=tmp_path / "s")
     result = run(better, tmp_path / "s")
     assert "20 pairs" in result.output
-    assert "model: 4 rows are left out" in result.output
+    assert "model: 4 rows are skipped" in result.output
 
 
 def test_from_python_the_same_is_found(better: Path, worse: Path) -> None:

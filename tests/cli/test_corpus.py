@@ -12,6 +12,7 @@ from histoeval.cli.corpus import corpus_app
 from histoeval.errors import InputError, SettingError
 from histoeval.io.corpus import AnnotatedPassage, read_corpus, write_corpus
 from tests.support.annotated_passages import PASSAGE
+from tests.support.terminal_tables import table_rows
 
 
 @pytest.fixture
@@ -28,9 +29,8 @@ def run(*arguments: object) -> Result:
 
 
 def cells(result: Result, first: str) -> list[str]:
-    """The numbers of the row that begins so."""
-    line = next(line for line in result.output.splitlines() if line.startswith(f"│ {first} "))
-    return [cell.strip() for cell in line.split("│")[2:-1]]
+    """The numbers of the row that starts so."""
+    return table_rows(result.output)[first]
 
 
 def test_statistics_are_told_in_the_rows_of_the_paper(corpus: Path) -> None:

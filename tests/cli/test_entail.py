@@ -40,7 +40,7 @@ class Lengths:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Lengths:
     made = Lengths()
-    monkeypatch.setattr(histoeval.cli.entail, "load_entailer", lambda *_: made)
+    monkeypatch.setattr(histoeval.cli.entail, "open_entailer", lambda *_: made)
     return made
 
 

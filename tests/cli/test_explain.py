@@ -156,7 +156,7 @@ def test_models_are_named_by_options(pairs: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_an_unknown_id_is_told_what_is_near(pairs: Path) -> None:
     said = refusal(pairs, "--id", "Case_2")
-    assert "has no pair 'Case_2'; near it are 'case-2'" in said
+    assert "has no pair 'Case_2'; did you mean 'case-2'" in said
     assert "Its ids: 'case-1', 'case-2', 'case-3' …" in refusal(pairs, "--id", "somebody")
 
 

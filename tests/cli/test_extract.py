@@ -10,13 +10,14 @@ from typer.testing import CliRunner, Result
 
 from histoeval.cli.main import app
 from histoeval.errors import InputError, OutputError, SettingError
+from tests.support.terminal_tables import table_rows
 from tests.support.word_reader import WordReader
 
 
 @pytest.fixture(autouse=True)
 def _words(monkeypatch: pytest.MonkeyPatch) -> None:
     """The builtin reader knows six words; nobody asks for colours."""
-    monkeypatch.setattr("histoeval.run.models.load_reader", lambda models: WordReader())
+    monkeypatch.setattr("histoeval.cli.extract.load_reader", lambda models: WordReader())
     for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
 
@@ -36,8 +37,7 @@ def run(*arguments: object) -> Result:
 
 def cells(result: Result) -> dict[str, str]:
     """The numbers of the table."""
-    lines = [line.split("│") for line in result.output.splitlines() if line.startswith("│")]
-    return {cells[1].strip(): cells[2].strip() for cells in lines}
+    return {name: found for name, (found, *_) in table_rows(result.output).items()}
 
 
 def test_without_an_output_the_first_reports_are_shown_and_nothing_is_written(
@@ -131,10 +131,10 @@ def test_an_interrupted_run_says_how_to_go_on(
 
     output = tmp_path / "out.jsonl"
     with monkeypatch.context() as patched:
-        patched.setattr("histoeval.run.models.load_reader", lambda models: Interrupted())
+        patched.setattr("histoeval.cli.extract.load_reader", lambda models: Interrupted())
         result = run(reports, "--output", output)
     assert result.exit_code == 130
-    assert "the same command continues there" in result.output
+    assert "the same command resumes there" in result.output
     assert cells(run(reports, "--output", output))["rows"] == "4"
 
 

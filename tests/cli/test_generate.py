@@ -221,7 +221,7 @@ def test_an_endpoint_that_is_not_there_stops_the_run(pictures: Path, tmp_path: P
         pass
     result = run(server, pictures, tmp_path / "out")
     assert isinstance(result.exception, EndpointError)
-    assert "goes on there" in str(result.exception)
+    assert "resumes there" in str(result.exception)
     assert not rows_of(tmp_path / "out")
 
 

@@ -1,51 +1,98 @@
-"""The command takes in one verb only, and nobody can tell."""
+"""Every verb explains itself with an example, and asking for help imports nothing heavy."""
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from histoeval.cli.main import app, app_for
+from histoeval.cli.main import VERBS, app, load_verb
+
+HEAVY = ("torch", "onnxruntime", "polars", "scipy", "matplotlib", "transformers")
 
 
-def said(command: typer.Typer, *arguments: str) -> str:
-    done = CliRunner().invoke(command, arguments, env={"COLUMNS": "100", "TERM": "dumb"})
-    return f"{done.exit_code} {done.output}"
+def shown(*arguments: str) -> str:
+    return CliRunner().invoke(app, arguments, env={"COLUMNS": "100", "TERM": "dumb"}).output
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (),
-        ("--help",),
-        ("--version",),
-        ("score", "--help"),
-        ("trust", "--help"),
-        ("trust", "tune", "--help"),
-        ("experiment",),
-        ("scroe",),
-        ("--unknown", "score"),
-    ],
-)
-def test_what_is_said_is_what_the_whole_command_says(arguments: tuple[str, ...]) -> None:
-    assert said(app_for(arguments), *arguments) == said(app, *arguments)
+def leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """The commands that do something, each with the words that call it."""
+    children = getattr(command, "commands", {})
+    if not children or command.invoke_without_command:
+        yield name, command
+    for child, each in children.items():
+        yield from leaves(f"{name} {child}", each)
 
 
-def test_every_verb_is_listed() -> None:
-    shown = said(app_for(["--help"]), "--help")
-    for verb in ("score", "judge", "slide", "generate", "trust", "experiment", "entail"):
-        assert f" {verb} " in shown
+COMMANDS = {name: each for verb in VERBS for name, each in leaves(verb, load_verb(verb))}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_verb_has_help_with_an_example_that_it_can_parse(name: str) -> None:
+    sentence, *_, examples = COMMANDS[name].help.split("\n\n")
+    assert sentence.endswith(".")
+    title, *lines = examples.splitlines()
+    assert title == "Examples:"
+    words = name.removesuffix(" file").split()
+    for line in lines:
+        assert len(line) <= 76, "it would be wrapped in a terminal of 80 columns"
+        program, *given = shlex.split(line)
+        assert (program, given[: len(words)]) == ("histoeval", words)
+        known = {name for each in COMMANDS[name].params for name in each.opts}
+        assert {word for word in given if word.startswith("--")} <= known
+    for each in COMMANDS[name].params:
+        assert each.help, f"{each.name} has no help"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_list_of_verbs_has_a_sentence_for_each(verb: str) -> None:
+    assert f" {verb} " in shown("--help")
+    assert VERBS[verb][1].endswith(".")
+    assert COMMANDS.get(verb, load_verb(verb)).help
+
+
+@pytest.mark.parametrize(("given", "near"), [("scroe", "'score'"), ("evalute", "'evaluate'")])
+def test_an_unknown_verb_suggests_the_nearest_one(given: str, near: str) -> None:
+    assert f"No such command '{given}'. Did you mean {near}" in shown(given)
+
+
+def test_an_unknown_option_suggests_the_nearest_one() -> None:
+    message = " ".join(shown("score", "a.csv", "--outptu", "b").replace("│", "").split())
+    assert "No such option: --outptu" in message
+    assert "--output" in message
 
 
 @pytest.mark.parametrize("option", ["body", "concurrency", "rpm", "tpm", "timeout", "attempts"])
-def test_an_option_of_asking_is_the_same_in_every_verb_that_asks(option: str) -> None:
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    verbs = [commands["generate"], commands["trust"], commands["judge"].commands["file"]]
-    told = [
-        (found.opts, found.help, found.default, found.min, found.max, found.rich_help_panel)
-        for verb in verbs
-        for found in verb.params
-        if found.name == option
+def test_an_option_for_requests_is_the_same_in_every_verb_that_sends_some(option: str) -> None:
+    declared = [
+        (each.opts, each.help, each.default, each.min, each.max, each.rich_help_panel)
+        for verb in ("generate", "trust", "judge file")
+        for each in COMMANDS[verb].params
+        if each.name == option
     ]
-    assert told == [told[0]] * 3
+    assert declared == [declared[0]] * 3
+
+
+def heavy_after(program: str) -> str:
+    """Which heavy libraries a program has imported."""
+    whole = f"{program}\nimport sys; print([name for name in {HEAVY} if name in sys.modules])"
+    return subprocess.check_output([sys.executable, "-c", whole], text=True).strip()
+
+
+def test_help_imports_no_verb_and_nothing_heavy() -> None:
+    program = (
+        "from typer.testing import CliRunner; from histoeval.cli.main import app; import sys\n"
+        "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
+        "assert 'histoeval.cli.score' not in sys.modules"
+    )
+    assert heavy_after(program) == "[]"
+
+
+def test_the_help_of_a_verb_imports_nothing_heavy() -> None:
+    program = "from histoeval.cli.main import VERBS, load_verb\nfor verb in VERBS: load_verb(verb)"
+    assert heavy_after(program) == "[]"

@@ -57,7 +57,7 @@ def test_fitted_weights_are_shown_and_only_fitted_anew_when_told(
     again = run(*told)
     assert again.exit_code == 0
     assert "Concordance: the weights" in again.output
-    assert "was finished before; --overwrite trains it anew" in again.output
+    assert "was finished before; --overwrite trains it again" in again.output
     assert (tmp_path / "out" / "results.json").stat().st_mtime_ns == before
     refused = run(*told, "--set", "seed=3")
     assert isinstance(refused.exception, OutputError)

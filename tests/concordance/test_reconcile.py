@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from histoeval.concordance.reconcile import together
+from histoeval.concordance.reconcile import reconciled
 from histoeval.report import Report
 from tests.support.report_builder import report
 
@@ -14,7 +14,7 @@ def read(report: Report) -> list[tuple[str, str, str]]:
 
 
 def test_what_was_read_in_one_report_and_stands_in_the_other_is_read_there_too() -> None:
-    true, said = together(
+    true, said = reconciled(
         report("{diagnosis:Adenoma} with {finding:crypt distortion}."),
         report("There is crypt distortion. {diagnosis:Adenoma}."),
     )
@@ -28,16 +28,16 @@ def test_what_was_read_in_one_report_and_stands_in_the_other_is_read_there_too()
 def test_readings_that_agree_stay_the_very_same() -> None:
     one = report("{diagnosis:Adenoma}, no {finding:-necrosis}.")
     other = report("No {finding:-necrosis}. {diagnosis:Adenoma}.")
-    assert together(one, other) == (one, other)
+    assert reconciled(one, other) == (one, other)
 
 
 def test_what_the_other_does_not_say_is_not_added() -> None:
     one, other = report("{finding:Necrosis} is seen."), report("{diagnosis:Adenoma}.")
-    assert together(one, other) == (one, other)
+    assert reconciled(one, other) == (one, other)
 
 
 def test_the_same_words_are_the_same_thing_as_in_the_reference() -> None:
-    _, said = together(
+    _, said = reconciled(
         report("{diagnosis:Granulomatous lymphadenitis}."),
         report("{finding:Granulomatous lymphadenitis}."),
     )
@@ -57,5 +57,5 @@ def test_the_same_words_are_the_same_thing_as_in_the_reference() -> None:
     ],
 )
 def test_the_words_around_say_whether_it_is_denied(true: str, said: str, assertion: str) -> None:
-    _, other = together(report(true), report(said))
+    _, other = reconciled(report(true), report(said))
     assert [str(each.assertion) for each in other.entities] == [assertion]

@@ -76,19 +76,18 @@ def values(folder: Path, metric: str = "bleu") -> list[float]:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_every_kind_of_table_gives_the_same_scores(tmp_path: Path, name: str) -> None:
+def test_every_kind_of_table_gives_the_same_scores(here: Run, tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name)
-    outcome = histoeval("score", name, "--metrics", "bleu", "--output", "results", cwd=tmp_path)
+    outcome = here("score", name, "--metrics", "bleu", "--output", "results")
     assert outcome.code == 0, outcome
     assert values(tmp_path / "results") == pytest.approx(BLEU, abs=1e-9)
 
 
-def test_text_files_with_a_report_per_line(tmp_path: Path) -> None:
+def test_text_files_with_a_report_per_line(here: Run, tmp_path: Path) -> None:
     for name, column in (("truth.txt", 1), ("ours.txt", 2), ("copy.txt", 1)):
         (tmp_path / name).write_text("".join(f"{row[column]}\n" for row in TABLE), "utf-8")
-    outcome = histoeval(
-        *("score", "truth.txt", "ours.txt", "copy.txt"), "--output", "results", cwd=tmp_path
-    )
+    files = ("truth.txt", "ours.txt", "copy.txt")
+    outcome = here("score", *files, "--metrics", "bleu", "--output", "results")
     assert outcome.code == 0
     found = values(tmp_path / "results")
     assert found[0::2] == pytest.approx(BLEU)
@@ -96,12 +95,12 @@ def test_text_files_with_a_report_per_line(tmp_path: Path) -> None:
     assert re.search(r"metric\b.*\bours\b.*\bcopy\b", outcome.out)
 
 
-def test_folders_with_a_file_per_report(tmp_path: Path) -> None:
+def test_folders_with_a_file_per_report(here: Run, tmp_path: Path) -> None:
     for folder, column in (("truth", 1), ("ours", 2)):
         (tmp_path / folder).mkdir()
         for row in TABLE:
             (tmp_path / folder / f"{row[0]}.txt").write_text(row[column], "utf-8")
-    outcome = histoeval("score", "truth", "ours", "--output", "results", cwd=tmp_path)
+    outcome = here("score", "truth", "ours", "--metrics", "bleu", "--output", "results")
     assert outcome.code == 0
     assert values(tmp_path / "results") == pytest.approx(BLEU)
 
@@ -227,21 +226,24 @@ def test_two_runs_leave_the_same_bytes(mixed: Outcome, place: Path) -> None:
     ]
 
 
-def test_hare_needs_no_flag_and_says_which_reader_and_aligner_it_used(place: Path) -> None:
-    outcome = histoeval("score", "good.csv", "--output", "plain", cwd=place)
+def test_hare_needs_no_flag_and_says_which_reader_and_aligner_it_used(
+    here: Run, tmp_path: Path
+) -> None:
+    write_delimited(tmp_path / "good.csv", ",")
+    outcome = here("score", "good.csv", "--output", "plain")
     assert (outcome.code, outcome.err) == (0, "")
-    scores = values(place / "plain", "hare")
+    scores = values(tmp_path / "plain", "hare")
     assert scores[0] > scores[2]
-    summary = json.loads((place / "plain/summary.json").read_bytes())
+    summary = json.loads((tmp_path / "plain/summary.json").read_bytes())
     assert next(iter(summary["metrics"])) == "concordance"
     signature = summary["metrics"]["hare"]["signature"]
     assert re.search(r"\|reader:[\w-]+@[0-9a-f]{12}/onnxruntime", signature)
     assert re.search(r"\|aligner:histoeval-aligner@[0-9a-f]{12}/onnxruntime.*/channel\d", signature)
 
 
-def test_a_run_without_output_writes_nothing(tmp_path: Path) -> None:
+def test_a_run_without_output_writes_nothing(here: Run, tmp_path: Path) -> None:
     write_delimited(tmp_path / "pairs.csv", ",")
-    outcome = histoeval("score", tmp_path / "pairs.csv", cwd=tmp_path)
+    outcome = here("score", str(tmp_path / "pairs.csv"), "--metrics", "bleu")
     assert (outcome.code, outcome.err) == (0, "")
     assert "Written" not in outcome.out
     assert [path.name for path in tmp_path.iterdir()] == ["pairs.csv"]
@@ -273,25 +275,26 @@ def test_columns_are_named_on_the_command_line(here: Run, tmp_path: Path) -> Non
     ],
 )
 def test_what_cannot_be_done_exits_with_2_and_a_sentence(
-    place: Path, arguments: tuple[str, ...], says: str
+    here: Run, tmp_path: Path, arguments: tuple[str, ...], says: str
 ) -> None:
-    outcome = histoeval("score", *arguments, "--output", "never", cwd=place)
+    write_delimited(tmp_path / "good.csv", ",")
+    outcome = here("score", *arguments, "--output", "never")
     assert (outcome.code, outcome.out) == (2, "")
     assert says in outcome.err
-    assert not (place / "never").exists()
+    assert not (tmp_path / "never").exists()
 
 
 def test_a_file_without_a_single_good_row_exits_with_2_and_says_why(
     here: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "bad.csv").write_text("reference,candidate\na,\n,b\n", "utf-8")
-    outcome = here("score", "bad.csv")
+    outcome = here("score", "bad.csv", "--metrics", "bleu")
     assert outcome.code == 2
     assert "empty_text" in outcome.out
 
 
-def test_metrics_lists_every_metric_and_why_one_cannot_run(tmp_path: Path) -> None:
-    outcome = histoeval("metrics", cwd=tmp_path)
+def test_metrics_lists_every_metric_and_why_one_cannot_run(here: Run) -> None:
+    outcome = here("metrics")
     assert (outcome.code, outcome.err) == (0, "")
     for name in METRICS:
         assert re.search(rf"^\S? ?{name}\b", outcome.out, re.MULTILINE), name
@@ -301,9 +304,8 @@ def test_metrics_lists_every_metric_and_why_one_cannot_run(tmp_path: Path) -> No
     assert "bertscore needs" in outcome.out
 
 
-def test_doctor_tells_what_is_installed_and_what_is_missing(tmp_path: Path) -> None:
-    missing = {"NLTK_DATA": str(tmp_path), "HOME": str(tmp_path)}
-    outcome = histoeval("doctor", cwd=tmp_path, **missing)
+def test_doctor_shows_what_is_installed_and_what_is_missing(here: Run) -> None:
+    outcome = here("doctor")
     assert (outcome.code, outcome.err) == (0, "")
     assert re.search(rf"histoeval\b.* {re.escape(__version__)} ", outcome.out)
     assert re.search(rf"sacrebleu\b.* {re.escape(version('sacrebleu'))} ", outcome.out)
@@ -311,33 +313,33 @@ def test_doctor_tells_what_is_installed_and_what_is_missing(tmp_path: Path) -> N
     assert re.search(r"metric rouge_l\b.* ready ", outcome.out)
 
 
-def test_even_what_nobody_foresaw_is_one_sentence_and_exit_code_2(
+def test_an_unexpected_error_is_one_sentence_and_exit_code_2(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fall_over() -> None:
         raise RuntimeError("the roof came down")
 
-    monkeypatch.setattr(main, "app_for", lambda _: fall_over)
+    monkeypatch.setattr(main, "app", fall_over)
     with pytest.raises(SystemExit, match="2"):
         main.main()
     out, err = capsys.readouterr()
     assert out == ""
-    assert "RuntimeError: the roof came down" in err
+    assert "unexpected error: RuntimeError: the roof came down. Set HISTOEVAL_TRACEBACK=1" in err
     assert err.count("\n") == 1
     monkeypatch.setenv(main.TRACEBACK, "1")
     with pytest.raises(RuntimeError):
         main.main()
 
 
-def test_version(tmp_path: Path) -> None:
-    assert histoeval("--version", cwd=tmp_path) == (0, f"histoeval {__version__}\n", "")
+def test_version(here: Run) -> None:
+    assert here("--version") == (0, f"histoeval {__version__}\n", "")
 
 
 def test_names_that_a_terminal_could_misread_are_printed_as_they_are(
     here: Run, tmp_path: Path
 ) -> None:
     write_delimited(tmp_path / "[red]pairs[bold].csv", ",")
-    outcome = here("score", "[red]pairs[bold].csv", "--output", "[blue]")
+    outcome = here("score", "[red]pairs[bold].csv", "--metrics", "bleu", "--output", "[blue]")
     assert outcome.code == 0
     assert "[red]pairs[bold].csv: mean" in outcome.out
     assert "Written: [blue]/scores.jsonl" in outcome.out
@@ -348,7 +350,7 @@ def test_who_watches_sees_progress_and_finds_nothing_of_it_in_the_results(tmp_pa
     write_delimited(tmp_path / "[red]pairs.csv", ",")
     ours, theirs = os.openpty()
     ran = subprocess.run(
-        [*PROGRAM, "score", "[red]pairs.csv"],
+        [*PROGRAM, "score", "[red]pairs.csv", "--metrics", "bleu"],
         cwd=tmp_path,
         env=environment(TERM="xterm"),
         stdout=subprocess.PIPE,
@@ -367,7 +369,8 @@ def test_who_watches_sees_progress_and_finds_nothing_of_it_in_the_results(tmp_pa
 
 def test_what_an_old_terminal_cannot_print_does_not_stop_the_run(tmp_path: Path) -> None:
     (tmp_path / "größe.csv").write_text("reference,candidate_naïve\na b,a b\n", "utf-8")
-    outcome = histoeval("score", "größe.csv", cwd=tmp_path, PYTHONIOENCODING="ascii")
+    given = ("score", "größe.csv", "--metrics", "rouge_l")
+    outcome = histoeval(*given, cwd=tmp_path, PYTHONIOENCODING="ascii")
     assert outcome.code == 0
     assert re.search(r"rouge_l\b.* 1.0000 ", outcome.out)
 
@@ -379,9 +382,8 @@ def test_a_file_whose_name_is_not_unicode_is_scored(tmp_path: Path) -> None:
         write_delimited(tmp_path / name, ",")
     except OSError:
         pytest.skip("this file system takes Unicode names only")
-    outcome = histoeval(
-        *("score", name, "--output", "results"), cwd=tmp_path, PYTHONIOENCODING="utf-8"
-    )
+    given = ("score", name, "--metrics", "bleu", "--output", "results")
+    outcome = histoeval(*given, cwd=tmp_path, PYTHONIOENCODING="utf-8")
     assert outcome.code == 0
     summary = json.loads((tmp_path / "results/summary.json").read_bytes())
     assert summary["input"]["name"] == name

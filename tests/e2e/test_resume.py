@@ -1,4 +1,4 @@
-"""A run that was killed goes on where it stopped, and nobody can tell afterwards."""
+"""A killed run resumes where it stopped and leaves the same bytes; two runs never mix."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.conftest import make_report
 from tests.support.command import PROGRAM, Outcome, environment, histoeval, polite
 
 FILES = ("run.json", "scores.jsonl", "summary.json")
-ROWS = 800
+ROWS = 300
 METRICS = ("--metrics", "bleu,rouge_l,chrf,meteor:matchers=exact+stem")
 BATCH = 4
 
 DRIVER = """
-import sys, time
+import os, sys, time
 import histoeval
 from histoeval.metrics.base import PairMetric
 from histoeval.metric import Score
@@ -31,7 +31,9 @@ output, pause = sys.argv[1], float(sys.argv[2])
 @histoeval.register("counting")
 class Counting(PairMetric):
     def score_pair(self, reference, candidate):
-        time.sleep(pause)
+        time.sleep(max(0, pause))
+        while pause < 0 and reference.endswith(" 40") and not os.path.exists(f"{output}.go"):
+            time.sleep(0.05)
         with open(f"{output}.calls", "a") as calls:
             calls.write(reference + "\\n")
         return Score(value=len(candidate) / 7, signature=self.signature)
@@ -105,7 +107,7 @@ def test_a_killed_command_goes_on_and_leaves_the_same_bytes(
 ) -> None:
     assert stop_the_command(place, "killed", signal.SIGKILL).code == -signal.SIGKILL
     left = contents(place / "killed")
-    assert sorted(left) == ["run.json", "scores.jsonl"]
+    assert sorted(left) == [".lock", "run.json", "scores.jsonl"]
     assert uninterrupted["scores.jsonl"].startswith(left["scores.jsonl"])
     assert ROWS // 10 <= left["scores.jsonl"].count(b"\n") < ROWS
     assert score(place, "killed").code == 0
@@ -148,6 +150,26 @@ def test_rows_that_are_finished_are_not_scored_again(place: Path, driven: dict[s
     drive(place, "slow")
     assert calls(place, "slow")[len(before) :] == list(range(finished, 80))
     assert contents(place / "slow") == driven
+
+
+def test_a_second_process_is_refused_at_once_and_the_first_is_not_disturbed(
+    place: Path, driven: dict[str, bytes]
+) -> None:
+    command = [sys.executable, "driver.py", "shared", "-1"]
+    scores = place / "shared/scores.jsonl"
+    arguments = ("score", "few.csv", "--metrics", "rouge_l", "--output", "shared")
+    with subprocess.Popen(command, cwd=place, env=environment()) as first:
+        while not scores.exists() or b"\n" not in scores.read_bytes():
+            assert first.poll() is None, "it ended before another could come"
+            time.sleep(0.01)
+        for extra in ((), ("--overwrite",)):
+            refused = histoeval(*arguments, *extra, cwd=place)
+            assert (refused.code, refused.out) == (2, "")
+            assert f"shared is being written by another run (process {first.pid} on" in refused.err
+            assert "give another --output" in refused.err
+        (place / "shared.go").touch()
+        assert first.wait(timeout=60) == 0
+    assert contents(place / "shared") == driven
 
 
 @pytest.mark.parametrize("cut", [1, 400])

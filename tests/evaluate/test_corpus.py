@@ -65,7 +65,7 @@ def test_tokens_may_be_counted_by_something_else() -> None:
     assert corpus_statistics([PASSAGE], len).total.tokens == len(TEXT)
 
 
-@pytest.mark.parametrize("name", ["train", "dev"])
+@pytest.mark.parametrize("name", [pytest.param("train", marks=pytest.mark.release), "dev"])
 def test_the_annotated_files_hold_what_is_counted_in_them(name: str) -> None:
     file = SHARED / f"{name}.jsonl"
     if not file.exists():

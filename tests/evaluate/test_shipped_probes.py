@@ -1,7 +1,8 @@
 """Harmless edits cost almost nothing, and harmful ones cost more the worse they are.
 
-`figures.json` holds what was measured when docs/probes.md was written, by the command named there;
-concordance may get better than that, and not worse by more than `SLACK`.
+`probes_scores.json` holds what was measured when docs/probes.md was written, by the command named
+there; concordance may get better than that, and not worse by more than `SLACK`. Every day a sample
+of the probes is scored, shipped ones and unseen ones; `make release` scores them all.
 """
 
 from __future__ import annotations
@@ -14,13 +15,22 @@ from typing import Any
 
 import pytest
 
+from histoeval.align.builtin import BuiltinAligner
 from histoeval.evaluate.probe_scores import PairShare, ProbeFigures, evaluate_probes
 from histoeval.evaluate.probes import Effect, Probe, read_probes, shipped
-from histoeval.run.scoring import make_metrics
+from histoeval.extract.builtin import BuiltinReader
+from histoeval.metric import Metric
+from histoeval.metrics.registry import create
+from histoeval.run.models import load_metrics
 from histoeval.view.terminal.probes import probe_markdown
 from tests.support.paths import DATA, ROOT
 
 SLACK = 0.02
+SAMPLE = 6
+"""Every sixth probe: 13 of the 73 that are shipped."""
+UNSEEN_SAMPLE = 5
+UNSEEN_AT_LEAST = {"below": 0.87, "auroc": 0.90, "in_order": 0.90}
+"""What 6 of the 26 unseen probes give (0.91, 0.94, 0.96), with room to spare."""
 
 HARMLESS_AT_MOST = {
     "synonym": 0.10,
@@ -58,7 +68,7 @@ SEVERITIES = {
 
 
 def figures(name: str) -> ProbeFigures:
-    (metric,) = make_metrics([name])
+    (metric,) = load_metrics([name])
     if reason := metric.unavailable_reason():
         pytest.skip(f"{name} {reason}")
     return evaluate_probes(metric, read_probes(), resamples=0)
@@ -88,20 +98,34 @@ def probes() -> list[Probe]:
 
 
 @pytest.fixture(scope="module")
-def concordance() -> ProbeFigures:
-    return figures("concordance")
+def unseen() -> list[Probe]:
+    return read_probes(DATA / "probes_blind.jsonl")
 
 
 @pytest.fixture(scope="module")
-def unseen() -> ProbeFigures:
-    (metric,) = make_metrics(["concordance"])
-    return evaluate_probes(metric, read_probes(DATA / "probes_blind.jsonl"), resamples=0)
+def metric(reader: BuiltinReader, aligner: BuiltinAligner) -> Metric:
+    return create("concordance", {"reader": reader, "aligner": aligner})
+
+
+@pytest.fixture(scope="module")
+def whole(metric: Metric, probes: list[Probe]) -> ProbeFigures:
+    return evaluate_probes(metric, probes, resamples=0)
+
+
+@pytest.fixture(scope="module", params=["sample", pytest.param("whole", marks=pytest.mark.release)])
+def concordance(
+    request: pytest.FixtureRequest, metric: Metric, probes: list[Probe]
+) -> ProbeFigures:
+    if request.param == "whole":
+        every: ProbeFigures = request.getfixturevalue("whole")
+        return every
+    return evaluate_probes(metric, probes[::SAMPLE], resamples=0)
 
 
 @pytest.fixture(scope="module")
 def recorded() -> list[ProbeFigures]:
-    told = json.loads((DATA / "probes_scores.json").read_text("utf-8"))
-    return [ProbeFigures.model_validate(each) for each in told["metrics"]]
+    scores = json.loads((DATA / "probes_scores.json").read_text("utf-8"))
+    return [ProbeFigures.model_validate(each) for each in scores["metrics"]]
 
 
 def test_there_are_at_least_300_cases_over_10_organs(rows: list[dict[str, Any]]) -> None:
@@ -160,12 +184,11 @@ def _words(text: str) -> Counter[str]:
     return Counter(re.findall(r"[a-z]+|\d+(?:\.\d+)?", text.lower()))
 
 
-@pytest.mark.release
+@pytest.mark.slow
 def test_concordance_scores_every_edit(concordance: ProbeFigures) -> None:
     assert (concordance.missing, concordance.problem) == (0, "")
 
 
-@pytest.mark.release
 @pytest.mark.parametrize(("kind", "most"), HARMLESS_AT_MOST.items())
 def test_a_harmless_edit_costs_almost_nothing(
     concordance: ProbeFigures, kind: str, most: float
@@ -173,13 +196,11 @@ def test_a_harmless_edit_costs_almost_nothing(
     assert cost(concordance, kind) <= most
 
 
-@pytest.mark.release
 @pytest.mark.parametrize(("kind", "least"), HARMFUL_AT_LEAST.items())
 def test_a_harmful_edit_costs_something(concordance: ProbeFigures, kind: str, least: float) -> None:
     assert cost(concordance, kind) >= least
 
 
-@pytest.mark.release
 def test_what_does_great_harm_costs_more_than_anything_harmless(concordance: ProbeFigures) -> None:
     harmless = max(cost(concordance, kind) for kind in HARMLESS_AT_MOST)
     for kind, severities in SEVERITIES.items():
@@ -187,7 +208,6 @@ def test_what_does_great_harm_costs_more_than_anything_harmless(concordance: Pro
             assert cost(concordance, kind) > harmless, kind
 
 
-@pytest.mark.release
 def test_the_mean_cost_rises_with_severity(concordance: ProbeFigures) -> None:
     costs = [each.cost.value for each in concordance.severities.values() if each.cost is not None]
     assert list(concordance.severities) == [0, 1, 2, 3, 4]
@@ -197,10 +217,10 @@ def test_the_mean_cost_rises_with_severity(concordance: ProbeFigures) -> None:
 @pytest.mark.release
 @pytest.mark.parametrize("figure", ["below", "auroc", "in_order"])
 def test_concordance_is_not_worse_than_it_was(
-    concordance: ProbeFigures, recorded: list[ProbeFigures], figure: str
+    whole: ProbeFigures, recorded: list[ProbeFigures], figure: str
 ) -> None:
     was = next(each for each in recorded if each.metric == "concordance")
-    assert share(getattr(concordance, figure)) >= share(getattr(was, figure)) - SLACK
+    assert share(getattr(whole, figure)) >= share(getattr(was, figure)) - SLACK
 
 
 @pytest.mark.parametrize("rival", ["bleu", "rouge_l", "meteor", "meteor:matchers=exact+stem"])
@@ -215,17 +235,23 @@ def test_the_tables_in_the_documentation_are_those_that_were_measured(
     assert probe_markdown(recorded) in page
 
 
+def test_concordance_holds_its_floor_on_unseen_probes(metric: Metric, unseen: list[Probe]) -> None:
+    found = evaluate_probes(metric, unseen[::UNSEEN_SAMPLE], resamples=0)
+    for figure, least in UNSEEN_AT_LEAST.items():
+        assert share(getattr(found, figure)) >= least, figure
+
+
 @pytest.mark.release
-@pytest.mark.parametrize("figure", ["below", "auroc", "in_order"])
 def test_concordance_does_on_unseen_probes_what_the_docs_say(
-    unseen: ProbeFigures, figure: str
+    metric: Metric, unseen: list[Probe]
 ) -> None:
-    told = json.loads((DATA / "probes_blind_scores.json").read_text("utf-8"))["metrics"]
-    was = ProbeFigures.model_validate(next(m for m in told if m["metric"] == "concordance"))
-    assert share(getattr(unseen, figure)) >= share(getattr(was, figure)) - SLACK
+    scores = json.loads((DATA / "probes_blind_scores.json").read_text("utf-8"))["metrics"]
+    was = ProbeFigures.model_validate(next(m for m in scores if m["metric"] == "concordance"))
+    found = evaluate_probes(metric, unseen, resamples=0)
+    for figure in UNSEEN_AT_LEAST:
+        assert share(getattr(found, figure)) >= share(getattr(was, figure)) - SLACK, figure
 
 
-def test_unseen_probes_are_of_other_references(probes: list[Probe]) -> None:
-    others = read_probes(DATA / "probes_blind.jsonl")
-    assert not {each.reference for each in others} & {each.reference for each in probes}
-    assert sum(len(each.edits) for each in others) >= 300
+def test_unseen_probes_are_of_other_references(probes: list[Probe], unseen: list[Probe]) -> None:
+    assert not {each.reference for each in unseen} & {each.reference for each in probes}
+    assert sum(len(each.edits) for each in unseen) >= 300

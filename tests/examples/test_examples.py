@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections import Counter
 from importlib.resources import files
 
@@ -54,10 +53,8 @@ def test_there_are_enough_rows_and_organs(rows: list[dict[str, str]]) -> None:
     assert len({row["organ"] for row in rows}) >= 8
 
 
-def test_ids_are_unique_and_name_the_organ(rows: list[dict[str, str]]) -> None:
+def test_ids_are_unique(rows: list[dict[str, str]]) -> None:
     assert len({row["id"] for row in rows}) == len(rows)
-    for row in rows:
-        assert re.fullmatch(re.escape(row["organ"].replace(" ", "-")) + r"-\d\d", row["id"])
 
 
 def test_no_cell_is_empty_or_padded(rows: list[dict[str, str]]) -> None:
@@ -74,27 +71,10 @@ def test_no_cell_holds_a_character_that_does_not_print(rows: list[dict[str, str]
             assert not odd, (row["id"], column, odd)
 
 
-def test_texts_are_mostly_ascii_but_not_only(rows: list[dict[str, str]]) -> None:
-    foreign = {
-        (row["id"], column): sum(not c.isascii() for c in row[column]) / len(row[column])
-        for row in rows
-        for column in TEXTS
-    }
-    assert max(foreign.values()) < 0.02
-    assert max(foreign.values()) > 0
-
-
 def test_reference_and_candidates_all_differ(rows: list[dict[str, str]]) -> None:
     for row in rows:
         plain = {" ".join(row[column].lower().split()) for column in TEXTS}
         assert len(plain) == 3, row["id"]
-
-
-def test_texts_are_as_long_as_reports_are(rows: list[dict[str, str]]) -> None:
-    for row in rows:
-        assert 10 <= len(row["reference"].split()) <= 120, row["id"]
-        assert 10 <= len(row["candidate_good"].split()) <= 150, row["id"]
-        assert 10 <= len(row["candidate_bad"].split()) <= 150, row["id"]
 
 
 def test_every_note_names_a_known_kind_of_error_and_all_kinds_occur(

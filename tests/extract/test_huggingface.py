@@ -28,7 +28,7 @@ CPU = Runtime(device="cpu")
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
     source = random.Random(1)
-    drawn = [make_report(source, source.randint(1, 60)) for _ in range(40)]
+    drawn = [make_report(source, source.randint(1, 40)) for _ in range(20)]
     return [*drawn, make_report(source, 450), drawn[0], "!?", "Tumeur bénigne 🙂 ER ++"]
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from histoeval.concordance.compare import restored
 from histoeval.concordance.evidence import (
     ComparedPart,
     EntityMatch,
@@ -13,7 +14,7 @@ from histoeval.concordance.evidence import (
     ReportError,
     Severity,
 )
-from histoeval.facts.normalise import restored, spelt_out
+from histoeval.facts.normalise import normalised
 from histoeval.report import Entity, EntityType
 
 
@@ -36,7 +37,7 @@ def entity(text: str, words: str, kind: EntityType = EntityType.FINDING) -> Enti
     ],
 )
 def test_abbreviations_are_written_out_and_slips_put_right(written: str, read: str) -> None:
-    assert spelt_out(written).text == read
+    assert normalised(written).text == read
 
 
 @pytest.mark.parametrize(
@@ -52,11 +53,11 @@ def test_abbreviations_are_written_out_and_slips_put_right(written: str, read: s
     ],
 )
 def test_what_is_right_or_could_mean_several_things_stays(text: str) -> None:
-    assert spelt_out(text).text == text
+    assert normalised(text).text == text
 
 
 def test_evidence_is_shown_in_the_words_of_the_report() -> None:
-    spelt = spelt_out("No LVI. Adenocarcinma, LVI of veins.")
+    spelt = normalised("No LVI. Adenocarcinma, LVI of veins.")
     invasion = entity(spelt.text, "lymphovascular invasion")
     tumour = entity(spelt.text, "Adenocarcinoma", EntityType.DIAGNOSIS)
     veins = entity(spelt.text, "veins", EntityType.SITE)
@@ -80,8 +81,8 @@ def test_evidence_is_shown_in_the_words_of_the_report() -> None:
 )
 def test_every_stretch_of_what_is_read_stands_somewhere_in_the_report(words: list[str]) -> None:
     text = " ".join(words)
-    spelt = spelt_out(text)
-    assert spelt_out(spelt.text).text == spelt.text
+    spelt = normalised(text)
+    assert normalised(spelt.text).text == spelt.text
     for start, end, old_start, old_end in spelt.changes:
         changed = Entity(text=spelt.text[start:end], start=start, end=end, type=EntityType.FINDING)
         back = spelt.restored(changed)

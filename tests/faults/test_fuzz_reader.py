@@ -16,7 +16,7 @@ import pytest
 from histoeval.extract.builtin import BuiltinReader
 from histoeval.report import RELATION_TYPES, Report
 
-TEXTS = int(os.environ.get("HISTOEVAL_FUZZ", "600"))
+TEXTS = int(os.environ.get("HISTOEVAL_FUZZ", "400"))
 AT_ONCE = 200
 
 REPORTS = (
@@ -149,11 +149,6 @@ def complaint(report: Report, text: str) -> str | None:
         return "a confidence is not between 0 and 1"
     kinds = [(entities[r.head].type, entities[r.tail].type) for r in report.relations]
     return None if RELATION_TYPES.issuperset(kinds) else "types that cannot be related"
-
-
-@pytest.fixture(scope="module")
-def reader() -> BuiltinReader:
-    return BuiltinReader()
 
 
 @pytest.mark.parametrize("start", range(0, TEXTS, AT_ONCE))

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 METRICS = ["hare", "hare:mode=upstream", "bertscore", "reg2025", "reg2025:mode=literal"]
 
 
-def records(count: int = 70) -> list[dict[str, str]]:
+def records(count: int = 30) -> list[dict[str, str]]:
     source = random.Random(3)
     drawn = []
     for number in range(count):
-        reference = make_report(source, source.randint(2, 50))
+        reference = make_report(source, source.randint(2, 30))
         words = reference.split()
         candidate = " ".join(words[: source.randint(1, len(words))])
         extra = make_report(source, 10) if number % 3 else ""
@@ -62,7 +62,7 @@ def test_scores_do_not_depend_on_batch_size_or_order(
         for id_ in alone:
             assert shuffled[id_][name] == pytest.approx(alone[id_][name], abs=1e-5)
         spread = {round(scores[name], 4) for scores in alone.values()}
-        assert len(spread) > 20, f"{name} hardly varies, so this would prove nothing"
+        assert len(spread) > 12, f"{name} hardly varies, so this would prove nothing"
 
 
 def test_two_runs_of_the_same_are_bit_for_bit_equal(

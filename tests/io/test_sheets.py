@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval import InputError
-from histoeval.io.ratings import rating_of
+from histoeval.io.sheet_cells import rating_of
 from histoeval.io.sheets import Sheet, read_sheet
 from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.row_faults import Fault
@@ -262,7 +262,7 @@ def test_options_that_do_not_fit_the_layout_are_said(tmp_path: Path) -> None:
 def test_what_is_no_table_is_said_with_what_can_be_read(tmp_path: Path) -> None:
     (tmp_path / "sheet.txt").write_text("Naevus.\n", "utf-8")
     for path in (tmp_path, tmp_path / "sheet.txt"):
-        with pytest.raises(InputError, match=r"no columns of scores.*\.csv"):
+        with pytest.raises(InputError, match=r"is not a table.*\.csv"):
             read_sheet(path)
     with pytest.raises(InputError, match="does not exist"):
         read_sheet(tmp_path / "none.tsv")

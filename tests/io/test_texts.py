@@ -37,7 +37,7 @@ def test_the_same_line_of_each_file_is_the_same_case(tmp_path: Path) -> None:
         ("1", "theirs", "b", "f"),
     ]
     assert (source.format, source.name) == ("text", "refs.txt, ours.txt, theirs.txt")
-    assert source.systems == ("ours", "theirs")
+    assert source.layout.candidates == ("ours", "theirs")
 
 
 def test_a_file_that_ends_early_lacks_its_last_lines(tmp_path: Path) -> None:

@@ -25,11 +25,6 @@ PLAIN = [
 ]
 
 
-@pytest.fixture(scope="module")
-def entailer() -> BuiltinEntailer:
-    return BuiltinEntailer(threads=1)
-
-
 def test_it_is_small_enough_to_be_shipped() -> None:
     assert sum(file.stat().st_size for file in HOME.iterdir()) < MOST_BYTES
 
@@ -57,19 +52,21 @@ def test_what_a_report_does_not_say_is_left_open(entailer: BuiltinEntailer) -> N
 
 
 @pytest.mark.parametrize(
-    ("file", "f1", "accuracy"),
+    ("file", "stride", "f1", "accuracy"),
     [
-        ("nli_dev.jsonl", 0.95, 0.95),
-        ("nli_fresh.jsonl", 0.9, 0.92),
-        ("pathology_nli.jsonl", 0.9, 0.88),
-        ("pathology_nli_second.jsonl", 0.85, 0.83),
+        ("nli_fresh.jsonl", 1, 0.90, 0.92),
+        ("pathology_nli.jsonl", 5, 0.88, 0.87),
+        ("pathology_nli_second.jsonl", 5, 0.81, 0.78),
+        pytest.param("nli_dev.jsonl", 1, 0.95, 0.95, marks=pytest.mark.release),
+        pytest.param("pathology_nli.jsonl", 1, 0.90, 0.88, marks=pytest.mark.release),
+        pytest.param("pathology_nli_second.jsonl", 1, 0.85, 0.83, marks=pytest.mark.release),
     ],
 )
 def test_it_finds_most_contradictions_of_written_pairs_that_it_has_not_learned(
-    entailer: BuiltinEntailer, file: str, f1: float, accuracy: float
+    entailer: BuiltinEntailer, file: str, stride: int, f1: float, accuracy: float
 ) -> None:
-    pairs = read_pairs(DATA / file)
-    found = evaluate_nli(entailer, pairs).whole
+    """The two files named pathology_nli are blind: nothing was chosen by them."""
+    found = evaluate_nli(entailer, read_pairs(DATA / file)[::stride]).whole
     assert found.f1 is not None
     assert found.f1 > f1
     assert found.accuracy > accuracy

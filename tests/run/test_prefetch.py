@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 
 from histoeval.io.pairs import PairRow
 from histoeval.report import Pair
-from histoeval.run import prefetch
-from histoeval.run.prefetch import Prefetch
+from histoeval.run import score
+from histoeval.run.score import ScoreJob, read_ahead
 
 
 @dataclass
@@ -21,6 +22,7 @@ class Waiting:
     """A metric that notes what it was shown."""
 
     ahead: int
+    name: str = "waiting"
     seen: list[str] = field(default_factory=list)
     stopped: bool = False
 
@@ -43,17 +45,13 @@ def sizes(total: int, each: int) -> Iterator[list[PairRow]]:
         yield [row(number) for number in range(first, min(total, first + each))]
 
 
-def made(*metrics: Waiting) -> Prefetch:
-    return Prefetch(cast(Any, metrics))
-
-
 @given(st.integers(0, 60), st.integers(1, 7), st.integers(1, 30))
 def test_chunks_stay_as_they_are_and_are_shown_before_they_come(
     total: int, each: int, ahead: int
 ) -> None:
     metric = Waiting(ahead)
     come = 0
-    for chunk in made(metric).of(sizes(total, each)):
+    for chunk in read_ahead(sizes(total, each), [metric]):
         assert [one.number for one in chunk] == list(range(come, come + len(chunk)))
         come += len(chunk)
         assert come <= len(metric.seen) <= come + ahead + each
@@ -68,20 +66,28 @@ def test_where_nobody_waits_nothing_is_held_back() -> None:
             read.append(number)
             yield [row(number)]
 
-    coming = made().of(chunks())
+    coming = read_ahead(chunks(), [])
     next(coming)
     assert read == [0]
 
 
 def test_long_texts_are_not_held_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prefetch, "MAX_CHARACTERS", 1000)
+    monkeypatch.setattr(score, "AHEAD_CHARACTERS", 1000)
     metric = Waiting(500)
-    for come, _ in enumerate(made(metric).of([row(n, "x" * 300)] for n in range(50))):
+    for come, _ in enumerate(read_ahead(([row(n, "x" * 300)] for n in range(50)), [metric])):
         assert len(metric.seen) <= come + 3
 
 
-def test_whatever_happens_in_the_end_nothing_more_is_expected() -> None:
+def test_whatever_happens_the_prefetching_is_stopped() -> None:
     metric = Waiting(10)
-    with pytest.raises(KeyboardInterrupt), made(metric):
-        raise KeyboardInterrupt
+    job: Any = SimpleNamespace(metrics=[metric], unavailable={})
+
+    def interrupted() -> None:
+        with ScoreJob._prefetched(job, sizes(6, 2)) as chunks:
+            next(iter(chunks))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert len(metric.seen) == 6
     assert metric.stopped

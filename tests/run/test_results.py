@@ -8,13 +8,13 @@ from pathlib import Path
 import polars
 import pytest
 
+from histoeval.api import score
 from histoeval.errors import MissingDependency, Problem
 from histoeval.io.results import MetricResult, ReadRow, ResultRow
 from histoeval.report import Report
 from histoeval.run.agree import Agreement, agree
 from histoeval.run.compare import compare
 from histoeval.run.results import Readings, Results, Scores, Verdicts
-from histoeval.run.scoring import score
 from histoeval.run.trust.rows import MissingReason, TrustRow
 
 BROKEN = Problem("empty_text", "<b>candidate</b> is empty")
@@ -113,6 +113,17 @@ def test_an_agreement_has_a_row_for_each_metric(agreement: Agreement) -> None:
     assert repr(agreement).startswith("<Agreement on 4 pairs of sheet.csv; pearson: rouge_l 0.9")
     assert "<td>rouge_l</td>" in agreement._repr_html_()
     assert agreement.summary == agreement.to_dict()
+
+
+def test_a_sheet_may_be_records(agreement: Agreement) -> None:
+    rows = [("a b c d", 5), ("a b c x", 3), ("a x y z", 1), ("x y z w", 0)]
+    records = [
+        {"id": str(n), "reference": "a b c d", "candidate": text, "rating": rating}
+        for n, (text, rating) in enumerate(rows)
+    ]
+    found = agree(records, metrics="rouge_l,chrf", resamples=20, permutations=20)
+    assert found.to_dicts() == agreement.to_dicts()
+    assert found.about["name"] == "records"
 
 
 def test_a_comparison_has_a_row_for_each_system(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_metrics_come_as_a_list_or_as_one_text_and_each_once() -> None:
         ({"references": REFERENCES}, SettingError, "give data, or both"),
         ({"data": RECORDS, "references": REFERENCES}, SettingError, "not both"),
         ({"references": REFERENCES, "candidates": CANDIDATES[:2]}, SettingError, "2 texts for 3"),
-        ({"references": "a text", "candidates": "b text"}, SettingError, "lists of texts"),
+        ({"references": "a text", "candidates": ["b"]}, SettingError, "lists of texts"),
         ({"references": ["a"], "candidates": {"ours": "b"}}, SettingError, "lists of texts"),
         ({"references": [], "candidates": []}, InputError, "no rows"),
         ({"data": []}, InputError, "no rows"),
@@ -177,6 +177,12 @@ def test_what_cannot_be_done_is_said(
 ) -> None:
     with pytest.raises(error, match=says):
         histoeval.score(**arguments)
+
+
+def test_two_texts_are_a_pair() -> None:
+    found = histoeval.score(references=REFERENCES[0], candidates=CANDIDATES[0], metrics="bleu")
+    assert len(found) == 1
+    assert found["0"].scores["bleu"].value == pytest.approx(BLEU["breast-1"])
 
 
 def with_a_broken_row() -> Scores:

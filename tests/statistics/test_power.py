@@ -23,10 +23,10 @@ def test_the_number_is_one_at_which_williams_test_has_that_power_too() -> None:
     """On sheets of that size drawn from the same scores."""
     source = np.random.default_rng(4)
     data = scored(source, 300, 1.5)
-    need = pairs_needed(Coefficient.PEARSON, *data, list(range(300)), simulations=150)
+    need = pairs_needed(Coefficient.PEARSON, *data, list(range(300)), simulations=100)
     assert need.cases is not None
     assert need.pairs == need.cases
-    sheets = (source.integers(0, 300, need.cases) for _ in range(1000))
+    sheets = (source.integers(0, 300, need.cases) for _ in range(500))
     found = [williams(*(column[rows] for column in data)).p for rows in sheets]
     assert np.mean([p is not None and p <= 0.05 for p in found]) == pytest.approx(0.82, abs=0.1)
 
@@ -44,19 +44,19 @@ def test_more_difference_needs_fewer_pairs() -> None:
 
 
 def test_pairs_come_with_their_cases_and_each_step_is_told() -> None:
-    data = scored(np.random.default_rng(2), 160, 2.5)
-    told: list[PowerStep] = []
+    data = scored(np.random.default_rng(2), 80, 2.5)
+    steps: list[PowerStep] = []
     need = pairs_needed(
         Coefficient.KENDALL,
         *data,
-        (np.arange(160) // 4).tolist(),
-        simulations=30,
-        progress=told.append,
+        (np.arange(80) // 4).tolist(),
+        simulations=15,
+        progress=steps.append,
     )
     assert need.cases is not None
     assert need.pairs == 4 * need.cases
-    assert tuple(told) == need.steps
-    powers = {step.cases: step.power for step in told}
+    assert tuple(steps) == need.steps
+    powers = {step.cases: step.power for step in steps}
     assert powers[need.cases] >= 0.8
     assert all(power < 0.8 for cases, power in powers.items() if cases < need.cases)
 

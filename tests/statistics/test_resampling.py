@@ -130,14 +130,14 @@ def test_intervals_cover_and_p_keeps_its_level_on_clustered_data(cases: int, rho
             assert wrong < 0.06 + slack, (coefficient, wrong)
 
 
-def test_ten_metrics_are_resampled_ten_thousand_times_in_seconds() -> None:
-    """The figure is 10 s on two cores; processor time leaves room for busy machines."""
+def test_a_metric_is_resampled_ten_thousand_times_in_a_second() -> None:
+    """Ten take 10 s on two cores; processor time leaves room for busy machines."""
     source = np.random.default_rng(0)
     expert = np.clip(np.round(source.normal(0.5, 1.4, 600)), 0, 5)
-    metrics = expert + source.normal(0, 2, (10, 600))
+    metrics = expert + source.normal(0, 2, (2, 600))
     began = time.process_time()
     draws = resample((np.arange(600) // 4).tolist(), 10_000)
     for coefficient in Coefficient:
         for metric in metrics:
             assert correlate(coefficient, metric, expert, draws).low is not None
-    assert time.process_time() - began < 20
+    assert time.process_time() - began < 4

@@ -186,6 +186,7 @@ def test_a_metric_opens_a_rank_when_one_of_the_current_rank_is_better() -> None:
     assert ranks == {"a": 1, "b": 1, "c": 2, "d": 2, "e": 2}
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("per_case", [1, 4])
 def test_tests_keep_their_level_under_the_null(per_case: int) -> None:
     """6 % is asked, and three errors of so few runs; those for single pairs only on such."""

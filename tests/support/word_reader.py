@@ -16,7 +16,7 @@ KNOWN = {
     "negative": EntityType.RESULT,
     "invasion": EntityType.FINDING,
 }
-SAID = {"no": Assertion.ABSENT, "possible": Assertion.UNCERTAIN, None: Assertion.PRESENT}
+ASSERTIONS = {"no": Assertion.ABSENT, "possible": Assertion.UNCERTAIN, None: Assertion.PRESENT}
 WORDS = re.compile(rf"\b(?:(no|possible) )?({'|'.join(KNOWN)})\b")
 
 
@@ -28,7 +28,7 @@ def read_words(text: str) -> Report:
             start=found.start(2),
             end=found.end(2),
             type=KNOWN[found[2]],
-            assertion=SAID[found[1]],
+            assertion=ASSERTIONS[found[1]],
             score=0.9,
         )
         for found in WORDS.finditer(text)
@@ -43,7 +43,7 @@ def read_words(text: str) -> Report:
 
 @dataclass
 class WordReader:
-    """Remembers what it was asked, and stumbles over texts that hold a certain word."""
+    """Records the batches it was given, and raises on texts that hold a certain word."""
 
     identity: str = "words@1"
     stumbles_over: str = "\0"

@@ -1,4 +1,4 @@
-"""How well one metric follows experts: every figure of one row of the table."""
+"""How well one metric agrees with experts."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from histoeval.statistics.resampling import Estimate, Numbers, Resamples
 class Correlation(Estimate):
     """A correlation with experts.
 
-    `p_rows` is what papers print: it takes all rows for independent. `p` is the one to go by: the
-    same where every group is one row, and else from resampled groups.
+    `p_rows` is what papers print: it assumes independent rows. `p` is the one to use: the same if
+    every group is one row, and else from resampled groups.
     """
 
     p_rows: FiniteFloat | None = None
 
 
 class Within(Noun):
-    """The same inside each group, and then the mean over groups: which of its reports is best?"""
+    """The mean over groups of the agreement within each: which of its reports is best?"""
 
     pearson: Estimate
     spearman: Estimate
@@ -39,7 +39,7 @@ class Within(Noun):
 
 
 class MetricVsExperts(Noun):
-    """What a metric is worth, by what experts say; what cannot be said is None, with a reason."""
+    """The agreement of a metric with experts; what is not defined is None, with a reason."""
 
     metric: str
     signature: str = ""
@@ -60,7 +60,7 @@ class MetricVsExperts(Noun):
 
     @property
     def correlations(self) -> tuple[Correlation, Correlation, Correlation]:
-        """All three."""
+        """Pearson, Spearman and Kendall."""
         return self.pearson, self.spearman, self.kendall
 
     def coefficient(self, which: Coefficient) -> Correlation:
@@ -70,59 +70,51 @@ class MetricVsExperts(Noun):
 
 
 def follow(name: str, panel: Panel, expert_range: Range, resamples: Resamples) -> MetricVsExperts:
-    """All figures of one metric, on the rows that it has scored."""
+    """The agreement of one metric, on the rows that it has scored."""
     column = panel.metrics[name]
     rows = scored(column)
     metric, expert = column.rising[rows], panel.expert[rows]
     drawn = resamples.of(rows)
     line = regress(metric, expert, expert_range, _oriented_range(column))
-    found = {which: _correlation(which, metric, expert, drawn) for which in Coefficient}
+    found = {which.value: _correlation(which, metric, expert, drawn) for which in Coefficient}
     return MetricVsExperts(
         metric=name,
         signature=column.signature,
         n=int(rows.sum()),
         cases=len(np.unique(drawn.case)),
         coverage=float(rows.mean()) if len(rows) else 0.0,
-        pearson=found[Coefficient.PEARSON],
-        spearman=found[Coefficient.SPEARMAN],
-        kendall=found[Coefficient.KENDALL],
-        r2=line.r2,
-        rmse=line.rmse,
-        slope=line.slope,
-        intercept=line.intercept,
+        **found,
         pairwise=pairwise_accuracy(metric, expert, drawn),
         ties=share_of_ties(metric),
-        reason=line.reason,
+        **line.model_dump(),
     )
 
 
 def follow_within(name: str, panel: Panel, resamples: Resamples) -> Within:
-    """The figures inside each group."""
+    """The agreement within each group."""
     column = panel.metrics[name]
     rows = scored(column)
     metric, expert, drawn = column.rising[rows], panel.expert[rows], resamples.of(rows)
     groups = drawn.case.tolist()
     found = {
-        which: correlate_within(which, metric, expert, groups, drawn)
+        which.value: correlate_within(which, metric, expert, groups, drawn)
         if len(metric)
         else Estimate(reason="no pair has a score")
         for which in Coefficient
     }
     return Within(
-        pearson=found[Coefficient.PEARSON],
-        spearman=found[Coefficient.SPEARMAN],
-        kendall=found[Coefficient.KENDALL],
+        **found,
         pairwise=pairwise_accuracy_within(metric, expert, groups, drawn),
     )
 
 
 def scored(column: Column) -> NDArray[np.bool_]:
-    """Which rows a metric has a score for."""
+    """Which rows a metric has scored."""
     return np.asarray(~np.isnan(column.values))
 
 
 def share_of_ties(scores: Numbers) -> float | None:
-    """Of every two rows, how often both have the same score."""
+    """The share of pairs of rows with equal scores."""
     if len(scores) < 2:
         return None
     _, sizes = np.unique(scores, return_counts=True)
@@ -135,18 +127,12 @@ def _correlation(
     found = correlate(which, metric, expert, drawn)
     independent = classical_p(which, metric, expert)
     single = len(np.unique(drawn.case)) == len(metric)
-    return Correlation(
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        p=independent if single else found.p,
-        p_rows=independent,
-        reason=found.reason,
-    )
+    p = independent if single else found.p
+    return Correlation(**{**found.model_dump(), "p": p}, p_rows=independent)
 
 
 def _oriented_range(column: Column) -> Range | None:
-    """The range of scores that were turned, if need be, so that more is better."""
+    """The range of scores, negated if lower is better."""
     if column.range is None or column.higher_is_better:
         return column.range
     return (-column.range[1], -column.range[0])

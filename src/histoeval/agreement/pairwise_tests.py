@@ -1,4 +1,4 @@
-"""Every two metrics against each other, and the ranks that follow from it."""
+"""Pairwise tests of metrics against each other, and the ranks that follow from them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from histoeval.statistics.significance import (
     williams,
 )
 
-TAKES_ROWS = "it takes rows for independent, and here finds more than there is"
-"""What is said of such a test where groups have several rows."""
+ASSUMES_ROWS = "it assumes independent rows, and is too optimistic here"
+"""The reason of such a test if groups have several rows."""
 
 
 class Test(Noun):
-    """The p of one test, as it is, and corrected by Holm for all pairs of metrics."""
+    """The p-value of one test, and the same with Holm's correction for all pairs of metrics."""
 
     p: FiniteFloat | None = None
     holm: FiniteFloat | None = None
@@ -38,9 +38,9 @@ class Test(Noun):
 
 
 class Rivals(Noun):
-    """Two metrics on the pairs that both have scored: by how much the first follows better.
+    """Two metrics on the pairs that both have scored: by how much the first agrees better.
 
-    `difference` has an interval and no p: whether there is any is for the tests to say.
+    `difference` has an interval but no p-value: the tests have those.
     """
 
     one: str
@@ -53,9 +53,9 @@ class Rivals(Noun):
 
 
 class Ranking(Noun):
-    """Metrics from the best; those of one rank cannot be told apart from its first.
+    """Ranks of metrics; those of one rank are not significantly worse than its first.
 
-    There are no ranks where only some pairs of metrics were compared.
+    There are no ranks if only some pairs of metrics were compared.
     """
 
     coefficient: Coefficient
@@ -74,15 +74,15 @@ def rank(
     permutations: int = PERMUTATIONS,
     seed: int = 0,
 ) -> Ranking:
-    """Compare every two metrics, or only some, and correct for how many comparisons there are.
+    """Compare every two metrics, or only some, with a correction for multiple comparisons.
 
-    More permutations are made than asked for where after the correction nothing could be found.
+    More permutations are made than requested if the correction needs them to find anything.
     """
     named = list(only) or list(combinations([each.metric for each in found], 2))
     permutations = max(permutations, ceil(2 * len(named) / LEVEL))
 
     def compare(pair: tuple[str, str]) -> Rivals:
-        """Two metrics, with everything else as it is for all of them."""
+        """Compare two metrics."""
         return _compare(panel, *pair, coefficient, resamples, permutations, seed)
 
     pairs = side_by_side(compare, named)
@@ -134,12 +134,12 @@ def _test(found: Estimate) -> Test:
 
 
 def _by_rows(found: Estimate, single: bool) -> Test:
-    """A test that takes rows for independent, with a warning where they are not."""
-    return Test(p=found.p, reason=found.reason or (None if single else TAKES_ROWS))
+    """A test that assumes independent rows, with a warning if they are not."""
+    return Test(p=found.p, reason=found.reason or (None if single else ASSUMES_ROWS))
 
 
 def _corrected(pairs: Sequence[Rivals]) -> Sequence[Rivals]:
-    """The same with Holm's correction, for each test on its own."""
+    """The same with Holm's correction, separately for each test."""
     tests = ("perm_cases", "perm_both", "williams")
     for name in tests:
         every: list[Test] = [getattr(pair, name) for pair in pairs]

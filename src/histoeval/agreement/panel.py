@@ -1,4 +1,4 @@
-"""What there is to study: pairs with the scores of experts and of metrics, column by column."""
+"""The data of a study: pairs with the scores of experts and of metrics, by column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from histoeval.statistics.resampling import Numbers, Positions
 
 @dataclass(frozen=True)
 class Column:
-    """The scores of one metric, NaN where it has none, and what they mean."""
+    """The scores of one metric, NaN if missing, with their range and direction."""
 
     values: Numbers
     signature: str = ""
@@ -25,7 +25,7 @@ class Column:
 
     @property
     def rising(self) -> Numbers:
-        """The scores turned so that more is better, as with experts."""
+        """The scores, negated if lower is better."""
         return self.values if self.higher_is_better else -self.values
 
     def of(self, rows: Positions | NDArray[np.bool_]) -> Column:
@@ -35,9 +35,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Panel:
-    """Rows that experts have scored: of which group each is, what it is labelled, its scores.
+    """Rows that experts have scored, with their groups, labels and scores.
 
-    `raters` and `metrics` are columns by name, NaN where there is no score.
+    `raters` and `metrics` are columns by name, NaN if there is no score.
     """
 
     ids: tuple[str, ...]
@@ -72,7 +72,7 @@ class Panel:
         )
 
     def above(self, least: float) -> Panel:
-        """The rows that experts give more than this: the paper's filter, with 0."""
+        """The rows that experts give more than this: the HARE paper's filter, with 0."""
         return self.of(np.flatnonzero(self.expert > least))
 
     def by(self, label: str) -> dict[str, Panel]:

@@ -1,6 +1,6 @@
-"""A whole study: all metrics, ranked, apart for each system or organ, and the experts themselves.
+"""An agreement study: all metrics, their ranks, subgroups by system or organ, and the experts.
 
-Stored scores are all it takes; no metric is ever run again.
+Only stored scores are needed; no metric is run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from histoeval.statistics.significance import PERMUTATIONS
 
 
 class StudyPlan(Noun):
-    """What a study is asked for, and all that its figures depend on beside the scores."""
+    """The settings of a study: all that its results depend on beside the scores."""
 
     group: str = "case"
     by: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class StudyPlan(Noun):
 
 
 class Raters(Noun):
-    """How well experts agree with each other, and the ceiling that sets."""
+    """How well experts agree with each other, and the ceiling that this sets."""
 
     names: tuple[str, ...]
     alpha: Estimate
@@ -63,7 +63,7 @@ class Raters(Noun):
 
 
 class Study(Noun):
-    """All that was found."""
+    """The results of a study."""
 
     rows: int
     cases: int
@@ -76,10 +76,10 @@ class Study(Noun):
 
 
 def study(panel: Panel, plan: StudyPlan) -> Study:
-    """Study how well the metrics of a panel follow its experts."""
+    """Study how well the metrics of a panel agree with its experts."""
     if plan.positive_only:
         panel = panel.above(0.0)
-    _demand(panel, plan)
+    _check(panel, plan)
     drawn = resample(panel.groups, plan.resamples, plan.seed)
     found = tuple(_with_groups(panel, plan, drawn))
     return Study(
@@ -102,8 +102,8 @@ def study(panel: Panel, plan: StudyPlan) -> Study:
     )
 
 
-def _demand(panel: Panel, plan: StudyPlan) -> None:
-    """Refuse what nothing could be said of."""
+def _check(panel: Panel, plan: StudyPlan) -> None:
+    """Refuse a panel without ratings or metrics."""
     if not len(panel):
         above = " above 0" if plan.positive_only else ""
         raise InputError(f"no pair has an expert's score{above}: there is nothing to compare with")
@@ -112,11 +112,11 @@ def _demand(panel: Panel, plan: StudyPlan) -> None:
 
 
 def _with_groups(panel: Panel, plan: StudyPlan, drawn: Resamples) -> list[MetricVsExperts]:
-    """Every metric over all rows and, where groups have several rows, inside them."""
+    """Every metric over all rows and, if groups have several rows, within them."""
     several = len(set(panel.groups)) < len(panel)
 
     def one(name: str) -> MetricVsExperts:
-        """A metric with all rows in one pot, and inside of groups where that says more."""
+        """One metric over all rows, and within groups."""
         within: Within | None = follow_within(name, panel, drawn) if several else None
         whole = follow(name, panel, plan.expert_range, drawn)
         return whole.model_copy(update={"within": within})
@@ -125,10 +125,10 @@ def _with_groups(panel: Panel, plan: StudyPlan, drawn: Resamples) -> list[Metric
 
 
 def _apart(panel: Panel, label: str, plan: StudyPlan) -> dict[str, tuple[MetricVsExperts, ...]]:
-    """The same figures for each value of a label."""
+    """The same for each value of a label."""
 
     def one(part: Panel) -> tuple[MetricVsExperts, ...]:
-        """All metrics on the rows that share a value; resamples are drawn from these alone."""
+        """All metrics on the rows of one value, with resamples of their own."""
         drawn = resample(part.groups, plan.resamples, plan.seed)
         return tuple(follow(name, part, plan.expert_range, drawn) for name in part.metrics)
 
@@ -149,7 +149,7 @@ def _raters(panel: Panel, drawn: Resamples) -> Raters:
 
 
 def _power(panel: Panel, plan: StudyPlan) -> SampleSize | None:
-    """How many pairs it would take to tell two metrics apart, where that was asked."""
+    """The pairs needed to tell two metrics apart, if requested."""
     if plan.power is None:
         return None
     if unknown := [name for name in plan.power if name not in panel.metrics]:

@@ -1,7 +1,7 @@
-"""Which of several systems writes better reports, by a metric that the user trusts.
+"""Which of several systems writes better reports, by one metric.
 
-Systems are compared on the pairs that all of them have. Reports on one case stay together, in
-resamples and in permutations.
+Systems are compared on the pairs that all of them have. Reports on one case stay together in
+resamples and permutations.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from pydantic import FiniteFloat
 
 from histoeval.errors import InputError, SettingError
 from histoeval.report import Noun
-from histoeval.statistics.correlation import ratio
+from histoeval.statistics.correlation import mean_of
 from histoeval.statistics.resampling import (
     RESAMPLES,
     Estimate,
     Numbers,
     Resamples,
-    Statistic,
     by_case,
     estimate,
     in_blocks,
@@ -33,7 +32,7 @@ _ROUNDING = 1e-12
 
 
 class Duel(Noun):
-    """Two systems on the same pairs: the first less the second.
+    """Two systems on the same pairs: the first minus the second.
 
     `p` is from swapping the two on whole cases (approximate randomisation), `holm` the same
     corrected for all duels; the p of `difference` is from resampling. `effect` is the mean
@@ -52,7 +51,7 @@ class Duel(Noun):
 
 
 class SystemScore(Noun):
-    """The mean of one system, and the rank it shares with those it cannot be told from."""
+    """The mean of one system, and its rank, shared with those that do not differ significantly."""
 
     system: str
     mean: Estimate
@@ -60,7 +59,7 @@ class SystemScore(Noun):
 
 
 class Contest(Noun):
-    """All systems, from the best, and every two of them."""
+    """All systems, the best first, and every two of them."""
 
     pairs: int
     cases: int
@@ -77,12 +76,12 @@ def contest(
     permutations: int = PERMUTATIONS,
     seed: int = 0,
 ) -> Contest:
-    """Compare systems, whose scores are columns of the same pairs; more is better.
+    """Compare systems, whose scores are columns of the same pairs; higher is better.
 
-    Scores that differ by no more than `tie` are neither won nor lost.
+    Scores that differ by no more than `tie` count as ties.
     """
     columns = {name: np.asarray(column, dtype=np.float64) for name, column in scores.items()}
-    _demand(columns, cases)
+    _check(columns, cases)
     drawn = resample(cases, resamples, seed)
     means = {name: estimate(mean_of(column, drawn), drawn) for name, column in columns.items()}
     duels = _corrected(
@@ -104,20 +103,14 @@ def contest(
     )
 
 
-def _demand(columns: Mapping[str, Numbers], cases: Sequence[Hashable]) -> None:
+def _check(columns: Mapping[str, Numbers], cases: Sequence[Hashable]) -> None:
     if len(columns) < 2:
-        raise SettingError("it takes two systems to compare")
+        raise SettingError("a comparison needs at least two systems")
     if not len(cases):
         raise InputError("the systems have no pair in common")
     for name, column in columns.items():
         if column.shape != (len(cases),) or not np.isfinite(column).all():
             raise SettingError(f"{name} must have one finite score for each pair")
-
-
-def mean_of(column: Numbers, drawn: Resamples) -> Statistic:
-    """The mean over rows as a function of how often each case counts."""
-    sums = by_case(np.stack([column, np.ones_like(column)], axis=1), drawn.case, len(drawn.times))
-    return lambda times: ratio(*(times.T @ sums).T)
 
 
 def _duel(
@@ -146,7 +139,7 @@ def _duel(
 
 
 def randomisation_p(apart: Numbers, drawn: Resamples, permutations: int, seed: int) -> float:
-    """How often a difference as large comes up when the systems are swapped on random cases.
+    """How often a difference is as large when the systems are swapped on random cases.
 
     The data count as one of the permutations, so p is never 0.
     """

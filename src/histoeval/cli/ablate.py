@@ -1,4 +1,4 @@
-"""`histoeval ablate`: what are the parts of a metric worth?"""
+"""`histoeval ablate`: what do the parts of a metric contribute?"""
 
 from __future__ import annotations
 
@@ -7,79 +7,51 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.agree import command_line, scale_of, show
-from histoeval.cli.options.bundle import ModelNames, spread
-from histoeval.cli.options.statistics import (
-    CasesOption,
-    CoefficientOption,
-    GroupOption,
-    LookOption,
-    PermutationsOption,
-    PositiveOption,
-    RaterOption,
-    ResamplesOption,
-    ScaleOption,
-    SeedOption,
-    SheetFile,
-)
+from histoeval.cli.agree import print_agreement
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.models import MetricModels
+from histoeval.cli.options.output import LookOption, command_line
+from histoeval.cli.options.statistics import SheetFile, StudyOptions
+from histoeval.experiments.ablate import ablate as study_variants
+from histoeval.experiments.metric_variants import KINDS
 
 
-@spread
+@verb
 def ablate(
     sheet: SheetFile,
     kinds: Annotated[
         str | None,
-        typer.Option(
-            "--of",
-            help="hare (what its reader is sure of, or not, as in table 7 of the paper) and "
-            "concordance (its parts left out one by one), with a comma between. Both when neither "
+        option(
+            "hare (confidence thresholds of its reader, as in table 7 of the paper) and "
+            "concordance (without each of its parts), separated by a comma. Both when neither "
             "this nor --grid is given.",
-            show_default=False,
+            name="--of",
         ),
     ] = None,
     grid: Annotated[
         Path | None,
-        typer.Option(
-            help="TOML or JSON file of metrics and settings; every combination is a row.",
-            show_default=False,
-        ),
+        option("TOML or JSON file of metrics and settings; every combination is a row."),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="Folder for agreement.json.", show_default=False)
-    ] = None,
+    output: Annotated[Path | None, option("Folder for agreement.json.")] = None,
     look: LookOption = "table",
-    cases: CasesOption = None,
-    rater: RaterOption = None,
-    group: GroupOption = "case",
-    positive_only: PositiveOption = False,
-    scale: ScaleOption = None,
-    coefficient: CoefficientOption = "pearson",
-    resamples: ResamplesOption = 10_000,
-    permutations: PermutationsOption = 2_000,
-    seed: SeedOption = 0,
-    models: ModelNames = ModelNames(),
+    study: StudyOptions = StudyOptions(),
+    models: MetricModels = MetricModels(),
 ) -> None:
-    """Vary metrics, and say how well each variant follows experts, as one table."""
-    from histoeval.run.ablate import ablate as study_variants
-    from histoeval.run.metric_variants import KINDS
+    """Compare variants of a metric by how well each agrees with experts.
 
+    Examples:
+      histoeval ablate sheet.csv --of concordance
+      histoeval ablate sheet.csv --grid grid.toml --output results
+    """
     usual = KINDS if grid is None else ()
     found = study_variants(
         sheet,
         usual if kinds is None else [kind.strip() for kind in kinds.split(",")],
         grid=grid,
-        cases=cases,
-        raters=rater or (),
-        group=group,
-        positive_only=positive_only,
-        scale=scale_of(scale),
-        coefficient=coefficient,
-        resamples=resamples,
-        permutations=permutations,
-        seed=seed,
         models=models.models(),
+        **study.settings(),
     )
-    show(found, look)
+    print_agreement(found, look)
     if output is not None:
         typer.echo(f"Written: {found.write(output, command_line())}")
     if found.unavailable or found.about["unreadable"]:

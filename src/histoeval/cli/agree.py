@@ -1,163 +1,119 @@
-"""`histoeval agree`: which metric follows the experts of a sheet, and how surely?"""
+"""`histoeval agree`: which metric agrees with the experts of a sheet, and how certain is that?"""
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import ModelNames, PairColumns, spread
-from histoeval.cli.options.judge import JudgeNames
-from histoeval.cli.options.models import EncodingOption
-from histoeval.cli.options.statistics import (
-    STATISTICS,
-    ByOption,
-    CasesOption,
-    CoefficientOption,
-    GroupOption,
-    LookOption,
-    MetricsOption,
-    PermutationsOption,
-    PositiveOption,
-    RaterOption,
-    ResamplesOption,
-    ScaleOption,
-    ScoresOption,
-    SeedOption,
-    SheetFile,
-)
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.columns import EncodingOption, PairColumns
+from histoeval.cli.options.judge import JudgeOptions
+from histoeval.cli.options.models import MetricModels
+from histoeval.cli.options.output import LookOption, OverwriteOption, command_line, print_tables
+from histoeval.cli.options.statistics import STATISTICS, SheetFile, StudyOptions
 from histoeval.errors import SettingError
+from histoeval.run.agree import Agreement
+from histoeval.run.agree import agree as study_sheet
+from histoeval.view.terminal.agreement import agreement_tables, remarks
 
-if TYPE_CHECKING:
-    from histoeval.run.agree import Agreement
 
-
-@spread
+@verb
 def agree(
     sheet: SheetFile,
-    metrics: MetricsOption = None,
-    scores: ScoresOption = None,
+    metrics: Annotated[
+        str | None,
+        option(
+            "Metrics, separated by commas, as for `histoeval score`. When omitted: those of "
+            "--scores, or else the default ones."
+        ),
+    ] = None,
+    scores: Annotated[
+        list[Path] | None,
+        option(
+            "scores.jsonl of the same sheet, or its folder; its metrics are not run again. "
+            "Can be repeated."
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(help="Folder for agreement.json and the scores; a stopped run continues."),
+        option("Folder for agreement.json and the scores; a stopped run resumes there."),
     ] = None,
     report: Annotated[
         bool,
-        typer.Option(
-            "--report", help="Also write report.md, report.html and figures into --output."
-        ),
+        option("Also write report.md, report.html and figures into --output.", name="--report"),
     ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the scores that the folder holds.")
-    ] = False,
+    overwrite: OverwriteOption = False,
     look: LookOption = "table",
-    cases: CasesOption = None,
-    rater: RaterOption = None,
-    group: GroupOption = "case",
-    by: ByOption = None,
-    positive_only: PositiveOption = False,
-    scale: ScaleOption = None,
-    coefficient: CoefficientOption = "pearson",
-    resamples: ResamplesOption = 10_000,
-    permutations: PermutationsOption = 2_000,
-    seed: SeedOption = 0,
+    study: StudyOptions = StudyOptions(),
+    by: Annotated[
+        list[str] | None,
+        option(
+            "Also report each system, set, case or value of a column, such as organ; can be "
+            "repeated.",
+            STATISTICS,
+            name="--by",
+        ),
+    ] = None,
     power: Annotated[
         str | None,
-        typer.Option(
-            help="Two metrics, as hare,bleu: how many pairs would tell them apart? Takes a while.",
-            rich_help_panel=STATISTICS,
-            show_default=False,
+        option(
+            "Two metrics, as in hare,bleu: how many pairs are needed to tell them apart? "
+            "Takes a while.",
+            STATISTICS,
         ),
     ] = None,
     columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
-    models: ModelNames = ModelNames(),
-    judges: JudgeNames = JudgeNames(),
+    models: MetricModels = MetricModels(),
+    judges: JudgeOptions = JudgeOptions(),
 ) -> None:
-    """Say how well metrics follow experts, with intervals that fit the data.
+    """Measure how well metrics agree with experts, with confidence intervals that fit the data.
 
-    Exit code 0: every row and metric was used; 1: some were not, and are named; 2: nothing could
+    Exit code 0: every row and metric was used; 1: some were not, and are listed; 2: nothing could
     be done.
-    """
-    from histoeval.run.agree import agree as study_sheet
 
+    Examples:
+      histoeval agree sheet.csv --metrics concordance,hare,bleu
+      histoeval agree sheet.csv --output results --report
+    """
     if report and output is None:
         raise SettingError("--report needs a folder to write to: give --output DIR")
-    if report:
-        import histoeval.view.figures.canvas  # noqa: F401 - what it lacks is told before the work
+    if report:  # a missing extra is reported before the work
+        from histoeval.view.html.agreement import write_report
     found = study_sheet(
         sheet,
         metrics=metrics,
         scores=scores or (),
-        cases=cases,
-        raters=rater or (),
-        group=group,
         by=by or (),
-        positive_only=positive_only,
-        scale=scale_of(scale),
-        coefficient=coefficient,
-        resamples=resamples,
-        permutations=permutations,
-        seed=seed,
-        power=two_of(power),
+        power=metric_pair(power),
         columns=columns.columns(),
         encoding=encoding,
-        models=models.models(judges.choice()),
+        models=models.models(judge=judges.config()),
         output=output,
         overwrite=overwrite,
+        **study.settings(),
     )
-    show(found, look)
+    print_agreement(found, look)
     if output is not None:
         typer.echo(f"Written: {found.write(output, command_line())}")
-    if report and output is not None:
-        from histoeval.view.html.agreement import write_report
-
-        for file in write_report(found, output, command_line()):
+        for file in write_report(found, output, command_line()) if report else ():
             typer.echo(f"Written: {file}")
     if found.unavailable or found.about["unreadable"]:
         raise typer.Exit(1)
 
 
-def show(found: Agreement, look: str) -> None:
-    """Print the tables, and on stderr what to know of them."""
-    from rich.console import Console
-
-    from histoeval.table import markdown, terminal_table
-    from histoeval.view.terminal.agreement import agreement_tables, remarks
-
-    console = Console()
-    for told in agreement_tables(found.study, found.plan):
-        if look == "markdown":
-            typer.echo(f"{markdown(told)}\n")
-        else:
-            console.print(terminal_table(told))
+def print_agreement(found: Agreement, look: str) -> None:
+    """Print the tables, and notes on stderr."""
+    print_tables(agreement_tables(found.study, found.plan), look)
     for name, reason in found.unavailable.items():
         typer.echo(f"{name} {reason}", err=True)
     for note in (*found.notes, *remarks(found.study, found.plan)):
         typer.echo(note, err=True)
 
 
-def command_line() -> str:
-    """The command as it was given, for whoever wants to repeat it."""
-    return shlex.join(["histoeval", *sys.argv[1:]])
-
-
-def scale_of(text: str | None) -> tuple[float, float] | None:
-    """Two numbers with a comma between."""
-    if text is None:
-        return None
-    parts = text.split(",")
-    try:
-        low, high = (float(part) for part in parts)
-    except ValueError as error:
-        raise SettingError(f"--scale {text!r} is not two numbers, as in 0,5") from error
-    return low, high
-
-
-def two_of(text: str | None) -> tuple[str, str] | None:
+def metric_pair(text: str | None) -> tuple[str, str] | None:
     """Two names with a comma between."""
     if text is None:
         return None

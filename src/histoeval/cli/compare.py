@@ -1,4 +1,4 @@
-"""`histoeval compare`: which system writes better, by the metric the user trusts?"""
+"""`histoeval compare`: which system writes better reports, by one metric?"""
 
 from __future__ import annotations
 
@@ -7,54 +7,44 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.agree import command_line
-from histoeval.cli.options.statistics import (
-    LookOption,
-    PermutationsOption,
-    ResamplesOption,
-    SeedOption,
-)
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.output import LookOption, command_line, print_tables
+from histoeval.cli.options.statistics import PermutationsOption, ResamplesOption, SeedOption
+from histoeval.run.compare import compare as compare_systems
+from histoeval.view.terminal.comparison import comparison_tables, remarks
 
 
+@verb
 def compare(
     files: Annotated[
         list[Path],
         typer.Argument(
             metavar="SCORES",
-            help="scores.jsonl files that `histoeval score` has written, or their folders. One "
-            "file may hold several systems.",
-            show_default=False,
+            help="scores.jsonl files written by `histoeval score`, or their folders. One file may "
+            "hold several systems.",
         ),
     ],
     metric: Annotated[
-        str | None,
-        typer.Option(help="Score to go by; needed where the files hold several."),
+        str | None, option("Metric to compare by; needed if the files hold several.")
     ] = None,
     cases: Annotated[
-        Path | None,
-        typer.Option(help="Table of id and case; without one each id is a case of its own."),
+        Path | None, option("Table of id and case; without it each id is its own case.")
     ] = None,
     tie: Annotated[
-        float, typer.Option(min=0, help="Scores that differ by no more are neither won nor lost.")
+        float, option("Largest difference of scores that counts as a tie.", min=0)
     ] = 0.0,
-    show: Annotated[
-        int, typer.Option(min=0, help="How many of the pairs that differ most to show.")
-    ] = 5,
-    output: Annotated[
-        Path | None, typer.Option(help="Folder for comparison.json.", show_default=False)
-    ] = None,
+    show: Annotated[int, option("Number of most different pairs to show.", min=0)] = 5,
+    output: Annotated[Path | None, option("Folder for comparison.json.")] = None,
     look: LookOption = "table",
     resamples: ResamplesOption = 10_000,
     permutations: PermutationsOption = 10_000,
     seed: SeedOption = 0,
 ) -> None:
-    """Compare systems: means, differences with tests, wins, and the cases that differ most."""
-    from rich.console import Console
+    """Compare systems: means, differences with tests, wins, and the cases that differ most.
 
-    from histoeval.run.compare import compare as compare_systems
-    from histoeval.table import markdown, terminal_table
-    from histoeval.view.terminal.comparison import comparison_tables, remarks
-
+    Examples:
+      histoeval compare results_a results_b --metric concordance
+    """
     found = compare_systems(
         files,
         metric=metric,
@@ -65,12 +55,7 @@ def compare(
         permutations=permutations,
         seed=seed,
     )
-    console = Console()
-    for told in comparison_tables(found.metric, found.contest, found.apart):
-        if look == "markdown":
-            typer.echo(f"{markdown(told)}\n")
-        else:
-            console.print(terminal_table(told))
+    print_tables(comparison_tables(found.metric, found.contest, found.apart), look)
     for remark in remarks(found.contest, found.left_out):
         typer.echo(remark, err=True)
     if output is not None:

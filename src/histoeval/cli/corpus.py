@@ -1,85 +1,95 @@
-"""`histoeval corpus`: look at annotated corpora, compare, split and convert them."""
+"""`histoeval corpus`: inspect, compare, split and convert annotated corpora."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
+from rich.console import Console
 
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.output import print_tables
 from histoeval.errors import InputError, OutputError, Problem, SettingError
-
-if TYPE_CHECKING:
-    from histoeval.io.corpus import AnnotatedPassage
+from histoeval.evaluate.corpus import (
+    annotator_agreement,
+    corpus_statistics,
+    count_words,
+    split_by_report,
+    token_counter,
+)
+from histoeval.io.annotation.label_studio import label_studio_config
+from histoeval.io.annotation.names import read_labels
+from histoeval.io.corpus import AnnotatedPassage, read_corpus, write_corpus
+from histoeval.io.store import writing_to
+from histoeval.run.models import Models
+from histoeval.view.terminal.corpus import (
+    agreement_table,
+    left_out,
+    refusal_table,
+    statistics_tables,
+)
 
 corpus_app = typer.Typer(
-    no_args_is_help=True, help="Look at annotated corpora, compare, split and convert them."
+    no_args_is_help=True, help="Inspect, compare, split and convert annotated corpora."
 )
 
 FormatName = Literal["ours", "hare", "label_studio", "webanno", "xmi", "brat"]
 WrittenName = Literal["ours", "hare", "label_studio"]
 
-FORMAT_HELP = "Format of the file; guessed when left out."
 CorpusFile = Annotated[
     Path,
     typer.Argument(
         help="Annotated passages: our JSON lines, HARE JSON, a Label Studio export, WebAnno TSV "
-        "or XMI of INCEpTION (a file, folder or zip), or a brat folder.",
-        show_default=False,
+        "or XMI of INCEpTION (a file, folder or zip), or a brat folder."
     ),
 ]
-FormatOption = Annotated[FormatName | None, typer.Option("--from", help=FORMAT_HELP)]
+FormatOption = Annotated[
+    FormatName | None, option("Format of the file; guessed when omitted.", name="--from")
+]
 LabelsOption = Annotated[
-    Path | None,
-    typer.Option(help='JSON file that says what labels mean, as in {"Tumour": "diagnosis"}.'),
+    Path | None, option('JSON file that maps labels to ours, as in {"Tumour": "diagnosis"}.')
 ]
 
 
 @corpus_app.command()
+@verb
 def stats(
     file: CorpusFile,
     from_format: FormatOption = None,
     labels: LabelsOption = None,
     tokenizer: Annotated[
-        str | None,
-        typer.Option(help="Count the tokens of this model (hub name or folder), not words."),
+        str | None, option("Count tokens of this model (hub name or folder) instead of words.")
     ] = None,
 ) -> None:
-    """Count entities, assertions, relations, passages and tokens, for each source."""
-    from rich.console import Console
+    """Count entities, assertions, relations, passages and tokens of each source.
 
-    from histoeval.evaluate.corpus import (
-        corpus_statistics,
-        count_words,
-        token_counter,
-    )
-    from histoeval.view.terminal.corpus import statistics_tables
-
+    Examples:
+      histoeval corpus stats corpus.jsonl
+    """
     problems: list[Problem] = []
     count = count_words if tokenizer is None else token_counter(tokenizer)
     counted = corpus_statistics(_read(file, from_format, labels, problems), count)
     _demand(counted.total.passages, problems, file)
-    console = Console()
-    for table in statistics_tables(counted, "words" if tokenizer is None else "tokens"):
-        console.print(table)
+    print_tables(statistics_tables(counted, "words" if tokenizer is None else "tokens"))
     _finish(problems)
 
 
 @corpus_app.command()
+@verb
 def agreement(
     file_a: CorpusFile,
     file_b: CorpusFile,
     from_format: FormatOption = None,
     labels: LabelsOption = None,
 ) -> None:
-    """Say how far two annotators agree on the same passages."""
-    from rich.console import Console
+    """Measure how far two annotators agree on the same passages.
 
-    from histoeval.evaluate.corpus import annotator_agreement
-    from histoeval.view.terminal.corpus import agreement_table, left_out
-
+    Examples:
+      histoeval corpus agreement anna.jsonl ben.jsonl
+    """
     problems: list[Problem] = []
     agreed = annotator_agreement(
         _read(file_a, from_format, labels, problems), _read(file_b, from_format, labels, problems)
@@ -87,7 +97,7 @@ def agreement(
     if not agreed.passages:
         _demand(0, problems, file_a)
     names = (file_a.name, file_b.name)
-    Console().print(agreement_table(agreed, names))
+    print_tables([agreement_table(agreed, names)])
     typer.echo(f"{agreed.passages:,} passages compared")
     for remark in left_out(agreed, names):
         typer.echo(remark, err=True)
@@ -95,20 +105,22 @@ def agreement(
 
 
 @corpus_app.command()
+@verb
 def split(
     file: CorpusFile,
-    output: Annotated[Path, typer.Option(help="Folder for train.jsonl, dev.jsonl, test.jsonl.")],
-    train: Annotated[float, typer.Option(min=0, max=1, help="Share for training.")] = 0.8,
-    dev: Annotated[float, typer.Option(min=0, max=1, help="Share for development.")] = 0.1,
-    test: Annotated[float, typer.Option(min=0, max=1, help="Share for testing.")] = 0.1,
-    seed: Annotated[int, typer.Option(help="Another seed gives another split.")] = 0,
+    output: Annotated[Path, option("Folder for train.jsonl, dev.jsonl, test.jsonl.")],
+    train: Annotated[float, option("Share for training.", min=0, max=1)] = 0.8,
+    dev: Annotated[float, option("Share for development.", min=0, max=1)] = 0.1,
+    test: Annotated[float, option("Share for testing.", min=0, max=1)] = 0.1,
+    seed: Annotated[int, option("Random seed of the split.")] = 0,
     from_format: FormatOption = None,
     labels: LabelsOption = None,
 ) -> None:
-    """Split a corpus by report: no report stands in two parts."""
-    from histoeval.evaluate.corpus import split_by_report
-    from histoeval.io.corpus import write_corpus
+    """Split a corpus by report, so that no report is in two parts.
 
+    Examples:
+      histoeval corpus split corpus.jsonl --output parts
+    """
     problems: list[Problem] = []
     passages = list(_read(file, from_format, labels, problems))
     _demand(len(passages), problems, file)
@@ -116,7 +128,7 @@ def split(
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{output} cannot be made: {error.strerror or error}") from error
+        raise OutputError(f"{output} cannot be created: {error.strerror or error}") from error
     for name, part in parts.items():
         if part:
             write_corpus(output / f"{name}.jsonl", part)
@@ -126,21 +138,22 @@ def split(
 
 
 @corpus_app.command()
+@verb
 def convert(
     file: CorpusFile,
-    out: Annotated[Path, typer.Argument(help="File to write.", show_default=False)],
-    to: Annotated[WrittenName, typer.Option(help="Format to write.")],
+    out: Annotated[Path, typer.Argument(help="File to write.")],
+    to: Annotated[WrittenName, option("Format to write.")],
     from_format: FormatOption = None,
     labels: LabelsOption = None,
 ) -> None:
     """Write a corpus in another format.
 
     For Label Studio the passages become tasks with pre-annotations that people can correct; the
-    labelling view that they need is written beside them.
-    """
-    from histoeval.io.annotation.label_studio import label_studio_config
-    from histoeval.io.corpus import write_corpus
+    labelling view that they need is written next to them.
 
+    Examples:
+      histoeval corpus convert project.zip corpus.jsonl --to ours
+    """
     problems: list[Problem] = []
     passages = _read(file, from_format, labels, problems)
     first = next(passages, None)
@@ -155,39 +168,30 @@ def convert(
 
 
 @corpus_app.command()
+@verb
 def figures(
-    corpus_a: Annotated[
-        Path, typer.Argument(help="Reports: a table, a text file or a folder.", show_default=False)
-    ],
-    corpus_b: Annotated[Path, typer.Argument(help="Other reports.", show_default=False)],
-    output: Annotated[Path, typer.Option(help="Folder for the figures, as SVG and PNG.")],
-    names: Annotated[
-        str | None,
-        typer.Option(help="What to call the two, with a comma between.", show_default=False),
-    ] = None,
-    text: Annotated[str | None, typer.Option(help="Column of the text, in tables.")] = None,
+    corpus_a: Annotated[Path, typer.Argument(help="Reports: a table, a text file or a folder.")],
+    corpus_b: Annotated[Path, typer.Argument(help="Other reports.")],
+    output: Annotated[Path, option("Folder for the figures, as SVG and PNG.")],
+    names: Annotated[str | None, option("Names of the two, separated by a comma.")] = None,
+    text: Annotated[str | None, option("Column with the text, for tables.")] = None,
     encoder: Annotated[
         str | None,
-        typer.Option(
-            help="Encoder for the map of words (hub name or folder; extra [hf]). Without it, words "
-            "are placed by the words around them.",
-            show_default=False,
+        option(
+            "Encoder for the word map (hub name or folder; extra hf). Without it, words are "
+            "placed by their co-occurrence."
         ),
     ] = None,
-    sample: Annotated[int, typer.Option(min=1, help="Reports of each that are looked at.")] = 1000,
-    shown: Annotated[
-        int, typer.Option(min=0, help="Reports of each that are shown as they were read.")
-    ] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed draws other reports.")] = 0,
+    sample: Annotated[int, option("Number of reports of each corpus to use.", min=1)] = 1000,
+    shown: Annotated[int, option("Number of reports of each corpus to show annotated.", min=0)] = 1,
+    seed: Annotated[int, option("Random seed of the sample of reports.", min=0)] = 0,
 ) -> None:
-    """Draw word clouds, a map of words with density, and annotated reports of two corpora."""
-    from histoeval.io.store import writing_to
-    from histoeval.run.models import Models
-    from histoeval.view.figures.corpus_pictures import (
-        corpus_figures,
-        encoder_embed,
-        sample_texts,
-    )
+    """Draw word clouds, a word map with density, and annotated reports of two corpora.
+
+    Examples:
+      histoeval corpus figures radiology.csv pathology.csv --output figures
+    """
+    from histoeval.view.figures.corpora import corpus_figures, encoder_embed, sample_texts
     from histoeval.view.html.agreement import write_figures
 
     called = [name.strip() for name in (names or "").split(",")] if names else []
@@ -210,30 +214,22 @@ def figures(
 def _read(
     file: Path, kind: FormatName | None, labels: Path | None, problems: list[Problem]
 ) -> Iterator[AnnotatedPassage]:
-    """The passages; of those that cannot be read the reasons are kept."""
-    from histoeval.io.annotation.names import read_labels
-    from histoeval.io.corpus import read_corpus
-
+    """The passages; why others cannot be read goes into `problems`."""
     names = None if labels is None else read_labels(labels)
     return read_corpus(file, kind, labels=names, on_problem=problems.append)
 
 
 def _demand(passages: int, problems: Sequence[Problem], file: Path) -> None:
-    """Stop where there is nothing to work on, and say why."""
+    """Stop with the reason if there is nothing to work on."""
     if passages:
         return
     if problems:
-        raise InputError(f"no passage of {file} can be read. The first: {problems[0].message}")
+        raise InputError(f"no passage of {file} can be read. First error: {problems[0].message}")
     raise InputError(f"{file} has no passages that can be used here")
 
 
 def _finish(problems: Sequence[Problem]) -> None:
-    """Say what was left out; exit code 1 if anything was."""
-    if not problems:
-        return
-    from rich.console import Console
-
-    from histoeval.view.terminal.corpus import refusal_table
-
-    Console(stderr=True).print(refusal_table(problems))
-    raise typer.Exit(1)
+    """Print what was skipped; exit with 1 if anything was."""
+    if problems:
+        Console(stderr=True).print(refusal_table(problems))
+        raise typer.Exit(1)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.output import print_tables
+from histoeval.view.terminal.scores import plain_table
 
+
+@verb
 def doctor() -> None:
-    """Tell what is installed and what is missing."""
-    from rich.console import Console
+    """Show what is installed and what is missing.
 
-    from histoeval.run.doctor import examine
-    from histoeval.view.terminal.scores import plain_table
+    Examples:
+      histoeval doctor
+    """
+    from histoeval.run.doctor import examine  # it imports nltk, and that scipy
 
-    Console().print(
-        plain_table(["what", "state", "matters for"], [list(item) for item in examine()])
-    )
+    rows = [list(item) for item in examine()]
+    print_tables([plain_table(["what", "state", "matters for"], rows)])

@@ -4,112 +4,109 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import ModelNames, spread
-from histoeval.cli.options.judge import JudgeNames
-from histoeval.cli.options.models import COLUMNS, EncodingOption
-from histoeval.errors import HistoEvalError, InputError, SettingError
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.columns import COLUMNS, EncodingOption
+from histoeval.cli.options.judge import JudgeOptions
+from histoeval.cli.options.models import MetricModels
+from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
+from histoeval.io.files import check_there
+from histoeval.io.pairs import Columns, PairRow, PairSource, open_source
+from histoeval.io.tables.cell_checks import text_of
+from histoeval.io.tables.encoding import BAD_BYTES, open_bytes, survey
+from histoeval.io.tables.row_faults import Fault
+from histoeval.metric import Metric, Score
+from histoeval.report import Pair
+from histoeval.run.models import Models, load_metrics
+from histoeval.view.terminal.explanation import page, show_explanation
 
-if TYPE_CHECKING:
-    from histoeval.io.pairs import Columns, PairRow, PairSource
-    from histoeval.metric import Metric, Score
-    from histoeval.report import Pair
-    from histoeval.run.models import Models
-
-NEAR = 3
-"""How many ids are named to someone who has misspelt one."""
+MAX_SUGGESTIONS = 3
+"""How many ids are suggested for one that does not exist."""
 
 TWO_WAYS = "give a FILE and --id ID, or two texts with --reference and --candidate"
 
 
-@spread
+@dataclass(frozen=True)
+class ExplainedColumns:
+    """The columns of a table of pairs, where --reference and --candidate are texts."""
+
+    reference_column: Annotated[str | None, option("Column with the reference.", COLUMNS)] = None
+    candidate_column: Annotated[
+        list[str] | None, option("Column with a candidate; repeat it for each system.", COLUMNS)
+    ] = None
+    id_column: Annotated[str | None, option("Column with the row id.", COLUMNS)] = None
+    system_column: Annotated[str | None, option("Column with the name of the system.", COLUMNS)] = (
+        None
+    )
+
+    def columns(self) -> Columns:
+        """As `open_source` takes them."""
+        return Columns(
+            reference=self.reference_column,
+            candidates=tuple(self.candidate_column or ()),
+            id=self.id_column,
+            system=self.system_column,
+        )
+
+
+@verb
 def explain(
     inputs: Annotated[
         list[Path] | None,
         typer.Argument(
             metavar="FILE",
-            help="Pairs, as `histoeval score` takes them: a table; or references and then systems.",
-            show_default=False,
+            help="Pairs, as for `histoeval score`: a table; or references and then systems.",
         ),
     ] = None,
-    wanted: Annotated[str | None, typer.Option("--id", help="Which pair of the FILE.")] = None,
-    system: Annotated[
-        str | None, typer.Option(help="Whose candidate, where several systems wrote one.")
-    ] = None,
+    pair_id: Annotated[str | None, option("Id of the pair in FILE.", name="--id")] = None,
+    system: Annotated[str | None, option("Whose candidate, if FILE has several systems.")] = None,
     reference: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Reference, without a FILE; @NAME reads a file."),
+        str | None, option("Reference, without a FILE; @NAME reads a file.", metavar="TEXT")
     ] = None,
     candidate: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Candidate, without a FILE; @NAME reads a file."),
+        str | None, option("Candidate, without a FILE; @NAME reads a file.", metavar="TEXT")
     ] = None,
-    metric: Annotated[
-        str, typer.Option(help="One metric; settings after a colon.")
-    ] = "concordance",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the score as one JSON object instead.")
-    ] = False,
-    reference_column: Annotated[
-        str | None, typer.Option(help="Column of the reference.", rich_help_panel=COLUMNS)
-    ] = None,
-    candidate_column: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column of a candidate; give it again for each system.", rich_help_panel=COLUMNS
-        ),
-    ] = None,
-    id_column: Annotated[
-        str | None, typer.Option(help="Column that names a row.", rich_help_panel=COLUMNS)
-    ] = None,
-    system_column: Annotated[
-        str | None,
-        typer.Option(help="Column that names the system of a row.", rich_help_panel=COLUMNS),
-    ] = None,
+    metric: Annotated[str, option("One metric; settings follow a colon.")] = "concordance",
+    as_json: Annotated[bool, option("Print the score as one JSON object.", name="--json")] = False,
+    named: ExplainedColumns = ExplainedColumns(),
     encoding: EncodingOption = None,
-    models: ModelNames = ModelNames(),
-    judges: JudgeNames = JudgeNames(),
+    models: MetricModels = MetricModels(),
+    judges: JudgeOptions = JudgeOptions(),
 ) -> None:
     """Show why one pair has its score: its parts, what matches and what is wrong.
 
     Exit code 0: the pair was scored; 2: it was not, and a sentence says why.
-    """
-    from histoeval.io.pairs import Columns
 
-    columns = Columns(
-        reference=reference_column,
-        candidates=tuple(candidate_column or ()),
-        id=id_column,
-        system=system_column,
-    )
+    Examples:
+      histoeval explain pairs.csv --id case-7
+      histoeval explain --reference @reference.txt --candidate @candidate.txt
+    """
+    columns = named.columns()
     if reference is None and candidate is None:
-        pair = _pair_of_files(inputs or [], columns, encoding, wanted, system)
-    elif inputs or wanted is not None or system is not None or columns != Columns():
+        pair = _pair_of_files(inputs or [], columns, encoding, pair_id, system)
+    elif inputs or pair_id is not None or system is not None or columns != Columns():
         raise SettingError(
             f"{TWO_WAYS}, not both; columns of a FILE are named with --reference-column NAME and "
             "--candidate-column NAME"
         )
     else:
         pair = _pair_of_texts(reference, candidate, encoding)
-    made, score = _scored(metric, models.models(judges.choice()), pair)
+    made, score = _scored(metric, models.models(judge=judges.config()), pair)
     if as_json:
         typer.echo(_json(pair, made, score))
-        return
-    from histoeval.view.terminal.explanation import page, show_explanation
-
-    show_explanation(page(), pair, score, made.range)
+    else:
+        show_explanation(page(), pair, score, made.range)
 
 
 def _pair_of_texts(reference: str | None, candidate: str | None, encoding: str | None) -> Pair:
-    from histoeval.report import Pair
-
     if reference is None or candidate is None:
-        lacking = "--reference" if reference is None else "--candidate"
-        raise SettingError(f"{lacking} is missing: two texts are compared")
+        missing = "--reference" if reference is None else "--candidate"
+        raise SettingError(f"{missing} is missing: two texts are compared")
     return Pair(
         id="command line",
         reference=_text(reference, "--reference", encoding),
@@ -118,10 +115,7 @@ def _pair_of_texts(reference: str | None, candidate: str | None, encoding: str |
 
 
 def _text(given: str, option: str, encoding: str | None) -> str:
-    """A text as it was given, or that of the file behind an @; refused as a cell would be."""
-    from histoeval.io.tables.cell_checks import text_of
-    from histoeval.io.tables.row_faults import Fault
-
+    """A text as given, or that of the file after an @; refused as a cell would be."""
     from_file = given.startswith("@")
     text = text_of(_read(Path(given[1:]), encoding) if from_file else given)
     if not isinstance(text, Fault):
@@ -132,10 +126,7 @@ def _text(given: str, option: str, encoding: str | None) -> str:
 
 
 def _read(path: Path, encoding: str | None) -> str:
-    """The whole of a text file, but for the end of its last line."""
-    from histoeval.io.files import check_there
-    from histoeval.io.tables.encoding import BAD_BYTES, open_bytes, survey
-
+    """The whole text file, without its last line end."""
     check_there(path)
     settled = survey(path, encoding).encoding
     with open_bytes(path) as (stream, _):
@@ -147,67 +138,68 @@ def _pair_of_files(
     paths: Sequence[Path],
     columns: Columns,
     encoding: str | None,
-    wanted: str | None,
+    pair_id: str | None,
     system: str | None,
 ) -> Pair:
-    from histoeval.io.pairs import open_source
-
     if not paths:
         raise SettingError(f"nothing to explain: {TWO_WAYS}")
     source = open_source(paths, columns, encoding)
     for note in source.notes:
         typer.echo(f"{source.name}: {note}", err=True)
-    if wanted is None:
-        raise SettingError(f"say which pair of {source.name} to explain: --id ID{_some(source)}")
-    rows = [row for row in source.rows() if row.id == wanted]
+    if pair_id is None:
+        raise SettingError(
+            f"which pair of {source.name} should be explained? Give --id ID{_first_ids(source)}"
+        )
+    rows = [row for row in source.rows() if row.id == pair_id]
     if not rows:
-        near = _near(source, wanted)
-        raise InputError(f"{source.name} has no pair {wanted!r}{near or _some(source)}")
-    return _chosen(rows, wanted, system)
+        hint = _similar_ids(source, pair_id) or _first_ids(source)
+        raise InputError(f"{source.name} has no pair {pair_id!r}{hint}")
+    return _chosen(rows, pair_id, system)
 
 
-def _chosen(rows: Sequence[PairRow], wanted: str, system: str | None) -> Pair:
-    """The one pair of an id: of the system that was named, or of the only one there is."""
+def _chosen(rows: Sequence[PairRow], pair_id: str, system: str | None) -> Pair:
+    """The pair of the system that was named, or of the only one."""
     systems = list(dict.fromkeys(row.system for row in rows if row.system is not None))
-    named = ", ".join(map(repr, systems))
+    names = ", ".join(map(repr, systems))
     if system is not None and system not in systems:
-        raise InputError(f"{wanted!r} has no candidate of {system!r}; there are: {named}")
+        raise InputError(f"{pair_id!r} has no candidate of {system!r}; there are: {names}")
     if system is None and len(systems) > 1:
-        raise SettingError(f"{wanted!r} has candidates of {named}: choose one with --system NAME")
-    meant = [row for row in rows if system is None or row.system == system]
-    for row in meant:
+        raise SettingError(f"{pair_id!r} has candidates of {names}: choose one with --system NAME")
+    chosen = [row for row in rows if system is None or row.system == system]
+    for row in chosen:
         if row.pair is not None:
             return row.pair
-    raise InputError("; ".join(problem.message for problem in meant[0].problems))
+    raise InputError("; ".join(problem.message for problem in chosen[0].problems))
 
 
-def _near(source: PairSource, wanted: str) -> str:
-    """Ids that look like the one that was asked for."""
+def _similar_ids(source: PairSource, pair_id: str) -> str:
+    """Ids that are spelt almost like this one."""
     from rapidfuzz import fuzz, process
 
     ids = list(dict.fromkeys(row.id for row in source.rows()))
     found = process.extract(
-        wanted, ids, scorer=fuzz.ratio, processor=str.casefold, limit=NEAR, score_cutoff=60
+        pair_id,
+        ids,
+        scorer=fuzz.ratio,
+        processor=str.casefold,
+        limit=MAX_SUGGESTIONS,
+        score_cutoff=60,
     )
-    return f"; near it are {', '.join(repr(near) for near, *_ in found)}" if found else ""
+    return f"; did you mean {' or '.join(repr(near) for near, *_ in found)}?" if found else ""
 
 
-def _some(source: PairSource) -> str:
-    """The first ids there are."""
+def _first_ids(source: PairSource) -> str:
     ids: dict[str, None] = {}
     for row in source.rows():
         ids[row.id] = None
-        if len(ids) > NEAR:
+        if len(ids) > MAX_SUGGESTIONS:
             break
-    more = " …" if len(ids) > NEAR else ""
-    return f". Its ids: {', '.join(map(repr, list(ids)[:NEAR]))}{more}"
+    more = " …" if len(ids) > MAX_SUGGESTIONS else ""
+    return f". Its ids: {', '.join(map(repr, list(ids)[:MAX_SUGGESTIONS]))}{more}"
 
 
 def _scored(spec: str, models: Models, pair: Pair) -> tuple[Metric, Score]:
-    from histoeval.errors import Problem
-    from histoeval.run.scoring import make_metrics
-
-    (metric,) = make_metrics([spec], models)
+    (metric,) = load_metrics([spec], models)
     if reason := metric.unavailable_reason():
         raise SettingError(f"{metric.name} {reason}")
     (answer,) = metric.score([pair])

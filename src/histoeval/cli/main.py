@@ -1,65 +1,90 @@
-"""The command `histoeval`: finds the verb and speaks to people when something is wrong."""
+"""The command `histoeval`: finds the verb, and turns failures into plain sentences."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from histoeval.cli.ablate import ablate
-from histoeval.cli.agree import agree
-from histoeval.cli.compare import compare
-from histoeval.cli.corpus import corpus_app
-from histoeval.cli.doctor import doctor
-from histoeval.cli.entail import entail
-from histoeval.cli.evaluate.models import evaluate_app
-from histoeval.cli.experiment.run import experiment_app
-from histoeval.cli.explain import explain
-from histoeval.cli.extract import extract
-from histoeval.cli.generate import generate
-from histoeval.cli.judge.run import judge_app
-from histoeval.cli.metrics import metrics
-from histoeval.cli.score import score
-from histoeval.cli.slide import slide_app
-from histoeval.cli.train import train_app
-from histoeval.cli.trust.run import trust_app
 from histoeval.errors import HistoEvalError
 from histoeval.version import __version__
 
-SETTINGS: dict[str, Any] = {
-    "no_args_is_help": True,
-    "add_completion": False,
-    "pretty_exceptions_enable": False,
-    "help": "Tells whether a machine-written histopathology report is right, and why.",
+VERBS = {
+    "score": ("score:score", "Score reports against references."),
+    "explain": ("explain:explain", "Show why one pair has its score."),
+    "extract": ("extract:extract", "Extract entities, assertions and relations from reports."),
+    "agree": ("agree:agree", "Measure how well metrics agree with experts."),
+    "compare": ("compare:compare", "Compare systems by the scores of one metric."),
+    "ablate": ("ablate:ablate", "Measure what the parts of a metric contribute."),
+    "entail": ("entail:entail", "Classify sentence pairs: entailment, neutral, contradiction."),
+    "generate": ("generate:generate", "Let a vision-language model write reports on images."),
+    "metrics": ("metrics:metrics", "List the metrics, what they need, and whether they run here."),
+    "doctor": ("doctor:doctor", "Show what is installed and what is missing."),
+    "judge": ("judge.run:judge_app", "Let language models score reports by a rubric."),
+    "corpus": ("corpus:corpus_app", "Inspect, compare, split and convert annotated corpora."),
+    "slide": ("slide:slide_app", "Inspect slides and images, and cut tiles."),
+    "trust": ("trust.run:trust_app", "Decide which reports can be trusted without a reference."),
+    "experiment": ("experiment.run:experiment_app", "Repeat the PathGLS experiments on your data."),
+    "train": ("train:train_app", "Train models from annotated reports (extra train)."),
+    "evaluate": (
+        "evaluate.models:evaluate_app",
+        "Evaluate models on annotated data, and metrics on probes.",
+    ),
 }
-app = typer.Typer(**SETTINGS)
-app.command()(score)
-app.command()(explain)
-app.command()(extract)
-app.command()(agree)
-app.command()(compare)
-app.command()(ablate)
-app.command()(entail)
-app.command()(generate)
-app.command()(metrics)
-app.command()(doctor)
-app.add_typer(judge_app, name="judge")
-app.add_typer(corpus_app, name="corpus")
-app.add_typer(slide_app, name="slide")
-app.add_typer(trust_app, name="trust")
-app.add_typer(experiment_app, name="experiment")
-app.add_typer(train_app, name="train")
-app.add_typer(evaluate_app, name="evaluate")
+"""Each verb with its place in `histoeval.cli`, and one sentence of help.
+
+A verb is imported when it is used, so that `--help` stays fast.
+"""
+
+TRACEBACK = "HISTOEVAL_TRACEBACK"
+"""Set this in the environment to see the traceback of an unexpected error."""
+
+
+class LazyGroup(TyperGroup):
+    """The verbs: listed by their names, imported when they are run."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, (_, text) in VERBS.items():
+            self.commands[name] = TyperCommand(name=name, help=text)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Import the verb that is run; a name that is unknown suggests the nearest one."""
+        if args[0] in VERBS:
+            self.commands[args[0]] = load_verb(args[0])
+        return super().resolve_command(ctx, args)
+
+
+def load_verb(name: str) -> Any:
+    """The verb of this name, as a command or group of Typer."""
+    module, attribute = VERBS[name][0].split(":")
+    found = getattr(import_module(f"histoeval.cli.{module}"), attribute)
+    if isinstance(found, typer.Typer):
+        return typer.main.get_group(found)
+    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    single.command(name)(found)
+    return typer.main.get_command(single)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"histoeval {__version__}")
         raise typer.Exit
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    epilog="Examples:\n  histoeval score pairs.csv\n  histoeval score --help",
+    help="Tells whether a machine-written histopathology report is right, and why.",
+)
 
 
 @app.callback()
@@ -71,53 +96,18 @@ def _options(
     pass
 
 
-def app_for(arguments: Sequence[str]) -> typer.Typer:
-    """The command with the verb that is asked for, and of the others only what they are for.
-
-    Taking in the options of all verbs takes longer than people want to wait for --help.
-    """
-    verb = next((word for word in arguments if not word.startswith("-")), None)
-    light = typer.Typer(**SETTINGS)
-    light.callback()(_options)
-    for command in app.registered_commands:
-        assert command.callback is not None, "every verb is a function"
-        name = command.callback.__name__
-        light.command(name)(command.callback if name == verb else _saying(command.callback.__doc__))
-    for group in app.registered_groups:
-        assert group.typer_instance is not None, "every group is a command of its own"
-        if group.name == verb:
-            light.add_typer(group.typer_instance, name=verb)
-        else:
-            light.command(group.name)(_saying(group.typer_instance.info.help))
-    return light
-
-
-def _saying(what: str | None) -> Callable[[], None]:
-    """A verb that can only say what it is for."""
-
-    def verb() -> None:
-        pass
-
-    verb.__doc__ = what
-    return verb
-
-
-TRACEBACK = "HISTOEVAL_TRACEBACK"
-"""Set this in the environment to see where a failure that nobody foresaw came from."""
-
-
-def _print_anything() -> None:
-    """Have characters that the terminal or the file cannot take written out, not break the run."""
+def _escape_unprintable() -> None:
+    """Write characters that the terminal or file cannot take as escapes, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def main() -> None:
-    """Run a verb; exit 2 with a plain sentence when nothing could be done."""
-    _print_anything()
+    """Run a verb; exit with 2 and a plain sentence when nothing could be done."""
+    _escape_unprintable()
     try:
-        app_for(sys.argv[1:])()
+        app()
     except HistoEvalError as error:
         typer.echo(f"histoeval: {error}", err=True)
         sys.exit(2)
@@ -125,8 +115,8 @@ def main() -> None:
         if TRACEBACK in os.environ:
             raise
         typer.echo(
-            f"histoeval: stopped by what nobody foresaw: {type(error).__name__}: {error}. "
-            f"With {TRACEBACK}=1 in the environment it says where; please report that.",
+            f"histoeval: unexpected error: {type(error).__name__}: {error}. "
+            f"Set {TRACEBACK}=1 for the traceback and please file a bug.",
             err=True,
         )
         sys.exit(2)

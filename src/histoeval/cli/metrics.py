@@ -1,24 +1,27 @@
-"""`histoeval metrics`: what there is, what it needs, and whether it can run here."""
+"""`histoeval metrics`: the metrics, what they need, and whether they can run here."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from histoeval.metric import Metric
+from rich.text import Text
+
+from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.output import print_tables
+from histoeval.metric import Metric
+from histoeval.metrics.registry import METRICS, models_of
+from histoeval.run.models import load_metrics
+from histoeval.view.terminal.scores import plain_table, range_text
 
 
+@verb
 def metrics() -> None:
-    """List the metrics: range, direction, what they need, and whether they can run here."""
-    from rich.console import Console
-    from rich.text import Text
+    """List the metrics: range, direction, what they need, and whether they can run here.
 
-    from histoeval.metrics.registry import METRICS
-    from histoeval.run.scoring import make_metrics
-    from histoeval.view.terminal.scores import plain_table, range_text
-
-    made = dict(zip(METRICS, make_metrics(list(METRICS)), strict=True))
+    Examples:
+      histoeval metrics
+    """
+    made = dict(zip(METRICS, load_metrics(list(METRICS)), strict=True))
     rows = [
         [
             name,
@@ -30,19 +33,17 @@ def metrics() -> None:
         ]
         for name, entry in METRICS.items()
     ]
-    console = Console()
-    console.print(
-        plain_table(["metric", "compares", "range", "better", "needs", "runs here"], rows)
+    columns = ["metric", "compares", "range", "better", "needs", "runs here"]
+    reasons = (
+        Text.assemble((name, "bold"), f" {reason}")
+        for name, metric in made.items()
+        if (reason := metric.unavailable_reason())
     )
-    for name, metric in made.items():
-        if reason := metric.unavailable_reason():
-            console.print(Text.assemble((name, "bold"), f" {reason}"))
+    print_tables([plain_table(columns, rows), *reasons])
 
 
 def _state(metric: Metric) -> str:
     """Whether it runs as it is, once its models or its judge are named, or not at all."""
-    from histoeval.metrics.registry import models_of
-
     if metric.unavailable_reason() is None:
         return "yes"
     if models_of(metric) == ("judge",):

@@ -1,71 +1,80 @@
-"""`histoeval slide`: what a slide is, how it looks, and its tiles."""
+"""`histoeval slide`: what a slide is, how it looks, and its tiles.
+
+The modules that need the extra slide are imported where they are used.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from histoeval.cli.options.files import demand_folder
-from histoeval.cli.options.models import OverwriteOption
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.output import (
+    OverwriteOption,
+    demand_folder,
+    exit_with,
+    print_tables,
+    resumable,
+)
 from histoeval.errors import OutputError, SettingError
+from histoeval.progress import step_progress
+from histoeval.slides.open import open_slide
 
-slide_app = typer.Typer(no_args_is_help=True, help="Look at slides and images, and cut tiles.")
+slide_app = typer.Typer(no_args_is_help=True, help="Inspect slides and images, and cut tiles.")
 
 FileArgument = Annotated[
     Path,
     typer.Argument(
         help="A picture (png, jpg, tif), a slide (svs, ndpi, mrxs, scn, bif, tif, dcm, dzi), or a "
-        "folder of one DICOM or DeepZoom slide.",
-        show_default=False,
+        "folder of one DICOM or DeepZoom slide."
     ),
 ]
 MppOption = Annotated[
-    float | None,
-    typer.Option(
-        help="Microns per pixel, where the file does not say or says it wrongly.",
-        show_default=False,
-    ),
+    float | None, option("Microns per pixel, if the file does not give it or is wrong.")
 ]
 STORED = "stored"
 
 
 @slide_app.command()
+@verb
 def info(
     file: FileArgument,
     mpp: MppOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, option("Print JSON.", name="--json")] = False,
 ) -> None:
-    """Tell size, levels, microns per pixel and how much tissue there is."""
-    from histoeval.slides.open import open_slide
+    """Show size, levels, microns per pixel and the amount of tissue.
+
+    Examples:
+      histoeval slide info slide.svs
+    """
     from histoeval.slides.tissue import describe, find_tissue
 
     with open_slide(file, mpp=mpp) as slide:
         facts = describe(slide, find_tissue(slide))
     if as_json:
-        import json
-
         typer.echo(json.dumps(facts, indent=2))
         return
-    from rich.console import Console
-
     from histoeval.view.terminal.slides import slide_table
 
-    Console().print(slide_table(facts))
+    print_tables([slide_table(facts)])
 
 
 @slide_app.command()
+@verb
 def thumbnail(
     file: FileArgument,
-    output: Annotated[Path, typer.Option(help="PNG or JPEG to write.", show_default=False)],
-    side: Annotated[int, typer.Option(min=16, max=8192, help="Pixels of the longer side.")] = 1024,
-    tissue: Annotated[
-        bool, typer.Option("--tissue", help="Draw the outline of the tissue, and of ink.")
-    ] = False,
+    output: Annotated[Path, option("PNG or JPEG to write.")],
+    side: Annotated[int, option("Pixels of the longer side.", min=16, max=8192)] = 1024,
+    tissue: Annotated[bool, option("Outline tissue and ink.", name="--tissue")] = False,
 ) -> None:
-    """Write a small picture of a slide."""
-    from histoeval.slides.open import open_slide
+    """Write a thumbnail of a slide.
+
+    Examples:
+      histoeval slide thumbnail slide.svs --output slide.png --tissue
+    """
     from histoeval.slides.overview import make_thumbnail
     from histoeval.slides.tissue import find_tissue
     from histoeval.view.terminal.slides import outlined
@@ -85,84 +94,70 @@ def thumbnail(
 
 
 @slide_app.command()
+@verb
 def tiles(
     file: FileArgument,
     output: Annotated[
         Path,
-        typer.Option(
-            help="Folder for tiles/*.png, tiles.jsonl and slide.json; a stopped run continues.",
-            show_default=False,
-        ),
+        option("Folder for tiles/*.png, tiles.jsonl and slide.json; a stopped run resumes there."),
     ],
     mpp: MppOption = None,
     at: Annotated[
-        str,
-        typer.Option(help=f"Microns per pixel of the tiles (0.5 is 20x), or '{STORED}'."),
+        str, option(f"Microns per pixel of the tiles (0.5 is 20x), or '{STORED}'.")
     ] = "0.5",
-    size: Annotated[int, typer.Option(help="Pixels along a side of a tile.")] = 512,
-    tissue: Annotated[float, typer.Option(help="Least share of a tile that is tissue.")] = 0.25,
+    size: Annotated[int, option("Side of a tile in pixels.")] = 512,
+    tissue: Annotated[float, option("Minimum share of tissue in a tile.")] = 0.25,
     sample: Annotated[
-        int | None,
-        typer.Option(help="So many tiles, spread over the slide; all without it."),
+        int | None, option("Cut N tiles, spread over the slide; all when omitted.", metavar="N")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Which sample.")] = 0,
-    workers: Annotated[
-        int, typer.Option(min=1, help="Threads; they never change what is written.")
-    ] = 2,
+    seed: Annotated[int, option("Random seed of the sample.")] = 0,
+    workers: Annotated[int, option("Threads; they never change the result.", min=1)] = 2,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Cut a slide into tiles of one physical size, those with tissue.
+    """Cut the tissue of a slide into tiles of one physical size.
 
     Exit code 0: every tile was written; 1: some cannot be read, and their rows say why; 2: nothing
     could be done.
+
+    Examples:
+      histoeval slide tiles slide.svs --output tiles --sample 100
     """
-    from histoeval.progress import step_progress
-    from histoeval.slides.open import open_slide
     from histoeval.slides.tiles import TileRequest, plan_tiles
     from histoeval.slides.tissue import find_tissue
     from histoeval.slides.write_tiles import TileFolder, write_tiles
 
-    request = TileRequest(size=size, mpp=_asked(at), tissue=tissue, sample=sample, seed=seed)
+    request = TileRequest(size=size, mpp=_mpp(at), tissue=tissue, sample=sample, seed=seed)
     with open_slide(file, mpp=mpp) as slide:
         plan = plan_tiles(slide, find_tissue(slide, workers), request)
-        try:
-            with step_progress(f"cutting {file.name}", len(plan.places)) as tell:
-                summary = write_tiles(
-                    slide,
-                    plan,
-                    TileFolder(output),
-                    overwrite=overwrite,
-                    workers=workers,
-                    watch=tell,
-                )
-        except KeyboardInterrupt:
-            said = f"stopped; what was cut is kept in {output}: the same command continues there"
-            typer.echo(said, err=True)
-            raise typer.Exit(130) from None
-    _report(output, summary)
-    if not summary["written"]:
-        raise typer.Exit(2)
-    raise typer.Exit(1 if summary["problems"] else 0)
+        with (
+            resumable(output, "finished tiles are"),
+            step_progress(f"cutting {file.name}", len(plan.places)) as report,
+        ):
+            summary = write_tiles(
+                slide, plan, TileFolder(output), overwrite=overwrite, workers=workers, watch=report
+            )
+    _print_summary(output, summary)
+    exit_with(summary["written"], len(summary["problems"]))
 
 
-def _asked(at: str) -> float | None:
-    """The microns per pixel that tiles shall have; none for the pixels as they are."""
+def _mpp(at: str) -> float | None:
+    """Microns per pixel of the tiles; None for the pixels as stored."""
     if at == STORED:
         return None
     try:
-        wanted = float(at)
+        mpp = float(at)
     except ValueError:
-        wanted = 0.0
-    if not 0.05 <= wanted <= 64:
+        mpp = 0.0
+    if not 0.05 <= mpp <= 64:
         raise SettingError(f"--at takes microns per pixel from 0.05 to 64, or '{STORED}'; not {at}")
-    return wanted
+    return mpp
 
 
-def _report(output: Path, summary: dict[str, Any]) -> None:
+def _print_summary(output: Path, summary: dict[str, Any]) -> None:
     columns, rows = summary["grid"]
     mpp = "as stored" if summary["mpp"] is None else f"{summary['mpp']:g} microns per pixel"
     typer.echo(
-        f"{summary['written']:,} tiles written, {mpp}: {summary['wanted']:,} wanted of "
+        f"{summary['written']:,} tiles written, {mpp}: {summary['wanted']:,} requested of "
         f"{summary['with_tissue']:,} with tissue in a grid of {columns} x {rows}; "
         f"{summary['at_the_edge']:,} reach over the edge"
     )

@@ -1,4 +1,7 @@
-"""`histoeval train`: make models from annotated reports."""
+"""`histoeval train`: train models from annotated reports.
+
+Modules that need torch are imported after `require_hf`, which says what to install.
+"""
 
 from __future__ import annotations
 
@@ -7,46 +10,63 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from rich.markdown import Markdown
 
-from histoeval.cli.options.bundle import spread
+from histoeval.cli.options.bundle import verb
 from histoeval.cli.options.models import AlignerOption, ReaderOption
+from histoeval.cli.options.output import print_tables, resumable
 from histoeval.cli.options.training import (
+    EPOCHS,
     OverwriteOption,
-    Recipe,
     TorchTraining,
+    TrainingConfig,
     bar,
     outcome_of,
-    require_hf,
-    say,
-    show,
-    told_when_stopped,
+    report_step,
+)
+from histoeval.run.models import Models, load_aligner, load_reader
+from histoeval.runtime.transformer import require_hf
+from histoeval.train.concordance.train import ConcordanceSettings, train_concordance
+from histoeval.view.terminal.models import (
+    aligner_tables,
+    grounding_tables,
+    nli_tables,
+    reader_table,
+    selection_table,
+    training_table,
 )
 
 train_app = typer.Typer(
-    no_args_is_help=True, help="Train models from annotated reports (needs the extra train)."
+    no_args_is_help=True, help="Train models from annotated reports (extra train)."
 )
 
 
 @train_app.command()
-@spread
+@verb
 def ner(training: TorchTraining) -> None:
-    """Train an entity model, as the HARE paper does: a token classifier on any encoder."""
+    """Train an entity model, as the HARE paper does: a token classifier on any encoder.
+
+    Examples:
+      histoeval train ner ner.yaml --output models/ner
+    """
     require_hf()
     from histoeval.train.hare_bench.config import NerSettings
     from histoeval.train.hare_bench.ner import train_ner
-    from histoeval.view.terminal.training import training_table
 
     training.run("entities", NerSettings, train_ner, lambda found: [training_table(found)])
 
 
 @train_app.command()
-@spread
+@verb
 def relations(training: TorchTraining) -> None:
-    """Train a relation model, as the HARE paper does: a classifier of marked pairs."""
+    """Train a relation model, as the HARE paper does: a classifier of marked pairs.
+
+    Examples:
+      histoeval train relations relations.yaml --output models/relations
+    """
     require_hf()
     from histoeval.train.hare_bench.config import RelationSettings
     from histoeval.train.hare_bench.relations import train_relations
-    from histoeval.view.terminal.training import training_table
 
     training.run(
         "relations", RelationSettings, train_relations, lambda found: [training_table(found)]
@@ -54,71 +74,72 @@ def relations(training: TorchTraining) -> None:
 
 
 @train_app.command()
-@spread
+@verb
 def concordance(
-    recipe: Recipe,
+    config: TrainingConfig,
     reader: ReaderOption = None,
     aligner: AlignerOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Fit the weights of concordance to sheets of scored pairs; figures are cross-validated."""
-    from rich.markdown import Markdown
+    """Fit the weights of concordance to sheets of scored pairs; results are cross-validated.
 
-    from histoeval.run.models import Models, load_aligner, load_reader
-    from histoeval.train.concordance.train import (
-        ConcordanceSettings,
-        train_concordance,
-    )
-
-    settings, folder = recipe.read(ConcordanceSettings)
+    Examples:
+      histoeval train concordance concordance.yaml --output models/concordance
+    """
+    settings, folder = config.read(ConcordanceSettings)
     outcome = outcome_of(folder, overwrite)
     models = Models(reader=reader, aligner=aligner)
     train_concordance(
         settings, folder, load_reader(models), load_aligner(models), overwrite=overwrite
     )
-    show([Markdown((folder / "README.md").read_text("utf-8"))], outcome)
+    print_tables([Markdown((folder / "README.md").read_text("utf-8"))])
+    typer.echo(outcome)
 
 
 @train_app.command()
-@spread
+@verb
 def select(training: TorchTraining) -> None:
-    """Train several encoders at both tasks and compare them in the paper's table 4.
+    """Train several encoders on both tasks and compare them, as in table 4 of the paper.
 
-    Trainings that are finished are not run again. Exit code 1: an encoder could not be trained,
-    and the table says why.
+    Finished trainings are not repeated. Exit code 1: an encoder could not be trained, and the
+    table says why.
+
+    Examples:
+      histoeval train select encoders.yaml --output models/selection
     """
     require_hf()
     from histoeval.train.hare_bench.config import SelectSettings
     from histoeval.train.hare_bench.select import TrainingSite, failures
     from histoeval.train.hare_bench.select import select as train_and_compare
-    from histoeval.view.terminal.training import selection_table
 
-    settings, folder = training.recipe.read(SelectSettings)
+    settings, folder = training.config.read(SelectSettings)
     bench = TrainingSite(training.device, training.overwrite, lambda what: bar(f"training {what}"))
-    with told_when_stopped(folder):
+    with resumable(folder, EPOCHS):
         results = train_and_compare(settings, folder, bench)
-    written = f"Written: {folder / 'results.json'}, {folder / 'results.md'}"
-    show([selection_table(results)], written)
+    print_tables([selection_table(results)])
+    typer.echo(f"Written: {folder / 'results.json'}, {folder / 'results.md'}")
     if failures(results):
         raise typer.Exit(1)
 
 
 @train_app.command()
-@spread
+@verb
 def reader(training: TorchTraining) -> None:
-    """Train a joint reader, as the builtin one was: entities, assertion and relations in one pass.
+    """Train a joint reader like the builtin one: entities, assertions and relations in one pass.
 
-    Every step is kept in the folder OUTPUT.work: a training that was stopped goes on there, and
-    one with other settings repeats only what depends on them.
+    Every step is kept in the folder OUTPUT.work: a stopped training resumes there, and one with
+    other settings repeats only what depends on them.
+
+    Examples:
+      histoeval train reader reader.yaml --output models/reader
     """
     require_hf()
     from histoeval.train.reader.config import ReaderSettings
     from histoeval.train.reader.train import Surroundings, train_reader, work_folder
-    from histoeval.view.terminal.training import reader_table
 
     def train(settings: ReaderSettings, folder: Path, **_: Any) -> dict[str, Any]:
-        """Each step has a bar of its own."""
-        around = Surroundings(training.device, training.overwrite, bar, say)
+        """Each step has its own progress bar."""
+        around = Surroundings(training.device, training.overwrite, bar, report_step)
         return train_reader(settings, folder, around)
 
     training.run(
@@ -127,40 +148,49 @@ def reader(training: TorchTraining) -> None:
 
 
 @train_app.command()
-@spread
+@verb
 def aligner(training: TorchTraining) -> None:
-    """Train an aligner, as the builtin one was: names of ontologies, by SapBERT's recipe."""
+    """Train an aligner like the builtin one: on names of ontologies, as SapBERT was.
+
+    Examples:
+      histoeval train aligner aligner.yaml --output models/aligner
+    """
     require_hf()
     from histoeval.train.aligner.train import AlignerSettings, train_aligner
-    from histoeval.view.terminal.aligner import aligner_tables
 
-    train = partial(train_aligner, tell=say)
+    train = partial(train_aligner, tell=report_step)
     training.run(
         "the aligner", AlignerSettings, train, lambda found: aligner_tables(found["scores"])
     )
 
 
 @train_app.command()
-@spread
+@verb
 def nli(training: TorchTraining) -> None:
-    """Train an NLI model, as the builtin one was: general pairs and made pairs of pathology."""
+    """Train an NLI model like the builtin one: on general and synthetic pathology pairs.
+
+    Examples:
+      histoeval train nli nli.yaml --output models/nli
+    """
     require_hf()
     from histoeval.train.nli.train import NliSettings, train_nli
-    from histoeval.view.terminal.nli import nli_tables
 
-    train = partial(train_nli, tell=say)
+    train = partial(train_nli, tell=report_step)
     training.run("the NLI model", NliSettings, train, lambda found: nli_tables(found["scores"]))
 
 
 @train_app.command()
-@spread
+@verb
 def grounding(training: TorchTraining) -> None:
-    """Train a grounding model, as the builtin one was: labelled tiles against phrases."""
+    """Train a grounding model like the builtin one: on labelled tiles and phrases.
+
+    Examples:
+      histoeval train grounding grounding.yaml --output models/grounding
+    """
     require_hf()
     from histoeval.train.grounding.train import GroundingSettings, train_grounding
-    from histoeval.view.terminal.grounding import grounding_tables
 
-    train = partial(train_grounding, tell=say)
+    train = partial(train_grounding, tell=report_step)
     training.run(
         "the grounding model",
         GroundingSettings,

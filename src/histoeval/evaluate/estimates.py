@@ -13,7 +13,7 @@ import numpy as np
 
 from histoeval.evaluate.matches import Counts, Tally, rates, total
 from histoeval.report import Noun
-from histoeval.statistics.resampling import FEWEST_CASES, interval, resample
+from histoeval.statistics.resampling import MIN_CASES, interval, resample
 
 ALL = "all"
 """The row of a measure that has all its kinds together."""
@@ -78,7 +78,7 @@ def ratio_estimate(counts: Counts, drawn: Counts, cases: int) -> ReportEstimate 
 def estimate_of(value: float, drawn: Counts, cases: int) -> ReportEstimate:
     """A value with the interval of its resamples; NaN where a resample has no value."""
     known = drawn[~np.isnan(drawn)]
-    if cases < FEWEST_CASES or not len(known):
+    if cases < MIN_CASES or not len(known):
         return ReportEstimate(value=float(value))
     low, high = interval(known, cases)
     return ReportEstimate(value=float(value), low=low, high=high)
@@ -86,7 +86,7 @@ def estimate_of(value: float, drawn: Counts, cases: int) -> ReportEstimate:
 
 def draws_of(cases: int, resamples: int, seed: int) -> Counts:
     """How often each resample (row) draws each case (column)."""
-    if cases < FEWEST_CASES or not resamples:
+    if cases < MIN_CASES or not resamples:
         return np.zeros((0, cases))
     return resample(range(cases), resamples, seed).times.T.astype(np.float64)
 

@@ -87,7 +87,7 @@ def _scores(answers: Sequence[tuple[str, str]]) -> NliScores:
 COLUMNS = ("", "pairs", "accuracy", "contradiction: precision", "recall", "F1")
 
 
-def score_rows(evaluation: Mapping[str, Any]) -> list[list[str]]:
+def nli_rows(evaluation: Mapping[str, Any]) -> list[list[str]]:
     """A row for all pairs and for each category, of scores as JSON has them."""
     named = [("all", evaluation["whole"]), *evaluation["categories"].items()]
     figures = ("accuracy", "precision", "recall", "f1")

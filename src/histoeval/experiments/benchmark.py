@@ -59,7 +59,7 @@ class Gap(Noun):
 
 
 class JudgeVariation(Noun):
-    """One bar of figure 3a: how far the numbers of one judge differ when it is asked again."""
+    """One bar of figure 3a: how far the numbers of one judge differ between repeats."""
 
     name: str
     reports: int
@@ -194,7 +194,7 @@ def trust_variance(
 ) -> JudgeVariation:
     """How far trust differs between runs of it over the same reports."""
     if len(folders) < 2:
-        raise SettingError("it takes two runs of `histoeval trust` to tell how far they differ")
+        raise SettingError("it takes two runs of `histoeval trust` to measure how far they differ")
     tables = [{row.id: row for row in read_trust(folder)} for folder in folders]
     if any(set(table) != set(tables[0]) for table in tables):
         raise InputError("the runs of `histoeval trust` are not of the same reports")

@@ -17,7 +17,7 @@ from histoeval.statistics.correlation import (
     Coefficient,
     correlate,
     correlate_within,
-    obstacle,
+    undefined_reason,
     weighted,
 )
 from histoeval.statistics.resampling import Estimate, Numbers, Resamples, estimate, resample
@@ -46,7 +46,7 @@ class Follows(Noun):
     """How a measure follows the hierarchy: Spearman's coefficient with the level turned round.
 
     1 is for a measure that falls with every step; intervals are by case. `within` is the mean of
-    the coefficients inside each case, where no report is held against one of another case.
+    the coefficients inside each case, where no report is compared with one of another case.
     """
 
     measure: str
@@ -103,7 +103,7 @@ def with_trust(
 ) -> list[LevelledReport]:
     """The rows with one more column: trust, by the dimensions that any row has.
 
-    Where a dimension is missing in all rows it is left out of the sum, and the column's name says
+    Where a dimension is missing in all rows it is not part of the sum, and the column's name says
     so; ranks do not care that nothing is re-scaled.
     """
     used = dimensions_in(rows)
@@ -180,7 +180,7 @@ def ablation(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Ablation:
-    """Figure 3b: how much of the rank correlation each dimension of trust is worth."""
+    """Figure 3b: the contribution of each dimension of trust to the rank correlation."""
     used = dimensions_in(rows)
     if len(used) < 2:
         raise InputError("an ablation needs at least two dimensions of trust")
@@ -215,7 +215,7 @@ def _column(
 
 def _difference(one: Numbers, other: Numbers, level: Numbers, drawn: Resamples) -> Estimate:
     """How much better the first follows the level, both drawn alike."""
-    if reason := obstacle(one, level) or obstacle(other, level):
+    if reason := undefined_reason(one, level) or undefined_reason(other, level):
         return _in_our_words(Estimate(reason=reason))
     cases = len(drawn.times)
     first, second = (

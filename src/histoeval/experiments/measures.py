@@ -24,7 +24,7 @@ from histoeval.nli.entailer import Entailer
 from histoeval.report import Pair
 from histoeval.run.models import Models, load_models
 from histoeval.run.pipeline import answers
-from histoeval.run.trust.case import told
+from histoeval.run.trust.case import attempt
 from histoeval.trust.grounding.claims import claims_of
 from histoeval.trust.grounding.decoys import builtin_decoys
 from histoeval.trust.grounding.embedded_image import EmbeddedImage, embed_image
@@ -32,7 +32,8 @@ from histoeval.trust.grounding.encoder import ImageTextEncoder
 from histoeval.trust.grounding.load import open_encoder
 from histoeval.trust.grounding.score import ground
 from histoeval.trust.logic.score import DEFAULT_TOP, Top, logic_of, signature_of
-from histoeval.trust.stability.score import Distance, stability_of
+from histoeval.trust.stability.distance import Distance
+from histoeval.trust.stability.score import stability_of
 
 METRICS = ("bleu", "bertscore", "hare", "concordance")
 GROUNDING, RAW, LOGIC, STABILITY = "grounding", "grounding_raw", "logic", "stability"
@@ -98,7 +99,7 @@ class ByLogic:
 
     def measure(self, rows: Sequence[PerturbedRow]) -> list[Found]:
         """Equation (2) of each report."""
-        return [told(partial(self._one, row)) for row in rows]
+        return [attempt(partial(self._one, row)) for row in rows]
 
     def _one(self, row: PerturbedRow) -> Found:
         (report,) = self._reader.read([row.report or ""])
@@ -107,7 +108,7 @@ class ByLogic:
 
 
 class ByGrounding:
-    """Grounding: whether the image bears a report out; calibrated, or the plain cosine."""
+    """Grounding: whether the image supports a report; calibrated, or the plain cosine."""
 
     def __init__(
         self, reader: Reader, encoder: ImageTextEncoder, folder: Path, mpp: float | None = None
@@ -119,7 +120,7 @@ class ByGrounding:
 
     def measure(self, rows: Sequence[PerturbedRow]) -> list[tuple[float, float] | Problem]:
         """Calibrated value and plain cosine of each report."""
-        return [told(partial(self._one, row)) for row in rows]
+        return [attempt(partial(self._one, row)) for row in rows]
 
     def _one(self, row: PerturbedRow) -> tuple[float, float] | Problem:
         bag = self._bag(row.image)
@@ -153,7 +154,7 @@ class ByStability:
 
     def measure(self, rows: Sequence[PerturbedRow]) -> list[Found]:
         """Equation (3) of each report."""
-        return [told(partial(self._one, row)) for row in rows]
+        return [attempt(partial(self._one, row)) for row in rows]
 
     def _one(self, row: PerturbedRow) -> Found:
         if row.report_augmented is None or row.report_attacked is None:
@@ -187,7 +188,7 @@ def open_metrics(specs: Sequence[str], models: Models) -> tuple[list[ByMetric], 
 def open_grounding(
     spec: str | None, reader: Reader, folder: Path, device: str | None, mpp: float | None
 ) -> ByGrounding | str:
-    """Grounding, or why it cannot be told here."""
+    """Grounding, or why it cannot run here."""
     try:
         return ByGrounding(reader, open_encoder(spec, device), folder, mpp)
     except MissingDependency as error:

@@ -23,9 +23,7 @@ from histoeval.io.reports import TextRow, TextSource
 from histoeval.io.store import RowStore, not_of_input, write_whole
 from histoeval.report import Noun
 from histoeval.run.extract import read_failed
-from histoeval.run.pipeline import Job, Watch, answers, no_progress, run_job
-from histoeval.run.totals import RowCount
-from histoeval.version import __version__
+from histoeval.run.pipeline import Job, Watch, answers, no_progress
 from histoeval.vlm.model import Vlm
 
 IMAGE, PATIENT = "image", "patient"
@@ -57,7 +55,7 @@ def perturb_file(
     """Write the perturbed set of a table with id, report and maybe image; its summary."""
     _demand_groups(settings)
     job = PerturbJob(source, reader, settings, subject, batch_size)
-    return run_job(job, PerturbedFile(output), overwrite=overwrite, watch=watch).summary
+    return job.run(PerturbedFile(output), overwrite=overwrite, watch=watch).summary
 
 
 class PerturbedFile(RowStore[PerturbedRow]):
@@ -89,53 +87,16 @@ class PerturbJob(Job[TextRow, PerturbedRow]):
         subject: Vlm | None,
         batch_size: int,
     ) -> None:
-        self.source = source
+        super().__init__(source)
+        self.chunk_rows = batch_size
         self.reader = reader
         self.settings = settings
         self.subject = subject
-        self.chunk_rows = batch_size
         self.along = _along(source)
-        self.tally = RowCount()
         self.cases = 0
         self.made: Counter[str] = Counter()
         self.groups: Counter[str] = Counter()
         self.not_made: Counter[tuple[str, str]] = Counter()
-
-    def request(self) -> dict[str, Any]:
-        """The input, the reader, the rules and the model."""
-        return {
-            "histoeval": __version__,
-            "input": self.source.name,
-            "sha256": self.source.sha256,
-            "reader": self.reader.identity,
-            "rules": rules_hash(),
-            "settings": self.settings.model_dump(mode="json"),
-            "model": None if self.subject is None else self.subject.identity,
-        }
-
-    def rows(self) -> Iterator[TextRow]:
-        """The reports of the source."""
-        return self.source.rows()
-
-    def characters(self, given: TextRow) -> int:
-        """The length of the report."""
-        return len(given.text or "")
-
-    def is_result(self, found: PerturbedRow, given: TextRow) -> bool:
-        """Whether the row was made of this report."""
-        return (found.case or found.id) == given.id
-
-    def replay(
-        self, store: RowStore[PerturbedRow], rows: Iterator[TextRow]
-    ) -> Iterator[PerturbedRow]:
-        """The finished rows; all those of one report are checked against its one row."""
-        given: TextRow | None = None
-        for found in store:
-            if found.errors or found.edit == CONTROL:
-                given = next(rows, None)
-            if given is None or not self.is_result(found, given):
-                raise not_of_input(found.case or found.id, store.path)
-            yield found
 
     def work(self, chunk: Sequence[TextRow]) -> list[PerturbedRow]:
         """Everything that is made of each report."""
@@ -166,15 +127,10 @@ class PerturbJob(Job[TextRow, PerturbedRow]):
             rows += _rows(common, made, also, [*skipped, *not_also])
         return rows
 
-    def add(self, row: PerturbedRow) -> None:
-        """Count a row by its group and edit; of each report, the control says what is not made."""
-        if row.errors or row.edit == CONTROL:
-            self.tally.count(row.errors)
-        if not row.errors:
-            self.cases += row.edit == CONTROL
-            self.made[row.edit] += 1
-            self.groups[row.group] += 1
-            self.not_made.update(row.not_made.items())
+    def request(self) -> dict[str, Any]:
+        """The input, the reader, the rules and the model."""
+        request = super().request()
+        return {name: request[name] for name in request if name not in ("encoding", "columns")}
 
     def summary(self) -> dict[str, Any]:
         """How many rows there are of each group and edit, what could not be made, all errors."""
@@ -190,6 +146,36 @@ class PerturbJob(Job[TextRow, PerturbedRow]):
             "not_made": not_made,
             "errors": self.tally.errors(),
         }
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "reader": self.reader.identity,
+            "rules": rules_hash(),
+            "settings": self.settings.model_dump(mode="json"),
+            "model": None if self.subject is None else self.subject.identity,
+        }
+
+    def _replay(
+        self, store: RowStore[PerturbedRow], rows: Iterator[TextRow]
+    ) -> Iterator[PerturbedRow]:
+        """The finished rows; all those of one report are checked against its one row."""
+        given: TextRow | None = None
+        for found in store:
+            if found.errors or found.edit == CONTROL:
+                given = next(rows, None)
+            if given is None or (found.case or found.id) != given.id:
+                raise not_of_input(found.case or found.id, store.path)
+            yield found
+
+    def _add(self, row: PerturbedRow) -> None:
+        """Count a row by its group and edit; of each report, the control says what is not made."""
+        if row.errors or row.edit == CONTROL:
+            super()._add(row)
+        if not row.errors:
+            self.cases += row.edit == CONTROL
+            self.made[row.edit] += 1
+            self.groups[row.group] += 1
+            self.not_made.update(row.not_made.items())
 
 
 def _demand_groups(settings: Settings) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -46,12 +47,17 @@ class PerturbedRow(Noun):
     errors: tuple[Problem, ...] = ()
 
     @property
+    def characters(self) -> int:
+        """The length of the report."""
+        return len(self.report or "")
+
+    @property
     def cluster(self) -> str:
         """What is drawn as one for intervals."""
         return self.patient or self.case
 
     def line(self) -> bytes:
-        """The row as one line of JSON; what is empty is left out."""
+        """The row as one line of JSON; what is empty is omitted."""
         content = self.model_dump(mode="json", exclude_defaults=True)
         if not self.errors:
             content = {"id": self.id, "case": self.case, "level": self.level} | content
@@ -62,8 +68,27 @@ class PerturbedRow(Noun):
         return json.dumps(content, ensure_ascii=False).encode() + b"\n"
 
 
+class PerturbedSet(NamedTuple):
+    """A perturbed set as the input of a run."""
+
+    path: Path
+    reports: Sequence[PerturbedRow]
+
+    def rows(self) -> Iterator[PerturbedRow]:
+        """Its reports."""
+        return iter(self.reports)
+
+    def identity(self) -> dict[str, Any]:
+        """Its name and hash."""
+        return {"input": self.path.name, "sha256": survey(self.path, "utf-8").sha256}
+
+    def description(self) -> str:
+        """Its name."""
+        return self.path.name
+
+
 def read_perturbed(path: Path) -> list[PerturbedRow]:
-    """The reports of a perturbed set; rows that had errors are left out."""
+    """The reports of a perturbed set; rows that had errors are skipped."""
     rows: list[PerturbedRow] = []
     with open_lines(path, survey(path, "utf-8").encoding) as lines:
         for line in lines:

@@ -14,13 +14,23 @@ from pydantic import Field
 from histoeval.errors import InputError, Problem
 from histoeval.experiments.edits.registry import CONTROL
 from histoeval.experiments.edits.registry import groups as known_groups
-from histoeval.experiments.measures import GROUNDING, RAW, ByGrounding, Found, ReportMeasure
-from histoeval.experiments.rows import PerturbedRow, read_perturbed
+from histoeval.experiments.measures import (
+    GROUNDING,
+    RAW,
+    ByGrounding,
+    ByLogic,
+    ByStability,
+    Found,
+    ReportMeasure,
+    open_grounding,
+    open_metrics,
+)
+from histoeval.experiments.rows import PerturbedRow, PerturbedSet, read_perturbed
 from histoeval.io.store import RowStore
-from histoeval.io.tables.encoding import survey
+from histoeval.nli.load import open_entailer
 from histoeval.report import Noun
-from histoeval.run.pipeline import Job, Watch, no_progress, run_job
-from histoeval.run.totals import RowCount
+from histoeval.run.models import Models, load_reader
+from histoeval.run.pipeline import Job, Watch, no_progress
 from histoeval.statistics.correlation import ratio
 from histoeval.statistics.resampling import (
     Estimate,
@@ -31,7 +41,7 @@ from histoeval.statistics.resampling import (
     estimate,
     resample,
 )
-from histoeval.version import __version__
+from histoeval.trust.stability.distance import open_distance
 
 SCORES = "scores.jsonl"
 PER_CENT = 100.0
@@ -69,6 +79,39 @@ class MeasureSet:
         return found | ({} if self.grounding is None else {GROUNDING: self.grounding.signature})
 
 
+def open_bench(
+    perturbed: Path,
+    metrics: Sequence[str],
+    models: Models,
+    images: Path | None = None,
+    encoder: str | None = None,
+    nli: str | None = None,
+    mpp: float | None = None,
+) -> MeasureSet:
+    """Metrics beside logic, and grounding and stability where the set has what they need."""
+    rows = read_perturbed(perturbed)
+    reader = load_reader(models)
+    models = models.model_copy(update={"reader": reader})
+    found, lacking = open_metrics(metrics, models)
+    measures: list[ReportMeasure] = [*found, ByLogic(reader, open_entailer(nli, models.device))]
+    if any(row.report_attacked for row in rows):
+        measures.append(ByStability(open_distance("concordance", reader=reader)))
+    if reason := _no_images(rows, images):
+        return MeasureSet(measures, None, lacking | {GROUNDING: reason})
+    assert images is not None, "else there was a reason"
+    grounding = open_grounding(encoder, reader, images, models.device, mpp)
+    if isinstance(grounding, str):
+        return MeasureSet(measures, None, lacking | {GROUNDING: grounding})
+    return MeasureSet(measures, grounding, lacking)
+
+
+def _no_images(rows: Sequence[PerturbedRow], images: Path | None) -> str | None:
+    """Why there is nothing to ground reports on."""
+    if not any(row.image for row in rows):
+        return "the set names no images"
+    return "the folder of the images was not named: give --images" if images is None else None
+
+
 class Drop(Noun):
     """One cell of table 1: a group beside its own controls, by one measure.
 
@@ -94,7 +137,7 @@ def measure_file(
 ) -> list[ScoredReports]:
     """Measure every report of a perturbed set; a stopped run resumes."""
     store = RowStore(folder / SCORES, ScoredReports.model_validate_json)
-    return list(run_job(MeasureJob(path, bench), store, overwrite=overwrite, watch=watch).rows)
+    return list(MeasureJob(path, bench).run(store, overwrite=overwrite, watch=watch).rows)
 
 
 class MeasureJob(Job[PerturbedRow, ScoredReports]):
@@ -103,45 +146,23 @@ class MeasureJob(Job[PerturbedRow, ScoredReports]):
     chunk_rows = 8
 
     def __init__(self, path: Path, bench: MeasureSet) -> None:
-        self.path = path
+        super().__init__(PerturbedSet(path, read_perturbed(path)))
         self.bench = bench
-        self.perturbed = read_perturbed(path)
-        self.tally = RowCount()
-
-    def request(self) -> dict[str, Any]:
-        """The perturbed set, and everything that the measures depend on."""
-        return {
-            "histoeval": __version__,
-            "input": self.path.name,
-            "sha256": survey(self.path, "utf-8").sha256,
-            "signatures": self.bench.signatures,
-            "lacking": self.bench.lacking,
-        }
-
-    def rows(self) -> Iterator[PerturbedRow]:
-        """The reports of the set."""
-        return iter(self.perturbed)
-
-    def characters(self, given: PerturbedRow) -> int:
-        """The length of the report."""
-        return len(given.report or "")
-
-    def is_result(self, found: ScoredReports, given: PerturbedRow) -> bool:
-        """Whether the id is the same."""
-        return found.id == given.id
 
     def work(self, chunk: Sequence[PerturbedRow]) -> list[ScoredReports]:
         """The scores of a few reports."""
         return measured(chunk, self.bench)
 
-    def add(self, row: ScoredReports) -> None:
-        """Count a row."""
-        self.tally.rows += 1
-        self.tally.failed_rows += bool(row.errors)
-
     def summary(self) -> dict[str, Any]:
         """How many reports there are, and what could not be measured."""
         return {"rows": self.tally.rows, "lacking": self.bench.lacking}
+
+    def _settings(self) -> dict[str, Any]:
+        return {"signatures": self.bench.signatures, "lacking": self.bench.lacking}
+
+    def _add(self, row: ScoredReports) -> None:
+        self.tally.rows += 1
+        self.tally.failed_rows += bool(row.errors)
 
 
 def measured(rows: Sequence[PerturbedRow], bench: MeasureSet) -> list[ScoredReports]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from histoeval.extract.heading_lexicon import kind_of
-from histoeval.extract.words import listed
+from histoeval.extract.lexicon import kind_of, listed
 
 NEWLINE = r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
 LINE_END = rf"(?=[^\S\n\r]*(?:{NEWLINE}|\Z))"
@@ -68,7 +67,7 @@ def line_break_ends_sentence(text: str, line: int, end: int, following: int) -> 
 def _is_heading(text: str, line: int, end: int, following: str) -> bool:
     """Whether a whole line is a heading, a label that ends in a colon, or a drawn rule.
 
-    A single word is none if the next line goes on in small letters.
+    A single word is none if the next line continues in small letters.
     """
     if end - line > _LONGEST_LABEL_LINE:
         return False

@@ -39,7 +39,7 @@ _ORIGIN = re.compile(r"\s+(?:primary|origin)\b(?!\s+(?:tumou?r|site|diagnosis))"
 _GAP = 8
 """Spaces over which two pieces of a name still stand together."""
 
-_MOST_HOMES = 4
+_MAX_HOMES = 4
 """A diagnosis that arises in more organs than this does not tell the organ."""
 
 _RANKS = {
@@ -67,6 +67,11 @@ class Diagnosis:
     """`metastatic` where the report says so of it."""
     wide: Concept | None = None
     """What its words name by themselves, without what the rest of the report tells."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the catalogue knows it."""
+        return self.concept is not None
 
     @property
     def hedged(self) -> bool:
@@ -133,9 +138,9 @@ def _as_one(
     """What an entity and its neighbours are one name of, if a reader has cut that up."""
     if stretch == (entity.start, entity.end):
         return None
-    said = respelt(text[slice(*stretch)])
-    whole = [m for m in find_diagnoses(said, likely) if m.start == 0 and m.end == len(said)]
-    return main_concept(said, likely) if whole else None
+    phrase = respelt(text[slice(*stretch)])
+    whole = [m for m in find_diagnoses(phrase, likely) if m.start == 0 and m.end == len(phrase)]
+    return main_concept(phrase, likely) if whole else None
 
 
 def _concept(entity: Entity, linked: Iterable[Entity], likely: frozenset[str]) -> Concept | None:
@@ -160,7 +165,7 @@ def _is_sharper(exact: Concept, concept: Concept) -> bool:
 def is_made(diagnosis: Diagnosis, text: str) -> bool:
     """Whether the report says that it is there, or may be.
 
-    Advice and history say neither, nor does it where the primary of a metastasis is told.
+    Advice and history do not count, nor does the primary of a metastasis.
     """
     if diagnosis.entity.assertion == Assertion.ABSENT:
         return False
@@ -195,7 +200,7 @@ def is_deposit(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
 
 
 def others_beside(made: Sequence[Diagnosis], concluded: Sequence[Diagnosis]) -> Iterator[Diagnosis]:
-    """What is said besides the conclusion, and is not a wider word for it."""
+    """Diagnoses besides the conclusion that are not wider words for it."""
     ids = {each.concept.id for each in concluded if each.concept}
     for each in made:
         wider = each.concept and (each.concept.id in ids or _is_umbrella(each.concept, ids))
@@ -237,6 +242,6 @@ def homes_of(diagnoses: Iterable[Diagnosis]) -> frozenset[str]:
     return frozenset(
         organ
         for each in diagnoses
-        if each.concept and len(each.concept.organs) <= _MOST_HOMES and each.spread is None
+        if each.concept and len(each.concept.organs) <= _MAX_HOMES and each.spread is None
         for organ in each.concept.organs
     )

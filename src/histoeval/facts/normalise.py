@@ -1,4 +1,4 @@
-"""A text as it is read: slips put right, abbreviations written out; and the way back to the text.
+"""Normalised text: typos corrected, abbreviations expanded; and the way back to the original.
 
 A reader that knows `lymphovascular invasion` may not know `LVI` or `lymphvascular`. Both reports of
 a pair are read as if their authors had written everything out, so that what differs between them is
@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from histoeval.concordance.evidence import ComparedPart
 from histoeval.report import Entity
 from histoeval.terms.catalogue import concepts, table
 from histoeval.terms.naming import arises_in, find_diagnoses
@@ -22,7 +21,7 @@ from histoeval.terms.sites import find_sites
 from histoeval.terms.spelling import is_known, respelt
 
 _TOKEN = re.compile(r"(?<![\w/-])[A-Za-z][A-Za-z0-9]*(?:-[A-Z])?(?![\w-]|/[a-z\d]|\s?\d)")
-_LONGEST = 20_000
+_MAX_CHARS = 20_000
 """In longer texts abbreviations of several meanings are left as they are."""
 
 
@@ -54,8 +53,8 @@ class NormalisedText:
         return self.changes[at][bound] if place < new_end else place - new_end + old_end + last
 
 
-def spelt_out(text: str) -> NormalisedText:
-    """The text with slips of the pen put right, and abbreviations written out."""
+def normalised(text: str) -> NormalisedText:
+    """The text with typos corrected and abbreviations expanded."""
     pieces: list[str] = []
     changes: list[tuple[int, int, int, int]] = []
     at = length = 0
@@ -67,33 +66,6 @@ def spelt_out(text: str) -> NormalisedText:
         changes.append((length, length + len(written), start, end))
         length, at = length + len(written), end
     return NormalisedText("".join([*pieces, text[at:]]), text, tuple(changes))
-
-
-def restored(
-    part: ComparedPart, reference: NormalisedText, candidate: NormalisedText
-) -> ComparedPart:
-    """A part with its evidence in the words of the two reports."""
-    if not reference.changes and not candidate.changes:
-        return part
-    return ComparedPart(
-        part.value,
-        tuple(
-            replace(
-                match,
-                reference=reference.restored(match.reference),
-                candidate=candidate.restored(match.candidate),
-            )
-            for match in part.matched
-        ),
-        tuple(
-            replace(
-                mistake,
-                reference=mistake.reference and reference.restored(mistake.reference),
-                candidate=mistake.candidate and candidate.restored(mistake.candidate),
-            )
-            for mistake in part.mistakes
-        ),
-    )
 
 
 # --- abbreviations -------------------------------------------------------------------------------
@@ -127,19 +99,19 @@ def _expanded(text: str) -> Iterator[tuple[int, int, str]]:
         written = token.group()
         plural = written.endswith("s") and written not in _abbreviations()
         short = _abbreviations().get(written.removesuffix("s") if plural else written)
-        if short is None or (short.only_capitals and _says_nothing(text, token.start())):
+        if short is None or (short.only_capitals and _is_uninformative(text, token.start())):
             continue
         if len(short.meanings) == 1:
             meaning: str | None = short.meanings[0][0]
         else:
             words = f" {plain(text)} " if words is None else words
-            meaning = _meant(short, words, text) if len(text) <= _LONGEST else None
+            meaning = _meant(short, words, text) if len(text) <= _MAX_CHARS else None
         if meaning is not None:
             yield token.start(), token.end(), meaning + ("s" if plural else "")
 
 
-def _says_nothing(text: str, place: int) -> bool:
-    """Whether capitals say nothing: the line has no others, or a number makes a unit of them."""
+def _is_uninformative(text: str, place: int) -> bool:
+    """Whether capitals tell nothing: the line has only capitals, or a number makes them a unit."""
     if text[:place].rstrip()[-1:].isdigit():
         return True
     start, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
@@ -170,7 +142,7 @@ def _belongs(meaning: str, organs: frozenset[str]) -> bool:
     return any(arises_in(concepts()[match.id], organs) for match in find_diagnoses(meaning))
 
 
-# --- slips ---------------------------------------------------------------------------------------
+# --- typos ---------------------------------------------------------------------------------------
 
 
 def _corrected(text: str) -> Iterator[tuple[int, int, str]]:
@@ -189,8 +161,3 @@ def _cased(written: str, like: str) -> str:
     if like.isupper():
         return written.upper()
     return written.capitalize() if like[:1].isupper() else written
-
-
-def texts_of(spelt: Sequence[NormalisedText]) -> list[str]:
-    """What a reader is to read, each text once."""
-    return list(dict.fromkeys(each.text for each in spelt))

@@ -56,8 +56,8 @@ def read_corpus(
     """The passages of a file, folder or archive, one at a time.
 
     The format is guessed where none is named. `labels` says what labels mean that are not known.
-    Of a passage that cannot be read `on_problem` is told, and the others still come; unless it
-    says otherwise, the first one stops the reading.
+    `on_problem` is called for a passage that cannot be read, and the others still come; by default
+    the first one stops the reading.
     """
     if not path.exists():
         raise InputError(f"{path} does not exist")

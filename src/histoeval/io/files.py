@@ -83,12 +83,18 @@ def format_of(path: Path, accepted: str) -> str:
     return kind
 
 
-def open_table(path: Path, named: Columns = GUESS, encoding: str | None = None) -> OpenedTable:
-    """Open one table of any format; the columns that were named help to find its header."""
+def demand_table(path: Path) -> str:
+    """The format of a file, which must be a table."""
     check_there(path)
     kind = format_of(path, ONE_TABLE)
     if kind in ("text", "folder"):
-        raise InputError(f"{path} is no table. What can be read: {ONE_TABLE}")
+        raise InputError(f"{path} is not a table. What can be read: {ONE_TABLE}")
+    return kind
+
+
+def open_table(path: Path, named: Columns = GUESS, encoding: str | None = None) -> OpenedTable:
+    """Open one table of any format; the columns that were named help to find its header."""
+    kind = demand_table(path)
     if kind == "parquet":
         return opened(path.name, kind, *_open_parquet(path, encoding))
     surveyed = survey(path, encoding)

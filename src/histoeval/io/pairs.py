@@ -50,6 +50,11 @@ class PairRow(NamedTuple):
     problems: tuple[Problem, ...]
     position: int = 0
 
+    @property
+    def characters(self) -> int:
+        """The length of both texts."""
+        return 0 if self.pair is None else len(self.pair.reference) + len(self.pair.candidate)
+
 
 @dataclass(frozen=True)
 class PairSource(TableSource[Layout, PairRow]):

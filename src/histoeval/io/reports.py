@@ -42,6 +42,11 @@ class TextRow(NamedTuple):
     problems: tuple[Problem, ...]
     position: int = 0
 
+    @property
+    def characters(self) -> int:
+        """The length of the text."""
+        return len(self.text or "")
+
 
 @dataclass(frozen=True)
 class TextSource(TableSource[TextLayout, TextRow]):

@@ -32,7 +32,7 @@ class MetricResult(Noun):
 
     @classmethod
     def of(cls, score: Score) -> MetricResult:
-        """What is kept of a score; the signature stands once, in the summary."""
+        """A score without its signature, which is in the summary."""
         return cls.model_construct(
             value=score.value, parts=score.parts, evidence=score.evidence, counts=score.counts
         )

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from histoeval.errors import InputError, Problem
-from histoeval.io.files import GUESS
+from histoeval.io.files import GUESS, demand_table
 from histoeval.io.pairs import PairRow, PairSource, open_source
-from histoeval.io.ratings import Range, rating_of
-from histoeval.io.sheet_cases import cases_of_rows
+from histoeval.io.sheet_cells import Range, cases_of_rows, rating_of
 from histoeval.io.tables.cell_checks import name_of
 from histoeval.io.tables.columns import (
     Columns,
@@ -42,7 +41,7 @@ COUNTING = frozenset({"id", "uid", "index", "row"})
 
 SENTENCES = {
     "not_a_number": "{column} is {value} and not a number ({where}): give the score as a number, "
-    "or leave the cell empty where nobody scored",
+    "or leave the cell empty where there is no score",
     "out_of_range": "{column} is {value:g}, and scores go from {low:g} to {high:g} ({where}): "
     "correct it, or leave the cell empty",
     "missing_case": "{file} has no case for row {row} ({where}): add it, or leave the row out",
@@ -55,7 +54,7 @@ class RatedPair(Noun):
     """One pair that people have scored.
 
     `group` is what is resampled together: the case, or the reference's own words where nothing
-    says the case. `labels` are other columns that were asked for, such as the organ. `scores` are
+    says the case. `labels` are other columns that were requested, such as the organ. `scores` are
     by rater or criterion; a missing rating is not in it.
     """
 
@@ -93,7 +92,7 @@ class _Plan:
 
 
 def read_sheet(
-    path: Path,
+    sheet: Path | PairSource,
     *,
     cases: Path | None = None,
     scores: Sequence[str] | None = None,
@@ -104,12 +103,16 @@ def read_sheet(
     columns: Columns = GUESS,
     encoding: str | None = None,
 ) -> Sheet:
-    """Read an expert sheet; columns that are not named are guessed.
+    """Read an expert sheet, a file or pairs that were opened; columns are guessed if not named.
 
     `cases` is a table of row (from 0) and case, for HARE's layout; `labels` are further columns to
     keep as they are; `within` are the lowest and the highest score there can be.
     """
-    source = open_source([path], columns, encoding)
+    if isinstance(sheet, Path):
+        demand_table(sheet)
+        source, path = open_source([sheet], columns, encoding), sheet
+    else:
+        source, path = sheet, Path(sheet.name)
     source = replace(source, table=_in_memory(source.table))
     table, layout = source.table, source.layout
     wide = _is_wide(layout, table)
@@ -179,7 +182,7 @@ def _single(
     if len(layout.candidates) > 1:
         raise InputError(
             f"{path} has {len(layout.candidates)} candidate columns "
-            f"({', '.join(layout.candidates)}), and which of them was scored cannot be told: give "
+            f"({', '.join(layout.candidates)}), and which of them was scored is not clear: give "
             "each a column `Scoring NAME`, or each text a row of its own"
         )
     free = [name for name in table.columns if name not in used]
@@ -235,7 +238,7 @@ def _rated(plan: _Plan, row: PairRow, record: Record) -> RatedPair | tuple[Probl
     cells: list[tuple[str, object]] = [(plan.group or "case", group), (plan.set or "set", subset)]
     cells += labels.items()
     cells += [(columns[name], rating) for name, rating in ratings.items()]
-    wrong = [_said(plan, cell, record, name) for name, cell in cells if isinstance(cell, Fault)]
+    wrong = [_problem(plan, cell, record, name) for name, cell in cells if isinstance(cell, Fault)]
     if row.pair is None or wrong or isinstance(group, Fault) or isinstance(subset, Fault):
         return (*row.problems, *wrong)
     pair = row.pair.model_copy(update={"id": f"{row.id}.{candidate}"}) if plan.wide else row.pair
@@ -261,8 +264,8 @@ def _group(plan: _Plan, record: Record, values: Mapping[str, object]) -> str | F
     return None if plan.group is None else name_of(values.get(plan.group), _NOTHING)
 
 
-def _said(plan: _Plan, fault: Fault, record: Record, column: str) -> Problem:
-    """What is wrong with a cell, said in full."""
+def _problem(plan: _Plan, fault: Fault, record: Record, column: str) -> Problem:
+    """What is wrong with a cell, as a problem."""
     if fault.kind not in SENTENCES:
         return plan.source.table.named(fault).problem(record.place, column)
     text = SENTENCES[fault.kind].format(where=record.place, column=column, **fault.details)

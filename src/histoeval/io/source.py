@@ -7,32 +7,18 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from histoeval.errors import Problem
 from histoeval.io.files import OpenedTable
 from histoeval.io.tables.cell_checks import name_of
+from histoeval.io.tables.columns import TableLayout
 from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.row_faults import Fault
 
 Cells = Sequence[tuple[str, str | Fault | None]]
 
 _NO_ID = Fault("missing_id")
-
-
-class TableLayout(Protocol):
-    """The columns of a table, settled."""
-
-    @property
-    def id(self) -> str | None:
-        """The column that names a row, if there is one."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column that must be read."""
-
-    def model_dump(self, *, mode: str) -> dict[str, Any]:
-        """All roles with their columns."""
 
 
 L = TypeVar("L", bound=TableLayout)

@@ -25,6 +25,7 @@ from histoeval.errors import OutputError
 ENDINGS = (".jsonl", ".ndjson")
 ADVICE = "give another --output, or --overwrite to replace them"
 
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -76,7 +77,7 @@ class RowStore(Generic[R]):
         with locked(self._lock, self.home):
             with writing_to(self.home):
                 self._prepare(request, overwrite=overwrite)
-                self._rows = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+                self._rows = os.open(self.path, _APPEND, 0o666)
             try:
                 yield
             finally:
@@ -148,7 +149,7 @@ class RowStore(Generic[R]):
 
 @contextmanager
 def locked(lock: Path, home: Path) -> Iterator[None]:
-    """Keep every other process out; a lock file that nobody holds does not count."""
+    """Keep every other process out; a lock file without a holder does not count."""
     held = FileLock(lock, thread_local=False)
     with writing_to(home):
         try:

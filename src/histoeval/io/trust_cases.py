@@ -11,10 +11,15 @@ from histoeval.errors import Problem
 from histoeval.io.files import demand_rows, open_records, open_table
 from histoeval.io.source import RowNaming, TableSource, problems_in
 from histoeval.io.tables.cell_checks import name_of, text_of
-from histoeval.io.tables.columns import Columns, demand_columns, normalised, text_layout_of
+from histoeval.io.tables.columns import (
+    Columns,
+    TableLayout,
+    demand_columns,
+    normalised,
+    text_layout_of,
+)
 from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.row_faults import Fault
-from histoeval.report import Noun
 
 REPORT = ("report",)
 """The preferred name of the column of reports, also where a reference stands beside it."""
@@ -38,22 +43,14 @@ class AttackedReport(NamedTuple):
     text: str
 
 
-class CaseLayout(Noun):
-    """The columns of a table of cases, settled."""
+class CaseLayout(TableLayout):
+    """The columns of a table of cases."""
 
     report: str
-    id: str | None = None
     image: str | None = None
     augmented: tuple[str, ...] = ()
     attacked: tuple[str, ...] = ()
     specimen: str | None = None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column that must be read."""
-        named = (self.id, self.report, self.image, *self.augmented, *self.attacked)
-        named += (self.specimen,)
-        return tuple(dict.fromkeys(name for name in named if name is not None))
 
 
 class TrustCase(NamedTuple):
@@ -198,7 +195,7 @@ def _filling(values: Mapping[str, object], column: str | None) -> str:
 
 
 def _is_filled(values: Mapping[str, object], column: str) -> bool:
-    """Whether a cell holds anything; one kind of attack may well be left out in a row."""
+    """Whether a cell holds anything; one kind of attack may well be missing in a row."""
     value = values.get(column)
     return not (isinstance(value, str) and not value.strip()) and text_of(value) != _NO_CELL
 

@@ -33,7 +33,7 @@ class YamlFile(NamedTuple):
 
 
 def read_yaml(path: Path, what: str = "") -> YamlFile:
-    """The one document of a YAML file in UTF-8; `what` stands before its name where it is told."""
+    """The one document of a YAML file in UTF-8; `what` precedes its name in messages."""
     name = f"{what} {path}".strip()
     try:
         text = path.read_text("utf-8-sig")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -11,32 +10,19 @@ from pydantic import Field
 from histoeval.errors import SettingError
 from histoeval.judge.panel import JudgePanel, JudgeSampling
 from histoeval.llm.api_key import read_key
-from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.chat import Chat
-from histoeval.llm.client import Tls
 from histoeval.llm.local import LOCAL, LocalChat
-from histoeval.llm.service import RetryPolicy, Service
-from histoeval.report import Noun
+from histoeval.llm.service import EndpointConfig, Service
 
 ENDPOINT, MODEL = "HISTOEVAL_JUDGE_ENDPOINT", "HISTOEVAL_JUDGE_MODEL"
 
 
-class JudgeConfig(Noun):
+class JudgeConfig(EndpointConfig):
     """Endpoints and models, in pairs; one endpoint serves all models."""
 
     endpoints: Annotated[tuple[str, ...], Field(min_length=1)]
     models: Annotated[tuple[str, ...], Field(min_length=1)]
-    key_env: str | None = None
-    key_file: Path | None = None
-    tls: Tls | None = None
-    """A private CA, or a certificate of the client."""
     manner: JudgeSampling = JudgeSampling()
-    patience: RetryPolicy = RetryPolicy()
-    concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
-    cache: Path | None = None
-    keep: bool = True
-    """Whether replies are cached on disk."""
-    device: str | None = None
 
     @property
     def seats(self) -> list[tuple[str, str]]:
@@ -62,8 +48,7 @@ def chosen_by_environment() -> JudgeConfig | None:
 def open_panel(config: JudgeConfig) -> JudgePanel:
     """The panel that a configuration describes. Nothing is asked yet."""
     chats = [_chat(config, endpoint, model) for endpoint, model in config.seats]
-    cache = Cache((config.cache or default_cache()) if config.keep else None)
-    return JudgePanel(chats, cache, config.manner, config.concurrency)
+    return JudgePanel(chats, config.open_cache(), config.manner, config.concurrency)
 
 
 def _chat(config: JudgeConfig, endpoint: str, model: str) -> Chat:

@@ -6,7 +6,7 @@ Computed from the rows of a run as they come; from a random sample of at most `M
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isnan
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -134,13 +134,3 @@ def _orders_of(judge: str) -> Rater:
 def _first_of_each(answer: Mapping[str, Any]) -> str | None:
     first = answer["order"] == "usual" and answer["repeat"] == 0
     return str(answer["judge"]) if first else None
-
-
-def stability_of(
-    prompt: Prompt, judges: Sequence[str], rows: Iterable[tuple[str, Mapping[str, Any]]]
-) -> dict[str, Any]:
-    """The summary of rows, each a case and the evidence of its score."""
-    stability = AnswerStability(prompt, judges)
-    for case, evidence in rows:
-        stability.add(case, evidence)
-    return stability.summary()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Mapping
+from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Self
 from urllib.parse import urlsplit
@@ -17,6 +18,7 @@ from pydantic import Field
 
 from histoeval.errors import EndpointError, SettingError
 from histoeval.llm.api_key import Secret, discreet
+from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
 from histoeval.llm.client import ClientError, HttpClient, Response, Tls
 from histoeval.llm.completions import FORMATS, BadCompletion, body_of, complaint_in, read_reply
@@ -54,6 +56,26 @@ class RetryPolicy(Noun):
     """A request whose server asks for a longer wait is given up."""
     requests_a_minute: Positive | None = None
     tokens_a_minute: Positive | None = None
+
+
+class EndpointConfig(Noun):
+    """How endpoints are reached, whoever asks them."""
+
+    key_env: str | None = None
+    key_file: Path | None = None
+    tls: Tls | None = None
+    """A private CA, or a certificate of the client."""
+    patience: RetryPolicy = RetryPolicy()
+    concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
+    cache: Path | None = None
+    keep: bool = True
+    """Whether replies are cached on disk."""
+    device: str | None = None
+    """Of a model in this process."""
+
+    def open_cache(self) -> Cache:
+        """The cache that was named, the default one, or a temporary one."""
+        return Cache((self.cache or default_cache()) if self.keep else None)
 
 
 class Service:

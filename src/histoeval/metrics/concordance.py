@@ -1,13 +1,13 @@
 """Concordance: does the candidate say what the reference says, as an expert would judge it?
 
-Both reports are read, their facts compared part by part (`histoeval.concord`), and the parts
-combined with weights that were fitted to experts' scores. docs/concordance.md tells it all.
+Both reports are read, their facts compared part by part (`histoeval.concordance`), and the parts
+combined with weights that were fitted to experts' scores. docs/concordance.md has the details.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass as plain_dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -17,17 +17,17 @@ import numpy as np
 from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import Aligner, Vectors
-from histoeval.concordance.compare import compare
+from histoeval.concordance.compare import compare, restored
 from histoeval.concordance.evidence import ComparedPart, evidence_of
-from histoeval.concordance.reconcile import together
+from histoeval.concordance.reconcile import reconciled
 from histoeval.concordance.weights import Combinations, read_combinations
 from histoeval.errors import Problem
 from histoeval.extract.reader import Reader
 from histoeval.facts.facts import Facts, facts_of
-from histoeval.facts.normalise import NormalisedText, restored, spelt_out, texts_of
+from histoeval.facts.normalise import NormalisedText, normalised
 from histoeval.metric import Score
 from histoeval.metrics.base import ModelMetric
-from histoeval.report import EntityType, Pair, Report
+from histoeval.report import Pair, Report
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
 
@@ -81,25 +81,23 @@ class Concordance(ModelMetric):
     def compare(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
         """The facts of both reports of each pair, and every part of their comparison."""
         reader: Reader = self.reader
-        given = dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.candidate))
-        spelt = {text: spelt_out(text) for text in given}
-        texts = texts_of(list(spelt.values()))
-        reports = dict(zip(texts, reader.read(texts), strict=True))
-        self._phrases.embed(_phrases_of(reports.values()))
-        return [
-            self._compared(spelt[pair.reference], spelt[pair.candidate], reports) for pair in pairs
-        ]
+        texts = dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.candidate))
+        normal = {text: normalised(text) for text in texts}
+        distinct = list(dict.fromkeys(each.text for each in normal.values()))
+        reports = dict(zip(distinct, reader.read(distinct), strict=True))
+        sides = [(normal[pair.reference], normal[pair.candidate]) for pair in pairs]
+        facts = [_facts(reports[one.text], reports[other.text]) for one, other in sides]
+        if len(facts) > 1:  # many phrases at once are embedded faster than one by one
+            self._phrases.embed(phrase for both in facts for phrase in _unknown_phrases(*both))
+        return [self._compared(*both, *side) for both, side in zip(facts, sides, strict=True)]
 
     def _compared(
-        self, reference: NormalisedText, candidate: NormalisedText, reports: Mapping[str, Report]
+        self, ref: Facts, cand: Facts, reference: NormalisedText, candidate: NormalisedText
     ) -> ReportComparison:
-        """Two reports as they were read, with evidence in their own words."""
-        one, other = together(reports[reference.text], reports[candidate.text])
-        true = facts_of(one)
-        said = true if other is one else facts_of(other)
-        parts = compare(true, said, self._phrases.likeness)
+        """The parts of a comparison, with evidence in the reports' own words."""
+        parts = compare(ref, cand, self._phrases.likeness)
         shown = {name: restored(part, reference, candidate) for name, part in parts.items()}
-        return ReportComparison(true, said, shown)
+        return ReportComparison(ref, cand, shown)
 
     @cached_property
     def _phrases(self) -> PhraseSimilarity:
@@ -118,7 +116,7 @@ class Concordance(ModelMetric):
 
 
 def _nothing_to_compare(metric: str) -> Problem:
-    """What is said of a pair of which nothing was understood: no number."""
+    """The problem of a pair of which nothing was understood."""
     message = "neither report states anything that can be compared"
     return Problem(code="metric_failed", metric=metric, message=message)
 
@@ -137,17 +135,32 @@ class PhraseSimilarity:
 
     def likeness(self, one: str, other: str) -> float:
         """From 0, nothing in common, to 1."""
+        if one == other:
+            return 1.0
         first, second = self._embedded([one, other])
         cosine = float(np.dot(first, second))
         return min(1.0, max(0.0, (cosine - _STRANGE) / (_ALIKE - _STRANGE)))
 
 
-def _phrases_of(reports: Iterable[Report]) -> Iterable[str]:
-    """What may have to be embedded: diagnoses and findings."""
-    for report in reports:
-        for entity in report.entities:
-            if entity.type in (EntityType.DIAGNOSIS, EntityType.FINDING):
-                yield entity.text
+def _facts(reference: Report, candidate: Report) -> tuple[Facts, Facts]:
+    """What both reports say, each read in the light of the other."""
+    one, other = reconciled(reference, candidate)
+    ref = facts_of(one)
+    return ref, ref if other is one else facts_of(other)
+
+
+def _unknown_phrases(ref: Facts, cand: Facts) -> Iterator[str]:
+    """The diagnoses and findings that no catalogue knows, and those they may be compared with."""
+    for ones, others in (
+        ((*ref.made, *ref.denied), (*cand.made, *cand.denied)),
+        (ref.findings, cand.findings),
+    ):
+        sides = [{each.entity.text: each.known for each in side} for side in (ones, others)]
+        if sides[0].keys() == sides[1].keys():
+            continue
+        for here, there in (sides, sides[::-1]):
+            if unknown := [phrase for phrase, known in here.items() if not known]:
+                yield from (*unknown, *there)
 
 
 def _weights_file() -> Path:

@@ -16,7 +16,7 @@ from histoeval.metric import Score
 from histoeval.metrics.base import STRICT, ModelMetric
 from histoeval.report import Pair
 
-AHEAD = 64
+AHEAD = 16
 """Questions that are prefetched for each slot: while one is retried, the others need not wait."""
 
 

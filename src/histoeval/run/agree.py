@@ -14,12 +14,15 @@ from histoeval.agreement.metric_vs_experts import MetricVsExperts
 from histoeval.agreement.panel import Panel
 from histoeval.agreement.study import Study, StudyPlan, study
 from histoeval.errors import InputError, SettingError
-from histoeval.io.pairs import open_source
+from histoeval.io.files import GUESS, demand_table
+from histoeval.io.pairs import PairSource
 from histoeval.io.results import ResultFolder, ScoredMetric, gather, read_scored
 from histoeval.io.sheets import Sheet
 from histoeval.io.store import write_json, writing_to
 from histoeval.io.tables.columns import Columns
 from histoeval.progress import row_progress
+from histoeval.run.inputs import pair_source
+from histoeval.run.models import DEFAULT_METRICS, load_metrics, metric_names
 from histoeval.run.panel import (
     about_sheet,
     demand_match,
@@ -31,7 +34,6 @@ from histoeval.run.panel import (
 )
 from histoeval.run.results import Frames
 from histoeval.run.score import score_source
-from histoeval.run.scoring import DEFAULT_METRICS, make_metrics, metric_names
 from histoeval.statistics.correlation import Coefficient
 from histoeval.statistics.regression import Range
 from histoeval.statistics.resampling import RESAMPLES
@@ -112,7 +114,7 @@ class Agreement(Frames):
 
 
 def agree(
-    sheet: str | Path,
+    sheet: Any,
     *,
     metrics: str | Sequence[str] | None = None,
     scores: Sequence[str | Path] = (),
@@ -136,11 +138,12 @@ def agree(
     """Study how well metrics follow experts.
 
     Args:
-        sheet: pairs that experts have scored, in HARE's layout or one pair per row.
+        sheet: pairs that experts have scored, in HARE's layout or one pair per row: a file, a
+            polars or pandas frame, or records (dicts).
         metrics: names as for `score`; those of `scores` if any are given, else the usual ones.
         scores: `scores.jsonl` files of the same sheet; a metric found there is not run again.
         cases: a table of row (from 0) and case, for HARE's layout.
-        raters: columns of experts' scores; every column of numbers when left out.
+        raters: columns of experts' scores; by default every column of numbers.
         group: what is drawn together and compared within: case, system, row, or a column.
         by: apart for each system, set, case, or value of a column.
         positive_only: leave out what experts give 0, as the HARE paper does.
@@ -151,29 +154,25 @@ def agree(
         seed: another one draws other resamples.
         power: two metrics; how many pairs would tell them apart?
         columns: of the sheet, where they cannot be guessed.
-        encoding: of the sheet, where it cannot be told.
+        encoding: of the sheet, where it cannot be guessed.
         models: the reader, aligner and encoder to use.
         output: a folder for agreement.json and, in it, the scores.
         overwrite: replace the scores that the folder holds.
+
+    Example:
+        >>> histoeval.agree("sheet.tsv", metrics="concordance,bleu").to_polars()
     """
-    path, columns = Path(sheet), columns or Columns()
     check_scale(scale)
-    read = read_rated(path, cases, raters, group, by, scale, columns, encoding)
+    source = sheet_source(sheet, columns or GUESS, encoding)
+    read = read_rated(source, cases, raters, group, by, scale)
     given = _given(scores)
     wanted = _wanted(metrics, given)
     lacking = [name for name in wanted if name not in given]
-    made, unavailable = _scored(
-        path,
-        lacking,
-        columns,
-        encoding,
-        models,
-        None if output is None else Path(output),
-        overwrite,
-    )
+    folder = None if output is None else Path(output)
+    made, unavailable = _scored(source, lacking, models, folder, overwrite)
     scored = {name: metric for name, metric in (given | made).items() if name in wanted}
     found = conclude(
-        path,
+        source,
         read,
         {name: scored[name] for name in wanted},
         unavailable,
@@ -195,6 +194,13 @@ def agree(
     return found
 
 
+def sheet_source(sheet: Any, columns: Columns, encoding: str | None = None) -> PairSource:
+    """The pairs of a sheet, which must be a table."""
+    if isinstance(sheet, str | Path):
+        demand_table(Path(sheet))
+    return pair_source(sheet, columns=columns, encoding=encoding)
+
+
 def planned(**settings: Any) -> StudyPlan:
     """A plan, if its settings make sense."""
     try:
@@ -205,7 +211,7 @@ def planned(**settings: Any) -> StudyPlan:
 
 
 def conclude(
-    path: Path,
+    source: PairSource,
     sheet: Sheet,
     scored: Mapping[str, ScoredMetric],
     unavailable: Mapping[str, str],
@@ -216,13 +222,13 @@ def conclude(
 ) -> Agreement:
     """From a sheet that was read and scores that were had to all figures."""
     panel, notes = panel_of(sheet, scored, plan.group, plan.by)
-    demand_match(panel, unavailable, path)
+    demand_match(panel, unavailable, source.name)
     plan = plan.model_copy(update={"expert_range": scale or scale_of(sheet, panel)})
     return Agreement(
         study=study(without_empty(panel), plan),
         plan=plan,
         panel=panel,
-        about=about_sheet(path, sheet, panel),
+        about=about_sheet(source, sheet, panel),
         notes=(*sheet.notes, *notes, *remarks_on(sheet, panel, scale, raters)),
         unavailable=unavailable,
     )
@@ -258,10 +264,8 @@ def _wanted(metrics: str | Sequence[str] | None, given: Mapping[str, ScoredMetri
 
 
 def _scored(
-    path: Path,
+    source: PairSource,
     names: Sequence[str],
-    columns: Columns,
-    encoding: str | None,
     models: Models | None,
     output: Path | None,
     overwrite: bool,
@@ -269,10 +273,9 @@ def _scored(
     """What is not scored yet, scored; a stopped run is continued in the folder `scores`."""
     if not names:
         return {}, {}
-    source = open_source([path], columns, encoding)
     folder = None if output is None else ResultFolder(output / "scores")
     with row_progress(source) as watch:
         found = score_source(
-            source, make_metrics(names, models), folder, overwrite=overwrite, watch=watch
+            source, load_metrics(names, models), folder, overwrite=overwrite, watch=watch
         )
     return gather(found, found.summary["metrics"]), found.summary["unavailable"]

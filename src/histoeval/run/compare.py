@@ -98,8 +98,8 @@ class Comparison(Frames):
 
 
 def compare(
-    files: Sequence[str | Path],
-    *,
+    files: str | Path | Sequence[str | Path],
+    *more: str | Path,
     metric: str | None = None,
     cases: str | Path | None = None,
     tie: float = 0.0,
@@ -112,6 +112,7 @@ def compare(
 
     Args:
         files: `scores.jsonl` files, or their folders; one file may hold several systems.
+        *more: further ones, where they are not in a list.
         metric: which score to go by; needed where there are several.
         cases: a table of id and case; without one each id is a case of its own.
         tie: scores that differ by no more are neither won nor lost.
@@ -119,13 +120,17 @@ def compare(
         resamples: for the intervals.
         permutations: for the tests.
         seed: another one draws other resamples.
+
+    Example:
+        >>> histoeval.compare("results/one", "results/other", metric="concordance").to_polars()
     """
-    read = [(Path(file), list(read_rows(Path(file)))) for file in files]
+    first = [files] if isinstance(files, str | Path) else files
+    read = [(Path(file), list(read_rows(Path(file)))) for file in (*first, *more)]
     metric = _metric(metric, read)
     systems = _systems(read, metric)
-    told = _told(read, metric)
+    about = _about(read, metric)
     shared = _shared(systems, metric)
-    sign = 1.0 if told.get("higher_is_better", True) else -1.0
+    sign = 1.0 if about.get("higher_is_better", True) else -1.0
     scores = {s.name: sign * np.array([s.rows[id_].value for id_ in shared]) for s in systems}
     case_of = {} if cases is None else read_case_table(Path(cases))
     if missing := [id_ for id_ in shared if cases is not None and id_ not in case_of]:
@@ -140,7 +145,7 @@ def compare(
     )
     return Comparison(
         metric=metric,
-        signature=str(told.get("signature", "")),
+        signature=str(about.get("signature", "")),
         contest=found,
         apart=tuple(_most_different(systems, shared, most_different)),
         left_out={s.name: len(s.rows) - len(shared) + s.errors for s in systems},
@@ -237,16 +242,16 @@ def _shared(systems: Sequence[System], metric: str) -> list[str]:
     return [id_ for id_ in systems[0].rows if id_ in shared]
 
 
-def _told(read: Sequence[tuple[Path, list[ResultRow]]], metric: str) -> dict[str, Any]:
+def _about(read: Sequence[tuple[Path, list[ResultRow]]], metric: str) -> dict[str, Any]:
     """What the summaries say of the metric; two that were made differently cannot be compared."""
-    told = [about for file, _ in read if (about := read_summary(file).get(metric)) is not None]
-    signatures = {about["signature"] for about in told}
+    found = [each for file, _ in read if (each := read_summary(file).get(metric)) is not None]
+    signatures = {each["signature"] for each in found}
     if len(signatures) > 1:
         raise InputError(
             f"the files hold {metric} made in different ways, which cannot be compared: "
             f"{' and '.join(sorted(signatures))}"
         )
-    return dict(told[0]) if told else {}
+    return dict(found[0]) if found else {}
 
 
 def _most_different(

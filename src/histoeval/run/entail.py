@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,7 @@ from histoeval.io.store import RowStore
 from histoeval.io.tables.row_faults import shown
 from histoeval.nli.entailer import Entailer, Entailment, NliPair
 from histoeval.report import Noun
-from histoeval.run.pipeline import Job, Watch, answers, no_progress, run_job
-from histoeval.run.totals import RowCount
-from histoeval.version import __version__
+from histoeval.run.pipeline import Job, Watch, answers, no_progress
 
 COLUMNS = Columns(reference="premise", candidates=("hypothesis",))
 
@@ -61,36 +59,17 @@ def entail(
     """Judge every pair of a source and write a row for each; the summary of all rows."""
     store = RowStore(output, EntailedRow.model_validate_json)
     job = EntailJob(source, model, batch_size)
-    return run_job(job, store, overwrite=overwrite, watch=watch).summary
+    return job.run(store, overwrite=overwrite, watch=watch).summary
 
 
 class EntailJob(Job[PairRow, EntailedRow]):
     """An NLI model on every pair."""
 
     def __init__(self, source: PairSource, model: Entailer, batch_size: int) -> None:
-        self.source = source
-        self.model = model
+        super().__init__(source)
         self.chunk_rows = batch_size
-        self.tally = RowCount()
+        self.model = model
         self.labels: Counter[str] = Counter()
-
-    def request(self) -> dict[str, Any]:
-        """The input and the model."""
-        origin = self.source.identity()
-        del origin["columns"]
-        return {"histoeval": __version__, **origin, "model": self.model.identity}
-
-    def rows(self) -> Iterator[PairRow]:
-        """The pairs of the source."""
-        return self.source.rows()
-
-    def characters(self, given: PairRow) -> int:
-        """The length of both sentences."""
-        return 0 if given.pair is None else len(given.pair.reference) + len(given.pair.candidate)
-
-    def is_result(self, found: EntailedRow, given: PairRow) -> bool:
-        """Whether the id is the same."""
-        return found.id == given.id
 
     def work(self, chunk: Sequence[PairRow]) -> list[EntailedRow]:
         """The probabilities for each pair of a chunk."""
@@ -100,23 +79,21 @@ class EntailJob(Job[PairRow, EntailedRow]):
         judged = iter(answers(self.model.judge, pairs, _failed))
         return [_row(row, row.problems if row.pair is None else next(judged)) for row in chunk]
 
-    def add(self, row: EntailedRow) -> None:
-        """Count the label of a row."""
-        self.tally.count(row.errors)
+    def request(self) -> dict[str, Any]:
+        """The input and the model; columns have fixed names."""
+        return {name: value for name, value in super().request().items() if name != "columns"}
+
+    def _settings(self) -> dict[str, Any]:
+        return {"model": self.model.identity}
+
+    def _add(self, row: EntailedRow) -> None:
+        super()._add(row)
         if not row.errors:
             found = Entailment(row.entailment or 0, row.neutral or 0, row.contradiction or 0)
             self.labels[found.label] += 1
 
-    def summary(self) -> dict[str, Any]:
-        """How many pairs have each label, and all errors."""
-        return {
-            "input": self.source.description(),
-            "model": self.model.identity,
-            "rows": self.tally.rows,
-            "rows_with_errors": self.tally.failed_rows,
-            "labels": dict(sorted(self.labels.items())),
-            "errors": self.tally.errors(),
-        }
+    def _totals(self) -> dict[str, Any]:
+        return {"labels": dict(sorted(self.labels.items()))}
 
 
 def _failed(message: str) -> Problem:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,7 @@ from histoeval.io.results import ReadRow
 from histoeval.io.store import RowStore
 from histoeval.io.tables.row_faults import shown
 from histoeval.report import EntityType, Report
-from histoeval.run.pipeline import Job, RunResult, Watch, answers, no_progress, run_job
-from histoeval.run.totals import RowCount
-from histoeval.version import __version__
+from histoeval.run.pipeline import Job, RunResult, Watch, answers, no_progress
 
 
 def extract(
@@ -30,7 +28,7 @@ def extract(
     watch: Watch = no_progress,
 ) -> RunResult[ReadRow]:
     """Read every text of a source; with a file, a stopped run resumes."""
-    return run_job(ExtractJob(source, reader, batch_size), file, overwrite=overwrite, watch=watch)
+    return ExtractJob(source, reader, batch_size).run(file, overwrite=overwrite, watch=watch)
 
 
 def output_file(output: Path, given: object) -> RowStore[ReadRow]:
@@ -50,33 +48,11 @@ class ExtractJob(Job[TextRow, ReadRow]):
     """A reader on every text."""
 
     def __init__(self, source: TextSource, reader: Reader, batch_size: int = 256) -> None:
-        self.source = source
-        self.reader = reader
+        super().__init__(source)
         self.chunk_rows = batch_size
-        self.tally = RowCount()
+        self.reader = reader
         self.entities: Counter[str] = Counter()
         self.relations: Counter[str] = Counter()
-
-    def request(self) -> dict[str, Any]:
-        """The input, its columns, and the reader."""
-        return {
-            "histoeval": __version__,
-            **self.source.identity(),
-            "reader": self.reader.identity,
-            "dtype": getattr(self.reader, "dtype", None),
-        }
-
-    def rows(self) -> Iterator[TextRow]:
-        """The texts of the source."""
-        return self.source.rows()
-
-    def characters(self, given: TextRow) -> int:
-        """The length of the text."""
-        return len(given.text or "")
-
-    def is_result(self, found: ReadRow, given: TextRow) -> bool:
-        """Whether the id is the same, and the text where the row has it."""
-        return found.id == given.id and (found.report is None or found.report.text == given.text)
 
     def work(self, chunk: Sequence[TextRow]) -> list[ReadRow]:
         """A report for each text of a chunk."""
@@ -84,24 +60,27 @@ class ExtractJob(Job[TextRow, ReadRow]):
         read = iter(answers(lambda few: _one_each(self.reader.read(few), few), texts, read_failed))
         return [_row(row, row.problems if row.text is None else next(read)) for row in chunk]
 
-    def add(self, row: ReadRow) -> None:
-        """Count the entities and relations of a row."""
-        self.tally.count(row.errors)
+    def request(self) -> dict[str, Any]:
+        """The input, the reader, and the type of its numbers."""
+        return super().request() | {"dtype": getattr(self.reader, "dtype", None)}
+
+    def _settings(self) -> dict[str, Any]:
+        return {"reader": self.reader.identity}
+
+    def _is_result(self, found: ReadRow, given: TextRow) -> bool:
+        return found.id == given.id and (found.report is None or found.report.text == given.text)
+
+    def _add(self, row: ReadRow) -> None:
+        super()._add(row)
         if row.report is not None:
             self.entities.update(str(entity.type) for entity in row.report.entities)
             kinds = map(row.report.relation_type, row.report.relations)
             self.relations.update("-".join(kind) for kind in kinds)
 
-    def summary(self) -> dict[str, Any]:
-        """How many entities and relations of each type there are, and all errors."""
+    def _totals(self) -> dict[str, Any]:
         return {
-            "input": self.source.description(),
-            "reader": self.reader.identity,
-            "rows": self.tally.rows,
-            "rows_with_errors": self.tally.failed_rows,
             "entities": {str(kind): n for kind in EntityType if (n := self.entities[kind])},
             "relations": dict(sorted(self.relations.items())),
-            "errors": self.tally.errors(),
         }
 
 

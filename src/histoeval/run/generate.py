@@ -20,12 +20,10 @@ from histoeval.io.store import RowStore, write_json, writing_to
 from histoeval.io.tables.row_faults import shown
 from histoeval.report import Noun
 from histoeval.run.image_list import Cases, ContextLevel, ImageCase
-from histoeval.run.pipeline import Job, Watch, no_progress, run_job
-from histoeval.run.totals import RowCount
+from histoeval.run.pipeline import Job, Watch, no_progress
 from histoeval.trust.stability.attacks import task_of
 from histoeval.trust.stability.examine import Examination, draft, views_in
 from histoeval.trust.stability.tile_reports import TileReport, TileReportDraft, write_all
-from histoeval.version import __version__
 from histoeval.vlm.model import Vlm
 
 ROWS, TABLE, SUMMARY = "reports.jsonl", "reports.csv", "summary.json"
@@ -65,6 +63,22 @@ class ReportTask(NamedTuple):
     level: ContextLevel
 
 
+class _Tasks(NamedTuple):
+    """Every case at every level, in order."""
+
+    cases: Cases
+    levels: Sequence[ContextLevel]
+
+    def rows(self) -> Iterator[ReportTask]:
+        return (ReportTask(case, level) for case in self.cases.cases for level in self.levels)
+
+    def identity(self) -> dict[str, Any]:
+        return {"input": self.cases.name, "sha256": self.cases.sha256}
+
+    def description(self) -> str:
+        return self.cases.name
+
+
 def generate(
     cases: Cases,
     subject: Vlm,
@@ -85,7 +99,7 @@ def generate(
         raise OutputError(f"{output} is a file; reports need a folder")
     store = RowStore(output / ROWS, GeneratedRow.model_validate_json)
     job = GenerateJob(cases, subject, examination, levels, system)
-    summary = run_job(job, store, overwrite=overwrite, watch=watch).summary
+    summary = job.run(store, overwrite=overwrite, watch=watch).summary
     _write_tables(output, store, levels)
     with writing_to(output):
         write_json(output / SUMMARY, summary)
@@ -103,34 +117,13 @@ class GenerateJob(Job[ReportTask, GeneratedRow]):
         levels: Sequence[ContextLevel],
         system: str,
     ) -> None:
+        super().__init__(_Tasks(cases, levels))
+        self.chunk_rows = IMAGE_BATCH * len(levels)
         self.cases = cases
         self.subject = subject
         self.examination = examination
         self.levels = levels
         self.system = system
-        self.chunk_rows = IMAGE_BATCH * len(levels)
-        self.tally = RowCount()
-
-    def request(self) -> dict[str, Any]:
-        """The images, the model, and everything it is shown and asked."""
-        return {
-            "histoeval": __version__,
-            "input": self.cases.name,
-            "sha256": self.cases.sha256,
-            "subject": self.subject.identity,
-            "system": self.system,
-            "prompt": self.examination.neutral.identity,
-            "levels": [level.name for level in self.levels],
-            **self.examination.views_pins(),
-        }
-
-    def rows(self) -> Iterator[ReportTask]:
-        """Every case at every level."""
-        return (ReportTask(case, level) for case in self.cases.cases for level in self.levels)
-
-    def is_result(self, found: GeneratedRow, given: ReportTask) -> bool:
-        """Whether case and level are the same."""
-        return (found.id, found.level) == (given.case.id, given.level.name)
 
     def work(self, chunk: Sequence[ReportTask]) -> list[GeneratedRow]:
         """A row for each task, all of them requested together."""
@@ -153,23 +146,25 @@ class GenerateJob(Job[ReportTask, GeneratedRow]):
         """Each level is a system of its own where there are several."""
         return self.system if len(self.levels) == 1 else f"{self.system}/{level.name}"
 
-    def add(self, row: GeneratedRow) -> None:
-        """Count a row."""
-        self.tally.count(row.errors)
+    def request(self) -> dict[str, Any]:
+        """The images, the model, and everything it is shown and asked."""
+        return super().request() | {"system": self.system}
 
     def summary(self) -> dict[str, Any]:
         """How the reports were made, how many there are, and all errors."""
+        found = super().summary()
+        return {"input": found.pop("input"), "images": len(self.cases.cases), **found}
+
+    def _settings(self) -> dict[str, Any]:
         return {
-            "input": self.cases.name,
             "subject": self.subject.identity,
             "prompt": self.examination.neutral.identity,
-            **self.examination.views_pins(),
             "levels": [level.name for level in self.levels],
-            "images": len(self.cases.cases),
-            "rows": self.tally.rows,
-            "rows_with_errors": self.tally.failed_rows,
-            "errors": self.tally.errors(),
+            **self.examination.views_pins(),
         }
+
+    def _is_result(self, found: GeneratedRow, given: ReportTask) -> bool:
+        return (found.id, found.level) == (given.case.id, given.level.name)
 
 
 Planned = tuple[TileReportDraft | tuple[Problem, ...], tuple[str, ...]]
@@ -232,11 +227,11 @@ def _write_tables(
 
 def _write_table(path: Path, rows: Iterable[GeneratedRow]) -> None:
     """Rows without a report have an empty cell there, so that whoever reads them counts them."""
-    kept = list(rows)
+    written = list(rows)
     columns = ["id", "image", "system", "level", "specimen", "report"]
-    if any(row.reference is not None for row in kept):
+    if any(row.reference is not None for row in written):
         columns.append("reference")
     with writing_to(path), path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows([[getattr(row, name) or "" for name in columns] for row in kept])
+        writer.writerows([[getattr(row, name) or "" for name in columns] for row in written])

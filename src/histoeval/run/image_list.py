@@ -1,23 +1,29 @@
 """Images to be reported on: those of a folder, a single one, or those that a table names.
 
 A table has a column `image`, mostly an `id`, perhaps a `reference`, and whatever else is known of a
-specimen (organ, procedure, history), of which a model can be told more or less.
+specimen (organ, procedure, history), of which a model can be given more or less.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import InputError, Problem, SettingError
 from histoeval.io.files import ENDINGS, check_there, demand_rows, open_table
-from histoeval.io.source import RowNaming, problems_in
+from histoeval.io.source import RowNaming, TableSource, problems_in
 from histoeval.io.tables.cell_checks import name_of, text_of
-from histoeval.io.tables.columns import normalised
-from histoeval.io.tables.formats import Record, RecordTable
+from histoeval.io.tables.columns import (
+    TableLayout,
+    columns_by_name,
+    columns_found,
+    normalised,
+)
+from histoeval.io.tables.formats import Record
 from histoeval.io.tables.row_faults import Fault
 from histoeval.trust.grounding.embedded_image import PICTURE
 from histoeval.trust.stability.examine import Examination
@@ -25,7 +31,7 @@ from histoeval.trust.stability.examine import Examination
 IMAGE_NAMES = ("image", "image_path", "slide", "file", "path", "filename")
 REFERENCE = "reference"
 NOTHING = "none"
-"""The level of specimen information at which a model is told nothing."""
+"""The level of specimen information at which a model is given nothing."""
 
 
 class ImageCase(NamedTuple):
@@ -52,18 +58,17 @@ class Cases(NamedTuple):
 
 
 class ContextLevel(NamedTuple):
-    """How much of a specimen a model is told: these columns of the table."""
+    """How much of a specimen a model is given: these columns of the table."""
 
     name: str
     columns: tuple[str, ...]
 
     def specimen(self, case: ImageCase) -> str | Problem:
-        """What is told of a case, in lines; or what the table does not say of it."""
+        """What is given of a case, in lines; or what the table lacks of it."""
         if lacking := [name for name in self.columns if not case.about.get(name)]:
             return Problem(
                 "missing_value",
-                f"the table does not say the {lacking[0]} of {case.id}, which the level "
-                f"{self.name} tells",
+                f"the table has no {lacking[0]} for {case.id}, which the level {self.name} needs",
                 column=lacking[0],
             )
         return "\n".join(f"- {name}: {case.about[name]}" for name in self.columns)
@@ -87,16 +92,14 @@ def levels_of(specs: Sequence[str], columns: Sequence[str]) -> list[ContextLevel
     for spec in dict.fromkeys(spec.strip() for spec in specs):
         named = [] if spec == NOTHING else [normalised(part) for part in spec.split("+")]
         if unknown := [part for part in named if part not in known]:
-            told = f"; columns: {', '.join(columns)}" if columns else ""
-            raise SettingError(
-                f"--specimen {spec}: there is no column {unknown[0]!r} to tell it from{told}"
-            )
+            found = f"; columns: {', '.join(columns)}" if columns else ""
+            raise SettingError(f"--specimen {spec}: there is no column {unknown[0]!r}{found}")
         levels.append(ContextLevel(spec, tuple(known[part] for part in named)))
     return levels
 
 
 class RequestCount(NamedTuple):
-    """What would be asked."""
+    """How many images there are, and how many requests they would take."""
 
     pictures: int
     slides: int
@@ -105,7 +108,7 @@ class RequestCount(NamedTuple):
 
 
 def counted(cases: Cases, levels: Sequence[ContextLevel], examination: Examination) -> RequestCount:
-    """How many pictures, slides and requests there are at most; nothing is asked.
+    """How many pictures, slides and requests there are at most; none is sent.
 
     A slide whose tissue is small has fewer tiles than are counted here.
     """
@@ -153,53 +156,43 @@ def _of_files(name: str, folder: Path, paths: Sequence[Path]) -> Cases:
 
 def _of_table(path: Path, images: Path, encoding: str | None) -> Cases:
     opened = open_table(path, encoding=encoding)
-    table = opened.table
-    found = {normalised(name): name for name in table.columns}
+    columns = opened.table.columns
+    found = columns_by_name(columns)
     image = next((found[name] for name in IMAGE_NAMES if name in found), None)
     if image is None:
-        raise InputError(f"{path} has no column 'image'. Columns found: {', '.join(table.columns)}")
-    demand_rows(table, table.columns, path)
-    roles = _Roles(image, found.get("id"), found.get(REFERENCE))
-    about = tuple(name for name in table.columns if name not in roles)
-    cases = tuple(_rows(table, roles, about, images))
+        raise InputError(f"{path} has no column 'image'{columns_found(columns)}")
+    demand_rows(opened.table, columns, path)
+    id_, reference = found.get("id"), found.get(REFERENCE)
+    about = tuple(name for name in columns if name not in (image, id_, reference))
+    layout = _ImageLayout(id=id_, image=image, reference=reference, about=about)
+    cases = tuple(_ImageSource(**vars(opened), layout=layout, folder=images).rows())
     return Cases(path.name, opened.sha256, about, cases)
 
 
-class _Roles(NamedTuple):
-    """Columns that are not about the specimen."""
-
+class _ImageLayout(TableLayout):
     image: str
-    id: str | None
     reference: str | None
+    about: tuple[str, ...]
 
 
-def _rows(
-    table: RecordTable, roles: _Roles, about: Sequence[str], images: Path
-) -> Iterator[ImageCase]:
-    naming = RowNaming(roles.id)
-    for record in table.read(table.columns):
-        if record.values is None:
-            assert record.problem is not None, "a record has values or a problem"
-            yield ImageCase(naming.label(record), "", images, {}, None, (record.problem,))
-        else:
-            yield _row(table, record, record.values, roles, about, images, naming)
+@dataclass(frozen=True)
+class _ImageSource(TableSource[_ImageLayout, ImageCase]):
+    folder: Path
 
+    def _unreadable(self, _: Record, label: str, problems: tuple[Problem, ...]) -> ImageCase:
+        return ImageCase(label, "", self.folder, {}, None, problems)
 
-def _row(
-    table: RecordTable,
-    record: Record,
-    values: Mapping[str, object],
-    roles: _Roles,
-    about: Sequence[str],
-    images: Path,
-    naming: RowNaming,
-) -> ImageCase:
-    label, id_fault = naming.name(record, values)
-    image = name_of(values.get(roles.image), Fault("missing_value"))
-    cells = [(roles.id or "id", id_fault), (roles.image, image)]
-    problems = problems_in(table, record, cells)
-    told = {name: text for name in about if isinstance(text := text_of(values.get(name)), str)}
-    reference = text_of(values.get(roles.reference)) if roles.reference else None
-    name = image if isinstance(image, str) else ""
-    kept = reference if isinstance(reference, str) else None
-    return ImageCase(label, name, images / name, told, kept, problems)
+    def _readable(
+        self, record: Record, values: Mapping[str, object], naming: RowNaming
+    ) -> list[ImageCase]:
+        layout = self.layout
+        label, id_fault = naming.name(record, values)
+        image = name_of(values.get(layout.image), Fault("missing_value"))
+        cells = [(layout.id or "id", id_fault), (layout.image, image)]
+        problems = problems_in(self.table, record, cells)
+        texts = {name: text_of(values.get(name)) for name in layout.columns}
+        known = {name: text for name, text in texts.items() if isinstance(text, str)}
+        reference = known.get(layout.reference or "")
+        about = {name: known[name] for name in layout.about if name in known}
+        name = image if isinstance(image, str) else ""
+        return [ImageCase(label, name, self.folder / name, about, reference, problems)]

@@ -28,7 +28,15 @@ def pair_source(
     columns: Columns = GUESS,
     encoding: str | None = None,
 ) -> PairSource:
-    """The pairs of a table, of parallel files or folders, of records, or of texts."""
+    """The pairs of a table, of parallel files or folders, of records, or of texts.
+
+    `data` beside `candidates` is a reference, or a list of them.
+    """
+    if data is not None and candidates is not None and references is None:
+        if is_path(data) and is_path(candidates):
+            data, candidates = [data, candidates], None
+        else:
+            data, references = None, data
     if data is None:
         return source_of_records(_parallel(references, candidates), columns)
     if references is not None or candidates is not None:
@@ -48,9 +56,9 @@ def pair_source(
 def text_source(
     data: Any, *, text: str | None = None, id_: str | None = None, encoding: str | None = None
 ) -> TextSource:
-    """The texts of a table, a text file, a folder, of records, or of a list."""
-    if isinstance(data, str) and not Path(data).exists() and _is_prose(data):
-        raise SettingError(f"{data[:40]!r} is no file: give texts as a list, as in [text]")
+    """The texts of a table, a text file, a folder, of records, of a list, or one text."""
+    if isinstance(data, str) and not is_path(data) and _is_prose(data):
+        data = [data]
     if isinstance(data, str | Path):
         return open_reports(Path(data), text=text, id_=id_, encoding=encoding)
     items = _items(
@@ -136,6 +144,16 @@ def _parallel(
 
 def _listed(texts: Texts) -> list[str]:
     return [texts] if isinstance(texts, str) else list(texts)
+
+
+def is_path(name: object) -> bool:
+    """Whether this names a file or folder that is there, and is not a text."""
+    if not isinstance(name, str | Path):
+        return False
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # too long, or with characters that no name can have
+        return False
 
 
 def _is_prose(data: str) -> bool:

@@ -26,7 +26,8 @@ from histoeval.llm.usage import Prices
 from histoeval.metric import Metric
 from histoeval.metrics.judge import JudgeMetric
 from histoeval.report import Pair
-from histoeval.run.pipeline import Watch, no_progress, run_job
+from histoeval.run.pipeline import Watch, no_progress
+from histoeval.run.results import Scores
 from histoeval.run.score import ScoreJob
 
 MISSING, USAGE = "missing.jsonl", "usage.json"
@@ -56,10 +57,10 @@ def run_judges(
     overwrite: bool = False,
     batch_size: int = 512,
     watch: Watch = no_progress,
-) -> dict[str, Any]:
-    """Judge every pair of a source, and return the summary with what it cost."""
+) -> Scores:
+    """Judge every pair of a source; the summary says what it cost."""
     job = JudgeJob(source, panel, prompt, beside, batch_size)
-    done = run_job(job, folder, overwrite=overwrite, watch=watch)
+    done = job.run(folder, overwrite=overwrite, watch=watch)
     usage = {judge: used.summary(judge, prices) for judge, used in panel.usage.items()}
     if folder is not None:
         with writing_to(folder.home):
@@ -67,7 +68,7 @@ def run_judges(
             rows = zip(source.rows(), folder, strict=True)
             failed = rows if done.summary["rows_with_errors"] else ()
             _write_missing(folder.home / MISSING, failed, panel, job.metric.loaded)
-    return done.summary | {"usage": usage}
+    return Scores(done.summary | {"usage": usage}, done.rows)
 
 
 class JudgeJob(ScoreJob):
@@ -87,9 +88,8 @@ class JudgeJob(ScoreJob):
         self.metric = judges[-1]
         self.stability = AnswerStability(self.metric.loaded, panel.judges)
 
-    def add(self, row: ResultRow) -> None:
-        """Take in the scores of a row, and the answers behind them."""
-        super().add(row)
+    def _add(self, row: ResultRow) -> None:
+        super()._add(row)
         if self.metric.name in row.scores:
             self.stability.add(row.id, row.scores[self.metric.name].evidence)
 

@@ -68,7 +68,7 @@ class _LeftOut(NamedTuple):
     reason: str
 
 
-def read_labelled(path: Path, labels: Path | None, asked: LabelRequest) -> LabelledFile:
+def read_labelled(path: Path, labels: Path | None, request: LabelRequest) -> LabelledFile:
     """The labelled reports of one table, or of the rows of `trust` and a table of labels by id."""
     opened = open_table(path)
     table = opened.table
@@ -76,9 +76,9 @@ def read_labelled(path: Path, labels: Path | None, asked: LabelRequest) -> Label
     columns: Sequence[str] = table.columns
     if labels is not None:
         others, columns = _by_id(labels)
-    label, case = _label(columns, asked, labels or path), _case(columns, asked, labels or path)
+    label, case = _label(columns, request, labels or path), _case(columns, request, labels or path)
     found = [
-        _row(number, values, others if labels is not None else None, label, case, asked)
+        _row(number, values, others if labels is not None else None, label, case, request)
         for number, values in enumerate(_values(table), start=1)
     ]
     rows = [row for row in found if isinstance(row, _Row)]
@@ -86,7 +86,7 @@ def read_labelled(path: Path, labels: Path | None, asked: LabelRequest) -> Label
     if not rows:
         reasons = "; ".join(f"{count} times {reason}" for reason, count in gone.items())
         raise InputError(f"{path} has no labelled report with all dimensions: {reasons or 'empty'}")
-    goodness, wrong, meaning = _goodness([row.label for row in rows], label, asked)
+    goodness, wrong, meaning = _goodness([row.label for row in rows], label, request)
     names = {name: at for at, name in enumerate(dict.fromkeys(row.case for row in rows))}
     labelled = LabelledReports(
         np.array([row.dimensions for row in rows]),
@@ -127,11 +127,11 @@ def _by_id(path: Path) -> tuple[dict[str, Mapping[str, object]], Sequence[str]]:
     return found, table.columns
 
 
-def _label(columns: Sequence[str], asked: LabelRequest, path: Path) -> str:
-    if asked.label is not None:
-        if asked.label not in columns:
-            raise InputError(f"{path} has no column {asked.label!r}; it has {', '.join(columns)}")
-        return asked.label
+def _label(columns: Sequence[str], request: LabelRequest, path: Path) -> str:
+    if request.label is not None:
+        if request.label not in columns:
+            raise InputError(f"{path} has no column {request.label!r}; it has {', '.join(columns)}")
+        return request.label
     for known in LABELS:
         for name in columns:
             if normalised(name) == known:
@@ -141,11 +141,11 @@ def _label(columns: Sequence[str], asked: LabelRequest, path: Path) -> str:
     )
 
 
-def _case(columns: Sequence[str], asked: LabelRequest, path: Path) -> str | None:
-    if asked.case is not None and asked.case not in columns:
-        raise InputError(f"{path} has no column {asked.case!r}; it has {', '.join(columns)}")
+def _case(columns: Sequence[str], request: LabelRequest, path: Path) -> str | None:
+    if request.case is not None and request.case not in columns:
+        raise InputError(f"{path} has no column {request.case!r}; it has {', '.join(columns)}")
     guessed = next((n for known in CASES for n in columns if normalised(n) == known), None)
-    return asked.case or guessed
+    return request.case or guessed
 
 
 def _row(
@@ -154,23 +154,23 @@ def _row(
     others: Mapping[str, Mapping[str, object]] | None,
     label: str,
     case: str | None,
-    asked: LabelRequest,
+    request: LabelRequest,
 ) -> _Row | _LeftOut:
     """A report with its dimensions and label, or why it cannot be used."""
     name = str(values.get("id", ""))
-    told = values if others is None else others.get(name, {})
-    said = _label_of(told.get(label))
-    if said is None:
+    labelled = values if others is None else others.get(name, {})
+    found = _label_of(labelled.get(label))
+    if found is None:
         return _LeftOut("no label")
     dimensions = []
     for dimension in DIMENSIONS:
-        number = math.nan if dimension in asked.without else _number(values.get(dimension))
+        number = math.nan if dimension in request.without else _number(values.get(dimension))
         if number is None or number < 0 or number > 1:
             return _LeftOut(f"no {dimension}")
         dimensions.append(number)
-    of_case = told.get(case) if case is not None else None
+    of_case = labelled.get(case) if case is not None else None
     alone = of_case is None or of_case == ""
-    return _Row(tuple(dimensions), said, f"row {place}" if alone else f"case {of_case}")
+    return _Row(tuple(dimensions), found, f"row {place}" if alone else f"case {of_case}")
 
 
 def _number(value: object) -> float | None:
@@ -191,21 +191,21 @@ def _label_of(value: object) -> str | float | None:
 
 
 def _goodness(
-    labels: Sequence[str | float], column: str, asked: LabelRequest
+    labels: Sequence[str | float], column: str, request: LabelRequest
 ) -> tuple[Any, Any, str]:
     """Labels as numbers of which more is better, which of them are wrong, and what they mean."""
     words = [label for label in labels if isinstance(label, str)]
     if words and len(words) < len(labels):
         raise InputError(f"the column {column!r} holds words and numbers; it must be one of them")
     if words:
-        if asked.wrong_from is not None or asked.right_from is not None:
+        if request.wrong_from is not None or request.right_from is not None:
             raise SettingError(
                 f"the column {column!r} says in words what is wrong: --wrong-from and --right-from "
                 "are for numbers"
             )
         good = np.array([label in RIGHT for label in labels])
         return good.astype(float), ~good, "correct or wrong"
-    more_is = asked.more_is or LABELS.get(normalised(column))
+    more_is = request.more_is or LABELS.get(normalised(column))
     if more_is is None:
         raise SettingError(
             f"the column {column!r} holds numbers: say whether more of them is better, as a "
@@ -213,18 +213,18 @@ def _goodness(
         )
     numbers = np.array(labels, dtype=np.float64)
     if more_is == "worse":
-        if asked.right_from is not None:
+        if request.right_from is not None:
             raise SettingError("with levels of error, --wrong-from says which reports are wrong")
-        wrong = None if asked.wrong_from is None else numbers >= asked.wrong_from
+        wrong = None if request.wrong_from is None else numbers >= request.wrong_from
         return (
             -numbers,
             wrong,
-            _meaning("error level, more is worse", "wrong from", asked.wrong_from),
+            _meaning("error level, more is worse", "wrong from", request.wrong_from),
         )
-    if asked.wrong_from is not None:
+    if request.wrong_from is not None:
         raise SettingError("with scores, --right-from says which reports are right")
-    wrong = None if asked.right_from is None else numbers < asked.right_from
-    return numbers, wrong, _meaning("score, more is better", "right from", asked.right_from)
+    wrong = None if request.right_from is None else numbers < request.right_from
+    return numbers, wrong, _meaning("score, more is better", "right from", request.right_from)
 
 
 def _meaning(kind: str, word: str, at: float | None) -> str:

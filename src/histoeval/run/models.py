@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 from histoeval.align.aligner import Aligner
 from histoeval.align.lexical import LexicalAligner
 from histoeval.errors import SettingError
 from histoeval.extract.reader import Reader
-from histoeval.metrics.registry import models_needed
+from histoeval.metric import Metric
+from histoeval.metrics.base import as_metric
+from histoeval.metrics.registry import create, metric_entries, models_needed
+from histoeval.nli.entailer import Entailer
+from histoeval.nli.load import open_entailer
 from histoeval.report import Noun
+from histoeval.runtime.memo import folder_stamp, shared_model
+
+T = TypeVar("T")
+
+DEFAULT_METRICS = "concordance,hare,bleu,rouge_l,chrf"
 
 PUBLISHED = "hare"
 """The word that stands for the models of the HARE paper."""
@@ -24,12 +33,13 @@ LEXICAL = "lexical"
 
 
 class Models(Noun):
-    """Which models to use, as a person names them: a folder, a hub name, or 'hare'.
+    """Which models to use, each by name: a folder, a hub name, or 'hare'.
 
-    Where no reader or aligner is named, those of this package are used.
+    Where no reader or aligner is named, those of this package are used. A process loads each model
+    once and shares it.
 
     From Python, a reader, aligner or encoder can also be given as an object that is one; `judge` is
-    a `histoeval.judge.choice.JudgeConfig`, or a bench of judges.
+    a `histoeval.judge.choice.JudgeConfig`, or a panel of judges.
     """
 
     reader: Any = None
@@ -42,6 +52,46 @@ class Models(Noun):
     device: str | None = None
     dtype: Literal["float32", "bfloat16"] | None = None
     token_budget: int | None = None
+
+
+def metric_names(specs: str | Iterable[str]) -> list[str]:
+    """The specifications in a list, each checked, so that a typo is reported before work begins."""
+    given = specs.split(",") if isinstance(specs, str) else specs
+    names = list(dict.fromkeys(name.strip() for name in given if name.strip()))
+    if not names:
+        raise SettingError(f"no metric was named; known: {', '.join(sorted(metric_entries()))}")
+    for name in names:
+        create(name)
+    return names
+
+
+def load_metrics(
+    metrics: str | Iterable[object], models: Models | None = None, **settings: Any
+) -> list[Metric]:
+    """Metrics by name or as objects, those by name with the models that they need.
+
+    Args:
+        metrics: specifications such as ``hare:threshold=0.5`` or metric objects in a list, or
+            specifications in one text with commas.
+        models: the models to use; those of this package when left out.
+        **settings: further settings of each metric that is named.
+    """
+    given = metrics.split(",") if isinstance(metrics, str) else list(metrics)
+    wanted = [each if isinstance(each, str) else as_metric(each) for each in given]
+    named = [each for each in wanted if isinstance(each, str)]
+    specs = metric_names(named) if named or not wanted else []
+    loaded = load_models(specs, models or Models())
+    made = {spec: create(spec, loaded, **settings) for spec in specs}
+    found: list[Metric] = []
+    for each in wanted:
+        if not isinstance(each, str):
+            found.append(each)
+        elif each.strip() in made:
+            found.append(made.pop(each.strip()))
+    names = [metric.name for metric in found]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise SettingError(f"two metrics are called {min(twice)!r}; give each its own name")
+    return found
 
 
 def load_models(specs: Sequence[str], models: Models) -> dict[str, Any]:
@@ -63,10 +113,9 @@ def load_models(specs: Sequence[str], models: Models) -> dict[str, Any]:
 def load_reader(models: Models) -> Reader:
     """The reader that the user has named or made; the builtin one when none was."""
     if is_joint(models.reader):
-        return _make_joint(models)
+        return _loaded("reader", models, _make_joint)
     _demand_model(models.reader)
-    reader: Reader = _loaded(models.reader, _make_reader, models)
-    return reader
+    return _loaded("reader", models, _make_reader)
 
 
 def _demand_model(named: Any) -> None:
@@ -101,11 +150,17 @@ def _make_joint(models: Models) -> Reader:
     return BuiltinReader(Path(models.reader) if named else None)
 
 
-def _loaded(given: Any, make: Callable[[Models], Any], models: Models) -> Any:
-    return make(models) if isinstance(given, str | Path) else given
+def _loaded(kind: str, models: Models, make: Callable[[Models], T]) -> T:
+    """A model that was given as an object, or the one of a name, which is loaded once."""
+    given = getattr(models, kind)
+    if not isinstance(given, str | Path | None):
+        return cast("T", given)
+    others = {"reader", "aligner", "encoder", "judge"} - {kind}
+    key = (models.model_dump_json(exclude=others), folder_stamp(given))
+    return shared_model(kind, (*key, folder_stamp(models.relations)), lambda: make(models))
 
 
-def _make_reader(models: Models) -> Any:
+def _make_reader(models: Models) -> Reader:
     from histoeval.extract.huggingface import (
         HARE_NER,
         HARE_RELATIONS,
@@ -130,14 +185,18 @@ def load_aligner(models: Models) -> Aligner:
     is_builtin = named is None or named == BUILTIN
     is_folder = isinstance(named, str | Path) and Path(named, "aligner.json").is_file()
     if is_builtin or is_folder:
-        from histoeval.align.builtin import BuiltinAligner
-
-        return BuiltinAligner(None if is_builtin else Path(named))
-    aligner: Aligner = _loaded(models.aligner, _make_aligner, models)
-    return aligner
+        return _loaded("aligner", models, _make_builtin_aligner)
+    return _loaded("aligner", models, _make_aligner)
 
 
-def _make_aligner(models: Models) -> Any:
+def _make_builtin_aligner(models: Models) -> Aligner:
+    from histoeval.align.builtin import BuiltinAligner
+
+    named = models.aligner is not None and models.aligner != BUILTIN
+    return BuiltinAligner(Path(models.aligner) if named else None)
+
+
+def _make_aligner(models: Models) -> Aligner:
     from histoeval.align.huggingface import HARE_ALIGNMENT, HuggingFaceEncoder
 
     return HuggingFaceEncoder(
@@ -149,7 +208,7 @@ def _make_aligner(models: Models) -> Any:
 
 def _load_encoder(models: Models) -> Any:
     """The encoder that the user has named or made; there is none of our own."""
-    return None if models.encoder is None else _loaded(models.encoder, _make_encoder, models)
+    return None if models.encoder is None else _loaded("encoder", models, _make_encoder)
 
 
 def _make_encoder(models: Models) -> Any:
@@ -163,6 +222,15 @@ def _make_encoder(models: Models) -> Any:
         most_tokens=10**9,
         runtime=_runtime(models),
     )
+
+
+def load_entailer(named: Any, device: str | None = None) -> Entailer:
+    """The NLI model that the user has named or made; the builtin one when none was."""
+    if not isinstance(named, str | Path | None):
+        entailer: Entailer = named
+        return entailer
+    key = (str(named or BUILTIN), folder_stamp(named), device)
+    return shared_model("nli", key, lambda: open_entailer(named, device))
 
 
 def _load_judge(models: Models) -> Any:

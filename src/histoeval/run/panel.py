@@ -10,10 +10,9 @@ import numpy as np
 
 from histoeval.agreement.panel import Column, Panel
 from histoeval.errors import InputError
+from histoeval.io.pairs import PairSource
 from histoeval.io.results import Key, ScoredMetric
 from histoeval.io.sheets import RatedPair, Sheet, read_sheet
-from histoeval.io.tables.columns import Columns
-from histoeval.io.tables.encoding import survey
 from histoeval.statistics.regression import Range
 
 HARE_SCALE = (0.0, 5.0)
@@ -38,7 +37,7 @@ def panel_of(
         labels={name: tuple(_label(row, name) for row in rated) for name in by},
     )
     left = len(sheet.rated) - len(rated)
-    return panel, (f"{left:,} pairs have no expert's score and are left out",) if left else ()
+    return panel, (f"{left:,} pairs have no expert's score and are skipped",) if left else ()
 
 
 def key_of(row: RatedPair, wide: bool) -> Key:
@@ -61,12 +60,12 @@ def _column(metric: ScoredMetric, keys: Sequence[Key]) -> Column:
     return Column(values, metric.signature, metric.range, metric.higher_is_better)
 
 
-def demand_match(panel: Panel, unavailable: Mapping[str, str], path: Path) -> None:
+def demand_match(panel: Panel, unavailable: Mapping[str, str], sheet: str) -> None:
     """Say so where scores are of other pairs than the sheet's, and not that there are none."""
     for name, column in panel.metrics.items():
         if name not in unavailable and len(panel) and np.isnan(column.values).all():
             raise InputError(
-                f"{name} has no score for any pair of {path} that an expert scored: are the scores "
+                f"{name} has no score for any pair of {sheet} that an expert scored: are they "
                 f"of another sheet? A pair of this one has the id {panel.ids[0]!r}"
             )
 
@@ -86,33 +85,29 @@ def scale_of(sheet: Sheet, panel: Panel) -> Range:
 
 
 def read_rated(
-    path: Path,
+    source: PairSource,
     cases: str | Path | None,
     raters: Sequence[str],
     group: str,
     by: Sequence[str],
     scale: Range | None,
-    columns: Columns,
-    encoding: str | None,
 ) -> Sheet:
     """The sheet, with the columns that groups and labels are in."""
     return read_sheet(
-        path,
+        source,
         cases=None if cases is None else Path(cases),
         scores=raters or None,
         group=None if group in OWN else group,
         labels=[name for name in dict.fromkeys(by) if name not in OWN],
         within=scale,
-        columns=columns,
-        encoding=encoding,
     )
 
 
-def about_sheet(path: Path, sheet: Sheet, panel: Panel) -> dict[str, Any]:
-    """What is said of the sheet beside the figures."""
+def about_sheet(source: PairSource, sheet: Sheet, panel: Panel) -> dict[str, Any]:
+    """The sheet, as it is described beside the results."""
     return {
-        "name": path.name,
-        "sha256": survey(path).sha256 if path.suffix not in (".parquet", ".pq") else None,
+        "name": source.name,
+        "sha256": source.sha256,
         "layout": "HARE" if sheet.wide else "long",
         "pairs": len(sheet.rated),
         "rated": len(panel),
@@ -125,7 +120,7 @@ def about_sheet(path: Path, sheet: Sheet, panel: Panel) -> dict[str, Any]:
 def remarks_on(
     sheet: Sheet, panel: Panel, scale: Range | None, raters: Sequence[str]
 ) -> Iterable[str]:
-    """What was left out or taken for granted when the sheet was read."""
+    """What was skipped or taken for granted when the sheet was read."""
     if sheet.problems:
         first = sheet.problems[0].message
         yield f"rows that cannot be used: {len(sheet.problems):,}. The first: {first}"

@@ -11,13 +11,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from histoeval.errors import EndpointError, OutputError, Problem
 from histoeval.io.store import RowStore, StoredRow, not_of_input
 from histoeval.run.totals import RowCount
+from histoeval.version import __version__
 
 In = TypeVar("In")
+In_co = TypeVar("In_co", covariant=True)
 Out = TypeVar("Out", bound=StoredRow)
 T = TypeVar("T")
 A = TypeVar("A")
@@ -33,56 +35,17 @@ def no_progress(rows: int, errors: int, position: int) -> None:
     """Report nothing."""
 
 
-class Job(ABC, Generic[In, Out]):
-    """What one verb does with rows of input.
+class RowSource(Protocol[In_co]):
+    """Where the rows of a run come from."""
 
-    `work` depends on nothing but the job and the chunk, so it could run anywhere. Everything else
-    is called in the process that writes, in the order of the input.
-    """
+    def rows(self) -> Iterator[In_co]:
+        """Every row, from the start."""
 
-    chunk_rows: int = 256
-    chunk_characters: int = CHUNK_CHARACTERS
-    tally: RowCount
+    def identity(self) -> dict[str, Any]:
+        """What makes two inputs the same."""
 
-    @abstractmethod
-    def request(self) -> dict[str, Any]:
-        """What makes two runs the same: the input and everything that the results depend on."""
-
-    @abstractmethod
-    def rows(self) -> Iterator[In]:
-        """The input, from the start."""
-
-    @abstractmethod
-    def work(self, chunk: Sequence[In]) -> Sequence[Out]:
-        """The results of a chunk, in its order."""
-
-    @abstractmethod
-    def is_result(self, found: Out, given: In) -> bool:
-        """Whether a finished row is the result of this row of the input."""
-
-    @abstractmethod
-    def add(self, row: Out) -> None:
-        """Take a result into the tally."""
-
-    @abstractmethod
-    def summary(self) -> dict[str, Any]:
-        """What all results come to."""
-
-    def characters(self, given: In) -> int:  # noqa: ARG002 - for jobs whose rows have texts
-        """The length of the texts of a row."""
-        return 0
-
-    def replay(self, store: RowStore[Out], rows: Iterator[In]) -> Iterator[Out]:
-        """The finished rows, each checked against the row of the input that it is the result of."""
-        for found in store:
-            given = next(rows, None)
-            if given is None or not self.is_result(found, given):
-                raise not_of_input(found.id, store.path)
-            yield found
-
-    def prefetched(self, chunks: Iterator[list[In]]) -> AbstractContextManager[Iterable[list[In]]]:
-        """The chunks; where something can be begun with before its turn, they are read ahead."""
-        return nullcontext(chunks)
+    def description(self) -> Any:
+        """The input as a summary shows it."""
 
 
 class RunResult(NamedTuple, Generic[Out]):
@@ -94,51 +57,112 @@ class RunResult(NamedTuple, Generic[Out]):
     seconds: float
 
 
-def run_job(
-    job: Job[In, Out],
-    store: RowStore[Out] | None = None,
-    *,
-    overwrite: bool = False,
-    watch: Watch = no_progress,
-) -> RunResult[Out]:
-    """Run a job; with a store, rows are written as they are finished, and a stopped run resumes.
+class Job(ABC, Generic[In, Out]):
+    """What one verb does with rows of input.
 
-    Without a store the rows are held in memory; with one they are read from it again.
+    `work` depends on nothing but the job and the chunk, so it could run anywhere. Everything else
+    is called in the process that writes, in the order of the input.
     """
-    kept: list[Out] = []
-    with nullcontext() if store is None else store.opened(job.request(), overwrite=overwrite):
-        given = job.rows()
-        if store is not None:
-            for found in job.replay(store, given):
-                job.add(found)
-        before, started = job.tally.rows, perf_counter()
-        coming = chunked(given, job.chunk_rows, job.chunk_characters, job.characters)
-        with job.prefetched(coming) as chunks:
-            for chunk in chunks:
-                rows = job.work(chunk)
-                if store is None:
-                    kept.extend(rows)
-                else:
-                    store.write(rows)
-                for row in rows:
-                    job.add(row)
-                watch(job.tally.rows, job.tally.failed_rows, getattr(chunk[-1], "position", 0))
-        summary = job.summary()
-        if store is not None:
-            store.finish(summary)
-    seconds = perf_counter() - started
-    return RunResult(summary, kept if store is None else store, job.tally.rows - before, seconds)
+
+    chunk_rows = 256
+    chunk_characters = CHUNK_CHARACTERS
+
+    def __init__(self, source: RowSource[In]) -> None:
+        self.source = source
+        self.tally = RowCount()
+
+    def run(
+        self,
+        store: RowStore[Out] | None = None,
+        *,
+        overwrite: bool = False,
+        watch: Watch = no_progress,
+    ) -> RunResult[Out]:
+        """Run the job; with a store, rows are written as they are finished, and a run resumes.
+
+        Without a store the rows are held in memory; with one they are read from it again.
+        """
+        in_memory: list[Out] = []
+        with nullcontext() if store is None else store.opened(self.request(), overwrite=overwrite):
+            given = self.source.rows()
+            for found in () if store is None else self._replay(store, given):
+                self._add(found)
+            before, started = self.tally.rows, perf_counter()
+            coming = chunked(given, self.chunk_rows, self.chunk_characters)
+            with self._prefetched(coming) as chunks:
+                for chunk in chunks:
+                    rows = self.work(chunk)
+                    if store is None:
+                        in_memory.extend(rows)
+                    else:
+                        store.write(rows)
+                    for row in rows:
+                        self._add(row)
+                    watch(
+                        self.tally.rows, self.tally.failed_rows, getattr(chunk[-1], "position", 0)
+                    )
+            summary = self.summary()
+            if store is not None:
+                store.finish(summary)
+        seconds = perf_counter() - started
+        done = self.tally.rows - before
+        return RunResult(summary, in_memory if store is None else store, done, seconds)
+
+    @abstractmethod
+    def work(self, chunk: Sequence[In]) -> Sequence[Out]:
+        """The results of a chunk, in its order."""
+
+    def request(self) -> dict[str, Any]:
+        """What makes two runs the same: the input and everything that the results depend on."""
+        return {"histoeval": __version__, **self.source.identity(), **self._settings()}
+
+    def summary(self) -> dict[str, Any]:
+        """What all results come to."""
+        return {
+            "input": self.source.description(),
+            **self._settings(),
+            "rows": self.tally.rows,
+            "rows_with_errors": self.tally.failed_rows,
+            **self._totals(),
+            "errors": self.tally.errors(),
+        }
+
+    def _settings(self) -> dict[str, Any]:
+        """Everything that the results depend on beside the input."""
+        return {}
+
+    def _totals(self) -> dict[str, Any]:
+        """What the summary says beside the numbers of rows and errors."""
+        return {}
+
+    def _is_result(self, found: Out, given: In) -> bool:
+        """Whether a finished row is the result of this row of the input."""
+        return found.id == getattr(given, "id", None)
+
+    def _add(self, row: Out) -> None:
+        """Take a result into the tally."""
+        self.tally.count(getattr(row, "errors", ()))
+
+    def _replay(self, store: RowStore[Out], rows: Iterator[In]) -> Iterator[Out]:
+        """The finished rows, each checked against the row of the input that it is the result of."""
+        for found in store:
+            given = next(rows, None)
+            if given is None or not self._is_result(found, given):
+                raise not_of_input(found.id, store.path)
+            yield found
+
+    def _prefetched(self, chunks: Iterator[list[In]]) -> AbstractContextManager[Iterable[list[In]]]:
+        """The chunks; where something can be begun with before its turn, they are read ahead."""
+        return nullcontext(chunks)
 
 
-def chunked(
-    rows: Iterable[T], max_rows: int, max_characters: int, characters: Callable[[T], int]
-) -> Iterator[list[T]]:
+def chunked(rows: Iterable[T], max_rows: int, max_characters: int) -> Iterator[list[T]]:
     """Rows in chunks, of fewer rows where they are long, so that memory stays flat."""
     chunk: list[T] = []
     size = 0
     for row in rows:
         chunk.append(row)
-        size += characters(row)
+        size += getattr(row, "characters", 0)
         if len(chunk) >= max_rows or size >= max_characters:
             yield chunk
             chunk, size = [], 0
@@ -163,7 +187,7 @@ def answers(
         return list(ask(items))
     except (EndpointError, OutputError):
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a model does wrong, the run goes on
+    except Exception as error:  # noqa: BLE001 - whatever a model does wrong, the run continues
         if len(items) > 1:
             return [answer for item in items for answer in answers(ask, [item], failed)]
         return [failed(f"{type(error).__name__}: {error}")]

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from histoeval.errors import Problem, SettingError
 from histoeval.io.pairs import PairRow, PairSource
 from histoeval.io.results import MetricResult, ResultFolder, ResultRow
 from histoeval.metric import Metric, Score
 from histoeval.report import Pair
-from histoeval.run.pipeline import Job, Watch, answers, no_progress, run_job
-from histoeval.run.prefetch import Prefetch
+from histoeval.run.pipeline import Job, Watch, answers, no_progress
 from histoeval.run.results import Scores
 from histoeval.run.totals import Totals
 from histoeval.version import __version__
@@ -22,6 +22,9 @@ from histoeval.version import __version__
 LIBRARIES = (
     "numpy sacrebleu rouge-score nltk rapidfuzz onnxruntime tokenizers torch transformers".split()
 )
+
+AHEAD_CHARACTERS = 8_000_000
+"""Texts that are read ahead, so that memory stays flat where reports are long."""
 
 
 def score_source(
@@ -34,9 +37,44 @@ def score_source(
     watch: Watch = no_progress,
 ) -> Scores:
     """Score every pair of a source with every metric; with a store, a stopped run resumes."""
-    job = ScoreJob(source, metrics, batch_size)
-    done = run_job(job, store, overwrite=overwrite, watch=watch)
+    done = ScoreJob(source, metrics, batch_size).run(store, overwrite=overwrite, watch=watch)
     return Scores(done.summary, done.rows)
+
+
+@runtime_checkable
+class Prefetching(Protocol):
+    """A metric that can start on pairs before they are scored, as LLM judges do."""
+
+    @property
+    def ahead(self) -> int:
+        """How many pairs it wants to know in advance."""
+
+    def prefetch(self, pairs: Sequence[Pair]) -> None:
+        """Start on these."""
+
+    def stop_prefetch(self) -> None:
+        """Stop what was started."""
+
+
+def read_ahead(
+    chunks: Iterable[list[PairRow]], metrics: Sequence[Prefetching]
+) -> Iterator[list[PairRow]]:
+    """The same chunks, each some time after the metrics have seen it."""
+    held: deque[tuple[list[PairRow], int]] = deque()
+    rows = characters = 0
+    ahead = max([metric.ahead for metric in metrics], default=0)
+    for chunk in chunks:
+        pairs = [row.pair for row in chunk if row.pair is not None]
+        for metric in metrics:
+            metric.prefetch(pairs)
+        size = sum(len(pair.reference) + len(pair.candidate) for pair in pairs)
+        held.append((chunk, size))
+        rows, characters = rows + len(chunk), characters + size
+        while held and (rows > ahead or characters > AHEAD_CHARACTERS):
+            first, size = held.popleft()
+            rows, characters = rows - len(first), characters - size
+            yield first
+    yield from (chunk for chunk, _ in held)
 
 
 class ScoreJob(Job[PairRow, ResultRow]):
@@ -46,41 +84,14 @@ class ScoreJob(Job[PairRow, ResultRow]):
     tally: Totals
 
     def __init__(self, source: PairSource, metrics: Sequence[Metric], batch_size: int) -> None:
+        super().__init__(source)
+        self.chunk_rows = batch_size
+        self.metrics = metrics
+        self.tally = Totals(list(metrics))
         reasons = {metric.name: metric.unavailable_reason() for metric in metrics}
         self.unavailable = {name: reason for name, reason in reasons.items() if reason is not None}
         if len(self.unavailable) == len(metrics):
             raise SettingError("\n".join(f"{name} {why}" for name, why in self.unavailable.items()))
-        self.source = source
-        self.metrics = metrics
-        self.chunk_rows = batch_size
-        self.tally = Totals(list(metrics))
-
-    def request(self) -> dict[str, Any]:
-        """The input, its columns, and the signatures of the metrics."""
-        return {
-            "histoeval": __version__,
-            **self.source.identity(),
-            "metrics": {metric.name: str(metric.signature) for metric in self.metrics},
-        }
-
-    def rows(self) -> Iterator[PairRow]:
-        """The pairs of the source."""
-        return self.source.rows()
-
-    def characters(self, given: PairRow) -> int:
-        """The length of both texts."""
-        return 0 if given.pair is None else len(given.pair.reference) + len(given.pair.candidate)
-
-    def is_result(self, found: ResultRow, given: PairRow) -> bool:
-        """Whether id, system and place are the same."""
-        return (found.id, found.system, found.row) == (given.id, given.system, given.number)
-
-    @contextmanager
-    def prefetched(self, chunks: Iterator[list[PairRow]]) -> Iterator[Iterable[list[PairRow]]]:
-        """Metrics that wait for a service begin with pairs before their turn."""
-        runnable = [metric for metric in self.metrics if metric.name not in self.unavailable]
-        with Prefetch(runnable) as ahead:
-            yield ahead.of(chunks)
 
     def work(self, chunk: Sequence[PairRow]) -> list[ResultRow]:
         """Every metric on the pairs of a chunk."""
@@ -100,23 +111,38 @@ class ScoreJob(Job[PairRow, ResultRow]):
             lambda message: Problem(code="metric_failed", metric=name, message=message),
         )
 
-    def add(self, row: ResultRow) -> None:
-        """Take the scores of a row into the totals."""
-        self.tally.add(row)
+    def request(self) -> dict[str, Any]:
+        """The input and the signatures of the metrics."""
+        signatures = {metric.name: str(metric.signature) for metric in self.metrics}
+        return super().request() | {"metrics": signatures}
 
     def summary(self) -> dict[str, Any]:
         """Means, corpus values and coverage of each metric and system, and all errors."""
+        versions = {"python": python_version(), **_library_versions()}
+        return {"histoeval": __version__, **super().summary(), "versions": versions}
+
+    def _totals(self) -> dict[str, Any]:
         return {
-            "histoeval": __version__,
-            "input": self.source.description(),
-            "rows": self.tally.rows,
-            "rows_with_errors": self.tally.failed_rows,
             "scores": self.tally.scores,
             "metrics": self.tally.by_metric(),
             "unavailable": self.unavailable,
-            "errors": self.tally.errors(),
-            "versions": {"python": python_version(), **_library_versions()},
         }
+
+    def _is_result(self, found: ResultRow, given: PairRow) -> bool:
+        return (found.id, found.system, found.row) == (given.id, given.system, given.number)
+
+    def _add(self, row: ResultRow) -> None:
+        self.tally.add(row)
+
+    @contextmanager
+    def _prefetched(self, chunks: Iterator[list[PairRow]]) -> Iterator[Iterable[list[PairRow]]]:
+        runnable = [metric for metric in self.metrics if metric.name not in self.unavailable]
+        slow = [metric for metric in runnable if isinstance(metric, Prefetching)]
+        try:
+            yield read_ahead(chunks, slow)
+        finally:
+            for metric in slow:
+                metric.stop_prefetch()
 
 
 def _one_each(scores: list[Score | Problem], pairs: Sequence[Pair]) -> list[Score | Problem]:

@@ -1,21 +1,23 @@
-"""Not doing the same work twice, within bounds."""
+"""Caches: answers for texts, and models that a process loads once."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import Generic, TypeVar
+from pathlib import Path
+from threading import Lock, RLock
+from typing import Any, Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 T = TypeVar("T")
 
 
 class Memory(Generic[Key, T]):
-    """Answers for texts, or for whatever can be a key, remembering those used last.
+    """Answers for texts, or for any keys, with those used last cached.
 
-    References return in many pairs and entities in many reports. What is not remembered is
-    answered in one go, so that batches stay full. Texts are kept up to `most`, each counted as
-    `size` says, so that memory stays flat on files of any length.
+    References return in many pairs and entities in many reports. What is not cached is answered
+    in one go, so that batches stay full. Texts are cached up to `most`, each counted as `size`
+    says, so that memory stays flat on files of any length. Several threads may ask at once.
     """
 
     def __init__(
@@ -29,20 +31,62 @@ class Memory(Generic[Key, T]):
         self._size = size
         self._held = 0
         self._known: OrderedDict[Key, T] = OrderedDict()
+        self._lock = Lock()
 
     def __call__(self, texts: Sequence[Key]) -> list[T]:
         """One answer per text, in the order of the texts."""
-        distinct = dict.fromkeys(texts)
-        unknown = [text for text in distinct if text not in self._known]
-        found = {text: self._known[text] for text in distinct if text in self._known}
+        found: dict[Key, T] = {}
+        with self._lock:
+            for text in texts:
+                if text in self._known:
+                    found[text] = self._known[text]
+                    self._known.move_to_end(text)
+        unknown = [text for text in dict.fromkeys(texts) if text not in found]
         if unknown:
-            found |= dict(zip(unknown, self._answer(unknown), strict=True))
-        for text in distinct:
+            answers = dict(zip(unknown, self._answer(unknown), strict=True))
+            found |= answers
+            with self._lock:
+                self._keep(answers)
+        return [found[text] for text in texts]
+
+    def _keep(self, answers: dict[Key, T]) -> None:
+        for text, answer in answers.items():
             if text not in self._known:
                 self._held += self._size(text)
-            self._known[text] = found[text]
-            self._known.move_to_end(text)
+            self._known[text] = answer
         while self._held > self._most:
             forgotten, _ = self._known.popitem(last=False)
             self._held -= self._size(forgotten)
-        return [found[text] for text in texts]
+
+
+_LOADED: dict[str, OrderedDict[Hashable, Any]] = {}
+_LOADING = RLock()
+_MOST_LOADED = 2
+"""Models of one kind that a process keeps: those used last."""
+
+
+def shared_model(kind: str, key: Hashable, load: Callable[[], T]) -> T:
+    """A model of this process: loaded on first use, the same one for all who give the same key.
+
+    Args:
+        kind: what it is, such as `reader`; of each kind the last two are kept.
+        key: everything that the model depends on.
+        load: makes it.
+    """
+    with _LOADING:
+        known = _LOADED.setdefault(kind, OrderedDict())
+        if key not in known:
+            known[key] = load()
+        known.move_to_end(key)
+        while len(known) > _MOST_LOADED:
+            known.popitem(last=False)
+        model: T = known[key]
+        return model
+
+
+def folder_stamp(name: str | Path | None) -> Hashable:
+    """What changes when the files of a model's folder do; nothing where it is not a folder."""
+    if name is None or not Path(name).is_dir():
+        return None
+    files = sorted(path for path in Path(name).iterdir() if path.is_file())
+    return tuple((f.name, (stat := f.stat()).st_size, stat.st_mtime_ns) for f in files)

@@ -1,7 +1,7 @@
-"""Pearson, Spearman and Kendall's tau-b of a metric with experts, resampled by case.
+"""Pearson, Spearman and Kendall's tau-b of a metric with experts, bootstrapped by case.
 
-A resample is how often each row counts, so each coefficient is written for rows that count
-several times; on rows that all count once it is the usual one.
+A resample gives each row a weight (how often its case was drawn), so each coefficient is written
+for weighted rows; with weights of 1 it is the usual one.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from histoeval.statistics.resampling import (
     pair_sums,
 )
 
-FEWEST = 4
-"""With fewer pairs there is no correlation to speak of."""
+MIN_PAIRS = 4
+"""With fewer pairs a correlation means nothing."""
 
 NO_SPREAD = 1e-12
-"""Scores that differ by less, as a share of the largest, differ by rounding only."""
+"""Relative differences below this are rounding errors."""
 
 
 class Coefficient(StrEnum):
@@ -44,9 +44,9 @@ class Coefficient(StrEnum):
 def correlate(
     coefficient: Coefficient, metric: ArrayLike, expert: ArrayLike, resamples: Resamples
 ) -> Estimate:
-    """How well the scores of a metric follow those of experts, with interval and p by case."""
+    """The correlation of a metric with experts, with interval and p by case."""
     one, other, _ = scores_of(metric, expert, resamples.case)
-    if reason := obstacle(one, other):
+    if reason := undefined_reason(one, other):
         return Estimate(reason=reason)
     statistic = weighted(coefficient, one, other, resamples.case, len(resamples.times))
     return estimate(statistic, resamples, null=0.0)
@@ -59,9 +59,9 @@ def correlate_within(
     groups: Sequence[Hashable],
     resamples: Resamples,
 ) -> Estimate:
-    """Mean of the correlations inside each group, such as a case: no group may span two cases.
+    """Mean of the correlations within each group, such as a case: no group may span two cases.
 
-    Groups that have none (fewer than two rows, or constant scores) are left out.
+    Groups without one (fewer than two rows, or constant scores) are skipped.
     """
     one, other, _ = scores_of(metric, expert, resamples.case)
     found = []
@@ -75,25 +75,22 @@ def correlate_within(
     if not found:
         return Estimate(reason="in no group do both scores vary")
     case = np.array([at for at, _ in found], dtype=np.intp)
-    values = np.array([(value, 1.0) for _, value in found])
-    return estimate(
-        _mean_of(by_case(values, case, len(resamples.times))),
-        Resamples(case, resamples.times),
-        null=0.0,
-    )
+    drawn = Resamples(case, resamples.times)
+    return estimate(mean_of(np.array([value for _, value in found]), drawn), drawn, null=0.0)
 
 
-def _mean_of(sums: Numbers) -> Statistic:
-    """The mean, from the sum and the count of each case."""
+def mean_of(column: Numbers, drawn: Resamples) -> Statistic:
+    """The mean over rows as a function of how often each case was drawn."""
+    sums = by_case(np.stack([column, np.ones_like(column)], axis=1), drawn.case, len(drawn.times))
     return lambda times: ratio(*(times.T @ sums).T)
 
 
 def classical_p(coefficient: Coefficient, metric: ArrayLike, expert: ArrayLike) -> float | None:
-    """The p that papers print, as scipy has it: it takes all rows for independent."""
+    """The p-value that papers print (scipy's), which assumes independent rows."""
     from scipy import stats
 
     one, other = scores_of(metric, expert)
-    if obstacle(one, other):
+    if undefined_reason(one, other):
         return None
     tests = {
         Coefficient.PEARSON: stats.pearsonr,
@@ -103,21 +100,21 @@ def classical_p(coefficient: Coefficient, metric: ArrayLike, expert: ArrayLike) 
     return float(tests[coefficient](one, other).pvalue)
 
 
-def scores_of(*given: ArrayLike) -> tuple[Numbers, ...]:
-    """Columns of scores, which must be as long as each other and finite."""
-    columns = tuple(np.asarray(column, dtype=np.float64) for column in given)
+def scores_of(*scores: ArrayLike) -> tuple[Numbers, ...]:
+    """Columns of scores, which must be of one length and finite."""
+    columns = tuple(np.asarray(column, dtype=np.float64) for column in scores)
     if len({column.shape for column in columns}) > 1 or columns[0].ndim != 1:
         raise SettingError("scores must be columns of one length")
     if not all(np.isfinite(column).all() for column in columns):
-        raise SettingError("scores must be finite numbers: leave out the rows that have none")
+        raise SettingError("scores must be finite numbers: drop the rows that have none")
     return columns
 
 
-def obstacle(metric: Numbers, expert: Numbers) -> str | None:
-    """Why two columns have no correlation."""
-    if len(metric) < FEWEST:
+def undefined_reason(metric: Numbers, expert: Numbers) -> str | None:
+    """Why two columns have no correlation, or None."""
+    if len(metric) < MIN_PAIRS:
         pairs = "1 pair" if len(metric) == 1 else f"{len(metric)} pairs"
-        return f"{pairs} only, and {FEWEST} are needed"
+        return f"{pairs} only, and {MIN_PAIRS} are needed"
     if is_constant(metric):
         return "the metric gives all pairs the same score"
     if is_constant(expert):
@@ -126,7 +123,7 @@ def obstacle(metric: Numbers, expert: Numbers) -> str | None:
 
 
 def is_constant(scores: Numbers) -> bool:
-    """Whether scores differ by no more than rounding."""
+    """Whether scores differ by no more than rounding errors."""
     return bool(np.ptp(scores) <= NO_SPREAD * np.abs(scores).max())
 
 
@@ -141,7 +138,7 @@ def grouped(groups: Sequence[Hashable]) -> list[Positions]:
 def weighted(
     coefficient: Coefficient, one: Numbers, other: Numbers, case: Positions, cases: int
 ) -> Statistic:
-    """A coefficient as a function of how often each case counts."""
+    """A coefficient as a function of how often each case was drawn."""
     made = {
         Coefficient.PEARSON: _pearson,
         Coefficient.SPEARMAN: _spearman,
@@ -151,22 +148,23 @@ def weighted(
 
 
 def ratio(above: Numbers, below: Numbers) -> Numbers:
-    """A quotient, NaN where it is of nothing."""
+    """A quotient, NaN where the denominator is 0."""
     return np.asarray(np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0))
 
 
-def _standardised(scores: Numbers) -> Numbers:
+def standardised(scores: Numbers) -> Numbers:
+    """Scores with mean 0 and standard deviation 1 (or 0 if they are constant)."""
     spread = scores.std()
     return np.asarray((scores - scores.mean()) / (spread if spread > 0 else 1.0))
 
 
 def _pearson(one: Numbers, other: Numbers, case: Positions, cases: int) -> Statistic:
-    """From sums of scores, squares and products of each case."""
-    x, y = _standardised(one), _standardised(other)
+    """From the sums of scores, squares and products of each case."""
+    x, y = standardised(one), standardised(other)
     sums = by_case(np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1), case, cases)
 
     def value(times: Numbers) -> Numbers:
-        """Pearson's r of each resample, from how often it draws each case."""
+        """Pearson's r of each resample."""
         count, *rest = (times.T @ sums).T
         mean_x, mean_y, xx, yy, xy = (ratio(column, count) for column in rest)
         spread = _above_rounding(xx - mean_x**2) * _above_rounding(yy - mean_y**2)
@@ -176,20 +174,20 @@ def _pearson(one: Numbers, other: Numbers, case: Positions, cases: int) -> Stati
 
 
 def _above_rounding(variances: Numbers) -> Numbers:
-    """Variances of standardised scores; 0 where no more than rounding is left of them."""
+    """Variances of standardised scores; 0 where they are rounding errors."""
     return np.where(variances > NO_SPREAD, variances, 0.0)
 
 
 @dataclass(frozen=True)
 class _Levels:
-    """The distinct scores of a column in rising order, and of which of them each row is."""
+    """The distinct scores of a column in rising order, and the level of each row."""
 
     order: Positions
     starts: Positions
     of_row: Positions
 
     def weights(self, times: Numbers) -> Numbers:
-        """How often each level counts (levels x resamples), from how often each row does."""
+        """The weight of each level (levels x resamples), from those of the rows."""
         return np.asarray(np.add.reduceat(times[self.order], self.starts, axis=0))
 
 
@@ -203,15 +201,15 @@ def _levels(scores: Numbers) -> _Levels:
 
 
 def _spearman(one: Numbers, other: Numbers, case: Positions, cases: int) -> Statistic:  # noqa: ARG001
-    """Pearson of mid-ranks; these change with every resample.
+    """Pearson of mid-ranks, which change with every resample.
 
-    Ranks are counted from the middle, so their mean is 0 and the sum of their squares is
+    Ranks are centred, so their mean is 0 and the sum of their squares is
     (n^3 - sum of t^3) / 12 over the sizes t of ties.
     """
     x, y = _levels(one), _levels(other)
 
     def value(times: Numbers) -> Numbers:
-        """Spearman's rho of each resample, whose ranks depend on what was drawn."""
+        """Spearman's rho of each resample."""
         rows = times[case]
         in_x, in_y = x.weights(rows), y.weights(rows)
         ranks = _middle_ranks(in_x)[x.of_row]
@@ -233,7 +231,7 @@ def _cubes(weights: Numbers) -> Numbers:
 
 
 def _middle_ranks(weights: Numbers) -> Numbers:
-    """The mid-rank of each level, less the mean of all."""
+    """The centred mid-rank of each level."""
     ranks = np.cumsum(weights, axis=0)
     middle = ranks[-1] / 2
     ranks -= weights / 2
@@ -242,16 +240,16 @@ def _middle_ranks(weights: Numbers) -> Numbers:
 
 
 def _kendall(one: Numbers, other: Numbers, case: Positions, cases: int) -> Statistic:
-    """Concordant less discordant pairs of rows, over those not tied on either side."""
+    """Concordant minus discordant pairs of rows, over those not tied on either side."""
     total = pair_sums(signs(one) * signs(other), case, cases)
     x, y = _untied(one, case, cases), _untied(other, case, cases)
     return lambda times: np.clip(ratio(total(times), np.sqrt(x(times) * y(times))), -1, 1)
 
 
 def _untied(scores: Numbers, case: Positions, cases: int) -> Statistic:
-    """Ordered pairs of rows with different scores: all pairs less the squares of ties.
+    """Ordered pairs of rows with different scores: all pairs minus the squares of ties.
 
-    A score that one row has is as large a tie as that row is often drawn.
+    A row that is drawn several times is tied with itself.
     """
     of_row = _levels(scores).of_row
     sizes = np.bincount(of_row)
@@ -266,6 +264,6 @@ def _untied(scores: Numbers, case: Positions, cases: int) -> Statistic:
 
 
 def signs(scores: Numbers) -> np.ndarray[tuple[int, int], np.dtype[np.int8]]:
-    """Of every two rows, which has more: 1 the first, -1 the second, 0 neither."""
+    """For every two rows the sign of their difference."""
     more = scores[:, None] > scores
     return more.astype(np.int8) - more.T.astype(np.int8)

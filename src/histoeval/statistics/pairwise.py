@@ -1,8 +1,8 @@
 """Pairwise accuracy with calibrated ties: acc*eq of Deutsch, Foster and Freitag (2023).
 
-Of every two reports, does the metric say the same as the experts: the first is better, the second
-is, or they are equal? Experts often say equal and metrics almost never do, so scores closer than
-epsilon count as equal; epsilon is the one with which the metric does best.
+Of every two reports, does the metric agree with the experts that the first is better, the second
+is, or they are equal? Experts often call reports equal and metrics almost never do, so scores
+closer than epsilon count as equal; epsilon is chosen to maximise the accuracy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import FiniteFloat
 
 from histoeval.report import Noun
-from histoeval.statistics.correlation import grouped, obstacle, ratio, scores_of, signs
+from histoeval.statistics.correlation import grouped, ratio, scores_of, signs, undefined_reason
 from histoeval.statistics.resampling import (
     Numbers,
     Positions,
@@ -28,15 +28,15 @@ from histoeval.statistics.resampling import (
 )
 
 CALIBRATIONS = 60
-"""Resamples in which epsilon is found anew, to see how much the choice flatters."""
+"""Resamples in which epsilon is chosen again, to estimate the optimism of the choice."""
 
 
 class Accuracy(Noun):
-    """The share of pairs of reports on which metric and experts agree, and how it was had.
+    """The share of pairs of reports on which metric and experts agree.
 
-    `value` is as published: epsilon is chosen on the very pairs it is then judged on, which
-    flatters. `optimism` is by how much, and the interval, which is for this epsilon, is that much
-    lower. `expert_ties` is the share that experts call equal: who calls all pairs equal has it.
+    `value` is as published: epsilon is chosen on the same pairs, which is optimistic. `optimism`
+    estimates by how much, and the interval, which is for this epsilon, is lowered by it.
+    `expert_ties` is the share that experts call equal: the accuracy of calling all pairs equal.
     """
 
     value: FiniteFloat | None = None
@@ -51,10 +51,10 @@ class Accuracy(Noun):
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Every two rows of a group, nearest first by the metric, and when it is right on them.
+    """Every two rows of a group, nearest first by the metric, and whether it is right on them.
 
-    It may be right when it takes the two as they are, and when it takes them for equal; `turn` is
-    what it gains from the latter. `last` are the places of the last pairs of each distance.
+    It may be right with the order of its scores, or by calling the two equal; `turn` is the gain
+    from the latter. `last` are the places of the last pairs of each distance.
     """
 
     first: Positions
@@ -67,16 +67,16 @@ class _Pairs:
     last: Positions
 
     def accuracies(self, weight: Numbers) -> Numbers:
-        """Accuracy with no epsilon, and with an epsilon of each distance there is.
+        """Accuracy without epsilon, and with each distance as epsilon.
 
-        As epsilon grows past what is between two scores, that pair turns into a tie; so no
-        other epsilon need be tried.
+        As epsilon grows past the distance of two scores, that pair turns into a tie; so no other
+        epsilon need be tried.
         """
         gained = np.concatenate([[0.0], np.cumsum(self.turn * weight)[self.last]])
         return np.asarray(np.einsum("p,p->", weight, self.right) + gained)
 
     def epsilon(self, place: int) -> float:
-        """The epsilon at a place among the accuracies."""
+        """The epsilon at this place of the accuracies."""
         return float(self.apart[self.last[place - 1]]) if place else 0.0
 
 
@@ -91,7 +91,7 @@ def pairwise_accuracy_within(
 ) -> Accuracy:
     """Over pairs of rows of one group, such as a case; mean of groups, with one epsilon for all.
 
-    A group of one row has no pairs and is left out.
+    A group of one row has no pairs and is skipped.
     """
     return _accuracy(metric, expert, [rows for rows in grouped(groups) if len(rows) > 1], resamples)
 
@@ -100,7 +100,7 @@ def _accuracy(
     metric: ArrayLike, expert: ArrayLike, groups: Sequence[Positions], resamples: Resamples
 ) -> Accuracy:
     one, other, _ = scores_of(metric, expert, resamples.case)
-    if reason := obstacle(one, other):
+    if reason := undefined_reason(one, other):
         return Accuracy(reason=reason)
     if not groups:
         return Accuracy(reason="no group has two rows")
@@ -146,19 +146,19 @@ def _pairs(one: Numbers, other: Numbers, groups: Sequence[Positions]) -> _Pairs:
 
 
 def _best(accuracies: Numbers) -> int:
-    """The place of the highest; of equal ones, that of the smallest epsilon."""
+    """The place of the highest; of equal ones, that with the smallest epsilon."""
     return int(np.argmax(accuracies.round(10)))
 
 
 def _inside(groups: Sequence[Positions], resamples: Resamples) -> NDArray[np.bool_]:
-    """Which groups have rows of one case only."""
+    """Which groups have rows of a single case."""
     return np.array([len(np.unique(resamples.case[rows])) == 1 for rows in groups])
 
 
 def _weights(pairs: _Pairs, rows: Numbers, inside: NDArray[np.bool_]) -> Numbers:
-    """What each pair weighs when rows count several times; all together weigh 1.
+    """The weight of each pair when rows are drawn several times; the sum is 1.
 
-    Groups inside one case weigh as much as their case counts, others the same as each other.
+    Groups within one case weigh as often as the case was drawn, others the same as each other.
     """
     drawn = rows[pairs.first]
     if not inside.all():
@@ -178,7 +178,7 @@ def _optimism(
 ) -> float:
     """How much better epsilon does where it was chosen than elsewhere (Efron's bootstrap).
 
-    In each resample the best epsilon is found anew, and tried on all the data.
+    In each resample the best epsilon is chosen again, and tested on all data.
     """
     inside = _inside(groups, resamples)
     excess = []
@@ -196,10 +196,10 @@ def _weighted(
     epsilon: float,
     resamples: Resamples,
 ) -> Statistic:
-    """Mean accuracy of groups as a function of how often each case counts.
+    """Mean accuracy of groups as a function of how often each case was drawn.
 
-    A group inside one case comes up as often as its case does; one that spans several changes
-    with what is drawn of them. A row paired with itself, drawn twice, tells nothing, and is out.
+    A group within one case counts as often as its case; one that spans several depends on what is
+    drawn of them. A row paired with its own copy is not counted.
     """
     cases = len(resamples.times)
     of_one_case = _inside(groups, resamples)
@@ -212,7 +212,7 @@ def _weighted(
     spanning = [_spanning(one, other, rows, epsilon, resamples) for rows in across]
 
     def value(times: Numbers) -> Numbers:
-        """The mean share of groups; of those that span cases it depends on what was drawn."""
+        """The mean accuracy of groups in each resample."""
         total, count = (times.T @ sums).T
         for statistic in spanning:
             share = statistic(times)
@@ -233,7 +233,7 @@ def _spanning(
     rows_of = np.bincount(case, minlength=len(resamples.times)).astype(np.float64)
 
     def share(times: Numbers) -> Numbers:
-        """Of the pairs of rows that a resample has, those in which both sides agree."""
+        """Of the pairs of rows in a resample, those on which both sides agree."""
         pairs = (rows_of @ times) ** 2 - rows_of @ (times * times)
         return ratio(agreed(times), pairs)
 
@@ -241,7 +241,7 @@ def _spanning(
 
 
 def _agreed(one: Numbers, other: Numbers, epsilon: float) -> NDArray[np.int8]:
-    """Of every two rows, 1 where metric and experts say the same; 0 for a row and itself."""
+    """For every two rows, 1 where metric and experts agree; 0 for a row and itself."""
     apart = np.abs(one[:, None] - one) > epsilon
     same = (signs(one) * apart == signs(other)).astype(np.int8)
     np.fill_diagonal(same, 0)

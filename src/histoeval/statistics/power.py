@@ -1,8 +1,8 @@
-"""How many pairs it would take to tell two metrics apart.
+"""Power analysis: how many pairs are needed to tell two metrics apart.
 
-Sheets of other sizes are made by drawing cases from the stored scores; the share of them on which
-the test finds a difference is its power there. The difference that the scores show is taken for
-the true one. It rarely is: of two metrics that were picked for differing, it is too large.
+Sheets of other sizes are simulated by drawing cases from the stored scores; the share of them on
+which the test finds a difference is its power. The observed difference is taken as the true one,
+which is optimistic for metrics that were picked because they differ.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pydantic import FiniteFloat
 from histoeval.errors import SettingError
 from histoeval.report import Noun
 from histoeval.statistics.correlation import Coefficient, scores_of
-from histoeval.statistics.resampling import FEWEST_CASES, Statistic, resample
+from histoeval.statistics.resampling import MIN_CASES, Statistic, resample
 from histoeval.statistics.significance import (
     LEVEL,
-    difference_obstacle,
+    difference_undefined,
     reaches,
     swapped_difference,
 )
@@ -27,24 +27,24 @@ from histoeval.statistics.significance import (
 TARGET = 0.8
 SIMULATIONS = 400
 PERMUTATIONS = 199
-LARGEST = 32
-"""No sheet of more than so many times the cases there are is tried."""
+MAX_GROWTH = 32
+"""The largest simulated sheet, as a multiple of the cases."""
 
 CLOSE = 1.1
-"""Two numbers of cases whose quotient is no more are near enough."""
+"""The search stops when the quotient of its bounds is below this."""
 
-LEAST_DIFFERENCE = 1e-9
+MIN_DIFFERENCE = 1e-9
 
 
 class PowerStep(Noun):
-    """A number of cases, and the share of such sheets on which a difference is found."""
+    """A number of cases, and the power with it."""
 
     cases: int
     power: FiniteFloat
 
 
 class SampleSize(Noun):
-    """How many cases and pairs are needed; None, with a reason, where no number tried will do."""
+    """The cases and pairs needed; None, with a reason, if no simulated number is enough."""
 
     cases: int | None = None
     pairs: int | None = None
@@ -67,31 +67,31 @@ def pairs_needed(
     level: float = LEVEL,
     simulations: int = SIMULATIONS,
     seed: int = 0,
-    progress: Progress = lambda step: None,  # noqa: ARG005 - who wants none need not say so
+    progress: Progress = lambda step: None,  # noqa: ARG005
 ) -> SampleSize:
-    """Pairs for the test by permutation of cases to find the difference of two metrics.
+    """Pairs needed for the permutation test by case to find the difference of two metrics.
 
-    `progress` is called after each number of cases that was tried.
+    `progress` is called after each simulated number of cases.
     """
     x, y, z = scores_of(one, other, expert)
     if not 0 < target < 1 or simulations < 1:
-        raise SettingError("power lies between 0 and 1, and one simulation is the least")
-    if reason := difference_obstacle(x, y, z):
+        raise SettingError("power must be between 0 and 1, and simulations at least 1")
+    if reason := difference_undefined(x, y, z):
         return SampleSize(reason=reason)
     unit = resample(cases, 1).case
     units = int(unit.max()) + 1
-    if units < FEWEST_CASES:
+    if units < MIN_CASES:
         return SampleSize(
-            reason=f"there are {units} cases to draw from, and {FEWEST_CASES} are needed"
+            reason=f"there are {units} cases to draw from, and {MIN_CASES} are needed"
         )
     statistic = swapped_difference(coefficient, x, y, z, unit, units)
     whole = np.concatenate([np.ones((units, 1)), np.zeros((units, 1))])
     difference = float(statistic(whole)[0])
-    if abs(difference) < LEAST_DIFFERENCE:
+    if abs(difference) < MIN_DIFFERENCE:
         return SampleSize(difference=difference, reason="the two metrics do not differ at all")
 
     def power(drawn: int) -> float:
-        """The power with so many cases, told to whoever follows the search."""
+        """The power with this many cases."""
         found = power_at(statistic, units, drawn, level, simulations, seed)
         progress(PowerStep(cases=drawn, power=found))
         return found
@@ -112,7 +112,7 @@ def _out_of_reach(steps: Sequence[PowerStep], difference: float) -> str:
 def power_at(
     statistic: Statistic, units: int, drawn: int, level: float, simulations: int, seed: int
 ) -> float:
-    """The share of sheets of so many cases on which the test finds a difference."""
+    """The share of simulated sheets of this many cases on which the test finds a difference."""
     source = np.random.default_rng([seed, drawn])
     found = 0
     for _ in range(simulations):
@@ -130,10 +130,10 @@ def power_at(
 def _search(
     power: Callable[[int], float], cases: int, target: float
 ) -> tuple[int | None, tuple[PowerStep, ...]]:
-    """The least number of cases with enough power: double or halve, then close in."""
+    """The smallest number of cases with enough power: double, then bisect."""
     steps = [PowerStep(cases=cases, power=power(cases))]
-    too_few, enough = FEWEST_CASES, None
-    while steps[-1].power < target and enough is None and steps[-1].cases < LARGEST * cases:
+    too_few, enough = MIN_CASES, None
+    while steps[-1].power < target and enough is None and steps[-1].cases < MAX_GROWTH * cases:
         too_few = steps[-1].cases
         steps.append(PowerStep(cases=2 * too_few, power=power(2 * too_few)))
     if steps[-1].power < target:

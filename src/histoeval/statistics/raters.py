@@ -1,8 +1,8 @@
-"""How well experts agree with each other, and the ceiling that sets for a metric.
+"""How well experts agree with each other, and the ceiling that this sets for a metric.
 
-Ratings are a table, rows by raters, with NaN where nobody rated. All figures can be had from sums
-over cases, and so have intervals by case like everything else. There is no small library that
-has them all: they are written from the published definitions.
+Ratings are a table, rows by raters, with NaN for missing ratings. All measures are computed from
+sums over cases, and so have intervals by case. They are written from the published definitions, as
+no small library has them all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import FiniteFloat
 
 from histoeval.errors import SettingError
 from histoeval.report import Noun
-from histoeval.statistics.correlation import FEWEST, ratio
+from histoeval.statistics.correlation import MIN_PAIRS, ratio
 from histoeval.statistics.resampling import (
     Estimate,
     Numbers,
@@ -29,8 +29,8 @@ from histoeval.statistics.resampling import (
 class Ceiling(Noun):
     """The highest Pearson correlation with experts that can be expected of any metric.
 
-    `one_rater` with the scores of one, `mean_of_raters` with the mean of all; `held_out` is what
-    a rater reaches with the mean of the others, on average: as good as a person.
+    `one_rater` with the scores of one, `mean_of_raters` with the mean of all; `held_out` is the
+    mean correlation of a rater with the mean of the others: human performance.
     """
 
     one_rater: FiniteFloat | None = None
@@ -45,7 +45,7 @@ def krippendorff_alpha(ratings: ArrayLike, resamples: Resamples) -> Estimate:
     table = _table(ratings, resamples)
     rated_twice = (~np.isnan(table)).sum(axis=1) > 1
     some = table[rated_twice]
-    if reason := _obstacle(some):
+    if reason := _undefined_reason(some):
         return Estimate(reason=reason)
     return estimate(_alpha(some, resamples.of(rated_twice)), resamples.of(rated_twice))
 
@@ -59,7 +59,7 @@ def _alpha(table: Numbers, resamples: Resamples) -> Statistic:
     sums = by_case(both.reshape(len(both), -1), resamples.case, len(resamples.times))
 
     def value(times: Numbers) -> Numbers:
-        """One minus observed over expected disagreement; ranks are those of the resample."""
+        """1 minus observed over expected disagreement, with the ranks of the resample."""
         coincide = (times.T @ sums).reshape(-1, len(levels), len(levels))
         margin = coincide.sum(axis=2)
         middle = np.cumsum(margin, axis=1) - margin / 2
@@ -72,20 +72,20 @@ def _alpha(table: Numbers, resamples: Resamples) -> Statistic:
 
 
 def quadratic_kappa(ratings: ArrayLike, resamples: Resamples) -> Estimate:
-    """Cohen's kappa with quadratic weights, mean over all two raters who share rows.
+    """Cohen's kappa with quadratic weights, mean over all pairs of raters who share rows.
 
-    Weights are squared differences of the scores themselves, so a level that nobody gave still
-    counts as a step.
+    Weights are squared differences of the scores themselves, so an unused level still counts as a
+    step.
     """
     table = _table(ratings, resamples)
     parts = []
     for one, other in combinations(range(table.shape[1]), 2):
         both = _complete(table[:, [one, other]])
         pair = table[both][:, [one, other]]
-        if _obstacle(pair) is None:
+        if _undefined_reason(pair) is None:
             parts.append(_kappa(pair, resamples.of(both)))
     if not parts:
-        return Estimate(reason=f"no two raters share {FEWEST} rows on which their scores vary")
+        return Estimate(reason=f"no two raters share {MIN_PAIRS} rows on which their scores vary")
     return estimate(lambda times: np.mean([part(times) for part in parts], axis=0), resamples)
 
 
@@ -98,13 +98,13 @@ def kappa_of_two(one: ArrayLike, other: ArrayLike) -> float:
 
 
 def _kappa(pair: Numbers, resamples: Resamples) -> Statistic:
-    """From sums: by chance, the expected squared difference is that of all rows with all rows."""
+    """By chance, the expected squared difference is that of all rows with all rows."""
     a, b = (pair - pair.mean()).T
     columns = np.stack([np.ones_like(a), a, b, a * a + b * b, (a - b) ** 2], axis=1)
     sums = by_case(columns, resamples.case, len(resamples.times))
 
     def value(times: Numbers) -> Numbers:
-        """From means and squares that were centred before, so that nothing cancels."""
+        """From centred means and squares, so that nothing cancels."""
         count, *rest = (times.T @ sums).T
         mean_a, mean_b, squares, apart = (ratio(column, count) for column in rest)
         return 1 - ratio(apart, squares - 2 * mean_a * mean_b)
@@ -117,13 +117,13 @@ def icc(ratings: ArrayLike, resamples: Resamples) -> Estimate:
     table = _table(ratings, resamples)
     complete = _complete(table)
     some = table[complete]
-    if reason := _obstacle(some):
+    if reason := _undefined_reason(some):
         return Estimate(reason=reason)
     raters = table.shape[1]
     squares = _mean_squares(some, resamples.of(complete))
 
     def value(times: Numbers) -> Numbers:
-        """Of the variance of scores, the share that lies between what was rated."""
+        """The share of the variance that lies between rows."""
         count, rows, columns, error = squares(times)
         below = rows + (raters - 1) * error + raters * ratio(columns - error, count)
         return ratio(rows - error, below)
@@ -140,7 +140,7 @@ def ceiling(ratings: ArrayLike, resamples: Resamples) -> Ceiling:
     table = _table(ratings, resamples)
     complete = _complete(table)
     some = table[complete]
-    if reason := _obstacle(some):
+    if reason := _undefined_reason(some):
         return Ceiling(rows=len(some), reason=reason)
     whole = np.ones((len(resamples.times), 1))
     _, (rows,), _, (error,) = _mean_squares(some, resamples.of(complete))(whole)
@@ -197,7 +197,7 @@ def _table(ratings: ArrayLike, resamples: Resamples) -> Numbers:
     if table.ndim != 2 or len(table) != len(resamples.case):
         raise SettingError("ratings must be a table of rows by raters, with a case for each row")
     if np.isinf(table).any():
-        raise SettingError("ratings must be finite, or NaN where nobody rated")
+        raise SettingError("ratings must be finite, or NaN if missing")
     return table
 
 
@@ -206,12 +206,12 @@ def _complete(table: Numbers) -> NDArray[np.bool_]:
     return np.asarray(~np.isnan(table).any(axis=1))
 
 
-def _obstacle(table: Numbers) -> str | None:
-    """Why raters cannot be compared on these rows."""
+def _undefined_reason(table: Numbers) -> str | None:
+    """Why raters cannot be compared on these rows, or None."""
     if table.shape[1] < 2:
         return "there is one rater only"
-    if len(table) < FEWEST:
-        return f"{len(table)} rows have all the ratings it takes, and {FEWEST} are needed"
+    if len(table) < MIN_PAIRS:
+        return f"{len(table)} rows have all ratings needed, and {MIN_PAIRS} are required"
     if np.nanmin(table) == np.nanmax(table):
         return "all ratings are the same"
     return None

@@ -1,8 +1,8 @@
-"""The straight line from a metric to experts, as in tables 6 and 7 of the HARE paper.
+"""Linear regression of experts on a metric, as in tables 6 and 7 of the HARE paper.
 
-Both scores run from 0 to 1; the line is fitted by least squares to the pairs it is judged on. So
-R^2 is the square of Pearson's r, and RMSE is the spread of the expert scores times
-sqrt(1 - R^2): neither says how well the line would do on other pairs.
+Both scores are scaled to 0-1; the line is evaluated on the pairs it is fitted to. So R^2 is the
+square of Pearson's r, and RMSE is the standard deviation of the expert scores times sqrt(1 - R^2):
+neither says how well the line would do on other pairs.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pydantic import FiniteFloat
 
 from histoeval.errors import SettingError
 from histoeval.report import Noun
-from histoeval.statistics.correlation import obstacle, scores_of
+from histoeval.statistics.correlation import scores_of, undefined_reason
 from histoeval.statistics.resampling import Numbers
 
 Range = tuple[float, float]
 
 
 class Regression(Noun):
-    """A fitted line in 0-1 units, how much of the variance it explains, and its usual error."""
+    """A fitted line in 0-1 units, its explained variance, and its error."""
 
     r2: FiniteFloat | None = None
     rmse: FiniteFloat | None = None
@@ -35,9 +35,9 @@ def regress(
     expert_range: Range,
     metric_range: Range | None = None,
 ) -> Regression:
-    """Fit experts by the metric; a metric without a range runs from its lowest to its highest."""
+    """Fit experts by the metric; the default range is from its lowest to its highest score."""
     one, other = scores_of(metric, expert)
-    if reason := obstacle(one, other):
+    if reason := undefined_reason(one, other):
         return Regression(reason=reason)
     x = normalise(one, metric_range or (float(one.min()), float(one.max())))
     y = normalise(other, expert_range)
@@ -51,8 +51,8 @@ def regress(
 
 
 def normalise(scores: Numbers, within: Range) -> Numbers:
-    """Scores from 0 to 1, where `within` are the lowest and the highest there can be."""
+    """Scores scaled to 0-1, where `within` are the lowest and the highest possible."""
     low, high = within
     if not low < high:
-        raise SettingError(f"scores cannot run from {low:g} to {high:g}")
+        raise SettingError(f"the range of scores cannot be from {low:g} to {high:g}")
     return np.asarray((scores - low) / (high - low))

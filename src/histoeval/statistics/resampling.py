@@ -1,9 +1,8 @@
-"""Numbers with intervals, by drawing whole cases again and again.
+"""The cluster bootstrap: estimates with intervals by resampling whole cases.
 
-Reports on one case are alike, and so are their scores; drawn one by one they would make an
-interval too narrow. So whole cases are drawn, as many as there are, with replacement. What was
-drawn is kept as how often each case came up: every statistic here can be had from such counts,
-and stored scores are all it takes.
+Reports on one case have similar scores; resampling rows would make intervals too narrow. So whole
+cases are drawn with replacement. A resample is stored as how often each case was drawn: every
+statistic here is a function of such counts.
 """
 
 from __future__ import annotations
@@ -22,35 +21,35 @@ from histoeval.report import Noun
 Numbers = NDArray[np.float64]
 Positions = NDArray[np.intp]
 Statistic = Callable[[Numbers], Numbers]
-"""From how often each case counts (cases x resamples) to one value for each resample.
+"""From how often each case was drawn (cases x resamples) to one value for each resample.
 
-NaN stands for a value that cannot be had; it never leaves this package."""
+NaN stands for an undefined value; it never leaves this package."""
 
 COVERED = 0.95
 RESAMPLES = 10_000
-FEWEST_CASES = 4
+MIN_CASES = 4
 """With fewer cases there are too few different resamples for an interval."""
 
-MOST_UNDEFINED = 0.1
-"""If more resamples than this have no value, the others do not make an interval."""
+MAX_UNDEFINED = 0.1
+"""Share of undefined resamples above which there is no interval."""
 
-_AT_ONCE = 80_000
-"""Rows times resamples that are worked on together: what fits the cache of a processor."""
+_BLOCK = 80_000
+"""Rows times resamples that are computed together: what fits the processor cache."""
 
-_DRAWN_AT_ONCE = 1_000_000
-"""Draws held in memory together. Another number would mean other draws for the same seed."""
+_DRAW_BLOCK = 1_000_000
+"""Draws made together. Another number would mean other draws for the same seed."""
 
 _STRIP = 96
 """Rows of a matrix that are multiplied together."""
 
 _EXACT_IN_SINGLE = 2**24
-"""Whole numbers up to here are exact in single precision, which is twice as fast."""
+"""Integers up to here are exact in single precision, which is twice as fast."""
 
 
 class Estimate(Noun):
-    """A number, its 95 % interval, and how likely one as far from none is by chance.
+    """A value, its 95 % interval, and its p-value.
 
-    What cannot be said is None, and `reason` says why.
+    What is not defined is None, and `reason` says why.
     """
 
     value: FiniteFloat | None = None
@@ -62,18 +61,18 @@ class Estimate(Noun):
 
 @dataclass(frozen=True)
 class Resamples:
-    """Of which case each row is, and how often each case was drawn in each resample."""
+    """The case of each row, and how often each case was drawn in each resample."""
 
     case: Positions
     times: NDArray[np.uint16]
 
     def of(self, rows: NDArray[np.bool_] | Positions) -> Resamples:
-        """The same draws for some of the rows, as where a metric has no score for the others."""
+        """The same draws for some of the rows, as if a metric has no score for the others."""
         return replace(self, case=self.case[rows])
 
 
 def resample(cases: Sequence[Hashable], resamples: int = RESAMPLES, seed: int = 0) -> Resamples:
-    """Draw cases; `cases` says of which case each row is."""
+    """Draw resamples; `cases` gives the case of each row."""
     if resamples < 1:
         raise SettingError(f"{resamples} resamples cannot be drawn: give 1 or more")
     known: dict[Hashable, int] = {}
@@ -82,10 +81,10 @@ def resample(cases: Sequence[Hashable], resamples: int = RESAMPLES, seed: int = 
 
 
 def _draws(cases: int, resamples: int, seed: int) -> NDArray[np.uint16]:
-    """How often each of the cases comes up in each resample of as many as there are."""
+    """How often each case is drawn in each resample."""
     source = np.random.default_rng(seed)
     times = np.empty((cases, resamples), dtype=np.uint16)
-    step = max(1, _DRAWN_AT_ONCE // max(1, cases))
+    step = max(1, _DRAW_BLOCK // max(1, cases))
     for first in range(0, resamples, step):
         some = min(step, resamples - first)
         drawn = source.integers(0, cases, (some, cases)) + cases * np.arange(some)[:, None]
@@ -95,16 +94,16 @@ def _draws(cases: int, resamples: int, seed: int) -> NDArray[np.uint16]:
 
 
 def estimate(statistic: Statistic, resamples: Resamples, null: float | None = None) -> Estimate:
-    """A statistic on the data, its interval, and its p against `null` where there is one."""
+    """A statistic on the data, its interval, and its p-value against `null` if given."""
     value = float(statistic(np.ones((len(resamples.times), 1)))[0])
     if np.isnan(value):
         return Estimate(reason="it is not defined for these scores")
     cases = len(np.unique(resamples.case))
-    if cases < FEWEST_CASES:
+    if cases < MIN_CASES:
         return Estimate(value=value, reason=_too_few(cases))
     values = resampled(statistic, resamples)
     known = values[~np.isnan(values)]
-    if len(known) < (1 - MOST_UNDEFINED) * len(values):
+    if len(known) < (1 - MAX_UNDEFINED) * len(values):
         reason = "no interval: too many resamples have constant scores only"
         return Estimate(value=value, reason=reason)
     low, high = interval(known, cases)
@@ -114,7 +113,7 @@ def estimate(statistic: Statistic, resamples: Resamples, null: float | None = No
 
 def _too_few(cases: int) -> str:
     are = "is one case" if cases == 1 else f"are {cases} cases"
-    return f"no interval: there {are} only, and {FEWEST_CASES} are needed"
+    return f"no interval: there {are} only, and {MIN_CASES} are needed"
 
 
 def resampled(statistic: Statistic, resamples: Resamples) -> Numbers:
@@ -123,8 +122,8 @@ def resampled(statistic: Statistic, resamples: Resamples) -> Numbers:
 
 
 def in_blocks(statistic: Statistic, times: NDArray[np.generic], rows: int) -> Numbers:
-    """The statistic of some resamples at a time, where it works on so many rows for each."""
-    step = max(1, _AT_ONCE // rows)
+    """The statistic, block by block; `rows` is what it works on per resample."""
+    step = max(1, _BLOCK // rows)
     blocks = (times[:, at : at + step] for at in range(0, times.shape[1], step))
     return np.concatenate([statistic(block.astype(np.float64)) for block in blocks])
 
@@ -132,9 +131,8 @@ def in_blocks(statistic: Statistic, times: NDArray[np.generic], rows: int) -> Nu
 def interval(values: Numbers, cases: int) -> tuple[float, float]:
     """Percentiles of resampled values, widened for few cases.
 
-    Plain percentiles are too narrow as a normal interval with known spread would be: by
-    sqrt((n - 1) / n), and by the t distribution against the normal (Hesterberg 2015, section
-    4.1.3: expanded percentiles).
+    Plain percentiles are too narrow by sqrt((n - 1) / n), and by the t against the normal
+    distribution (expanded percentiles: Hesterberg 2015, section 4.1.3).
     """
     from scipy.special import ndtr, stdtrit
 
@@ -144,9 +142,9 @@ def interval(values: Numbers, cases: int) -> tuple[float, float]:
 
 
 def p_value(values: Numbers, cases: int, null: float) -> float:
-    """The level at which the interval would just touch `null`, on both sides.
+    """The two-sided level at which the interval would just touch `null`.
 
-    Never 0: the smallest that so many resamples can show.
+    Never 0, but the smallest that this number of resamples can show.
     """
     from scipy.special import ndtri, stdtr
 
@@ -166,9 +164,8 @@ def by_case(columns: Numbers, case: Positions, cases: int) -> Numbers:
 def pair_sums(matrix: NDArray[np.int8], case: Positions, cases: int) -> Statistic:
     """Sums of a symmetric matrix over all ordered pairs of drawn rows, for each resample.
 
-    Summed within cases first, it has only as many rows as there are cases; below its diagonal,
-    it need not be looked at. Whole numbers stay exact: double precision is used as soon as single
-    precision might not be enough.
+    The matrix is summed within cases first, and only its upper triangle is used. Integers stay
+    exact: double precision is used as soon as single precision might not be enough.
     """
     order = np.argsort(case, kind="stable")
     present, starts, sizes = np.unique(case[order], return_index=True, return_counts=True)
@@ -179,7 +176,7 @@ def pair_sums(matrix: NDArray[np.int8], case: Positions, cases: int) -> Statisti
     strips = _upper_strips(sums.astype(kind))
 
     def total(times: Numbers) -> Numbers:
-        """The sum over all pairs of drawn rows; strips keep the matrices small."""
+        """The sum over all pairs of drawn rows."""
         drawn: NDArray[Any] = times[present].astype(kind)
         found = np.zeros(times.shape[1])
         for first, strip in strips:
@@ -192,7 +189,7 @@ def pair_sums(matrix: NDArray[np.int8], case: Positions, cases: int) -> Statisti
 
 
 def _upper_strips(square: NDArray[Any]) -> list[tuple[int, NDArray[Any]]]:
-    """A symmetric matrix as strips from the diagonal on, what is right of it counted twice."""
+    """A symmetric matrix as strips from the diagonal on; what is right of it counts twice."""
     strips = []
     for first in range(0, len(square), _STRIP):
         strip = square[first : first + _STRIP, first:].copy()

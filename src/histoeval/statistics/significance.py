@@ -1,6 +1,6 @@
-"""Which of two metrics follows experts better, and whether that could be chance.
+"""Tests of whether one of two metrics correlates better with experts.
 
-| test | takes for independent | answers |
+| test | assumes independent | question |
 |---|---|---|
 | `perm_both` | every pair | PERM-BOTH of Deutsch, Dror and Roth (2021): are the metrics alike? |
 | `perm_cases` | every case | the same, where pairs of one case are alike |
@@ -19,8 +19,9 @@ from histoeval.errors import SettingError
 from histoeval.statistics.correlation import (
     Coefficient,
     is_constant,
-    obstacle,
     scores_of,
+    standardised,
+    undefined_reason,
     weighted,
 )
 from histoeval.statistics.resampling import (
@@ -37,7 +38,7 @@ from histoeval.statistics.resampling import (
 PERMUTATIONS = 2_000
 LEVEL = 0.05
 _ROUNDING = 1e-12
-"""Differences that are nearer to each other than this are the same."""
+"""Differences closer than this are equal."""
 
 
 def perm_both(
@@ -68,7 +69,7 @@ def perm_cases(
     count as one of the permutations, so p is never 0.
     """
     x, y, z = scores_of(one, other, expert)
-    if reason := difference_obstacle(x, y, z):
+    if reason := difference_undefined(x, y, z):
         return Estimate(reason=reason)
     if permutations < 1:
         raise SettingError(f"{permutations} permutations cannot be made: give 1 or more")
@@ -85,7 +86,7 @@ def perm_cases(
 
 
 def reaches(values: Numbers, observed: float) -> NDArray[np.bool_]:
-    """Which differences are as large as the observed one, whichever metric they favour."""
+    """Which differences are at least as large as the observed one, in either direction."""
     return np.abs(values) >= abs(observed) - _ROUNDING
 
 
@@ -99,29 +100,25 @@ def swapped_difference(
 ) -> Statistic:
     """The difference of correlations as a function of how often each unit is kept or swapped.
 
-    Times are how often each unit counts as it is, and then, below, how often it counts swapped.
-    Take both metrics' scores as one long column: a metric after swapping is a choice from it, and
-    the other metric is the rest. So no score is ever ranked again.
+    The first half of the weights is how often each unit is kept, the second how often it is
+    swapped. Both metrics' scores form one long column: a metric after swapping is a selection from
+    it, and the other metric is the rest. So no score is ever ranked again.
     """
-    pool = np.concatenate([_standardised(one), _standardised(other)])
+    pool = np.concatenate([standardised(one), standardised(other)])
     chosen = weighted(
         coefficient, pool, np.tile(expert, 2), np.concatenate([unit, unit + units]), 2 * units
     )
 
     def difference(times: Numbers) -> Numbers:
-        """The metric that a swap makes, less the one that it leaves."""
+        """The metric after swapping minus the other one."""
         return chosen(times) - chosen(np.roll(times, units, axis=0))
 
     return difference
 
 
-def _standardised(scores: Numbers) -> Numbers:
-    return np.asarray((scores - scores.mean()) / scores.std())
-
-
-def difference_obstacle(one: Numbers, other: Numbers, expert: Numbers) -> str | None:
-    """Why two metrics cannot be compared."""
-    if reason := obstacle(one, expert):
+def difference_undefined(one: Numbers, other: Numbers, expert: Numbers) -> str | None:
+    """Why two metrics cannot be compared, or None."""
+    if reason := undefined_reason(one, expert):
         return reason
     return "the other metric gives all pairs the same score" if is_constant(other) else None
 
@@ -135,7 +132,7 @@ def bootstrap_difference(
 ) -> Estimate:
     """The difference of two correlations, with interval and p from resampled cases."""
     x, y, z, _ = scores_of(one, other, expert, resamples.case)
-    if reason := difference_obstacle(x, y, z):
+    if reason := difference_undefined(x, y, z):
         return Estimate(reason=reason)
     if np.array_equal(x, y):
         return Estimate(value=0.0, low=0.0, high=0.0, p=1.0)
@@ -148,13 +145,12 @@ def bootstrap_difference(
 def williams(one: ArrayLike, other: ArrayLike, expert: ArrayLike) -> Estimate:
     """Williams' test that two metrics have the same Pearson correlation with experts.
 
-    For independent pairs only: where several pairs are of one case, it finds too many
-    differences.
+    For independent pairs only: with several pairs of one case it finds too many differences.
     """
     from scipy.special import stdtr
 
     x, y, z = scores_of(one, other, expert)
-    if reason := difference_obstacle(x, y, z):
+    if reason := difference_undefined(x, y, z):
         return Estimate(reason=reason)
     n = len(x)
     r_xz, r_yz, r_xy = (float(np.corrcoef(a, b)[0, 1]) for a, b in ((x, z), (y, z), (x, y)))
@@ -168,7 +164,7 @@ def williams(one: ArrayLike, other: ArrayLike, expert: ArrayLike) -> Estimate:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's correction for as many tests as have a p."""
+    """Holm's correction for the tests that have a p-value."""
     known = sorted((p, at) for at, p in enumerate(p_values) if p is not None)
     corrected: list[float | None] = [None] * len(p_values)
     highest = 0.0
@@ -183,10 +179,10 @@ def significance_clusters(
     p_values: Mapping[frozenset[str], float | None],
     level: float = LEVEL,
 ) -> dict[str, int]:
-    """Ranks from best to worst, as the WMT metrics task gives them.
+    """Ranks from best to worst, as in the WMT metrics task.
 
     A metric opens a new rank if some metric of the current rank is significantly better; a pair
-    without a p is not told apart.
+    without a p-value is not.
     """
     ranks: dict[str, int] = {}
     current: list[str] = []

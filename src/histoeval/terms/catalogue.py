@@ -12,7 +12,7 @@ from histoeval.terms.tree import Tree
 
 
 class Behaviour(StrEnum):
-    """How a lesion behaves, from the worst to none at all."""
+    """The behaviour of a lesion, from the worst to none at all."""
 
     MALIGNANT = "malignant"
     IN_SITU = "in_situ"
@@ -21,6 +21,9 @@ class Behaviour(StrEnum):
     NON_NEOPLASTIC = "non_neoplastic"
     NORMAL = "normal"
     UNSPECIFIED = "unspecified"
+
+
+HARMLESS = frozenset({Behaviour.BENIGN, Behaviour.NON_NEOPLASTIC, Behaviour.NORMAL})
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tree
+from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, concepts, diagnosis_tree
 from histoeval.terms.naming import arises_in, find_diagnoses, main_concept, refine
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
 ]
 
 _MALIGNANT, _IN_SITU, _BORDERLINE, _BENIGN, _REACTIVE, _NORMAL, _UNSPECIFIED = Behaviour
-_HARMLESS = frozenset({_BENIGN, _REACTIVE, _NORMAL})
 _ALIKE = {
     frozenset({_MALIGNANT, _IN_SITU}): 0.6,
     frozenset({_MALIGNANT, _BORDERLINE}): 0.5,
@@ -32,9 +31,9 @@ _ALIKE = {
     frozenset({_BENIGN, _NORMAL}): 0.8,
     frozenset({_REACTIVE, _NORMAL}): 0.7,
 }
-"""What is left of a closeness when the behaviour differs; 0.2 where nothing is said here."""
+"""The factor of a closeness where the behaviour differs; 0.2 for pairs that are not here."""
 _UNALIKE = 0.2
-_UNSAID = 0.9
+_UNSPECIFIED_FACTOR = 0.9
 _SIBLINGS = 0.6
 _PRECURSOR = 0.5
 _BOTH_NORMAL = 0.5
@@ -76,7 +75,7 @@ def _behaviour_factor(a: Concept, b: Concept) -> float:
     if a.behaviour == b.behaviour:
         return 1.0
     if _UNSPECIFIED in (a.behaviour, b.behaviour):
-        return _UNSAID
+        return _UNSPECIFIED_FACTOR
     return _ALIKE.get(frozenset({a.behaviour, b.behaviour}), _UNALIKE)
 
 
@@ -93,5 +92,5 @@ def _stages(early: Concept, late: Concept) -> float:
 def _harmless(a: Concept, b: Concept) -> float:
     if a.behaviour == b.behaviour == _NORMAL:
         return _BOTH_NORMAL
-    umbrella = (a.generic or b.generic) and {a.behaviour, b.behaviour} <= _HARMLESS
+    umbrella = (a.generic or b.generic) and {a.behaviour, b.behaviour} <= HARMLESS
     return _HARMLESS_UMBRELLA if umbrella else 0.0

@@ -1,4 +1,4 @@
-"""Slips of the pen: a word that nobody knows and that is one letter off one that is known."""
+"""Typos: an unknown word that is one letter off a known one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MORE = (
 
 @lru_cache(maxsize=1 << 14)
 def respelt(phrase: str) -> str:
-    """The phrase with slips of one letter put right, in words of the catalogues."""
+    """The phrase with typos of one letter corrected, in words of the catalogues."""
     return _WORD.sub(lambda found: _meant(found.group()), phrase)
 
 
@@ -45,7 +45,7 @@ def _meant(word: str) -> str:
 
 
 def _near(plain: str) -> list[str]:
-    """The known words that are a slip away."""
+    """The known words that are one typo away."""
     return [
         other
         for length in (len(plain) - 1, len(plain), len(plain) + 1)

@@ -1,75 +1,122 @@
-"""Stretches of a text that are marked and numbered: in colours, or in brackets without them."""
+"""Highlighted text: spans are cut into pieces once, and rendered by rich or as HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from histoeval.concordance.evidence import Severity
-from histoeval.report import Report
-from histoeval.view.terminal.entities import bracketed
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
-MATCH = Style(bgcolor="#56b4e9", color="#000000")
-SEVERITIES = {
-    Severity.MINOR: Style(bgcolor="#f0e442", color="#000000", underline=True),
-    Severity.MODERATE: Style(bgcolor="#e69f00", color="#000000", underline=True),
-    Severity.MAJOR: Style(bgcolor="#d55e00", color="#000000", underline=True, bold=True),
-    Severity.CRITICAL: Style(bgcolor="#882255", color="#ffffff", underline2=True, bold=True),
-}
-"""The worse, the darker, so that the order is seen by every eye; matches are the only blue."""
+ENOUGH_COLOURS = {"256", "truecolor"}
+"""With sixteen colours some styles would look alike, or be illegible."""
+
+_PICTURES = {code: 0x2400 + code for code in range(0x20)} | {0x7F: 0x2421}
+_C1 = dict.fromkeys(range(0x80, 0xA0), "\N{REPLACEMENT CHARACTER}")
+_VISIBLE = {**_PICTURES, **_C1, ord("\n"): "\n", ord("\t"): "\t", ord("\r"): "", ord("\f"): "\n"}
+"""Control characters can do anything to a terminal: a picture of each is shown instead."""
 
 
 class HighlightSpan(NamedTuple):
-    """A stretch of a text with the numbers of what is listed about it, and its style."""
+    """A span of a text: its label, its style (rich) or kind (HTML), and marks around it.
+
+    A kind is a CSS class of `<mark>`, or one of the elements `del` and `ins` with their classes.
+    """
 
     start: int
     end: int
-    label: str
-    style: Style
+    label: str = ""
+    style: Style = Style()
+    kind: str = ""
+    before: str = ""
+    after: str = ""
 
 
-def coloured(text: str, spans: Sequence[HighlightSpan]) -> Text:
-    """The text with every span in its style and numbers behind it; the inner one is seen."""
-    shown = Text()
-    for piece, over, _, ending in _pieces(text, spans):
-        inner = min(over, key=lambda span: span.end - span.start, default=None)
-        shown.append(_visible(piece), Style() if inner is None else inner.style)
-        for span in ending:
-            shown.append(f"({span.label})", span.style)
-    return shown
+class Piece(NamedTuple):
+    """Text between two borders of spans: the spans over it, and those that start or end here."""
+
+    text: str
+    over: tuple[HighlightSpan, ...]
+    starting: tuple[HighlightSpan, ...]
+    ending: tuple[HighlightSpan, ...]
 
 
-def in_brackets(text: str, spans: Sequence[HighlightSpan]) -> Text:
-    """The text with every span as ``[text](numbers)``."""
-    shown = Text()
-    for piece, _, starting, ending in _pieces(text, spans):
-        shown.append("[" * len(starting) + _visible(piece))
-        shown.append("".join(f"]({span.label})" for span in ending))
-    return shown
-
-
-def _pieces(
-    text: str, spans: Sequence[HighlightSpan]
-) -> Iterator[tuple[str, list[HighlightSpan], list[HighlightSpan], list[HighlightSpan]]]:
-    """The text cut at every border: the spans over each piece, and those that begin or end."""
-    spans = sorted(spans, key=lambda span: span.start - span.end)
-    borders = {at for span in spans for at in (span.start, span.end)}
-    for start, end in pairwise(sorted({0, len(text), *borders})):
-        over = [span for span in spans if span.start <= start and end <= span.end]
-        starting = [span for span in over if span.start == start]
+def pieces(text: str, spans: Iterable[HighlightSpan]) -> Iterator[Piece]:
+    """Cut a text at every border of a span; outer spans start first and end last."""
+    starts: dict[int, list[HighlightSpan]] = {}
+    for span in sorted(spans, key=lambda span: -span.end):
+        if span.start < min(span.end, len(text)):
+            starts.setdefault(span.start, []).append(span)
+    ends = {min(span.end, len(text)) for group in starts.values() for span in group}
+    over: list[HighlightSpan] = []
+    for start, end in pairwise(sorted({0, len(text), *starts, *ends})):
+        starting = starts.get(start, [])
+        over += starting
         ending = [span for span in reversed(over) if span.end == end]
-        yield text[start:end], over, starting, ending
+        yield Piece(text[start:end], tuple(over), tuple(starting), tuple(ending))
+        over = [span for span in over if span.end > end]
+
+
+def coloured(text: str, spans: Iterable[HighlightSpan]) -> Text:
+    """With every span in its style and its label behind it; of nested spans the inner is seen."""
+    shown = Text()
+    for piece in pieces(text, spans):
+        inner = min(piece.over, key=lambda span: span.end - span.start, default=None)
+        for span in piece.starting:
+            shown.append(span.before, span.style)
+        shown.append(visible(piece.text), Style() if inner is None else inner.style)
+        for span in piece.ending:
+            label = f"({span.label})" if span.label else ""
+            shown.append(f"{span.after}{label}", span.style)
+    return shown
+
+
+def in_brackets(text: str, spans: Iterable[HighlightSpan]) -> Text:
+    """With every span as ``[text](label)``, for outputs without colours."""
+    shown = Text()
+    for piece in pieces(text, spans):
+        shown.append("".join(f"[{span.before}" for span in piece.starting))
+        shown.append(visible(piece.text))
+        shown.append("".join(f"{span.after}]({span.label})" for span in piece.ending))
+    return shown
+
+
+def html(text: str, spans: Iterable[HighlightSpan], anchor: str = "") -> Markup:
+    """As HTML: each piece with the kinds of all spans over it, and labels that link to a list."""
+    from markupsafe import Markup
+
+    shown = []
+    for piece in pieces(text, spans):
+        kinds = " ".join(dict.fromkeys(span.kind for span in piece.over))
+        tag, _, rest = kinds.partition(" ")
+        if tag not in ("del", "ins"):
+            tag, rest = "mark", kinds
+        css = Markup(' class="{}"').format(rest) if rest else ""
+        element = Markup("<{0}{1}>{2}</{0}>").format(tag, css, piece.text)
+        shown.append(element if piece.over else Markup.escape(piece.text))
+        shown += [
+            Markup('<sup><a href="#{0}-{1}">{1}</a></sup>').format(anchor, span.label)
+            for span in reversed(piece.ending)
+            if span.label
+        ]
+    return Markup("").join(shown)
+
+
+def has_colours(console: Console) -> bool:
+    """Whether a console has enough colours for `coloured`."""
+    return console.color_system in ENOUGH_COLOURS and not console.no_color
 
 
 def one_line(text: str) -> str:
-    """The text on one line, with nothing in it that could command a terminal."""
-    return " ".join(_visible(text).split())
+    """The text on one line, without control characters."""
+    return " ".join(visible(text).split())
 
 
-def _visible(text: str) -> str:
-    """The text with a picture in place of each character that could command a terminal."""
-    return bracketed(Report(text=text)).plain
+def visible(text: str) -> str:
+    """The text with a picture in place of each control character."""
+    return text.translate(_VISIBLE)

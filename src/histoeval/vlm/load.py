@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from histoeval.llm.api_key import Secret, read_key
-from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.local import LOCAL
 from histoeval.vlm.endpoint import EndpointVlm
 from histoeval.vlm.local import LocalVlm
@@ -17,7 +16,7 @@ KEY = "HISTOEVAL_SUBJECT_KEY"
 
 def load_vlm(config: VlmConfig) -> CachedVlm:
     """The model that a configuration names. Nothing is sent to it yet."""
-    cache = Cache((config.cache or default_cache()) if config.keep else None)
+    cache = config.open_cache()
     if config.endpoint == LOCAL:
         return LocalVlm(config.model, cache, config.manner, config.device)
     return EndpointVlm(config, cache, _key_of(config))

@@ -10,7 +10,6 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Protocol
 
 from pydantic import Field
@@ -18,9 +17,8 @@ from pydantic import Field
 from histoeval.errors import Problem
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Reply
-from histoeval.llm.client import Tls
 from histoeval.llm.prompt import Instruction
-from histoeval.llm.service import RetryPolicy
+from histoeval.llm.service import EndpointConfig
 from histoeval.llm.usage import Usage
 from histoeval.report import Noun
 
@@ -142,20 +140,10 @@ def _answer_in(reply: Reply | Problem) -> VlmAnswer | Problem:
     return VlmAnswer(reply.text.strip(), reply.finish == "length")
 
 
-class VlmConfig(Noun):
+class VlmConfig(EndpointConfig):
     """Which model to ask, and how."""
 
     endpoint: str
     """An address that ends in /v1, or `local` for a Transformers model in this process."""
     model: str
-    key_env: str | None = None
-    key_file: Path | None = None
-    tls: Tls | None = None
-    """A private CA, or a certificate of the client."""
     manner: VlmSampling = VlmSampling()
-    patience: RetryPolicy = RetryPolicy()
-    concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
-    cache: Path | None = None
-    keep: bool = True
-    """Whether replies are cached on disk."""
-    device: str | None = None

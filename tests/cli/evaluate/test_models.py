@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,9 @@ from histoeval.report import Report
 from histoeval.run import models
 from tests.support.annotated_passages import PASSAGE, REPORT
 from tests.support.fake_readers import ListedReader, perfect
+from tests.support.terminal_tables import table_rows
+
+READER = "histoeval.cli.evaluate.reader.load_reader"
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[models.Models]:
         calls.append(wanted)
         return perfect([PASSAGE])
 
-    monkeypatch.setattr(models, "load_reader", load, raising=False)
+    monkeypatch.setattr(READER, load)
     return calls
 
 
@@ -47,9 +48,8 @@ def run(*arguments: object) -> Result:
 
 
 def cells(result: Result, first: str) -> list[str]:
-    """The numbers of the row that begins so."""
-    line = next(line for line in result.output.splitlines() if line.startswith(f"│{first} "))
-    return [cell.strip() for cell in line.strip("│").split("│")[1:]]
+    """The numbers of the row that starts so."""
+    return table_rows(result.output)[first]
 
 
 def test_figures_are_told_and_written(
@@ -91,7 +91,7 @@ def test_mistakes_are_written_for_people(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = Report(text=REPORT.text, entities=REPORT.entities[1:])
-    monkeypatch.setattr(models, "load_reader", lambda _: ListedReader([found]), raising=False)
+    monkeypatch.setattr(READER, lambda _: ListedReader([found]))
     errors = tmp_path / "errors.jsonl"
     result = run("--corpus", corpus, "--errors", errors)
     assert result.exit_code == 0
@@ -140,7 +140,7 @@ def test_a_row_that_cannot_be_read_is_told_and_counted(
     result = run("--corpus", corpus, "--output", out)
     assert result.exit_code == 1
     assert "20 passages of 10 reports" in result.output
-    assert "2 of 22 passages left out" in result.output
+    assert "2 of 22 passages skipped" in result.output
     assert "broken_annotation" in result.output
     assert json.loads(out.read_text("utf-8"))["unread"] == 2
 
@@ -164,10 +164,3 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_is_read(
         result = run("--corpus", corpus, "--output", place)
         assert isinstance(result.exception, OutputError)
     assert asked == []
-
-
-def test_the_verb_is_known_and_explained() -> None:
-    command = [sys.executable, "-m", "histoeval.cli.main", "evaluate", "reader", "--help"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    for option in ("--corpus", "--errors", "--by", "--resamples"):
-        assert option in told

@@ -35,7 +35,7 @@ EDITS: list[dict[str, Any]] = [
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    rows = [{"id": f"skin-{n}", "reference": REFERENCE, "edits": EDITS} for n in range(3)]
+    rows = [{"id": f"skin-{n}", "reference": REFERENCE, "edits": EDITS} for n in range(4)]
     path = tmp_path / "mine.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     return path
@@ -51,7 +51,7 @@ def test_figures_are_told_and_written(file: Path, tmp_path: Path) -> None:
     told = ("--metrics", "rouge_1,bleu", "--output", out, "--resamples", 20, "--seed", 7)
     result = run(file, *told)
     assert result.exit_code == 0, result.output
-    assert "6 edits of 3 references" in result.output
+    assert "8 edits of 4 references" in result.output
     assert "word order" in result.output
     found = json.loads(out.read_text("utf-8"))
     assert (found["probes"], found["resamples"], found["seed"]) == ("mine.jsonl", 20, 7)
@@ -59,7 +59,7 @@ def test_figures_are_told_and_written(file: Path, tmp_path: Path) -> None:
     assert (rouge["metric"], bleu["metric"]) == ("rouge_1", "bleu")
     assert rouge["signature"].startswith("rouge_1|")
     assert rouge["kinds"]["word_order"]["cost"] == {"value": 0.0, "low": 0.0, "high": 0.0}
-    assert rouge["below"] == {"pairs": 3, "share": {"value": 1.0, "low": 1.0, "high": 1.0}}
+    assert rouge["below"] == {"pairs": 4, "share": {"value": 1.0, "low": 1.0, "high": 1.0}}
     assert rouge["in_order"] == {"pairs": 0, "share": None}
 
 
@@ -72,7 +72,7 @@ def test_the_same_command_writes_the_same_file(file: Path, tmp_path: Path) -> No
 
 def test_tables_come_as_markdown_for_documents(file: Path) -> None:
     result = run(file, "--metrics", "rouge_1", "--format", "markdown")
-    assert "| word order | 0.0 | 3 | 0.000 |" in result.output.splitlines()
+    assert "| word order | 0.0 | 4 | 0.000 |" in result.output.splitlines()
     assert "| rouge_1 | 1.000 (1.000-1.000) |" in result.output
 
 
@@ -81,7 +81,7 @@ def test_costs_do_not_depend_on_how_many_pairs_are_scored_together(
 ) -> None:
     outs = [tmp_path / "one.json", tmp_path / "two.json"]
     for out, most in zip(outs, (1, 128), strict=True):
-        monkeypatch.setattr("histoeval.cli.evaluate.probes.AT_ONCE", most)
+        monkeypatch.setattr("histoeval.cli.evaluate.probes.PAIR_BATCH", most)
         assert run(file, "--metrics", "bleu,rouge_l", "--output", out).exit_code == 0
     assert outs[0].read_bytes() == outs[1].read_bytes()
 
@@ -93,17 +93,17 @@ def test_an_edit_that_a_metric_breaks_on_is_counted_and_the_others_are_scored(
 
     def breaks(self: Rouge, reference: str, candidate: str) -> Score:
         if "melanoma" in candidate:
-            raise ZeroDivisionError("what nobody foresaw")
+            raise ZeroDivisionError("an unexpected value")
         return scored(self, reference, candidate)
 
     monkeypatch.setattr(Rouge, "score_pair", breaks)
     out = tmp_path / "figures.json"
     result = run(file, "--metrics", "rouge_1", "--output", out)
     assert result.exit_code == 1
-    assert "3 of 6 edits have no score" in result.output
-    assert "what nobody foresaw" in result.output
+    assert "4 of 8 edits have no score" in result.output
+    assert "an unexpected value" in result.output
     rouge = json.loads(out.read_text("utf-8"))["metrics"][0]
-    assert (rouge["missing"], rouge["kinds"]["word_order"]["scored"]) == (3, 3)
+    assert (rouge["missing"], rouge["kinds"]["word_order"]["scored"]) == (4, 4)
     assert rouge["kinds"]["flip"]["cost"] is None
 
 

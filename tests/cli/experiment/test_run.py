@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-import histoeval.experiments.instruments
-import histoeval.run.models
 from histoeval.cli.experiment.run import experiment_app
 from histoeval.errors import InputError, OutputError, SettingError
 from histoeval.experiments.measures import Found
@@ -49,9 +47,9 @@ class Levelled(Shared):
 
 @pytest.fixture(autouse=True)
 def _stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(histoeval.run.models, "load_reader", lambda _: HandReader())
+    monkeypatch.setattr("histoeval.cli.experiment.perturb.load_reader", lambda _: HandReader())
     bench = MeasureSet([Shared(), Levelled()], None, {"grounding": "no images here"})
-    monkeypatch.setattr(histoeval.experiments.instruments, "open_bench", lambda *_: bench)
+    monkeypatch.setattr("histoeval.cli.experiment.run.open_bench", lambda *_: bench)
 
 
 def run(*arguments: object) -> Result:

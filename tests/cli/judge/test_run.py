@@ -160,7 +160,7 @@ def test_replies_are_listed_exported_and_cleared(here: Here) -> None:
     assert here("judge", "cache", "export", "replies.jsonl").code == 0
     lines = (here.folder / "replies.jsonl").read_text("utf-8").splitlines()
     assert len(lines) == 30
-    assert "30 replies forgotten" in here("judge", "cache", "clear").out
+    assert "30 replies deleted" in here("judge", "cache", "clear").out
     here.judge("--overwrite")
     assert len(here.server.calls) == 60
 

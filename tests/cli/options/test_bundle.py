@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from inspect import signature
 from typing import Annotated
 
-import pytest
 import typer
 from typer.testing import CliRunner
 
-from histoeval.cli.options.bundle import ModelNames, PairColumns, spread
+from histoeval.cli.options.bundle import help_text, option, verb
+from histoeval.cli.options.columns import PairColumns
+from histoeval.cli.options.models import MetricModels, ReaderModels
 
 
 @dataclass(frozen=True)
 class Fruit:
-    apples: Annotated[int, typer.Option(min=0, help="How many apples.")] = 1
+    apples: Annotated[int, option("How many apples.", min=0)] = 1
     pear_kinds: list[str] | None = None
 
 
@@ -24,7 +24,7 @@ def shop() -> tuple[typer.Typer, list[tuple[str, Fruit, bool]]]:
     app = typer.Typer()
 
     @app.command()
-    @spread
+    @verb
     def buy(place: str, fruit: Fruit = Fruit(), paid: bool = False) -> None:
         """Buy fruit."""
         bought.append((place, fruit, paid))
@@ -67,20 +67,15 @@ def test_a_bundle_may_hold_bundles_and_what_must_be_given() -> None:
         carried.append(basket)
 
     carry.__annotations__["basket"] = Basket
-    app.command()(spread(carry))
+    app.command()(verb(carry))
     assert CliRunner().invoke(app, ["--apples", "3"]).exit_code == 2
     assert CliRunner().invoke(app, ["ann", "--apples", "3"]).exit_code == 0
     assert carried == [Basket("ann", Fruit(3))]
 
 
-def test_a_verb_is_looked_through_only_when_somebody_asks_for_it() -> None:
-    def vague(what: Nowhere) -> None:  # type: ignore[name-defined]  # noqa: F821
-        """Nobody can say what this takes."""
-
-    verb = spread(vague)
-    assert (verb.__name__, verb.__doc__) == ("vague", "Nobody can say what this takes.")
-    with pytest.raises(NameError):
-        signature(verb)
+def test_paragraphs_of_help_are_one_line_each_but_for_examples() -> None:
+    written = "Do\n    it.\n\n    More\n    words.\n\n    Examples:\n      do it\n      do that\n"
+    assert help_text(written) == "Do it.\n\nMore words.\n\nExamples:\ndo it\ndo that"
 
 
 def test_columns_are_those_that_were_named() -> None:
@@ -89,7 +84,12 @@ def test_columns_are_those_that_were_named() -> None:
 
 
 def test_models_are_those_that_were_named() -> None:
-    models = ModelNames(reader="hare", dtype="float32", token_budget=64).models()
+    models = MetricModels(reader="hare", dtype="float32", token_budget=64).models()
     assert (models.reader, models.dtype, models.token_budget) == ("hare", "float32", 64)
     assert models.aligner is None
     assert models.judge is None
+
+
+def test_a_verb_that_only_reads_has_no_other_models() -> None:
+    models = ReaderModels(reader="hare", device="cpu").models(judge=None)
+    assert (models.reader, models.device, models.aligner) == ("hare", "cpu", None)

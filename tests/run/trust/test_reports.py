@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("openslide")
 
-import histoeval
-from histoeval.errors import InputError, ModelError, SettingError
+from histoeval.api import trust as trust_reports
+from histoeval.errors import InputError, MissingDependency, ModelError, SettingError
 from histoeval.nli.entailer import Entailment, NliPair
 from histoeval.run.trust import case as verdicts
 from histoeval.run.trust.setup import TrustOptions, tiles_of, top_of
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("quick")
 
 
 def test_records_are_judged_in_memory(folder: Path) -> None:
-    found = histoeval.trust_reports(ROWS, images=folder)
+    found = trust_reports(ROWS, images=folder)
     assert len(found) == 2
     assert [row.id for row in found] == ["steady", "torn <b>"]
     assert all(row.trust is not None for row in found)
@@ -34,8 +34,8 @@ def test_records_are_judged_in_memory(folder: Path) -> None:
 
 def test_a_frame_is_judged_as_the_table_is(folder: Path) -> None:
     polars = pytest.importorskip("polars")
-    by_file = histoeval.trust_reports(folder / "reports.csv", output=folder / "out", pictures=False)
-    by_frame = histoeval.trust_reports(polars.DataFrame(ROWS), images=folder)
+    by_file = trust_reports(folder / "reports.csv", output=folder / "out", pictures=False)
+    by_frame = trust_reports(polars.DataFrame(ROWS), images=folder)
     assert list(by_frame) == list(by_file)
 
 
@@ -46,8 +46,8 @@ def test_instruments_can_be_given_as_objects(folder: Path) -> None:
         def judge(self, pairs: list[NliPair]) -> list[Entailment]:
             return [Entailment(0.0, 0.1, 0.9) for _ in pairs]
 
-    (calm, _) = histoeval.trust_reports(ROWS, images=folder)
-    (row, _) = histoeval.trust_reports(ROWS, images=folder, wanted=TrustOptions(nli=Alarmed()))
+    (calm, _) = trust_reports(ROWS, images=folder)
+    (row, _) = trust_reports(ROWS, images=folder, options=TrustOptions(nli=Alarmed()))
     assert row.logic is not None
     assert calm.logic is not None
     assert row.logic < calm.logic
@@ -66,7 +66,7 @@ def test_an_image_that_two_reports_are_about_is_looked_at_once(
 
     monkeypatch.setattr(verdicts, "embed_image", counted)
     again = [*ROWS, {**ROWS[1], "id": "again", "image": "one.png"}]
-    found = histoeval.trust_reports(again, images=folder)
+    found = trust_reports(again, images=folder)
     assert looked == ["one.png", "two.png"]
     assert [row.grounding is None for row in found] == [False, False, False]
 
@@ -78,7 +78,7 @@ def test_a_dimension_that_breaks_takes_nothing_from_the_others(
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(verdicts, "logic_of", broken)
-    (row, _) = histoeval.trust_reports(ROWS, images=folder)
+    (row, _) = trust_reports(ROWS, images=folder)
     assert row.logic is None
     assert row.errors[0].message == "RuntimeError: out of luck"
     assert row.grounding is not None
@@ -88,7 +88,7 @@ def test_a_dimension_that_breaks_takes_nothing_from_the_others(
 
 def test_data_of_another_kind_is_refused() -> None:
     with pytest.raises(InputError):
-        histoeval.trust_reports([{"colour": "blue"}])
+        trust_reports([{"colour": "blue"}])
 
 
 def test_an_encoder_that_was_named_and_is_not_there_stops_the_run(
@@ -99,20 +99,20 @@ def test_an_encoder_that_was_named_and_is_not_there_stops_the_run(
 
     monkeypatch.setattr("histoeval.run.trust.setup.open_encoder", absent)
     with pytest.raises(ModelError):
-        histoeval.trust_reports(ROWS, images=folder, wanted=TrustOptions(encoder="nowhere"))
+        trust_reports(ROWS, images=folder, options=TrustOptions(encoder="nowhere"))
 
 
 def test_without_a_shipped_encoder_grounding_is_missing_with_the_reason(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def absent(*_: object) -> None:
-        raise histoeval.MissingDependency("no encoder of its own")
+        raise MissingDependency("no encoder of its own")
 
     monkeypatch.setattr("histoeval.run.trust.setup.open_encoder", absent)
-    (row, _) = histoeval.trust_reports(ROWS, images=folder)
+    (row, _) = trust_reports(ROWS, images=folder)
     assert [(error.dimension, error.code) for error in row.errors] == [("grounding", "no_encoder")]
-    with pytest.raises(histoeval.MissingDependency):
-        histoeval.trust_reports(ROWS, images=folder, wanted=TrustOptions(encoder="plip"))
+    with pytest.raises(MissingDependency):
+        trust_reports(ROWS, images=folder, options=TrustOptions(encoder="plip"))
 
 
 def test_k_and_tiles_are_read_as_people_write_them() -> None:

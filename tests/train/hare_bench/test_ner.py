@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 
 from histoeval.errors import InputError, ModelError, OutputError
 from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.labels import read_tags
+from histoeval.extract.tagging import read_tags
 from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import HARE_TYPES, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer

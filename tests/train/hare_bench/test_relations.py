@@ -16,7 +16,7 @@ pytest.importorskip("transformers")
 
 from histoeval.errors import InputError
 from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.labels import relation_label
+from histoeval.extract.tagging import relation_label
 from histoeval.io.corpus import write_corpus
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer

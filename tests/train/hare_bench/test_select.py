@@ -16,7 +16,7 @@ pytest.importorskip("transformers")
 
 from histoeval.train.hare_bench.config import RelationRecipe, SelectSettings, TaggerRecipe
 from histoeval.train.hare_bench.select import select, selection_cells, selection_markdown
-from histoeval.view.terminal.training import selection_table
+from histoeval.view.terminal.models import selection_table
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("openslide")
 
-from histoeval.view.trust_highlight import LONGEST, Mark, marked_text, marks_of
+from histoeval.view.html.trust import MAX_CHARS, TextFinding, findings_of, shown_text
 from tests.support.trust_runs import (
     ROWS,
     TORN,
@@ -113,23 +113,23 @@ spans = st.lists(
 @given(st.text(min_size=1, max_size=30), spans)
 def test_marking_loses_and_adds_no_character(text: str, found: list[tuple[int, int, str]]) -> None:
     marks = [
-        Mark(start, min(len(text), start + length), kind, "line")
+        TextFinding(start, min(len(text), start + length), kind, "line")
         for start, length, kind in found
         if start < len(text)
     ]
-    page = marked_text(text, marks, "r1")
+    page = shown_text(text, marks, "r1")
     bare = re.sub(r"<sup>.*?</sup>", "", page)
     assert unescape(re.sub(r"</?mark[^>]*>", "", bare)) == text
     assert page.count("<sup>") == len(marks)
 
 
 def test_of_a_very_long_report_only_the_beginning_is_shown() -> None:
-    text = "word " * LONGEST
-    late = Mark(LONGEST + 5, LONGEST + 9, "unsupported", "late")
-    over = Mark(LONGEST - 2, LONGEST + 2, "unsupported", "over the edge")
-    page = marked_text(text, [over, late], "r1")
-    assert f"{len(text) - LONGEST:,} more characters" in page
-    assert len(page) < LONGEST + 500
+    text = "word " * MAX_CHARS
+    late = TextFinding(MAX_CHARS + 5, MAX_CHARS + 9, "unsupported", "late")
+    over = TextFinding(MAX_CHARS - 2, MAX_CHARS + 2, "unsupported", "over the edge")
+    page = shown_text(text, [over, late], "r1")
+    assert f"{len(text) - MAX_CHARS:,} more characters" in page
+    assert len(page) < MAX_CHARS + 500
 
 
 def test_claims_are_told_apart_by_what_the_image_says_of_them() -> None:
@@ -144,6 +144,6 @@ def test_claims_are_told_apart_by_what_the_image_says_of_them() -> None:
         }
 
     told = [support(0.7), support(0.2), support(None, "never seen")]
-    marks = marks_of({"grounding": {"supports": told, "denied": []}})
+    marks = findings_of({"grounding": {"supports": told, "denied": []}})
     assert [mark.kind for mark in marks] == ["supported", "unsupported", "unknown"]
     assert "never seen" in marks[2].line

@@ -24,8 +24,8 @@ from histoeval.concordance.evidence import (
     Severity,
     evidence_of,
 )
-from histoeval.view.highlight import MATCH, SEVERITIES, HighlightSpan, coloured, in_brackets
-from histoeval.view.terminal.explanation import page, show_explanation
+from histoeval.view.highlight import HighlightSpan, coloured, in_brackets
+from histoeval.view.terminal.explanation import MATCH, SEVERITIES, page, show_explanation
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -232,10 +232,10 @@ def test_what_the_marks_mean_is_said() -> None:
 @pytest.mark.parametrize(
     ("evidence", "said"),
     [
-        ({}, "concordance gives no matches or errors that could be marked here"),
-        ({"relations": {"shared": []}}, "--json prints all that it says"),
+        ({}, "concordance gives no matches or errors to highlight"),
+        ({"relations": {"shared": []}}, "--json prints all of its evidence"),
         ({"matches": []}, "concordance does not look for errors."),
-        ({"errors": []}, "concordance does not tell what matches."),
+        ({"errors": []}, "concordance does not list matches."),
         ({"matches": [], "errors": []}, "No errors."),
         ({"matches": [], "errors": []}, "Nothing matches."),
     ],

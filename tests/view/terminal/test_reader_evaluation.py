@@ -22,6 +22,7 @@ from histoeval.report import Report
 from histoeval.view.terminal.reader_evaluation import evaluation_tables, source_table
 from tests.support.annotated_passages import PASSAGE, REPORT
 from tests.support.fake_readers import ListedReader, perfect
+from tests.support.terminal_tables import table_rows
 
 CORPUS = [
     PASSAGE.model_copy(update={"id": f"p{n}", "report_id": f"r{n}", "source": "ab"[n % 2]})
@@ -37,23 +38,6 @@ def shown(*tables: RenderableType, width: int = 80) -> str:
     return stream.getvalue()
 
 
-def rows(text: str) -> dict[str, list[str]]:
-    """The cells of each row by its name, of the first row that has it."""
-    found: dict[str, list[str]] = {}
-    for line in text.splitlines():
-        if line.startswith("│"):
-            name, *cells = [cell.strip() for cell in line.strip("│").split("│")]
-            found.setdefault(name, cells)
-    return found
-
-
-def table_named(text: str, title: str) -> str:
-    lines = text.splitlines()
-    first = next(n for n, line in enumerate(lines) if line.startswith(title))
-    last = next(n for n in range(first, len(lines)) if lines[n].startswith("└"))
-    return "\n".join(lines[first : last + 1])
-
-
 def half_read(corpus: Iterable[AnnotatedPassage] = CORPUS) -> Evaluation:
     """Four of seven entities found, and one of four relations."""
     kept = Report(text=REPORT.text, entities=REPORT.entities[:4], relations=REPORT.relations[:1])
@@ -61,7 +45,7 @@ def half_read(corpus: Iterable[AnnotatedPassage] = CORPUS) -> Evaluation:
 
 
 def test_headlines_are_told_with_their_intervals() -> None:
-    told = rows(shown(*evaluation_tables(half_read())))
+    told = table_rows(shown(*evaluation_tables(half_read())))
     assert told["entities, exact"] == ["0.727", "0.727-0.727", "1.000", "0.571", "42", "24"]
     assert told["relations, end to end"][0] == "0.400"
     assert told["relations, both found"][0] == "0.667"
@@ -69,7 +53,7 @@ def test_headlines_are_told_with_their_intervals() -> None:
 
 def test_what_is_missing_is_told_with_its_reason() -> None:
     text = shown(*evaluation_tables(half_read()))
-    assert rows(text)["relations, on gold"] == ["none", "", "", "", "", ""]
+    assert table_rows(text)["relations, on gold"] == ["none"]
     assert "relations, on gold: none, since the reader cannot go on from given entities" in text
     full = shown(*evaluation_tables(evaluate_reader(perfect([PASSAGE]), CORPUS)))
     assert "none" not in full
@@ -77,29 +61,29 @@ def test_what_is_missing_is_told_with_its_reason() -> None:
 
 def test_types_relations_and_assertions_have_their_own_tables() -> None:
     text = shown(*evaluation_tables(half_read()))
-    entities = rows(table_named(text, "Entities, exact"))
+    entities = table_rows(text, "Entities, exact")
     assert list(entities) == [
         *["diagnosis", "grade", "site", "finding", "marker", "result", "all"]
     ], "in the order of the types, those that are there"
     assert entities["grade"] == ["1.000", "1.000-1.000", "1.000", "1.000", "6", "1.000"]
     assert entities["result"] == ["0.000", "0.000-0.000", "0.000", "0.000", "12", "0.000"]
-    relations = rows(table_named(text, "Relations, end to end"))
+    relations = table_rows(text, "Relations, end to end")
     assert relations["diagnosis-site"][0] == "1.000"
     assert relations["marker-result"][0] == "0.000"
-    assert rows(table_named(text, "Assertion, found"))["present"][0] == "1.000"
+    assert table_rows(text, "Assertion, found")["present"][0] == "1.000"
 
 
 def test_confidence_is_told_bin_by_bin() -> None:
     text = shown(*evaluation_tables(half_read()))
-    errors = rows(table_named(text, "Calibration"))
+    errors = table_rows(text, "Calibration")
     assert errors["entities"] == ["24", "1.000", "1.000", "0.000", "0.000"]
-    bins = rows(table_named(text, "Reliability: entities"))
+    bins = table_rows(text, "Reliability: entities")
     assert bins == {"0.93-1.00": ["24", "1.000", "1.000", "+0.000"]}
 
 
 def test_each_source_has_a_row() -> None:
     readings = read_passages(ListedReader([REPORT]), CORPUS)
-    told = rows(shown(source_table(evaluate_by_source(readings))))
+    told = table_rows(shown(source_table(evaluate_by_source(readings))))
     assert told == {
         source: ["3", "1.000", "1.000-1.000", "1.000", "1.000"] for source in ("a", "b")
     }
@@ -116,7 +100,7 @@ def test_nothing_is_folded_in_80_columns() -> None:
 def test_a_source_named_like_markup_is_shown_as_it_is() -> None:
     odd = [passage.model_copy(update={"source": "[red]x"}) for passage in CORPUS]
     readings = read_passages(ListedReader([REPORT]), odd)
-    assert "[red]x" in rows(shown(source_table(evaluate_by_source(readings))))
+    assert "[red]x" in table_rows(shown(source_table(evaluate_by_source(readings))))
 
 
 class Terminal(io.StringIO):
@@ -129,7 +113,7 @@ def test_nobody_is_told_of_steps_where_there_is_no_terminal(
 ) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(progress, "DELAY_S", 0.0)
     with step_progress("training", 3) as tell:
         tell(1)
         tell(2, "loss 0.5")
@@ -143,7 +127,7 @@ def test_a_bar_is_shown_only_for_what_takes_its_time(
     stream = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "PATIENCE_S", patience)
+    monkeypatch.setattr(progress, "DELAY_S", patience)
     with step_progress("training [x]", 3) as tell:
         tell(2, "loss [0.5]")
     assert ("training [x]" in stream.getvalue()) == is_shown
@@ -154,7 +138,7 @@ def test_a_bar_is_taken_away_when_something_fails(monkeypatch: pytest.MonkeyPatc
     stream = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(progress, "DELAY_S", 0.0)
 
     def fail() -> None:
         with step_progress("training", 3) as tell:

@@ -85,7 +85,7 @@ def something(phrase: str) -> bool:
 
 
 def numbers(phrase: str) -> list[str]:
-    """All different figures, in figures, words, Roman or as a letter behind another code."""
+    """All different numbers: in digits, words, Roman numerals or as a letter after a code."""
     words = re.findall(r"[A-Za-z]+", phrase)
     found = {*_FIGURES.findall(phrase)}
     found |= {_NUMBER_WORDS[word.lower()] for word in words if word.lower() in _NUMBER_WORDS}

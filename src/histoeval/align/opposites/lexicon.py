@@ -26,7 +26,7 @@ Words = tuple[str, ...]
 
 
 class AxisMention(NamedTuple):
-    """A value of an axis, and at which word of the phrase it is said."""
+    """A value of an axis, and the word of the phrase that has it."""
 
     at: int
     axis: str
@@ -96,11 +96,11 @@ class AxisValues:
 
 def meaning_of(phrase: str) -> AxisValues:
     """What the words of a phrase say. An axis with both values in one phrase says nothing."""
-    said = [*_found(plain(phrase).split())]
-    negations = [each.at for each in said if each.axis == POLARITY and each.sign < 0]
-    affirmed = any(each.axis == POLARITY and each.sign > 0 for each in said)
+    found = [*_found(plain(phrase).split())]
+    negations = [each.at for each in found if each.axis == POLARITY and each.sign < 0]
+    affirmed = any(each.axis == POLARITY and each.sign > 0 for each in found)
     values: dict[str, set[Sign]] = {}
-    for each in said:
+    for each in found:
         if each.axis not in (POLARITY, _IDLE):
             sign = each.sign
             if lexicon().axes[each.axis].turns:
@@ -114,7 +114,7 @@ def meaning_of(phrase: str) -> AxisValues:
 
 
 def _found(words: Sequence[str]) -> Iterator[AxisMention]:
-    """All that is said, the longest wording at each place."""
+    """All mentions, the longest wording at each place."""
     known = lexicon()
     at = 0
     while at < len(words):
@@ -132,9 +132,9 @@ def _found(words: Sequence[str]) -> Iterator[AxisMention]:
 def _affixed(word: str) -> list[tuple[str, Sign]]:
     """What a word says by how it begins and ends."""
     known = lexicon()
-    said: list[tuple[str, Sign]] = []
+    values: list[tuple[str, Sign]] = []
     for affixes, fits in ((known.begins, word.startswith), (known.ends, word.endswith)):
         for affix, entry in affixes.items():
             if fits(affix) and len(word) >= len(affix) + _LEAST_REST:
-                said += entry
-    return said
+                values += entry
+    return values

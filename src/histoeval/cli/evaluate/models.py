@@ -1,71 +1,68 @@
-"""`histoeval evaluate`: measure models on what people have annotated, and metrics on probes."""
+"""`histoeval evaluate`: evaluate models on annotated data, and metrics on probes."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
-from histoeval.cli.entail import ModelOption, load_entailer
+from histoeval.cli.entail import ModelOption
 from histoeval.cli.evaluate.probes import probes
 from histoeval.cli.evaluate.reader import reader
-from histoeval.cli.options.files import demand_folder
-from histoeval.cli.options.models import MODELS, AlignerOption, DeviceOption
-from histoeval.cli.options.output import FiguresOption, show, write_figures
-from histoeval.io.ontology.obo import Kind
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.models import AlignerOption, DeviceOption, PoolingOption
+from histoeval.cli.options.output import ResultsFile, demand_folder, print_tables, write_results
+from histoeval.cli.options.statistics import OptionalResamples
+from histoeval.evaluate.aligner import evaluate_aligner
+from histoeval.evaluate.nli import evaluate_nli
+from histoeval.evaluate.opposites import read_opposites
+from histoeval.io.ontology.obo import Kind, read_ontology
+from histoeval.nli.load import open_entailer
+from histoeval.progress import step_progress
+from histoeval.run.models import Models, load_aligner
+from histoeval.train.aligner.names import listed
+from histoeval.train.nli.data import labelled_sets
+from histoeval.trust.grounding.builtin import BuiltinEncoder
+from histoeval.view.terminal.models import aligner_tables, grounding_tables, nli_tables
 
 evaluate_app = typer.Typer(
-    no_args_is_help=True,
-    help="Measure models on what people have annotated, and metrics on probes.",
+    no_args_is_help=True, help="Evaluate models on annotated data, and metrics on probes."
 )
 evaluate_app.command()(probes)
 evaluate_app.command()(reader)
 
 
 @evaluate_app.command()
+@verb
 def aligner(
     ontology: Annotated[
-        Path,
-        typer.Option(help="Concepts with their names, as the aligner was trained on them."),
+        Path, option("File of concepts and their names, as used to train the aligner.")
     ],
-    kind: Annotated[Kind, typer.Option(help="What kind of file that is.")] = "ncit",
+    kind: Annotated[Kind, option("Format of that file.")] = "ncit",
     held_out: Annotated[
-        float, typer.Option(min=0.001, max=1, help="Share of concepts that were kept for testing.")
+        float, option("Share of concepts held out for testing.", min=0.001, max=1)
     ] = 0.1,
     opposites: Annotated[
-        Path | None,
-        typer.Option(
-            help="JSON lines of phrase, synonym, opposite, opposite_synonym and axis.",
-            show_default=False,
-        ),
+        Path | None, option("JSON lines of phrase, synonym, opposite, opposite_synonym and axis.")
     ] = None,
     aligner: AlignerOption = None,
-    pooling: Annotated[
-        Literal["cls", "mean"],
-        typer.Option(help="How a Hugging Face aligner makes one vector.", rich_help_panel=MODELS),
-    ] = "cls",
+    pooling: PoolingOption = "cls",
     device: DeviceOption = None,
-    output: FiguresOption = None,
-    resamples: Annotated[
-        int, typer.Option(min=0, help="Resamples of concepts for the intervals; 0 for none.")
-    ] = 1000,
+    output: ResultsFile = None,
+    resamples: OptionalResamples = 1000,
 ) -> None:
-    """Measure whether an aligner finds concepts by unseen names, and tells opposites apart."""
-    from histoeval.evaluate.aligner import evaluate_aligner
-    from histoeval.evaluate.opposites import read_opposites
-    from histoeval.io.ontology.obo import read_ontology
-    from histoeval.progress import step_progress
-    from histoeval.run.models import Models, load_aligner
-    from histoeval.train.aligner.names import listed
-    from histoeval.view.terminal.aligner import aligner_tables
+    """Measure whether an aligner finds concepts by unseen names, and separates opposites.
 
+    Examples:
+      histoeval evaluate aligner --ontology Thesaurus.txt --output aligner.json
+    """
     demand_folder(output)
     concepts = list(read_ontology(ontology, kind))
     rows = read_opposites(opposites) if opposites else []
     loaded = load_aligner(Models(aligner=aligner, pooling=pooling, device=device))
-    names = sum(len(named.names) for named in concepts)
-    with step_progress(f"embedding {ontology.name}", names) as tell:
+    names = sum(len(concept.names) for concept in concepts)
+    with step_progress(f"embedding {ontology.name}", names) as report:
         found = evaluate_aligner(
             loaded,
             concepts,
@@ -73,88 +70,74 @@ def aligner(
             held_out=held_out,
             known=listed(),
             resamples=resamples,
-            report=tell,
+            report=report,
         )
-    told = found.model_dump(mode="json")
-    write_figures(output, {"ontology": ontology.name, "aligner": loaded.identity}, told)
-    show(aligner_tables(told))
+    results = found.model_dump(mode="json")
+    write_results(output, {"ontology": ontology.name, "aligner": loaded.identity}, results)
+    print_tables(aligner_tables(results))
 
 
 @evaluate_app.command()
+@verb
 def nli(
     general: Annotated[
         Path | None,
-        typer.Option(
-            help="JSON lines of premise, hypothesis, label and source; the source snli_test is "
-            "judged.",
-            show_default=False,
+        option(
+            "JSON lines of premise, hypothesis, label and source; those of source snli_test "
+            "are used."
         ),
     ] = None,
     pairs: Annotated[
-        Path | None,
-        typer.Option(
-            help="JSON lines of premise, hypothesis, label and category; all are judged.",
-            show_default=False,
-        ),
+        Path | None, option("JSON lines of premise, hypothesis, label and category; all are used.")
     ] = None,
     model: ModelOption = None,
     device: DeviceOption = None,
-    output: FiguresOption = None,
+    output: ResultsFile = None,
 ) -> None:
-    """Measure whether an NLI model tells entailment, neutral and contradiction."""
-    from histoeval.evaluate.nli import evaluate_nli
-    from histoeval.progress import step_progress
-    from histoeval.train.nli.data import labelled_sets
-    from histoeval.view.terminal.nli import nli_tables
+    """Measure how well an NLI model recognises entailment, neutral and contradiction.
 
+    Examples:
+      histoeval evaluate nli --pairs pathology_pairs.jsonl
+    """
     demand_folder(output)
     sets = labelled_sets(general, pairs)
-    loaded = load_entailer(model, device)
-    told: dict[str, Any] = {}
+    loaded = open_entailer(model, device)
+    results: dict[str, Any] = {}
     for name, some in sets.items():
-        with step_progress(f"judging {name}", len(some)) as tell:
-            told[name] = evaluate_nli(loaded, some, tell).model_dump(mode="json")
-    write_figures(output, {"model": loaded.identity}, told)
-    show(nli_tables(told))
+        with step_progress(f"judging {name}", len(some)) as report:
+            results[name] = evaluate_nli(loaded, some, report).model_dump(mode="json")
+    write_results(output, {"model": loaded.identity}, results)
+    print_tables(nli_tables(results))
 
 
 @evaluate_app.command()
+@verb
 def grounding(
     tiles: Annotated[
         Path,
-        typer.Option(
-            help="Folder with index.jsonl and tar files of tiles.",
-            exists=True,
-            file_okay=False,
-            show_default=False,
-        ),
+        option("Folder with index.jsonl and tar files of tiles.", exists=True, file_okay=False),
     ],
     split: Annotated[
-        list[str] | None,
-        typer.Option(help="Split to measure on; can be given again.  [default: test]"),
+        list[str] | None, option("Split to evaluate; can be repeated; test when omitted.")
     ] = None,
     model: Annotated[
-        Path | None,
-        typer.Option(help="Folder of a grounding model; the builtin one if left out."),
+        Path | None, option("Folder of a grounding model; the builtin one when omitted.")
     ] = None,
-    output: FiguresOption = None,
+    output: ResultsFile = None,
 ) -> None:
-    """Measure whether a grounding model tells organs, malignancy and foreign claims on tiles."""
-    from histoeval.evaluate.grounding import (
-        evaluate_grounding,
-        phrases_told,
-        tiles_of,
-    )
-    from histoeval.progress import step_progress
-    from histoeval.trust.grounding.builtin import BuiltinEncoder
-    from histoeval.view.terminal.grounding import grounding_tables
+    """Measure how well a grounding model recognises organs, malignancy and decoy claims on tiles.
+
+    Examples:
+      histoeval evaluate grounding --tiles tiles --split test
+    """
+    from histoeval.evaluate.grounding import evaluate_grounding, phrases_told, tiles_of
 
     demand_folder(output)
     encoder = BuiltinEncoder(model)
-    told: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for name in split or ["test"]:
-        with step_progress(f"looking at {name}", len(tiles_of(tiles, name))) as tell:
-            told[name] = evaluate_grounding(encoder, tiles, name, tell)
-    told["phrases"] = phrases_told(encoder)
-    write_figures(output, {"model": encoder.identity}, told)
-    show(grounding_tables(told))
+        with step_progress(f"looking at {name}", len(tiles_of(tiles, name))) as report:
+            results[name] = evaluate_grounding(encoder, tiles, name, report)
+    results["phrases"] = phrases_told(encoder)
+    write_results(output, {"model": encoder.identity}, results)
+    print_tables(grounding_tables(results))

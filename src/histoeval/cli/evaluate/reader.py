@@ -2,177 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+from rich.console import Console
 
-from histoeval.cli.corpus import FormatName, FormatOption
-from histoeval.cli.options.bundle import bundle, spread
-from histoeval.cli.options.files import demand_folder, write_lines
+from histoeval.cli.corpus import FormatOption
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.models import DeviceOption, DtypeOption, ReaderOption, RelationsOption
-from histoeval.cli.options.output import FiguresOption, show, write_figures
+from histoeval.cli.options.output import (
+    ResultsFile,
+    demand_folder,
+    print_tables,
+    write_lines,
+    write_results,
+)
+from histoeval.cli.options.statistics import OptionalResamples
 from histoeval.errors import InputError, Problem
+from histoeval.evaluate.mistakes import mistakes
+from histoeval.evaluate.reader import evaluate, evaluate_by_source, out_of_reach, read_passages
+from histoeval.extract.reader import Reader
+from histoeval.io.annotation.names import read_labels
+from histoeval.io.corpus import read_corpus
+from histoeval.progress import step_progress
+from histoeval.run.models import Models, is_joint, load_reader
+from histoeval.view.terminal.corpus import refusal_table
+from histoeval.view.terminal.reader_evaluation import evaluation_tables, source_table
 
-if TYPE_CHECKING:
-    from histoeval.evaluate.reader import Evaluation, PredictedPassage
-    from histoeval.extract.reader import Reader
-    from histoeval.io.corpus import AnnotatedPassage
 
-Labels = dict[str, str | None]
-
-
-@bundle
-class ReaderModels:
-    """Which reader is measured, and how it runs."""
+@dataclass(frozen=True)
+class EvaluatedReader:
+    """Which reader is evaluated, and how it runs."""
 
     reader: ReaderOption = None
     relations: RelationsOption = None
     device: DeviceOption = None
     dtype: DtypeOption = None
 
-    def loaded(self, labels: Labels | None) -> Reader:
-        """The reader; labels are for those that do not have our own."""
-        from histoeval.run.models import Models, is_joint, load_reader
-
-        return load_reader(
-            Models(
-                reader=self.reader,
-                relations=self.relations,
-                labels=None if is_joint(self.reader) else labels,
-                device=self.device,
-                dtype=self.dtype,
-            )
-        )
+    def load(self, labels: dict[str, str | None] | None) -> Reader:
+        """The reader; labels are for those that do not use ours."""
+        return load_reader(Models(labels=None if is_joint(self.reader) else labels, **vars(self)))
 
 
-@bundle
-class ResamplingOptions:
-    """What figures are given beside the plain ones."""
-
-    by: Annotated[Literal["source"] | None, typer.Option(help="Also tell each source apart.")] = (
-        None
-    )
-    resamples: Annotated[
-        int, typer.Option(min=0, help="Resamples of reports for the intervals; 0 for none.")
-    ] = 1000
-    seed: Annotated[int, typer.Option(min=0, help="Another seed draws other resamples.")] = 0
-
-
-@spread
+@verb
 def reader(
     corpus: Annotated[
-        Path,
-        typer.Option(
-            help="Annotated passages, in any format that `histoeval corpus` reads.",
-            show_default=False,
-        ),
+        Path, option("Annotated passages, in any format that `histoeval corpus` reads.")
     ],
     from_format: FormatOption = None,
     labels: Annotated[
         Path | None,
-        typer.Option(
-            help="JSON file that says what labels of the corpus or of the reader mean, as in "
+        option(
+            "JSON file that maps labels of the corpus or of the reader to ours, as in "
             '{"Tumour": "diagnosis"}.'
         ),
     ] = None,
-    models: ReaderModels = ReaderModels(),
-    output: FiguresOption = None,
+    model: EvaluatedReader = EvaluatedReader(),
+    output: ResultsFile = None,
     errors: Annotated[
         Path | None,
-        typer.Option(
-            help="JSON lines file for the passages that were read wrongly, with what is missing, "
-            "invented, mistyped or misplaced.",
-            show_default=False,
+        option(
+            "JSON lines file for the passages with mistakes: missing, invented, mistyped or "
+            "misplaced entities."
         ),
     ] = None,
-    resampling: ResamplingOptions = ResamplingOptions(),
+    by: Annotated[
+        Literal["source"] | None, option("Also report each source of the corpus.")
+    ] = None,
+    resamples: OptionalResamples = 1000,
+    seed: Annotated[int, option("Random seed of the resamples.", min=0)] = 0,
 ) -> None:
     """Compare what a reader finds with what people annotated.
 
-    Exit code 0: every passage was compared; 1: some could not be read, and are named; 2: nothing
+    Exit code 0: every passage was compared; 1: some could not be read, and are listed; 2: nothing
     could be done.
-    """
-    from histoeval.evaluate.mistakes import mistakes
-    from histoeval.evaluate.reader import read_passages
-    from histoeval.progress import step_progress
 
+    Examples:
+      histoeval evaluate reader --corpus corpus.jsonl --errors mistakes.jsonl
+    """
     for file in (output, errors):
         demand_folder(file)
-    names = _names(labels)
-    passages, problems = _passages(corpus, from_format, names)
-    loaded = models.loaded(names)
-    with step_progress(f"reading {corpus.name}", len(passages)) as tell:
-        readings = read_passages(loaded, passages, tell)
-    whole, sources = _evaluated(loaded, readings, resampling)
-    header = {"corpus": corpus.name, "reader": loaded.identity}
-    write_figures(output, header, {"unread": len(problems)} | _told(whole, sources))
+    names = None if labels is None else read_labels(labels)
+    problems: list[Problem] = []
+    passages = list(read_corpus(corpus, from_format, labels=names, on_problem=problems.append))
+    if not passages:
+        why = f". First error: {problems[0].message}" if problems else ""
+        raise InputError(f"no passage of {corpus} can be read{why}")
+    loaded = model.load(names)
+    with step_progress(f"reading {corpus.name}", len(passages)) as report:
+        readings = read_passages(loaded, passages, report)
+    missing = out_of_reach(loaded)
+    drawn = {"resamples": resamples, "seed": seed}
+    whole = evaluate(readings, missing, **drawn)
+    sources = evaluate_by_source(readings, missing, **drawn) if by == "source" else {}
+    results: dict[str, Any] = {"unread": len(problems), **whole.model_dump(mode="json")}
+    if sources:
+        results["sources"] = {name: each.model_dump(mode="json") for name, each in sources.items()}
+    write_results(output, {"corpus": corpus.name, "reader": loaded.identity}, results)
     if errors is not None:
         write_lines(errors, (found.model_dump_json() for found in mistakes(readings)))
-    _show(whole, sources)
-    _finish(problems, len(passages))
-
-
-def _evaluated(
-    loaded: Reader, readings: Sequence[PredictedPassage], how: ResamplingOptions
-) -> tuple[Evaluation, dict[str, Evaluation]]:
-    """The figures of all passages, and, where asked for, of each source."""
-    from histoeval.evaluate.reader import (
-        evaluate,
-        evaluate_by_source,
-        out_of_reach,
-    )
-
-    missing = out_of_reach(loaded)
-    drawn = {"resamples": how.resamples, "seed": how.seed}
-    whole = evaluate(readings, missing, **drawn)
-    return whole, evaluate_by_source(readings, missing, **drawn) if how.by == "source" else {}
-
-
-def _names(labels: Path | None) -> Labels | None:
-    from histoeval.io.annotation.names import read_labels
-
-    return None if labels is None else read_labels(labels)
-
-
-def _passages(
-    corpus: Path, kind: FormatName | None, names: Labels | None
-) -> tuple[list[AnnotatedPassage], list[Problem]]:
-    """The passages that can be read, and why the others cannot."""
-    from histoeval.io.corpus import read_corpus
-
-    problems: list[Problem] = []
-    passages = list(read_corpus(corpus, kind, labels=names, on_problem=problems.append))
-    if not passages:
-        why = f". The first: {problems[0].message}" if problems else ""
-        raise InputError(f"no passage of {corpus} can be read{why}")
-    return passages, problems
-
-
-def _show(whole: Evaluation, sources: dict[str, Evaluation]) -> None:
-    from histoeval.view.terminal.reader_evaluation import evaluation_tables, source_table
-
-    show(evaluation_tables(whole))
-    if sources:
-        show([source_table(sources)])
-
-
-def _told(whole: Evaluation, sources: dict[str, Evaluation]) -> dict[str, Any]:
-    told = whole.model_dump(mode="json")
-    if sources:
-        told["sources"] = {name: each.model_dump(mode="json") for name, each in sources.items()}
-    return told
-
-
-def _finish(problems: Sequence[Problem], passages: int) -> None:
-    """Say what was left out; exit code 1 if anything was."""
-    if not problems:
-        return
-    from rich.console import Console
-
-    from histoeval.view.terminal.corpus import refusal_table
-
-    typer.echo(f"{len(problems):,} of {len(problems) + passages:,} passages left out", err=True)
-    Console(stderr=True).print(refusal_table(problems))
-    raise typer.Exit(1)
+    print_tables([*evaluation_tables(whole), source_table(sources) if sources else None])
+    if problems:
+        typer.echo(
+            f"{len(problems):,} of {len(problems) + len(passages):,} passages skipped", err=True
+        )
+        Console(stderr=True).print(refusal_table(problems))
+        raise typer.Exit(1)

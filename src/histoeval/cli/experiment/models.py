@@ -1,4 +1,4 @@
-"""The experiments that hold several runs beside each other: benchmark, gap, variance."""
+"""The experiments that compare several runs: benchmark, gap, variance."""
 
 from __future__ import annotations
 
@@ -7,82 +7,96 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.experiment import PictureOption, ResamplesOption, SeedOption, say
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.experiment import (
+    FigureOption,
+    ResamplesOption,
+    SeedOption,
+    TableFolder,
+    print_experiment,
+)
 from histoeval.errors import SettingError
+from histoeval.experiments.benchmark import benchmark as compare_runs
+from histoeval.experiments.benchmark import gap_of, gaps, judge_variance, run_of, trust_variance
+from histoeval.table import footnotes
+from histoeval.view.terminal.experiments import (
+    benchmark_notes,
+    benchmark_table,
+    gap_table,
+    variance_table,
+    write_picture,
+)
 
 
+@verb
 def benchmark(
     runs: Annotated[
         list[str],
         typer.Argument(
             metavar="DATASET/MODEL=FOLDER",
-            help="A folder of `trust` for each model and data set.",
-            show_default=False,
+            help="A results folder of `trust` for each model and data set.",
         ),
     ],
-    output: Annotated[Path, typer.Option(help="Folder for the table.")],
+    output: TableFolder,
     resamples: ResamplesOption = 10_000,
     seed: SeedOption = 0,
 ) -> None:
-    """Table 2: grounding, logic, stability and trust of several models on several data sets."""
-    from histoeval.experiments.benchmark import benchmark as run
-    from histoeval.experiments.benchmark import run_of
-    from histoeval.view.terminal.experiments import benchmark_notes, benchmark_table
+    """Table 2: grounding, logic, stability and trust of several models on several data sets.
 
-    found = run([run_of(text) for text in runs], resamples, seed)
-    say(output, "table2", [benchmark_table(found)], benchmark_notes(found), found, {})
+    Examples:
+      histoeval experiment benchmark tcga/a=trust_a tcga/b=trust_b --output table2
+    """
+    found = compare_runs([run_of(text) for text in runs], resamples, seed)
+    print_experiment(output, "table2", [benchmark_table(found)], benchmark_notes(found), found, {})
 
 
+@verb
 def gap(
     models: Annotated[
         list[str],
         typer.Argument(
             metavar="MODEL=PUBLIC,PRIVATE",
-            help="For each model its folders of `trust` on known and on unseen data.",
-            show_default=False,
+            help="For each model its results folders of `trust` on known and on unseen data.",
         ),
     ],
-    output: Annotated[Path, typer.Option(help="Folder for the table.")],
+    output: TableFolder,
     resamples: ResamplesOption = 10_000,
     seed: SeedOption = 0,
 ) -> None:
-    """Table 3: how much less each model can be trusted on data it does not know."""
-    from histoeval.experiments.benchmark import gap_of, gaps
-    from histoeval.table import footnotes
-    from histoeval.view.terminal.experiments import gap_table
+    """Table 3: how much trust each model loses on unseen data.
 
+    Examples:
+      histoeval experiment gap model=trust_public,trust_private --output table3
+    """
     found = gaps([gap_of(text) for text in models], resamples, seed)
     notes = footnotes((f"{each.model}, {each.measure}", each.drop.reason) for each in found)
-    say(output, "table3", [gap_table(found)], notes, found, {})
+    print_experiment(output, "table3", [gap_table(found)], notes, found, {})
 
 
+@verb
 def variance(
-    output: Annotated[Path, typer.Option(help="Folder for the table.")],
+    output: TableFolder,
     judge: Annotated[
-        list[Path] | None,
-        typer.Option(help="Folder of `judge --repeats N`; can be given again.", show_default=False),
+        list[Path] | None, option("Folder of `judge --repeats N`; can be repeated.")
     ] = None,
     trust: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Folder of `trust`; give two or more runs over the same reports.",
-            show_default=False,
-        ),
+        list[Path] | None, option("Folder of `trust`; give two or more runs on the same reports.")
     ] = None,
-    figure: PictureOption = False,
+    figure: FigureOption = False,
     resamples: ResamplesOption = 10_000,
     seed: SeedOption = 0,
 ) -> None:
-    """Figure 3a: how far judges, and PathGLS, differ from themselves when asked again."""
-    from histoeval.experiments.benchmark import judge_variance, trust_variance
-    from histoeval.view.terminal.experiments import variance_table, write_picture
+    """Figure 3a: how much judges, and PathGLS, vary when they are run again.
 
+    Examples:
+      histoeval experiment variance --judge judged --output figure3a
+    """
     if not judge and not trust:
-        raise SettingError("nothing to hold beside each other: give --judge or --trust folders")
+        raise SettingError("nothing to compare: give --judge or --trust folders")
     found = [each for folder in judge or () for each in judge_variance(folder, resamples, seed)]
     if trust:
         found.append(trust_variance(trust, resamples, seed))
-    say(output, "figure3a", [variance_table(found)], [], found, {})
+    print_experiment(output, "figure3a", [variance_table(found)], [], found, {})
     if figure:
         from histoeval.view.figures.experiments import variance_figure
 

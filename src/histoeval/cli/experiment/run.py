@@ -1,179 +1,195 @@
-"""`histoeval experiment`: the experiments of the PathGLS paper, on anyone's data."""
+"""`histoeval experiment`: the experiments of the PathGLS paper, on your data."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from histoeval.cli.experiment.models import benchmark, gap, variance
 from histoeval.cli.experiment.perturb import perturb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.experiment import (
-    SET,
-    OverwriteOption,
-    PictureOption,
+    FigureOption,
     ResamplesOption,
     SeedOption,
-    WeightsOption,
-    say,
+    TableFolder,
+    print_experiment,
 )
-from histoeval.cli.options.models import MODELS, AlignerOption, DeviceOption, ReaderOption
-
-if TYPE_CHECKING:
-    from histoeval.experiments.sensitivity import MeasureSet
+from histoeval.cli.options.models import (
+    MODELS,
+    AlignerOption,
+    DeviceOption,
+    EncoderOption,
+    NliOption,
+    ReaderOption,
+)
+from histoeval.cli.options.output import OverwriteOption
+from histoeval.experiments.hierarchy import ablation as ablate_trust
+from histoeval.experiments.hierarchy import hierarchy as rank_levels
+from histoeval.experiments.hierarchy import read_graded, with_trust
+from histoeval.experiments.rows import read_perturbed
+from histoeval.experiments.sensitivity import measure_file, open_bench, read_scored
+from histoeval.experiments.sensitivity import sensitivity as drops_of
+from histoeval.io.store import writing_to
+from histoeval.progress import step_progress
+from histoeval.run.models import Models
+from histoeval.table import footnotes
+from histoeval.trust.policy.policy import PAPER, DimensionWeights, weights_of
+from histoeval.view.html.experiments import experiment_page
+from histoeval.view.terminal.experiments import (
+    ablation_table,
+    hierarchy_tables,
+    sensitivity_notes,
+    sensitivity_table,
+    write_picture,
+)
 
 experiment_app = typer.Typer(
     no_args_is_help=True,
-    help="The PathGLS paper's experiments on your data: perturbed reports, sensitivity, error "
-    "hierarchy, benchmark, domain gap, ablation, variance of judges, and a page of examples.",
+    help="Repeat the experiments of the PathGLS paper on your data: perturbed reports, "
+    "sensitivity, error hierarchy, benchmark, domain gap, ablation, variance, and examples.",
 )
 experiment_app.command()(perturb)
 experiment_app.command()(benchmark)
 experiment_app.command()(gap)
 experiment_app.command()(variance)
 
-PerturbedArgument = Annotated[
-    Path, typer.Argument(metavar="PERTURBED", help=SET, show_default=False)
-]
+PERTURBED = "Perturbed reports, as written by `experiment perturb`."
+PerturbedArgument = Annotated[Path, typer.Argument(metavar="PERTURBED", help=PERTURBED)]
 ResultsArgument = Annotated[
     Path,
     typer.Argument(
         metavar="RESULTS",
-        help="Folder of `experiment sensitivity`, or of `trust` run on the perturbed set.",
-        show_default=False,
+        help="Folder of `experiment sensitivity`, or of `trust` on the perturbed reports.",
     ),
 ]
-LevelsOption = Annotated[
-    Path | None,
-    typer.Option("--perturbed", help=f"{SET} Needed where RESULTS is of `trust`."),
-]
+
+
+@dataclass(frozen=True)
+class GradedOptions:
+    """How results on perturbed reports are compared with the severity of the errors."""
+
+    perturbed: Annotated[
+        Path | None, option(f"{PERTURBED} Needed if RESULTS is of `trust`.", name="--perturbed")
+    ] = None
+    weights: Annotated[
+        str | None, option("Weights of grounding, logic and stability; 0.4,0.3,0.3 when omitted.")
+    ] = None
+    figure: FigureOption = False
+    resamples: ResamplesOption = 10_000
+    seed: SeedOption = 0
+
+    def chosen_weights(self) -> DimensionWeights:
+        """Those of --weights, or of the paper."""
+        return PAPER if self.weights is None else weights_of(self.weights)
 
 
 @experiment_app.command()
+@verb
 def sensitivity(
     perturbed: PerturbedArgument,
-    output: Annotated[Path, typer.Option(help="Folder for scores and tables.")],
+    output: Annotated[Path, option("Folder for scores and tables.")],
     metrics: Annotated[
-        str, typer.Option(help="Metrics to hold beside, with commas.")
+        str, option("Metrics to compare with, separated by commas.")
     ] = "bleu,bertscore,hare,concordance",
     images: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the images; without it there is no grounding."),
+        Path | None, option("Folder of the images; without it grounding is not measured.")
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            help="Image and text encoder of grounding, as `trust` takes it.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
+    encoder: EncoderOption = None,
     text_encoder: Annotated[
         str | None,
-        typer.Option(
-            help="Encoder of BERTScore: a folder or a hub name; our reader's when left out.",
-            rich_help_panel=MODELS,
+        option(
+            "Encoder of BERTScore: a folder or a hub name; that of the reader when omitted.", MODELS
         ),
     ] = None,
-    nli: Annotated[
-        str | None, typer.Option(help="NLI model of logic.", rich_help_panel=MODELS)
-    ] = None,
+    nli: NliOption = None,
     reader: ReaderOption = None,
     aligner: AlignerOption = None,
     device: DeviceOption = None,
-    mpp: Annotated[float | None, typer.Option(help="Microns per pixel of the images.")] = None,
+    mpp: Annotated[float | None, option("Microns per pixel of the images.")] = None,
     resamples: ResamplesOption = 10_000,
     seed: SeedOption = 0,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Table 1: by how much each measure falls on hallucinations and logic errors."""
-    from histoeval.experiments.instruments import open_bench
-    from histoeval.experiments.rows import read_perturbed
-    from histoeval.experiments.sensitivity import measure_file
-    from histoeval.experiments.sensitivity import sensitivity as table
-    from histoeval.progress import step_progress
-    from histoeval.run.models import Models
-    from histoeval.view.terminal.experiments import sensitivity_notes, sensitivity_table
+    """Table 1: how far each measure falls on hallucinations and logic errors.
 
+    Examples:
+      histoeval experiment sensitivity perturbed.jsonl --output table1
+    """
     models = Models(reader=reader, aligner=aligner, encoder=text_encoder, device=device)
     specs = [spec.strip() for spec in metrics.split(",") if spec.strip()]
-    bench: MeasureSet = open_bench(perturbed, specs, models, images, encoder, nli, mpp)
-    with step_progress("measuring", len(read_perturbed(perturbed))) as tell:
+    bench = open_bench(perturbed, specs, models, images, encoder, nli, mpp)
+    with step_progress("measuring", len(read_perturbed(perturbed))) as report:
         rows = measure_file(
-            perturbed, output, bench, overwrite=overwrite, watch=lambda done, *_: tell(done)
+            perturbed, output, bench, overwrite=overwrite, watch=lambda done, *_: report(done)
         )
-    drops = table(rows, resamples, seed)
+    drops = drops_of(rows, resamples, seed)
     about = {"signatures": bench.signatures, "lacking": bench.lacking}
     tables = [sensitivity_table(drops, bench.lacking)]
-    say(output, "table1", tables, sensitivity_notes(drops, bench.lacking), drops, about)
+    notes = sensitivity_notes(drops, bench.lacking)
+    print_experiment(output, "table1", tables, notes, drops, about)
 
 
 @experiment_app.command()
+@verb
 def hierarchy(
-    results: ResultsArgument,
-    output: Annotated[Path, typer.Option(help="Folder for the tables.")],
-    perturbed: LevelsOption = None,
-    weights: WeightsOption = None,
-    figure: PictureOption = False,
-    resamples: ResamplesOption = 10_000,
-    seed: SeedOption = 0,
+    results: ResultsArgument, output: TableFolder, options: GradedOptions = GradedOptions()
 ) -> None:
-    """Rank correlation of every measure, and of trust, with the error hierarchy."""
-    from histoeval.experiments.hierarchy import hierarchy as follow
-    from histoeval.experiments.hierarchy import read_graded, with_trust
-    from histoeval.table import footnotes
-    from histoeval.trust.policy.policy import PAPER, weights_of
-    from histoeval.view.terminal.experiments import hierarchy_tables, write_picture
+    """Rank correlation of every measure, and of trust, with the severity of the error.
 
-    chosen = PAPER if weights is None else weights_of(weights)
-    found = follow(with_trust(read_graded(results, perturbed), chosen), resamples, seed)
+    Examples:
+      histoeval experiment hierarchy table1 --output hierarchy --figure
+    """
+    weights = options.chosen_weights()
+    graded = with_trust(read_graded(results, options.perturbed), weights)
+    found = rank_levels(graded, options.resamples, options.seed)
     notes = footnotes((each.measure, each.spearman.reason) for each in found)
-    say(output, "hierarchy", hierarchy_tables(found), notes, found, {"weights": str(chosen)})
-    if figure:
+    tables, about = hierarchy_tables(found), {"weights": str(weights)}
+    print_experiment(output, "hierarchy", tables, notes, found, about)
+    if options.figure:
         from histoeval.view.figures.experiments import hierarchy_figure
 
         write_picture(output, "hierarchy", hierarchy_figure(found))
 
 
 @experiment_app.command()
+@verb
 def ablation(
-    results: ResultsArgument,
-    output: Annotated[Path, typer.Option(help="Folder for the table.")],
-    perturbed: LevelsOption = None,
-    weights: WeightsOption = None,
-    figure: PictureOption = False,
-    resamples: ResamplesOption = 10_000,
-    seed: SeedOption = 0,
+    results: ResultsArgument, output: TableFolder, options: GradedOptions = GradedOptions()
 ) -> None:
-    """Figure 3b: what trust loses without each of its dimensions."""
-    from histoeval.experiments.hierarchy import ablation as ablate
-    from histoeval.experiments.hierarchy import read_graded
-    from histoeval.trust.policy.policy import PAPER, weights_of
-    from histoeval.view.terminal.experiments import ablation_table, write_picture
+    """Figure 3b: what trust loses without each of its dimensions.
 
-    chosen = PAPER if weights is None else weights_of(weights)
-    found = ablate(read_graded(results, perturbed), chosen, resamples, seed)
-    say(output, "figure3b", [ablation_table(found)], [], [found], {"weights": str(chosen)})
-    if figure:
+    Examples:
+      histoeval experiment ablation table1 --output figure3b
+    """
+    weights = options.chosen_weights()
+    graded = read_graded(results, options.perturbed)
+    found = ablate_trust(graded, weights, options.resamples, options.seed)
+    about = {"weights": str(weights)}
+    print_experiment(output, "figure3b", [ablation_table(found)], [], [found], about)
+    if options.figure:
         from histoeval.view.figures.experiments import ablation_figure
 
         write_picture(output, "figure3b", ablation_figure(found))
 
 
 @experiment_app.command()
+@verb
 def page(
     perturbed: PerturbedArgument,
     results: ResultsArgument,
-    output: Annotated[Path, typer.Option(help="HTML file to write.")],
-    images: Annotated[Path | None, typer.Option(help="Folder of the images.")] = None,
-    most: Annotated[int, typer.Option(min=1, help="Reports on the page.")] = 12,
+    output: Annotated[Path, option("HTML file to write.")],
+    images: Annotated[Path | None, option("Folder of the images.")] = None,
+    most: Annotated[int, option("Maximum number of reports on the page.", min=1)] = 12,
 ) -> None:
-    """Table 4: a page of examples, with pictures, changes and what each measure said."""
-    from histoeval.experiments.rows import read_perturbed
-    from histoeval.experiments.sensitivity import read_scored
-    from histoeval.io.store import writing_to
-    from histoeval.view.html.experiments import experiment_page
+    """Table 4: a page of examples, with pictures, changes and the score of each measure.
 
+    Examples:
+      histoeval experiment page perturbed.jsonl table1 --output examples.html
+    """
     rows = read_perturbed(perturbed)
     text = experiment_page(rows, read_scored(results), images=images, most=most)
     with writing_to(output):

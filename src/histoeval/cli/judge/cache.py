@@ -1,62 +1,63 @@
-"""`histoeval judge cache`: replies that are kept, so that nothing is paid for twice."""
+"""`histoeval judge cache`: cached replies, so that nothing is paid for twice."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.endpoint import CacheOption
-from histoeval.cli.options.files import demand_folder, write_lines
+from histoeval.cli.options.output import demand_folder, print_tables, write_lines
+from histoeval.llm.cache import Cache, default_cache
+from histoeval.view.terminal.judge import cache_table
 
-if TYPE_CHECKING:
-    from histoeval.llm.cache import Cache
-
-cache_app = typer.Typer(
-    no_args_is_help=True, help="List, clear or export the replies that are kept."
-)
+cache_app = typer.Typer(no_args_is_help=True, help="List, clear or export cached replies.")
 
 
 @cache_app.command("list")
-def list_kept(cache: CacheOption = None) -> None:
-    """Tell how many replies are kept, by judge and prompt."""
-    from rich.console import Console
+@verb
+def list_cached(cache: CacheOption = None) -> None:
+    """Count the cached replies by judge and prompt.
 
-    from histoeval.view.terminal.judge import kept_table
-
-    with _opened(cache) as file:
-        Console().print(kept_table(file.stats()))
+    Examples:
+      histoeval judge cache list
+    """
+    with Cache(cache or default_cache()) as file:
+        print_tables([cache_table(file.stats())])
         typer.echo(f"in {file.path}")
 
 
 @cache_app.command()
+@verb
 def clear(
     cache: CacheOption = None,
     judge: Annotated[
-        str | None, typer.Option(help="Only of judges whose name, model@endpoint, begins so.")
+        str | None, option("Only judges whose name, model@endpoint, starts with this.")
     ] = None,
-    prompt: Annotated[
-        str | None, typer.Option(help="Only of prompts whose name begins so.")
-    ] = None,
+    prompt: Annotated[str | None, option("Only prompts whose name starts with this.")] = None,
 ) -> None:
-    """Forget replies: all of them, or those of a judge or a prompt."""
-    with _opened(cache) as file:
-        typer.echo(f"{file.clear(judge, prompt):,} replies forgotten")
+    """Delete cached replies: all of them, or those of a judge or a prompt.
+
+    Examples:
+      histoeval judge cache clear --prompt rubric4
+    """
+    with Cache(cache or default_cache()) as file:
+        typer.echo(f"{file.clear(judge, prompt):,} replies deleted")
 
 
 @cache_app.command()
+@verb
 def export(
-    output: Annotated[Path, typer.Argument(help="JSON lines file.", show_default=False)],
+    output: Annotated[Path, typer.Argument(help="JSON lines file to write.")],
     cache: CacheOption = None,
 ) -> None:
-    """Write all replies to a file, one per line; replies may quote reports."""
+    """Write all replies to a file, one per line; replies may quote reports.
+
+    Examples:
+      histoeval judge cache export replies.jsonl
+    """
     demand_folder(output)
-    with _opened(cache) as file:
+    with Cache(cache or default_cache()) as file:
         write_lines(output, file.export())
-
-
-def _opened(path: Path | None) -> Cache:
-    from histoeval.llm.cache import Cache, default_cache
-
-    return Cache(path or default_cache())

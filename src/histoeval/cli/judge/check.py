@@ -7,63 +7,61 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import spread
-from histoeval.cli.options.endpoint import CacheOption, Load, Rates, TimeoutOptions
-from histoeval.cli.options.files import demand_folder, write_lines
-from histoeval.cli.options.judge import (
-    FormatOption,
-    JudgeKey,
-    JudgeNames,
-    PromptOption,
-    RepeatsOption,
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.endpoint import (
+    CacheOption,
+    KeyOptions,
+    RateOptions,
+    RequestOptions,
+    RetryOptions,
 )
+from histoeval.cli.options.judge import FormatOption, JudgeOptions, PromptOption, RepeatsOption
+from histoeval.cli.options.output import demand_folder, print_tables, write_lines
 from histoeval.errors import SettingError
+from histoeval.judge.check import checkable, examine, trials
+from histoeval.judge.choice import open_panel
+from histoeval.judge.prompt import load_prompt
+from histoeval.view.terminal.judge import answer_progress, verdict_table
 
 
-@spread
+@verb
 def check(
-    judges: JudgeNames = JudgeNames(),
+    judges: JudgeOptions = JudgeOptions(),
     prompt: PromptOption = "rubric4",
-    output: Annotated[Path | None, typer.Option(help="JSON lines file for the verdicts.")] = None,
+    output: Annotated[Path | None, option("JSON lines file for the verdicts.")] = None,
     cache: CacheOption = None,
     repeats: RepeatsOption = 1,
     form: FormatOption = "auto",
-    load: Load = Load(),
-    waiting: TimeoutOptions = TimeoutOptions(),
-    key: JudgeKey = JudgeKey(),
+    requests: RequestOptions = RequestOptions(),
+    retry: RetryOptions = RetryOptions(),
+    key: KeyOptions = KeyOptions(),
 ) -> None:
-    """Ask about 55 pairs of known order, and say for which criteria a judge may be used.
+    """Test a judge on 55 pairs of known order, and show for which criteria it may be used.
 
     Exit code 0: for all of them; 1: for some or none; 2: nothing could be done.
+
+    Examples:
+      histoeval judge check --endpoint http://localhost:8000/v1 --model NAME
     """
-    from rich.console import Console
-
-    from histoeval.judge.check import checkable, examine, trials
-    from histoeval.judge.choice import open_panel
-    from histoeval.judge.prompt import load_prompt
-    from histoeval.view.terminal.judge import answer_progress, verdict_table
-
     demand_folder(output)
     loaded = load_prompt(prompt)
     if not checkable(loaded):
         raise SettingError(
-            f"{loaded.name} has no criterion of rubric4 or expert5: nothing is known of what the "
-            "pairs deserve by it"
+            f"{loaded.name} cannot be checked: it has no criterion of rubric4 or expert5, for "
+            "which the right order of the pairs is known"
         )
-    choice = judges.demanded(
-        manner={"repeats": repeats, "form": form, "body": load.more()},
-        patience=waiting.patience(Rates()),
-        concurrency=load.concurrency,
-        key_env=key.key_env,
-        key_file=key.key_file,
+    config = judges.required(
+        manner={"repeats": repeats, "form": form, "body": requests.extra()},
+        patience=retry.policy(RateOptions()),
+        concurrency=requests.concurrency,
+        **vars(key),
         cache=cache,
     )
-    bench = open_panel(choice)
-    with answer_progress(bench, lambda: len(trials())):
-        found = examine(bench, loaded)
-    console = Console()
+    panel = open_panel(config)
+    with answer_progress(panel, lambda: len(trials())):
+        found = examine(panel, loaded)
     for judge, verdicts in found.items():
-        console.print(verdict_table(judge, verdicts))
+        print_tables([verdict_table(judge, verdicts)])
         for each in verdicts:
             if not each.may_be_used:
                 typer.echo(f"{each.criterion}: {each.why_not}")

@@ -1,41 +1,55 @@
-"""`histoeval judge FILE`: have language models score reports by a rubric."""
+"""`histoeval judge FILE`: let language models score reports by a rubric."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from histoeval.cli.judge.cache import cache_app
 from histoeval.cli.judge.check import check
-from histoeval.cli.options.bundle import PairColumns, bundle, spread
-from histoeval.cli.options.endpoint import ASKING, Load, Rates, Replies, TimeoutOptions
-from histoeval.cli.options.judge import (
-    FormatOption,
-    JudgeKey,
-    JudgeNames,
-    PromptOption,
-    RepeatsOption,
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.columns import EncodingOption, PairColumns
+from histoeval.cli.options.endpoint import (
+    REQUESTS,
+    CacheOptions,
+    KeyOptions,
+    RateOptions,
+    RequestOptions,
+    RetryOptions,
+    TemperatureOption,
 )
-from histoeval.cli.options.models import EncodingOption, OverwriteOption
-
-if TYPE_CHECKING:
-    from histoeval.io.pairs import PairSource
-    from histoeval.judge.panel import JudgePanel
-    from histoeval.llm.usage import Prices
+from histoeval.cli.options.judge import FormatOption, JudgeOptions, PromptOption, RepeatsOption
+from histoeval.cli.options.output import OverwriteOption, exit_with, print_tables, resumable
+from histoeval.io.pairs import open_source
+from histoeval.io.results import ResultFolder
+from histoeval.judge.choice import open_panel
+from histoeval.judge.estimate import estimate
+from histoeval.judge.prompt import load_prompt
+from histoeval.llm.usage import read_prices
+from histoeval.run.judge import pairs_of, run_judges
+from histoeval.run.models import load_metrics, metric_names
+from histoeval.view.terminal.judge import (
+    answer_progress,
+    criteria_table,
+    estimate_table,
+    steadiness_tables,
+    usage_table,
+)
+from histoeval.view.terminal.scores import problem_table, score_table
 
 FILE = "file"
-"""The verb that is meant where none is named."""
+"""The subcommand that is meant if none is named."""
 
 
 class _FileGroup(TyperGroup):
-    """A group whose first word may be left out, so that `judge pairs.csv` works."""
+    """A group whose first word may be omitted, so that `judge pairs.csv` works."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the word in where the first is no verb."""
+        """Insert the word if the first is no subcommand."""
         if args and args[0] not in (*self.commands, "--help"):
             args = [FILE, *args]
         return super().parse_args(ctx, args)
@@ -44,165 +58,111 @@ class _FileGroup(TyperGroup):
 judge_app = typer.Typer(
     cls=_FileGroup,
     no_args_is_help=True,
-    help="Have language models score reports by a rubric: `histoeval judge FILE --endpoint URL "
+    help="Let language models score reports by a rubric: `histoeval judge FILE --endpoint URL "
     "--model NAME --output DIR`.",
 )
 judge_app.command("check")(check)
 judge_app.add_typer(cache_app, name="cache")
 
 
-@bundle
-class JudgeManner:
-    """How often and how a judge is asked; all of it counts for what it answers."""
+@dataclass(frozen=True)
+class SamplingOptions:
+    """How often and how a judge is asked; all of it is part of the cache key."""
 
     repeats: RepeatsOption = 1
     check_order: Annotated[
-        bool,
-        typer.Option("--check-order", help="Ask once more with the candidate first, and compare."),
+        bool, option("Ask again with the candidate first, and compare.", name="--check-order")
     ] = False
-    temperature: Annotated[float, typer.Option(min=0, rich_help_panel=ASKING)] = 0.0
-    seed: Annotated[
-        int,
-        typer.Option(help="Of the first repeat; the next has the next.", rich_help_panel=ASKING),
-    ] = 0
+    temperature: TemperatureOption = 0.0
+    seed: Annotated[int, option("Seed of the first repeat; repeat n uses seed + n.", REQUESTS)] = 0
     form: FormatOption = "auto"
 
 
 @judge_app.command(FILE)
-@spread
+@verb
 def judge(
     inputs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE", help="Pairs, as `histoeval score` takes them.", show_default=False
-        ),
+        list[Path], typer.Argument(metavar="FILE", help="Pairs, as for `histoeval score`.")
     ],
     prompt: PromptOption = "rubric4",
-    judges: JudgeNames = JudgeNames(),
+    judges: JudgeOptions = JudgeOptions(),
     output: Annotated[
         Path | None,
-        typer.Option(help="Folder for scores.jsonl and the rest; a stopped run continues."),
+        option("Folder for scores.jsonl and the other results; a stopped run resumes there."),
     ] = None,
     overwrite: OverwriteOption = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count pairs, tokens and cached answers; ask nothing.")
+        bool, option("Count pairs, tokens and cached answers; send nothing.", name="--dry-run")
     ] = False,
     beside: Annotated[
-        str,
-        typer.Option(help="Metrics to run beside it, as in rubric_offline,concordance."),
+        str, option("Metrics to compute as well, as in rubric_offline,concordance.")
     ] = "",
-    prices: Annotated[Path | None, typer.Option(help="TOML table of prices.")] = None,
-    replies: Replies = Replies(),
-    manner: JudgeManner = JudgeManner(),
-    load: Load = Load(),
-    rates: Rates = Rates(),
-    waiting: TimeoutOptions = TimeoutOptions(),
-    key: JudgeKey = JudgeKey(),
+    prices: Annotated[Path | None, option("TOML file with the prices of models.")] = None,
+    replies: CacheOptions = CacheOptions(),
+    sampling: SamplingOptions = SamplingOptions(),
+    requests: RequestOptions = RequestOptions(),
+    rates: RateOptions = RateOptions(),
+    retry: RetryOptions = RetryOptions(),
+    key: KeyOptions = KeyOptions(),
     columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
 ) -> None:
-    """Judge the pairs of a FILE (the word `file` can be left out).
+    """Judge the pairs of a FILE (the word `file` can be omitted).
 
     Exit code 0: every pair was scored; 1: some were not, and errors say why; 2: nothing could
     be done.
-    """
-    from histoeval.io.pairs import open_source
-    from histoeval.judge.choice import open_panel
-    from histoeval.judge.prompt import load_prompt
-    from histoeval.llm.usage import read_prices
 
-    choice = judges.demanded(
-        manner={**asdict(manner), "body": load.more()},
-        patience=waiting.patience(rates),
-        concurrency=load.concurrency,
-        key_env=key.key_env,
-        key_file=key.key_file,
+    Examples:
+      histoeval judge pairs.csv --endpoint URL --model NAME --dry-run
+      histoeval judge pairs.csv --endpoint URL --model NAME --output judged
+    """
+    config = judges.required(
+        manner={**vars(sampling), "body": requests.extra()},
+        patience=retry.policy(rates),
+        concurrency=requests.concurrency,
+        **vars(key),
         cache=replies.cache,
         keep=not replies.no_cache,
     )
-    table = read_prices(prices)
-    load_prompt(prompt)
+    price_list = read_prices(prices)
+    loaded = load_prompt(prompt)
     source = open_source(inputs, columns.columns(), encoding)
-    bench = open_panel(choice)
+    panel = open_panel(config)
     if dry_run:
-        _show_estimate(source, bench, prompt, table)
+        print_tables([estimate_table(estimate(panel, loaded, pairs_of(source), price_list))])
         return
-    _judge(source, bench, prompt, table, beside=beside, output=output, overwrite=overwrite)
+    others = load_metrics(metric_names(beside)) if beside.strip() else []
+    with (
+        resumable(output if replies.no_cache else "the cache", "answers are"),
+        answer_progress(panel, lambda: sum(1 for _ in pairs_of(source))) as watch,
+    ):
+        found = run_judges(
+            source,
+            panel,
+            prompt,
+            price_list,
+            beside=others,
+            folder=None if output is None else ResultFolder(output),
+            overwrite=overwrite,
+            batch_size=max(16, panel.concurrency),
+            watch=watch,
+        )
+    _print_summary(found.summary, output)
+    exit_with(found.summary["scores"], found.summary["rows_with_errors"])
 
 
-def _show_estimate(source: PairSource, bench: JudgePanel, prompt: str, prices: Prices) -> None:
-    from rich.console import Console
-
-    from histoeval.judge.estimate import estimate
-    from histoeval.judge.prompt import load_prompt
-    from histoeval.run.judge import pairs_of
-    from histoeval.view.terminal.judge import estimate_table
-
-    Console().print(estimate_table(estimate(bench, load_prompt(prompt), pairs_of(source), prices)))
-
-
-def _judge(
-    source: PairSource,
-    bench: JudgePanel,
-    prompt: str,
-    prices: Prices,
-    *,
-    beside: str,
-    output: Path | None,
-    overwrite: bool,
-) -> None:
-    from histoeval.io.results import ResultFolder
-    from histoeval.run.judge import pairs_of, run_judges
-    from histoeval.run.scoring import make_metrics, metric_names
-    from histoeval.view.terminal.judge import answer_progress
-
-    others = make_metrics(metric_names(beside)) if beside.strip() else []
-    try:
-        with answer_progress(bench, lambda: sum(1 for _ in pairs_of(source))) as watch:
-            summary = run_judges(
-                source,
-                bench,
-                prompt,
-                prices,
-                beside=others,
-                folder=None if output is None else ResultFolder(output),
-                overwrite=overwrite,
-                batch_size=max(16, bench.concurrency),
-                watch=watch,
-            )
-    except KeyboardInterrupt:
-        typer.echo("stopped; every answer is kept: the same command goes on there", err=True)
-        raise typer.Exit(130) from None
-    _show(summary, output)
-    raise typer.Exit(_exit_code(summary))
-
-
-def _show(summary: dict[str, Any], output: Path | None) -> None:
-    from rich.console import Console
-
-    from histoeval.view.terminal.judge import (
-        criteria_table,
-        steadiness_tables,
-        usage_table,
+def _print_summary(summary: dict[str, Any], output: Path | None) -> None:
+    about = summary["judge"]
+    print_tables(
+        [
+            score_table(summary),
+            criteria_table(summary, f"judge_{about['prompt']['name']}"),
+            *steadiness_tables(about),
+        ]
     )
-    from histoeval.view.terminal.scores import problem_table, score_table
-
-    console = Console()
-    console.print(score_table(summary))
-    console.print(criteria_table(summary, f"judge_{summary['judge']['prompt']['name']}"))
-    for table in steadiness_tables(summary["judge"]):
-        console.print(table)
-    if contradictory := summary["judge"]["pairs_with_contradictory_scores"]:
+    if contradictory := about["pairs_with_contradictory_scores"]:
         typer.echo(f"pairs with scores that contradict each other: {contradictory:,}")
-    console.print(usage_table(summary["usage"]))
-    if (problems := problem_table(summary)) is not None:
-        console.print(problems)
+    print_tables([usage_table(summary["usage"]), problem_table(summary)])
     if output is not None:
         names = ("scores.jsonl", "summary.json", "missing.jsonl", "usage.json")
         typer.echo(f"Written: {', '.join(str(output / name) for name in names)}")
-
-
-def _exit_code(summary: dict[str, Any]) -> int:
-    if not summary["scores"]:
-        return 2
-    return 1 if summary["rows_with_errors"] else 0

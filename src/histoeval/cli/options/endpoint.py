@@ -1,48 +1,45 @@
-"""Options of a server that is asked, whoever asks it: each stands here once."""
+"""Options of a server that is sent requests: the same for every verb that sends any."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from pydantic import ValidationError
 
-from histoeval.cli.options.bundle import bundle
+from histoeval.cli.options.bundle import option
 from histoeval.errors import SettingError
 
-ASKING = "How they are asked"
+REQUESTS = "Requests"
+TLS = "TLS"
 
 CacheOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="File that keeps replies; ~/.cache/histoeval/judge.sqlite when left out.",
-        show_default=False,
-    ),
+    Path | None, option("Cache file for replies; ~/.cache/histoeval/judge.sqlite when omitted.")
 ]
+TemperatureOption = Annotated[float, option("Sampling temperature.", REQUESTS, min=0)]
 
 
-@bundle
-class Load:
-    """What else goes into each request, and how many go at a time."""
+@dataclass(frozen=True)
+class RequestOptions:
+    """What else each request contains, and how many are sent at a time."""
 
     body: Annotated[
         str | None,
-        typer.Option(
-            metavar="JSON",
-            help="What else goes into each request; null takes out what is there, as in "
+        option(
+            "Extra JSON for the request body; null removes a field, as in "
             '\'{"seed": null, "reasoning_effort": "low"}\'.',
-            rich_help_panel=ASKING,
+            REQUESTS,
+            metavar="JSON",
         ),
     ] = None
-    concurrency: Annotated[
-        int, typer.Option(min=1, max=1024, help="Requests at a time.", rich_help_panel=ASKING)
-    ] = 16
+    concurrency: Annotated[int, option("Requests at a time.", REQUESTS, min=1, max=1024)] = 16
 
-    def more(self) -> dict[str, Any]:
-        """The object that --body holds."""
+    def extra(self) -> dict[str, Any]:
+        """The object of --body."""
         try:
             body = json.loads(self.body or "{}")
         except ValueError as error:
@@ -52,35 +49,27 @@ class Load:
         return body
 
 
-@bundle
-class Rates:
+@dataclass(frozen=True)
+class RateOptions:
     """What a server allows in a minute."""
 
     rpm: Annotated[
-        float | None,
-        typer.Option("--rpm", min=0.01, help="Most requests a minute.", rich_help_panel=ASKING),
+        float | None, option("Maximum requests per minute.", REQUESTS, name="--rpm", min=0.01)
     ] = None
     tpm: Annotated[
-        float | None,
-        typer.Option("--tpm", min=1, help="Most tokens a minute.", rich_help_panel=ASKING),
+        float | None, option("Maximum tokens per minute.", REQUESTS, name="--tpm", min=1)
     ] = None
 
 
-@bundle
-class TimeoutOptions:
-    """How long an answer is waited for, and how often."""
+@dataclass(frozen=True)
+class RetryOptions:
+    """How long to wait for an answer, and how often to try."""
 
-    timeout: Annotated[
-        float,
-        typer.Option(min=0.01, help="Seconds to wait for an answer.", rich_help_panel=ASKING),
-    ] = 120.0
-    attempts: Annotated[
-        int,
-        typer.Option(min=1, help="Tries before a request is given up.", rich_help_panel=ASKING),
-    ] = 6
+    timeout: Annotated[float, option("Seconds to wait for an answer.", REQUESTS, min=0.01)] = 120.0
+    attempts: Annotated[int, option("Attempts before a request fails.", REQUESTS, min=1)] = 6
 
-    def patience(self, rates: Rates) -> dict[str, Any]:
-        """As the asking of servers takes it."""
+    def policy(self, rates: RateOptions) -> dict[str, Any]:
+        """The fields of a RetryPolicy."""
         return {
             "timeout_s": self.timeout,
             "attempts": self.attempts,
@@ -89,19 +78,51 @@ class TimeoutOptions:
         }
 
 
-@bundle
-class Replies:
-    """Whether replies are kept, and where."""
+@dataclass(frozen=True)
+class KeyOptions:
+    """Where the API key is."""
+
+    key_env: Annotated[
+        str | None,
+        option(
+            "Environment variable with the API key; HISTOEVAL_JUDGE_KEY when omitted.", REQUESTS
+        ),
+    ] = None
+    key_file: Annotated[Path | None, option("File with the API key.", REQUESTS)] = None
+
+
+@dataclass(frozen=True)
+class TlsOptions:
+    """PEM files; the fields of `histoeval.llm.client.Tls`."""
+
+    ca: Annotated[
+        Path | None,
+        option("PEM file of private certificate authorities, trusted beside the system's.", TLS),
+    ] = None
+    client_cert: Annotated[
+        Path | None,
+        option(
+            "PEM file with the client certificate (mTLS), and its key unless --client-key "
+            "names it.",
+            TLS,
+        ),
+    ] = None
+    client_key: Annotated[Path | None, option("PEM file with the key of --client-cert.", TLS)] = (
+        None
+    )
+
+
+@dataclass(frozen=True)
+class CacheOptions:
+    """Whether replies are cached, and where."""
 
     cache: CacheOption = None
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no replies.")] = False
+    no_cache: Annotated[bool, option("Do not cache replies.", name="--no-cache")] = False
 
 
 @contextmanager
-def faults_told() -> Iterator[None]:
-    """A value that cannot be, as one sentence in place of a page of validation."""
-    from pydantic import ValidationError
-
+def one_complaint() -> Iterator[None]:
+    """A value that is not allowed becomes one sentence instead of a page of validation."""
     try:
         yield
     except ValidationError as error:

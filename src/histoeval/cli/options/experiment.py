@@ -1,78 +1,58 @@
-"""Options that the experiments share, and how they tell what they found."""
+"""Options that the experiments share, and how they print what they found."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from histoeval.cli.options.bundle import bundle
-from histoeval.cli.options.tls import TlsOptions
+from histoeval.cli.options.bundle import option
+from histoeval.cli.options.endpoint import KeyOptions, TlsOptions, one_complaint
+from histoeval.cli.options.output import print_tables
 from histoeval.errors import SettingError
+from histoeval.report import Noun
+from histoeval.table import ResultTable
+from histoeval.view.terminal.experiments import write_tables
+from histoeval.vlm.load import load_vlm
+from histoeval.vlm.model import Vlm, VlmConfig
 
-if TYPE_CHECKING:
-    from histoeval.report import Noun
-    from histoeval.table import ResultTable
-    from histoeval.vlm.model import Vlm
+LLM = "Language model that also edits reports"
 
-SET = "The perturbed set, as `experiment perturb` writes it."
-LANGUAGE = "A language model that edits too"
-
-ResamplesOption = Annotated[int, typer.Option(min=1, help="Resamples for intervals.")]
-SeedOption = Annotated[int, typer.Option(help="Of everything that is drawn.")]
-OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Replace what another run has written.")
-]
-PictureOption = Annotated[
-    bool, typer.Option("--figure", help="Draw it as SVG and PNG (extra figures).")
-]
-WeightsOption = Annotated[
-    str | None,
-    typer.Option(help="Weights of grounding, logic and stability; 0.4,0.3,0.3 when left out."),
+ResamplesOption = Annotated[int, option("Resamples for confidence intervals.", min=1)]
+SeedOption = Annotated[int, option("Random seed.")]
+TableFolder = Annotated[Path, option("Folder for the table.")]
+FigureOption = Annotated[
+    bool, option("Also draw it as SVG and PNG (extra figures).", name="--figure")
 ]
 
 
-@bundle
-class LanguageModel:
-    """A language model that may be asked, and its key."""
+@dataclass(frozen=True)
+class EditingModel:
+    """A language model and its API key."""
 
     endpoint: Annotated[
-        str | None,
-        typer.Option(
-            help="Address of an OpenAI-compatible server, ending in /v1.",
-            rich_help_panel=LANGUAGE,
-            show_default=False,
-        ),
+        str | None, option("URL of an OpenAI-compatible server, ending in /v1.", LLM)
     ] = None
-    model: Annotated[
-        str | None, typer.Option(help="Name of the model there.", rich_help_panel=LANGUAGE)
-    ] = None
-    key_env: Annotated[
-        str | None,
-        typer.Option(help="Environment variable that holds the key.", rich_help_panel=LANGUAGE),
-    ] = None
-    key_file: Annotated[
-        Path | None, typer.Option(help="File that holds the key.", rich_help_panel=LANGUAGE)
-    ] = None
-
+    model: Annotated[str | None, option("Name of the model.", LLM)] = None
+    key: KeyOptions = KeyOptions()
     tls: TlsOptions = TlsOptions()
 
-    def subject(self) -> Vlm | None:
-        """The language model that options name; None where they name none."""
+    def load(self) -> Vlm | None:
+        """The model that the options name; None where they name none."""
         if self.endpoint is None and self.model is None:
             return None
         if self.endpoint is None or self.model is None:
-            raise SettingError("a language model is named by both --endpoint and --model")
-        from histoeval.vlm.load import load_vlm
-        from histoeval.vlm.model import VlmConfig
+            raise SettingError("a language model needs both --endpoint and --model")
+        nested: dict[str, Any] = {"tls": vars(self.tls)}
+        with one_complaint():
+            config = VlmConfig(endpoint=self.endpoint, model=self.model, **vars(self.key), **nested)
+        return load_vlm(config)
 
-        return load_vlm(VlmConfig(**asdict(self)))
 
-
-def say(
+def print_experiment(
     folder: Path,
     name: str,
     tables: Sequence[ResultTable],
@@ -80,16 +60,9 @@ def say(
     rows: Sequence[Noun],
     about: Mapping[str, Any],
 ) -> None:
-    """Write what was found, and show it."""
-    from rich.console import Console
-
-    from histoeval.table import terminal_table
-    from histoeval.view.terminal.experiments import write_tables
-
+    """Write the tables, and print them."""
     paths = write_tables(folder, name, tables, notes, rows, about)
-    console = Console()
-    for table in tables:
-        console.print(terminal_table(table))
+    print_tables(tables)
     for note in notes:
         typer.echo(note, err=True)
     typer.echo(f"Written: {', '.join(str(path) for path in paths)}")

@@ -1,66 +1,98 @@
-"""Options that several verbs share."""
+"""Which models to use, and how they run."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-import typer
+from histoeval.cli.options.bundle import option
+from histoeval.io.annotation.names import read_labels
+from histoeval.run.models import Models
 
-COLUMNS = "Columns (guessed when left out)"
-MODELS = "Models (our own when left out; others need the extra hf)"
+MODELS = "Models (builtin when omitted; others need the extra hf)"
 
-OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Replace what the folder holds.")
-]
-IdOption = Annotated[
-    str | None, typer.Option("--id", help="Column that names a row.", rich_help_panel=COLUMNS)
-]
-EncodingOption = Annotated[
-    str | None,
-    typer.Option(help="Encoding of text files, e.g. latin-1.", rich_help_panel=COLUMNS),
-]
 ReaderOption = Annotated[
     str | None,
-    typer.Option(
-        help="Reader: 'builtin', a folder, a hub name, or 'hare' for the published models.",
-        rich_help_panel=MODELS,
-    ),
+    option("Reader: 'builtin', a folder, a hub name, or 'hare' for the published models.", MODELS),
 ]
 AlignerOption = Annotated[
     str | None,
-    typer.Option(
-        help="Aligner: 'builtin', 'lexical', a folder, a hub name, or 'hare' (published).",
-        rich_help_panel=MODELS,
-    ),
+    option("Aligner: 'builtin', 'lexical', a folder, a hub name, or 'hare' (published).", MODELS),
+]
+PoolingOption = Annotated[
+    Literal["cls", "mean"],
+    option("How a Hugging Face aligner pools tokens into one vector.", MODELS),
 ]
 RelationsOption = Annotated[
     str | None,
-    typer.Option(
-        help="Relation model of a Hugging Face reader: a folder, a hub name, or 'hare'.",
-        rich_help_panel=MODELS,
-    ),
+    option("Relation model of a Hugging Face reader: a folder, a hub name, or 'hare'.", MODELS),
 ]
 LabelsOption = Annotated[
     Path | None,
-    typer.Option(
-        help="JSON file that says what the labels of a Hugging Face reader mean, as in "
+    option(
+        "JSON file that maps the labels of a Hugging Face reader to ours, as in "
         '{"Tumour": "diagnosis"}.',
-        rich_help_panel=MODELS,
+        MODELS,
     ),
 ]
 DeviceOption = Annotated[
     str | None,
-    typer.Option(
-        help="Where Hugging Face models run: cpu, cuda, cuda:1; best when left out.",
-        rich_help_panel=MODELS,
-        show_default=False,
+    option(
+        "Device for Hugging Face models: cpu, cuda or cuda:1; the best one when omitted.", MODELS
     ),
 ]
 DtypeOption = Annotated[
     Literal["float32", "bfloat16"] | None,
-    typer.Option(
-        help="Numbers that Hugging Face models run in; on a GPU bfloat16 when left out.",
-        rich_help_panel=MODELS,
+    option("Precision of Hugging Face models; bfloat16 on a GPU when omitted.", MODELS),
+]
+NliOption = Annotated[
+    str | None, option("NLI model: 'builtin', a folder, or a Transformers model.", MODELS)
+]
+EncoderOption = Annotated[
+    str | None,
+    option(
+        "Grounding encoder: 'builtin', 'plip', a CLIP model of Transformers, or open_clip:NAME.",
+        MODELS,
     ),
 ]
+
+
+@dataclass(frozen=True)
+class ReaderModels:
+    """The model that reads reports."""
+
+    reader: ReaderOption = None
+    relations: RelationsOption = None
+    labels: LabelsOption = None
+    device: DeviceOption = None
+    dtype: DtypeOption = None
+
+    def models(self, **others: Any) -> Models:
+        """As `load_reader` and `load_metrics` take them."""
+        named = {each.name: getattr(self, each.name) for each in fields(ReaderModels)}
+        named["labels"] = None if self.labels is None else read_labels(self.labels)
+        return Models(**named, **others)
+
+
+@dataclass(frozen=True)
+class MetricModels(ReaderModels):
+    """The models that metrics need."""
+
+    aligner: AlignerOption = None
+    pooling: PoolingOption = "cls"
+    encoder: Annotated[str | None, option("Encoder for bertscore and reg2025.", MODELS)] = None
+    token_budget: Annotated[
+        int | None,
+        option("Maximum tokens in a model batch; the best value when omitted.", MODELS, min=1),
+    ] = None
+
+    def models(self, **others: Any) -> Models:
+        """As `load_metrics` takes them."""
+        return super().models(
+            aligner=self.aligner,
+            pooling=self.pooling,
+            encoder=self.encoder,
+            token_budget=self.token_budget,
+            **others,
+        )

@@ -1,34 +1,105 @@
-"""What the verbs of `histoeval evaluate` share: where figures go, and how they are shown."""
+"""What a verb writes and prints: files that are whole or absent, tables, errors, exit codes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
+from rich.console import Console
 
-from histoeval.cli.options.files import write_lines
+from histoeval.cli.options.bundle import option
+from histoeval.errors import OutputError
+from histoeval.table import ResultTable, markdown, terminal_table
 from histoeval.version import __version__
 
-FiguresOption = Annotated[
-    Path | None, typer.Option(help="JSON file for all figures.", show_default=False)
+OverwriteOption = Annotated[
+    bool, option("Replace existing results of another run.", name="--overwrite")
 ]
+LookOption = Annotated[
+    Literal["table", "markdown"], option("How to print the tables.", name="--format")
+]
+ResultsFile = Annotated[Path | None, option("JSON file for all results.")]
 
 
-def write_figures(
-    output: Path | None, header: Mapping[str, Any], figures: Mapping[str, Any]
+def demand_folder(file: Path | None) -> None:
+    """Refuse a file that cannot be written before the work, not after it."""
+    if file is not None and (file.is_dir() or not file.parent.is_dir()):
+        raise OutputError(f"{file} cannot be written: it is a folder, or its folder does not exist")
+
+
+def demand_other_file(output: Path, source: Path) -> None:
+    """Refuse to write over the input."""
+    if output.exists() and source.exists() and output.samefile(source):
+        raise OutputError(f"{output} is the input itself; give another --output")
+
+
+def write_lines(file: Path, lines: Iterable[str]) -> None:
+    """Write all lines, or nothing if that fails, and print where they are."""
+    draft = file.with_name(f"{file.name}.part")
+    try:
+        with draft.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+            stream.writelines(f"{line}\n" for line in lines)
+        draft.replace(file)
+    except OSError as error:
+        raise OutputError(f"{file} cannot be written: {error.strerror or error}") from error
+    finally:
+        draft.unlink(missing_ok=True)
+    typer.echo(f"Written: {file}")
+
+
+def write_results(
+    output: Path | None, header: Mapping[str, Any], results: Mapping[str, Any]
 ) -> None:
-    """Write figures, if there is a file for them, with what was measured on what before them."""
+    """Write results as JSON, if there is a file for them, after what was measured on what."""
     if output is not None:
-        told = {**header, "histoeval": __version__, **figures}
-        write_lines(output, [json.dumps(told, indent=2, ensure_ascii=False)])
+        content = {**header, "histoeval": __version__, **results}
+        write_lines(output, [json.dumps(content, indent=2, ensure_ascii=False)])
 
 
-def show(tables: Iterable[Any]) -> None:
-    """Figures as tables in the terminal."""
-    from rich.console import Console
-
+def print_tables(tables: Iterable[Any], look: str = "table") -> None:
+    """Print tables to the terminal, or as Markdown; None is no table."""
+    console = Console()
     for table in tables:
-        Console().print(table)
+        if table is None:
+            continue
+        if look == "markdown":
+            typer.echo(f"{markdown(table)}\n")
+        else:
+            console.print(terminal_table(table) if isinstance(table, ResultTable) else table)
+
+
+def print_errors(summary: Mapping[str, Any]) -> None:
+    """Print each kind of error with its count and an example."""
+    for code, error in summary["errors"].items():
+        typer.echo(f"{error['count']:,} times {code}: {error['example']}", err=True)
+
+
+def command_line() -> str:
+    """The command as it was given, so that it can be repeated."""
+    return shlex.join(["histoeval", *sys.argv[1:]])
+
+
+@contextmanager
+def resumable(output: Path | str | None, what: str = "finished rows are") -> Iterator[None]:
+    """On Ctrl-C, say what is kept and exit with 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = (
+            f"{what} kept in {output}: the same command resumes there"
+            if output is not None
+            else "nothing was kept, since no --output was given"
+        )
+        typer.echo(f"stopped; {kept}", err=True)
+        raise typer.Exit(130) from None
+
+
+def exit_with(done: int, failed: int) -> NoReturn:
+    """Exit with 0 if all is done, 1 if some rows failed, 2 if nothing was done."""
+    raise typer.Exit(2 if not done else 1 if failed else 0)

@@ -1,13 +1,16 @@
-"""Options of the verbs that study scores: what is drawn, how often, and what is told apart."""
+"""Options of the verbs that study scores: experts, groups, resampling."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from histoeval.cli.options.models import COLUMNS
+from histoeval.cli.options.bundle import option
+from histoeval.cli.options.columns import COLUMNS
+from histoeval.errors import SettingError
 
 STATISTICS = "Statistics"
 
@@ -17,87 +20,74 @@ SheetFile = Annotated[
         metavar="SHEET",
         help="Pairs that experts have scored: HARE's layout (candidates 0, 1, … beside Scoring 0, "
         "…), or one pair per row with a column for each rater.",
-        show_default=False,
     ),
 ]
-MetricsOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Names with commas between, as for `histoeval score`. When left out: those of "
-        "--scores, or else the usual ones.",
-        show_default=False,
-    ),
-]
-ScoresOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        help="scores.jsonl of the same sheet, or its folder; metrics in it are not run again. "
-        "Give it again for more.",
-        show_default=False,
-    ),
-]
-CasesOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="Table of row (from 0) and case, for HARE's layout.", rich_help_panel=COLUMNS
-    ),
-]
-RaterOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--rater",
-        help="Column of an expert's scores; again for each rater. Every column of numbers when "
-        "left out.",
-        rich_help_panel=COLUMNS,
-    ),
-]
-GroupOption = Annotated[
-    str,
-    typer.Option(
-        help="What is drawn together, and compared within: case, system, row, or a column. The "
-        "case is the column case, or --cases, or the reference itself.",
-        rich_help_panel=STATISTICS,
-    ),
-]
-ByOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--by",
-        help="Apart for each system, set, case or value of a column, such as organ; again for "
-        "more.",
-        rich_help_panel=STATISTICS,
-    ),
-]
-PositiveOption = Annotated[
-    bool,
-    typer.Option(
-        "--positive-only/--all",
-        help="Leave out what experts give 0, as the HARE paper does.",
-        rich_help_panel=STATISTICS,
-    ),
-]
-ScaleOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Lowest and highest score there can be, as 0,5.",
-        rich_help_panel=STATISTICS,
-        show_default=False,
-    ),
-]
-CoefficientOption = Annotated[
-    Literal["pearson", "spearman", "kendall"],
-    typer.Option(help="What metrics are ranked by.", rich_help_panel=STATISTICS),
-]
-ResamplesOption = Annotated[
-    int, typer.Option(min=1, help="Resamples for the intervals.", rich_help_panel=STATISTICS)
+ResamplesOption = Annotated[int, option("Resamples for confidence intervals.", STATISTICS, min=1)]
+OptionalResamples = Annotated[
+    int, option("Resamples for confidence intervals; 0 for no intervals.", min=0)
 ]
 PermutationsOption = Annotated[
-    int, typer.Option(min=1, help="Permutations for the tests.", rich_help_panel=STATISTICS)
+    int, option("Permutations for significance tests.", STATISTICS, min=1)
 ]
-SeedOption = Annotated[
-    int,
-    typer.Option(min=0, help="Another seed draws other resamples.", rich_help_panel=STATISTICS),
-]
-LookOption = Annotated[
-    Literal["table", "markdown"], typer.Option("--format", help="How the tables are printed.")
-]
+SeedOption = Annotated[int, option("Random seed of the resamples.", STATISTICS, min=0)]
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """How metrics are compared with experts."""
+
+    cases: Annotated[
+        Path | None, option("Table of row (from 0) and case, for HARE's layout.", COLUMNS)
+    ] = None
+    rater: Annotated[
+        list[str] | None,
+        option(
+            "Column with an expert's scores; repeat it for each rater. Every numeric column "
+            "when omitted.",
+            COLUMNS,
+            name="--rater",
+        ),
+    ] = None
+    group: Annotated[
+        str,
+        option(
+            "What is resampled together, and compared within: case, system, row, or a column. "
+            "The case is the column case, or --cases, or the reference itself.",
+            STATISTICS,
+        ),
+    ] = "case"
+    positive_only: Annotated[
+        bool,
+        option(
+            "Omit pairs that experts score 0, as the HARE paper does.",
+            STATISTICS,
+            name="--positive-only/--all",
+        ),
+    ] = False
+    scale: Annotated[
+        str | None, option("Lowest and highest possible expert score, as in 0,5.", STATISTICS)
+    ] = None
+    coefficient: Annotated[
+        Literal["pearson", "spearman", "kendall"],
+        option("Correlation that ranks the metrics.", STATISTICS),
+    ] = "pearson"
+    resamples: ResamplesOption = 10_000
+    permutations: PermutationsOption = 2_000
+    seed: SeedOption = 0
+
+    def settings(self) -> dict[str, Any]:
+        """As `agree` and `ablate` take them."""
+        named = {**vars(self), "raters": self.rater or (), "scale": scale_of(self.scale)}
+        del named["rater"]
+        return named
+
+
+def scale_of(text: str | None) -> tuple[float, float] | None:
+    """Two numbers with a comma between."""
+    if text is None:
+        return None
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise SettingError(f"--scale {text!r} is not two numbers, as in 0,5") from error
+    return low, high

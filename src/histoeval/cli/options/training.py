@@ -1,66 +1,63 @@
-"""What all verbs of `histoeval train` share: their options, and how a training is run and told."""
+"""What the verbs of `histoeval train` share: their options, and how a training is run and shown."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from histoeval.cli.options.bundle import bundle
+from histoeval.cli.options.bundle import option
 from histoeval.cli.options.models import DeviceOption
+from histoeval.cli.options.output import print_tables, resumable
 from histoeval.errors import SettingError
+from histoeval.progress import OnStep, step_progress
+from histoeval.train.core.loop import Watch
+from histoeval.train.core.model_folder import is_finished
+from histoeval.train.core.settings import read_settings
 
-if TYPE_CHECKING:
-    from histoeval.progress import Tell
-    from histoeval.train.core.loop import Watch
+EPOCHS = "finished epochs are"
 
 OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Begin anew, and replace what the folder holds.")
+    bool, option("Restart, and replace an existing model.", name="--overwrite")
 ]
 
 
-@bundle
-class Recipe:
-    """The settings of a training, and where its outcome goes."""
+@dataclass(frozen=True)
+class TrainingConfig:
+    """The settings of a training, and where its model goes."""
 
-    config: Annotated[
-        Path, typer.Argument(metavar="CONFIG.yaml", help="Settings.", show_default=False)
-    ]
+    config: Annotated[Path, typer.Argument(metavar="CONFIG.yaml", help="File with the settings.")]
     changes: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
+        option(
+            "Override a setting, as in rate=1e-5; can be repeated.",
+            name="--set",
             metavar="KEY=VALUE",
-            help="Another value for a setting, as in rate=1e-5; can be given again.",
         ),
     ] = None
     output: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the model; a training that was stopped goes on there."),
+        Path | None, option("Folder for the model; a stopped training resumes there.")
     ] = None
 
     def read(self, kind: type[Any]) -> tuple[Any, Path]:
-        """The settings, and the folder: what the command says comes before what the file says."""
-        from histoeval.train.core.settings import read_settings
-
+        """The settings and the folder; options override the file."""
         settings: Any = read_settings(self.config, kind, self.changes or ())
         folder = self.output or settings.output
         if folder is None:
-            raise SettingError(
-                f"where to? Give --output FOLDER, or write `output: FOLDER` in {self.config}"
-            )
+            raise SettingError(f"no output folder: pass --output or set `output:` in {self.config}")
         return settings, folder
 
 
-@bundle
+@dataclass(frozen=True)
 class TorchTraining:
-    """A training of a model in torch: its recipe, and how it runs."""
+    """A training in torch: its settings, and how it runs."""
 
-    recipe: Recipe
+    config: TrainingConfig
     device: DeviceOption = None
     overwrite: OverwriteOption = False
 
@@ -72,72 +69,42 @@ class TorchTraining:
         tables: Callable[[dict[str, Any]], Iterable[Any]],
         kept: Callable[[Any, Path], Path] = lambda _, folder: folder,
     ) -> None:
-        """Train with settings of this kind while somebody watches; show the tables of the results.
+        """Train with settings of this kind, with a progress bar; print the tables of the results.
 
-        `kept` says where that lies from which a training that is stopped goes on.
+        `kept` gives the folder from which a stopped training resumes.
         """
-        settings, folder = self.recipe.read(kind)
+        settings, folder = self.config.read(kind)
         outcome = outcome_of(folder, self.overwrite)
-        with told_when_stopped(kept(settings, folder)), bar(f"training {what}") as watch:
+        with resumable(kept(settings, folder), EPOCHS), bar(f"training {what}") as watch:
             how = {"device": self.device, "overwrite": self.overwrite, "watch": watch}
             results = train(settings, folder, **how)
-        show(tables(results), outcome)
+        print_tables(tables(results))
+        typer.echo(outcome)
 
 
-def require_hf() -> None:
-    """Say what to install where this machine cannot train at all."""
-    from histoeval.runtime.transformer import require_hf as require
-
-    require()
-
-
-def say(line: str) -> None:
-    """A word on what is done now, beside the results."""
+def report_step(line: str) -> None:
+    """Print the current step on stderr."""
     typer.echo(line, err=True)
 
 
 def outcome_of(folder: Path, overwrite: bool) -> str:
-    """What there will be to tell of the folder; to be asked before the training."""
-    from histoeval.train.core.model_folder import is_finished
-
+    """The last line of the output; to be called before the training."""
     if is_finished(folder) and not overwrite:
-        return f"{folder} was finished before; --overwrite trains it anew"
+        return f"{folder} was finished before; --overwrite trains it again"
     return f"Written: {folder}"
-
-
-def show(shown: Iterable[Any], outcome: str) -> None:
-    """The tables of a training, and where its model is."""
-    from rich.console import Console
-
-    console = Console()
-    for table in shown:
-        console.print(table)
-    typer.echo(outcome)
 
 
 @contextmanager
 def bar(description: str) -> Iterator[Watch]:
-    """A bar that is there from the first step on."""
-    from histoeval.progress import step_progress
-
+    """A progress bar that appears with the first step."""
     with ExitStack() as stack:
-        tell: Tell | None = None
+        report: OnStep | None = None
 
         def watch(step: int, steps: int, loss: float) -> None:
-            """Draw the bar when the number of steps is known, and move it."""
-            nonlocal tell
-            if tell is None:
-                tell = stack.enter_context(step_progress(description, steps))
-            tell(step, "" if math.isnan(loss) else f"loss {loss:.3f}")
+            """Draw the bar when the number of steps is known, and advance it."""
+            nonlocal report
+            if report is None:
+                report = stack.enter_context(step_progress(description, steps))
+            report(step, "" if math.isnan(loss) else f"loss {loss:.3f}")
 
         yield watch
-
-
-@contextmanager
-def told_when_stopped(folder: Path) -> Iterator[None]:
-    """Say what is kept when somebody has had enough."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        say(f"stopped; every finished epoch is kept in {folder}: the same command continues there")
-        raise typer.Exit(130) from None

@@ -1,27 +1,17 @@
-"""Options of `histoeval trust`: what is looked at, with what, and how the verdict comes about."""
+"""Options of `histoeval trust`: the images, the models, and how the verdict is reached."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import typer
-
-from histoeval.cli.options.bundle import bundle
-from histoeval.cli.options.models import (
-    COLUMNS,
-    MODELS,
-    DeviceOption,
-    DtypeOption,
-    EncodingOption,
-    IdOption,
-    LabelsOption,
-    ReaderOption,
-    RelationsOption,
-)
+from histoeval.cli.options.bundle import option
+from histoeval.cli.options.columns import COLUMNS, EncodingOption, IdOption, TextOption
+from histoeval.cli.options.models import MODELS, EncoderOption, NliOption, ReaderModels
 from histoeval.cli.options.vlm import (
-    SHOWING,
-    SUBJECT,
+    INPUT,
+    VLM,
     LookOption,
     MergeOption,
     PictureOption,
@@ -29,197 +19,119 @@ from histoeval.cli.options.vlm import (
     VlmRequestOptions,
 )
 from histoeval.errors import SettingError
+from histoeval.vlm.model import VlmConfig
 
-if TYPE_CHECKING:
-    from histoeval.run.models import Models
-    from histoeval.vlm.model import VlmConfig
-
-VERDICT = "The verdict"
+VERDICT = "Verdict"
 IMAGES = "Images"
 
-ReportsOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Table (csv, tsv, jsonl, json, parquet) with the columns id, image, report and, "
-        "where no model is asked, report_augmented and report_attacked.",
-        show_default=False,
-    ),
-]
-OutputOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder for trust.jsonl, summary.json, evidence and report.html; a stopped run "
-        "continues.",
-        show_default=False,
-    ),
-]
 
-
-@bundle
+@dataclass(frozen=True)
 class ImageOptions:
-    """Where the images are, and what is looked at of them."""
+    """Where the images are, and what is examined of them."""
 
     images: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder that images are named in; that of FILE when left out.",
-            rich_help_panel=IMAGES,
-        ),
+        Path | None, option("Folder of the images; that of FILE when omitted.", IMAGES)
     ] = None
     tiles: Annotated[
-        str,
-        typer.Option(
-            metavar="N|all",
-            help="Tiles of a slide that are looked at, spread over its tissue.",
-            rich_help_panel=IMAGES,
-        ),
+        str, option("Tiles of a slide to examine, spread over its tissue.", IMAGES, metavar="N|all")
     ] = "128"
     mpp: Annotated[
-        float | None,
-        typer.Option(
-            help="Microns per pixel, where the files do not say them.", rich_help_panel=IMAGES
-        ),
+        float | None, option("Microns per pixel of images that do not give it.", IMAGES)
     ] = None
     seed: Annotated[
-        int, typer.Option(help="Of samples of tiles, stains and sites.", rich_help_panel=IMAGES)
+        int, option("Random seed for tile sampling, stain changes and attack sites.", IMAGES)
     ] = 0
     no_pictures: Annotated[
-        bool, typer.Option("--no-pictures", help="Draw no evidence.", rich_help_panel=IMAGES)
+        bool, option("Draw no pictures of the evidence.", IMAGES, name="--no-pictures")
     ] = False
 
     def folder(self) -> Path | None:
-        """The folder of the images, which must be there where one is named."""
+        """The folder of the images, which must exist if it is given."""
         if self.images is not None and not self.images.is_dir():
             raise SettingError(f"--images {self.images} is not a folder")
         return self.images
 
 
-@bundle
+@dataclass(frozen=True)
 class VerdictOptions:
-    """How the verdict comes about."""
+    """How the verdict is reached."""
 
     policy: Annotated[
         Path | None,
-        typer.Option(
-            help="YAML file with weights, thresholds and floors; the paper's weights when left "
-            "out.",
-            rich_help_panel=VERDICT,
+        option(
+            "YAML file with weights, thresholds and floors; the paper's weights when omitted.",
+            VERDICT,
         ),
     ] = None
     weights: Annotated[
         str | None,
-        typer.Option(
-            metavar="G,L,S",
-            help="Weights in place of those of the policy, as in 0.4,0.3,0.3.",
-            rich_help_panel=VERDICT,
+        option(
+            "Weights that replace those of the policy, as in 0.4,0.3,0.3.", VERDICT, metavar="G,L,S"
         ),
     ] = None
     top: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Contradictions that logic averages: a number of pairs, a share as in 0.3, or the "
+            "smaller of both as in 0.3,3.",
+            VERDICT,
             metavar="K",
-            help="Contradictions that logic averages: a number of pairs, a share as in 0.3, or the "
-            "fewer of both as in 0.3,3.",
-            rich_help_panel=VERDICT,
         ),
     ] = None
 
 
-@bundle
-class TrustModels:
+@dataclass(frozen=True)
+class TrustModels(ReaderModels):
     """Which models measure, and how they run."""
 
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            help="Grounding encoder: 'builtin', 'plip', a CLIP model of Transformers, or "
-            "open_clip:NAME.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None
-    nli: Annotated[
-        str | None,
-        typer.Option(
-            help="NLI model: 'builtin', a folder, or a Transformers model.", rich_help_panel=MODELS
-        ),
-    ] = None
+    encoder: EncoderOption = None
+    nli: NliOption = None
     distance: Annotated[
-        str,
-        typer.Option(
-            help="How far reports lie apart: concordance, nli or embedding.", rich_help_panel=MODELS
-        ),
+        str, option("Distance between reports: concordance, nli or embedding.", MODELS)
     ] = "concordance"
-    reader: ReaderOption = None
-    relations: RelationsOption = None
-    labels: LabelsOption = None
-    device: DeviceOption = None
-    dtype: DtypeOption = None
-
-    def reading(self) -> Models:
-        """The models that read reports."""
-        from histoeval.io.annotation.names import read_labels
-        from histoeval.run.models import Models
-
-        return Models(
-            reader=self.reader,
-            relations=self.relations,
-            labels=None if self.labels is None else read_labels(self.labels),
-            device=self.device,
-            dtype=self.dtype,
-        )
 
 
-@bundle
-class AttackedSubject:
+@dataclass(frozen=True)
+class AttackedVlm:
     """The model that wrote the reports, where it is asked again, and what it is shown and asked."""
 
     endpoint: Annotated[
         str | None,
-        typer.Option(
-            help="Where the model that wrote the reports is asked for those under attack: an "
-            "OpenAI-compatible vision server, or 'local'.",
-            rich_help_panel=SUBJECT,
+        option(
+            "Server of the model that wrote the reports, which is asked again under attack: "
+            "an OpenAI-compatible URL, or 'local'.",
+            VLM,
         ),
     ] = None
-    model: Annotated[
-        str | None, typer.Option(help="Name of that model.", rich_help_panel=SUBJECT)
-    ] = None
+    model: Annotated[str | None, option("Name of that model.", VLM)] = None
     attack: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Adversarial prompt by name or YAML file; give it again for more. All that are "
-            "known when left out.",
-            rich_help_panel=SHOWING,
+        option(
+            "Adversarial prompt, by name or YAML file; can be repeated. All known ones when "
+            "omitted.",
+            INPUT,
         ),
     ] = None
     prompt: PromptOption = "neutral"
     merge: MergeOption = "merge"
     look: LookOption = "tiles"
     shown_tiles: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Tiles of a slide that the model is shown.", rich_help_panel=SHOWING
-        ),
+        int, option("Tiles of a slide that the model is shown.", INPUT, min=1)
     ] = 15
-    stains: Annotated[
-        int, typer.Option(min=1, help="Times the stain is perturbed.", rich_help_panel=SHOWING)
-    ] = 1
+    stains: Annotated[int, option("Number of stain perturbations.", INPUT, min=1)] = 1
     picture: PictureOption = "jpeg"
-    asking: VlmRequestOptions = VlmRequestOptions()
+    requests: VlmRequestOptions = VlmRequestOptions()
 
-    def choice(self, seed: int, device: str | None) -> VlmConfig | None:
-        """The model that options name; None where they name none."""
+    def config(self, seed: int, device: str | None) -> VlmConfig | None:
+        """The model that the options name; None where they name none."""
         if (self.endpoint is None) != (self.model is None):
-            raise SettingError(
-                "the model that wrote the reports is named by --endpoint and --model"
-            )
+            raise SettingError("the model that wrote the reports needs both --endpoint and --model")
         if self.endpoint is None or self.model is None:
             return None
-        return self.asking.choice(self.endpoint, self.model, seed, device)
+        return self.requests.config(self.endpoint, self.model, seed, device)
 
     def examination(self) -> dict[str, Any]:
-        """As the describing of images takes it."""
+        """As `TrustOptions` takes it."""
         return {
             "neutral": self.prompt,
             "attacks": tuple(self.attack or ()),
@@ -231,21 +143,17 @@ class AttackedSubject:
         }
 
 
-@bundle
+@dataclass(frozen=True)
 class ReportColumns:
-    """Which columns of a table of reports hold what."""
+    """The columns of a table of reports."""
 
-    text: Annotated[
-        str | None, typer.Option(help="Column of the report.", rich_help_panel=COLUMNS)
-    ] = None
-    image: Annotated[
-        str | None, typer.Option(help="Column of the image.", rich_help_panel=COLUMNS)
-    ] = None
+    text: TextOption = None
+    image: Annotated[str | None, option("Column with the image.", COLUMNS)] = None
     id_column: IdOption = None
     encoding: EncodingOption = None
 
     def named(self) -> dict[str, str | None]:
-        """As the reading of tables of reports takes them."""
+        """As `trust_reports` takes them."""
         return {
             "text": self.text,
             "image": self.image,

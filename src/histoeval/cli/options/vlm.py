@@ -1,95 +1,91 @@
-"""Options that name the model whose reports are looked at, and what it is shown and asked."""
+"""Options that name the vision-language model under test, and what it is shown and asked."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-import typer
+from histoeval.cli.options.bundle import option
+from histoeval.cli.options.endpoint import (
+    REQUESTS,
+    CacheOptions,
+    KeyOptions,
+    RateOptions,
+    RequestOptions,
+    RetryOptions,
+    TemperatureOption,
+    TlsOptions,
+    one_complaint,
+)
+from histoeval.vlm.model import VlmConfig
 
-from histoeval.cli.options.bundle import bundle
-from histoeval.cli.options.endpoint import Load, Rates, Replies, TimeoutOptions, faults_told
-from histoeval.cli.options.tls import TlsOptions
+VLM = "Vision-language model"
+INPUT = "What the model is shown and asked"
 
-if TYPE_CHECKING:
-    from histoeval.vlm.model import VlmConfig
-
-SUBJECT = "The model"
-SHOWING = "What it is shown and asked"
-
-PromptOption = Annotated[
-    str,
-    typer.Option(help="neutral, fields, or a YAML file of your own.", rich_help_panel=SHOWING),
-]
+PromptOption = Annotated[str, option("Prompt: neutral, fields, or a YAML file.", INPUT)]
 MergeOption = Annotated[
     str,
-    typer.Option(
-        help="How reports on tiles become one: merge (by the model), a YAML file of your own, or "
-        "join.",
-        rich_help_panel=SHOWING,
+    option(
+        "How reports on tiles become one: merge (by the model), a YAML prompt file, or join.", INPUT
     ),
 ]
 LookOption = Annotated[
     Literal["tiles", "overview"],
-    typer.Option(
-        help="Slides by a sample of tiles, or all of a slide in one picture of 1024 px.",
-        rich_help_panel=SHOWING,
-    ),
+    option("Show a sample of tiles, or the whole slide in one picture of 1024 px.", INPUT),
 ]
 PictureOption = Annotated[
-    Literal["jpeg", "png"],
-    typer.Option(help="How pictures are sent.", rich_help_panel=SHOWING),
+    Literal["jpeg", "png"], option("Format in which pictures are sent.", INPUT)
+]
+MppOption = Annotated[
+    float | None, option("Microns per pixel of images that do not give it.", INPUT)
 ]
 
 
-@bundle
-class SubjectKey:
-    """Where the key of the model lies."""
+@dataclass(frozen=True)
+class VlmKey(KeyOptions):
+    """Where the API key of the model is."""
 
     key_env: Annotated[
         str | None,
-        typer.Option(
-            help="Environment variable that holds the key; HISTOEVAL_SUBJECT_KEY, or else "
-            "HISTOEVAL_JUDGE_KEY, when left out.",
-            rich_help_panel=SUBJECT,
+        option(
+            "Environment variable with the API key; HISTOEVAL_SUBJECT_KEY, or else "
+            "HISTOEVAL_JUDGE_KEY, when omitted.",
+            REQUESTS,
         ),
     ] = None
-    key_file: Annotated[
-        Path | None, typer.Option(help="File that holds the key.", rich_help_panel=SUBJECT)
-    ] = None
 
 
-@bundle
+@dataclass(frozen=True)
 class VlmRequestOptions:
-    """How the model is asked, and what is kept of its answers."""
+    """How the model is asked, and whether its answers are cached."""
 
-    temperature: Annotated[float, typer.Option(min=0, rich_help_panel=SUBJECT)] = 0.0
-    load: Load = Load()
-    rates: Rates = Rates()
-    waiting: TimeoutOptions = TimeoutOptions()
-    key: SubjectKey = SubjectKey()
+    temperature: TemperatureOption = 0.0
+    requests: RequestOptions = RequestOptions()
+    rates: RateOptions = RateOptions()
+    retry: RetryOptions = RetryOptions()
+    key: VlmKey = VlmKey()
     tls: TlsOptions = TlsOptions()
-    replies: Replies = Replies()
+    replies: CacheOptions = CacheOptions()
 
-    def choice(self, endpoint: str, model: str, seed: int, device: str | None) -> VlmConfig:
-        """The model that options name, with how it is asked."""
-        from histoeval.vlm.model import VlmConfig
-
-        told: dict[str, Any] = {
-            "manner": {"temperature": self.temperature, "seed": seed, "body": self.load.more()},
-            "patience": self.waiting.patience(self.rates),
-            "tls": asdict(self.tls),
+    def config(self, endpoint: str, model: str, seed: int, device: str | None) -> VlmConfig:
+        """The model that the options name."""
+        nested: dict[str, Any] = {
+            "manner": {
+                "temperature": self.temperature,
+                "seed": seed,
+                "body": self.requests.extra(),
+            },
+            "patience": self.retry.policy(self.rates),
+            "tls": vars(self.tls),
         }
-        with faults_told():
+        with one_complaint():
             return VlmConfig(
                 endpoint=endpoint,
                 model=model,
-                key_env=self.key.key_env,
-                key_file=self.key.key_file,
-                concurrency=self.load.concurrency,
+                **vars(self.key),
+                concurrency=self.requests.concurrency,
                 cache=self.replies.cache,
                 keep=not self.replies.no_cache,
                 device=device,
-                **told,
+                **nested,
             )

@@ -3,65 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
+from pydantic import ValidationError
 
-from histoeval.cli.options.bundle import bundle, spread
-from histoeval.cli.options.files import demand_folder
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.output import demand_folder, print_tables
 from histoeval.errors import SettingError
-
-if TYPE_CHECKING:
-    from histoeval.run.labelled_reports import LabelRequest
-    from histoeval.run.trust.tune import TuningResult
-    from histoeval.trust.policy.policy import Dimension
-    from histoeval.trust.policy.thresholds import Costs, Target
-    from histoeval.trust.policy.tuning import TuningPlan
+from histoeval.progress import step_progress
+from histoeval.run.labelled_reports import LabelRequest
+from histoeval.run.trust.tune import history, tune_file, write_policy
+from histoeval.trust.policy.policy import DIMENSIONS, Dimension, read_policy
+from histoeval.trust.policy.thresholds import Costs, Target
+from histoeval.trust.policy.tuning import TuningPlan
+from histoeval.view.terminal.trust import tuning_tables
 
 LABELS = "Labels"
 THRESHOLDS = "Thresholds"
 SEARCH = "Search"
 
 
-@bundle
+@dataclass(frozen=True)
 class LabelColumns:
     """Where the labels are, and what they mean."""
 
-    labels: Annotated[
-        Path | None,
-        typer.Option(help="Table with id, a label, and a case.", rich_help_panel=LABELS),
-    ] = None
+    labels: Annotated[Path | None, option("Table with id, label and optionally case.", LABELS)] = (
+        None
+    )
     label: Annotated[
         str | None,
-        typer.Option(
-            help="Column of the label: correct or wrong, an error level, or a human score.",
-            rich_help_panel=LABELS,
+        option(
+            "Column with the label: correct or wrong, an error level, or a human score.", LABELS
         ),
     ] = None
     more_is: Annotated[
         Literal["better", "worse"] | None,
-        typer.Option(help="What more of a number means.", rich_help_panel=LABELS),
+        option("Whether higher numbers are better or worse.", LABELS),
     ] = None
-    wrong_from: Annotated[
-        float | None,
-        typer.Option(help="Error level from which on a report is wrong.", rich_help_panel=LABELS),
-    ] = None
-    right_from: Annotated[
-        float | None,
-        typer.Option(help="Human score from which on a report is right.", rich_help_panel=LABELS),
-    ] = None
+    wrong_from: Annotated[float | None, option("Lowest error level of a wrong report.", LABELS)] = (
+        None
+    )
+    right_from: Annotated[float | None, option("Lowest human score of a right report.", LABELS)] = (
+        None
+    )
     case: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of the case; reports of one are kept together.", rich_help_panel=LABELS
-        ),
+        str | None, option("Column with the case; reports of a case stay in one fold.", LABELS)
     ] = None
 
-    def asked(self) -> LabelRequest:
-        """As the reading of labelled reports takes them."""
-        from histoeval.run.labelled_reports import LabelRequest
-
+    def request(self) -> LabelRequest:
+        """As `tune_file` takes them."""
         return LabelRequest(
             label=self.label,
             case=self.case,
@@ -71,35 +64,24 @@ class LabelColumns:
         )
 
 
-@bundle
-class Search:
-    """How weights are searched for, and how they are tried on other reports."""
+@dataclass(frozen=True)
+class SearchOptions:
+    """How weights are searched for, and cross-validated."""
 
     without: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Dimension that is not known and gets no weight; give it again for more.",
-            rich_help_panel=SEARCH,
-        ),
+        option("Dimension without weight, because it is unknown; can be repeated.", SEARCH),
     ] = None
-    policy: Annotated[
-        Path | None,
-        typer.Option(help="Policy to begin with: its floors are kept.", rich_help_panel=SEARCH),
-    ] = None
-    step: Annotated[
-        float, typer.Option(min=0.01, max=0.5, help="Of the weights.", rich_help_panel=SEARCH)
-    ] = 0.05
-    folds: Annotated[int, typer.Option(min=2, rich_help_panel=SEARCH)] = 5
-    repeats: Annotated[
-        int, typer.Option(min=1, help="Times the folds are dealt anew.", rich_help_panel=SEARCH)
-    ] = 5
-    seed: Annotated[int, typer.Option(rich_help_panel=SEARCH)] = 0
+    policy: Annotated[Path | None, option("Policy to start from; its floors are kept.", SEARCH)] = (
+        None
+    )
+    step: Annotated[float, option("Step size of the weights.", SEARCH, min=0.01, max=0.5)] = 0.05
+    folds: Annotated[int, option("Folds of the cross-validation.", SEARCH, min=2)] = 5
+    repeats: Annotated[int, option("Repeats of the cross-validation.", SEARCH, min=1)] = 5
+    seed: Annotated[int, option("Random seed of the folds.", SEARCH)] = 0
 
     def plan(self, aim: Target | Costs) -> TuningPlan:
-        """The search for weights and thresholds that come up to this aim."""
-        from histoeval.trust.policy.policy import read_policy
-        from histoeval.trust.policy.tuning import TuningPlan
-
+        """The search for weights and thresholds that meet this aim."""
         return TuningPlan(
             base=read_policy(self.policy),
             aim=aim,
@@ -111,51 +93,39 @@ class Search:
         )
 
 
-@bundle
+@dataclass(frozen=True)
 class ThresholdOptions:
-    """What thresholds have to come up to: shares, or costs in their place."""
+    """What the thresholds must achieve: error rates, or lowest costs."""
 
     wrong_deployed: Annotated[
         float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Share of the deployed that may be wrong.",
-            rich_help_panel=THRESHOLDS,
-        ),
+        option("Highest share of wrong reports among those deployed.", THRESHOLDS, min=0, max=1),
     ] = 0.05
     right_rejected: Annotated[
         float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Share of the rejected that may be right.",
-            rich_help_panel=THRESHOLDS,
-        ),
+        option("Highest share of right reports among those rejected.", THRESHOLDS, min=0, max=1),
     ] = 0.05
     confidence: Annotated[
         float,
-        typer.Option(
+        option(
+            "Confidence that the shares hold; 0.5 takes them as counted.",
+            THRESHOLDS,
             min=0.5,
             max=0.999,
-            help="How sure that must be; 0.5 takes the shares as they are counted.",
-            rich_help_panel=THRESHOLDS,
         ),
     ] = 0.5
     costs: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Instead of shares: the costs of a wrong report deployed, a review, and a right "
+            "report rejected, as in 20,1,5.",
+            THRESHOLDS,
             metavar="MISSED,REVIEW,LOST",
-            help="Instead of shares: what a wrong report deployed, a review and a right report "
-            "rejected cost, as in 20,1,5.",
-            rich_help_panel=THRESHOLDS,
         ),
     ] = None
 
     def aim(self) -> Target | Costs:
-        """As the choice of thresholds takes it."""
-        from histoeval.trust.policy.thresholds import Target
-
+        """As `TuningPlan` takes it."""
         shares = Target(
             wrong_deployed=self.wrong_deployed,
             right_rejected=self.right_rejected,
@@ -164,76 +134,60 @@ class ThresholdOptions:
         return shares if self.costs is None else costs_of(self.costs)
 
 
-@spread
+@verb
 def tune(
     file: Annotated[
         Path,
         typer.Argument(
             metavar="LABELLED",
             help="Table with grounding, logic, stability and a label; or trust.jsonl and --labels.",
-            show_default=False,
         ),
     ],
-    output: Annotated[Path, typer.Option(help="File for the policy, as YAML.")],
+    output: Annotated[Path, option("File for the policy, as YAML.")],
     labelled: LabelColumns = LabelColumns(),
-    search: Search = Search(),
+    search: SearchOptions = SearchOptions(),
     thresholds: ThresholdOptions = ThresholdOptions(),
 ) -> None:
-    """Choose weights and thresholds on labelled reports, and tell what they are worth on others."""
-    from histoeval.progress import step_progress
-    from histoeval.run.trust.tune import tune_file, write_policy
+    """Tune weights and thresholds on labelled reports, and cross-validate them.
 
+    Examples:
+      histoeval trust tune labelled.csv --output policy.yaml
+    """
     demand_folder(output)
     plan = search.plan(thresholds.aim())
-    with step_progress("tuning", plan.folds * plan.repeats) as tell:
-        found = tune_file(file, plan, labels=labelled.labels, asked=labelled.asked(), watch=tell)
+    with step_progress("tuning", plan.folds * plan.repeats) as report:
+        found = tune_file(
+            file, plan, labels=labelled.labels, asked=labelled.request(), watch=report
+        )
     write_policy(found, output)
-    _show(found)
-    typer.echo(f"Written: {output}")
-
-
-def _show(found: TuningResult) -> None:
-    from rich.console import Console
-
-    from histoeval.run.trust.tune import history
-    from histoeval.table import terminal_table
-    from histoeval.view.terminal.tuning import tuning_tables
-
-    console = Console()
-    for told in tuning_tables(found):
-        console.print(terminal_table(told))
-        console.print()
+    for table in tuning_tables(found):
+        print_tables([table, ""])
     for line in history(found):
         typer.echo(line)
+    typer.echo(f"Written: {output}")
 
 
 def dimensions_of(names: Sequence[str]) -> tuple[Dimension, ...]:
     """Dimensions by their names."""
-    from histoeval.trust.policy.policy import DIMENSIONS
-
     if unknown := [name for name in names if name not in DIMENSIONS]:
         raise SettingError(f"there is no dimension {unknown[0]!r}; known: {', '.join(DIMENSIONS)}")
     if len({*names}) == len(DIMENSIONS):
-        raise SettingError("without all dimensions there is nothing to weigh")
+        raise SettingError("no dimension is left to weigh: --without names all of them")
     return tuple(name for name in DIMENSIONS if name in names)
 
 
 def parts_of(step: float) -> int:
-    """In how many equal parts a weight of 1 is dealt out."""
+    """The number of steps that add up to 1."""
     parts = round(1 / step)
     if abs(parts * step - 1) > 1e-9:
-        raise SettingError(f"steps of {step:g} do not add up to 1; take 0.05, 0.1 or 0.025")
+        raise SettingError(f"steps of {step:g} do not add up to 1; use 0.05, 0.1 or 0.025")
     return parts
 
 
 def costs_of(text: str) -> Costs:
-    """Costs as a person writes them."""
-    from pydantic import ValidationError
-
-    from histoeval.trust.policy.thresholds import Costs
-
+    """Three numbers, separated by commas."""
     try:
         missed, review, lost = (float(cell) for cell in text.split(","))
         return Costs(missed=missed, review=review, lost=lost)
     except (ValueError, ValidationError) as error:
-        raise SettingError(f"{text!r} are no costs: give three numbers, as in 20,1,5") from error
+        raise SettingError(f"--costs {text!r} is not three numbers, as in 20,1,5") from error

@@ -48,7 +48,7 @@ def assertion_conflict(original: Original, chance: Random) -> Made:
 
 
 def _can_be_turned(original: Original, seen: FindingMention) -> bool:
-    """Whether the opposite of a finding, said of the whole report, contradicts it for certain."""
+    """Whether the opposite of a finding, stated of the whole report, contradicts it for certain."""
     sentence = original.sentence_of(seen.entity)
     return (
         seen.finding.importance >= _WEIGHTY
@@ -114,7 +114,7 @@ def grade_conflict(original: Original, chance: Random) -> Made:
 
 
 def _far(grade: str) -> str | None:
-    """A grade two steps away, or one where there are not so many."""
+    """A grade two steps away, or one where there are not two."""
     return next((g for step in (2, -2, 1, -1) if (g := shifted_grade(grade, step))), None)
 
 

@@ -32,11 +32,11 @@ _MOST_REPLACED = 3
 _KIN = 0.33
 """Siblings below a wide word, as carcinoma, are less close than this, and are no subtypes."""
 _NEAREST = 3
-"""Of the siblings of a diagnosis so many are drawn from, the nearest."""
+"""The number of nearest siblings of a diagnosis that one is drawn from."""
 _ACTION = re.compile(
     r"\b(?:is|are|was|were)\b|(?:ing|ed|ves|des|nds|ades)$|^\w+tes$", re.IGNORECASE
 )
-"""Findings that are said by a verb, in place of which no thing can stand."""
+"""Findings that are expressed by a verb, in place of which no thing can stand."""
 
 
 def subtype(original: Original, chance: Random) -> Made:
@@ -136,9 +136,9 @@ def apart(changes: list[Change]) -> tuple[Change, ...]:
 
 def benign_name(diagnosis: str) -> str:
     """The benign lesion that could stand where this malignant diagnosis does."""
-    said = diagnosis.casefold()
+    name = diagnosis.casefold()
     rows = tables()["benign"]
-    return str(next(r["name"] for r in rows if not r["of"] or any(w in said for w in r["of"])))
+    return str(next(r["name"] for r in rows if not r["of"] or any(w in name for w in r["of"])))
 
 
 def benign_for_malignant(original: Original, chance: Random) -> Made:  # noqa: ARG001

@@ -28,8 +28,8 @@ def synonym(original: Original, chance: Random) -> Made:
     found: list[Change] = []
     for row in tables()["same"]:
         one, other = row["of"]
-        for said, meant in ((one, other), (other, one)):
-            for match in re.finditer(rf"\b{re.escape(said)}\b", original.text, re.IGNORECASE):
+        for term, meant in ((one, other), (other, one)):
+            for match in re.finditer(rf"\b{re.escape(term)}\b", original.text, re.IGNORECASE):
                 after = in_case_of(match[0], meant) if meant.islower() else meant
                 found.append(Change(start=match.start(), before=match[0], after=after))
     found = [c for c in found if not _names_another(original.text, c)]
@@ -70,18 +70,18 @@ def abbreviation(original: Original, chance: Random) -> Made:  # noqa: ARG001
 
 def order(original: Original, chance: Random) -> Made:
     """Two sentences that stand side by side, and lean on nothing before them, change places."""
-    text, said = original.text, original.sentences
+    text, sentences = original.text, original.sentences
     able = [
         at
-        for at in range(len(said) - 1)
-        if _is_free(text, said[at], at == 0)
-        and _is_free(text, said[at + 1], False)
-        and (at + 2 >= len(said) or not _leans(said[at + 2].of(text)))
-        and "\n" not in text[said[at].start : said[at + 1].end]
+        for at in range(len(sentences) - 1)
+        if _is_free(text, sentences[at], at == 0)
+        and _is_free(text, sentences[at + 1], False)
+        and (at + 2 >= len(sentences) or not _leans(sentences[at + 2].of(text)))
+        and "\n" not in text[sentences[at].start : sentences[at + 1].end]
     ]
     if not able or original.has_parts:
         return NotApplicable("it has no two sentences that could change places")
-    one, other = said[(at := chance.choice(able))], said[at + 1]
+    one, other = sentences[(at := chance.choice(able))], sentences[at + 1]
     before = text[one.start : other.end]
     gap = text[one.end : other.start]
     return (Change(start=one.start, before=before, after=other.of(text) + gap + one.of(text)),)
@@ -105,13 +105,13 @@ def _leans(words: str) -> bool:
 
 def layout(original: Original, chance: Random) -> Made:
     """One sentence a line, with a dash or without."""
-    said = original.sentences
+    sentences = original.sentences
     gaps = [
         (one.end, other.start)
-        for one, other in pairwise(said)
+        for one, other in pairwise(sentences)
         if "\n" not in original.text[one.end : other.start]
     ]
-    if len(said) < _FEWEST_SENTENCES or not gaps:
+    if len(sentences) < _FEWEST_SENTENCES or not gaps:
         return NotApplicable("it has one sentence a line already, or one sentence")
     mark = chance.choice(["\n", "\n- "])
     return tuple(

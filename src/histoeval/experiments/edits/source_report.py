@@ -100,8 +100,8 @@ class Original:
         Where nothing says that it concludes, the worst and last of all. Words that say only that
         there is a tumour are none.
         """
-        told = [d for d in self.diagnoses if d.concept.behaviour is not Behaviour.UNSPECIFIED]
-        concluded = [d for d in told if self.concludes(d.entity)] or told
+        specific = [d for d in self.diagnoses if d.concept.behaviour is not Behaviour.UNSPECIFIED]
+        concluded = [d for d in specific if self.concludes(d.entity)] or specific
         worst = list(Behaviour)
 
         def rank(d: DiagnosisMade) -> tuple[int, bool, int]:
@@ -157,7 +157,7 @@ class Original:
         return sentence is not None and concludes(sentence.of(self.text))
 
     def is_linked(self, entity: Entity, kind: EntityType) -> bool:
-        """Whether an entity is said of something of a type, as invasion of a site."""
+        """Whether an entity is about something of a type, as invasion of a site."""
         return (entity.start, kind) in self._links
 
     @cached_property
@@ -184,8 +184,8 @@ class Original:
 
     def described(self, sentence: str) -> Change:
         """A sentence put into the description: before the first that concludes, if that is late."""
-        said = [s.of(self.text) for s in self.sentences]
-        first = next((i for i, each in enumerate(said) if concludes(each)), len(said))
+        texts = [s.of(self.text) for s in self.sentences]
+        first = next((i for i, each in enumerate(texts) if concludes(each)), len(texts))
         last = self.sentences[first - 1].end if first else len(self.text.rstrip())
         return self._behind(last, sentence)
 
@@ -212,8 +212,8 @@ class Original:
 
 def concludes(sentence: str) -> bool:
     """Whether a sentence says that it gives a conclusion."""
-    said = sentence.casefold()
-    return any(word in said for word in tables()["order"]["concluding"])
+    text = sentence.casefold()
+    return any(word in text for word in tables()["order"]["concluding"])
 
 
 def in_case_of(model: str, words: str) -> str:

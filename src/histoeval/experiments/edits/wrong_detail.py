@@ -43,7 +43,7 @@ _SCALES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
 
 
 def shifted_grade(grade: str, step: int) -> str | None:
-    """The grade so many steps up, or down; None where its scale ends, or it is on none of ours."""
+    """The grade N steps up, or down; None where its scale ends, or it is on none of ours."""
     for pattern, words in _SCALES:
         found = list(pattern.finditer(grade))
         if len(found) != 1:
@@ -95,7 +95,7 @@ def size(original: Original, chance: Random) -> Made:
 
 
 def sides(text: str) -> list[re.Match[str]]:
-    """The words left and right where they are said of a site."""
+    """The words left and right where they are about a site."""
     aside = [m.span() for m in _NO_SIDE.finditer(text)]
     return [
         m

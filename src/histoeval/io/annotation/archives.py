@@ -18,7 +18,7 @@ PROJECT_FOLDERS = ("annotation", "curation")
 """Where a project of INCEpTION has a folder per document with a file per annotator."""
 
 NOT_ANNOTATED = "INITIAL_CAS"
-"""What INCEpTION calls the copy of a document that nobody has worked on."""
+"""What INCEpTION calls the copy of a document without annotations."""
 
 
 class Document(NamedTuple):
@@ -100,7 +100,7 @@ def _relative(file: Path, folder: Path) -> PurePosixPath:
     return PurePosixPath(file.relative_to(folder).as_posix())
 
 
-def _unzipped(content: bytes, folder: PurePosixPath, said: str) -> Iterator[_File]:
+def _unzipped(content: bytes, folder: PurePosixPath, where: str) -> Iterator[_File]:
     """The files of an archive, and of the archives in it."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -108,15 +108,15 @@ def _unzipped(content: bytes, folder: PurePosixPath, said: str) -> Iterator[_Fil
                 if member.is_dir():
                     continue
                 if member.file_size > RECORD_LIMIT:
-                    raise InputError(f"{member.filename} in {said} is too large for a report")
+                    raise InputError(f"{member.filename} in {where} is too large for a report")
                 inner = folder / member.filename
                 unpacked = archive.read(member)
                 if inner.suffix.lower() == ".zip":
-                    yield from _unzipped(unpacked, inner.parent, f"{inner} in {said}")
+                    yield from _unzipped(unpacked, inner.parent, f"{inner} in {where}")
                 else:
                     yield _File(inner, partial(bytes, unpacked))
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        raise InputError(f"{said} is not a whole zip archive: {error}") from error
+        raise InputError(f"{where} is not a whole zip archive: {error}") from error
 
 
 def _read(path: Path) -> bytes:

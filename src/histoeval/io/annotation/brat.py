@@ -1,7 +1,7 @@
 """brat standoff: a text file, and a file of annotations that point into it.
 
 Text-bound annotations (T), binary relations (R) and attributes (A or M) are read; notes,
-normalisations and equivalences say nothing that is kept here.
+normalisations and equivalences are skipped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from histoeval.io.annotation.passage import AnnotatedPassage
 
 _SPAN = re.compile(r"(\S+) (\d+) (\d+)")
 _ARROW = re.compile(r"\S+ \S+?:(\S+) \S+?:(\S+)")
-_SAID = re.compile(r"(\S+) (\S+)(?: (\S+))?")
+_ATTRIBUTE = re.compile(r"(\S+) (\S+)(?: (\S+))?")
 
 
 def read_standoff(
@@ -44,7 +44,7 @@ def read_standoff(
 
 
 def _take_span(draft: PassageDraft, key: str, rest: str) -> None:
-    bounds, _, said = rest.partition("\t")
+    bounds, _, covered = rest.partition("\t")
     if ";" in bounds:
         raise RefusedPassage(
             "discontinuous_span",
@@ -52,7 +52,7 @@ def _take_span(draft: PassageDraft, key: str, rest: str) -> None:
             "one, or several",
         )
     label, start, end = _parts(_SPAN, key, bounds)
-    place = place_of(draft.text, int(start), int(end), said or None)
+    place = place_of(draft.text, int(start), int(end), covered or None)
     draft.spans[key] = DraftSpan(*place, (label,))
 
 
@@ -62,8 +62,8 @@ def _take_relation(draft: PassageDraft, key: str, rest: str) -> None:
 
 
 def _take_attribute(draft: PassageDraft, key: str, rest: str) -> None:
-    said, target, value = _parts(_SAID, key, rest.strip())
-    if target in draft.spans and (assertion := attribute(said, value)):
+    name, target, value = _parts(_ATTRIBUTE, key, rest.strip())
+    if target in draft.spans and (assertion := attribute(name, value)):
         draft.spans[target] = draft.spans[target]._replace(assertion=assertion)
 
 

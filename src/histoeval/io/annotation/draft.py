@@ -1,4 +1,4 @@
-"""What a file says of one passage, in its own words, and how that becomes a passage of ours."""
+"""One passage as a file has it, and how that becomes a passage of ours."""
 
 from __future__ import annotations
 
@@ -104,5 +104,5 @@ def complaint(error: ValidationError) -> str:
     """The first thing that is wrong, and where."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
-    said = first["msg"].removeprefix("Value error, ")
-    return f"{where}: {said}" if where else said
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message

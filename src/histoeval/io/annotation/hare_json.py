@@ -105,7 +105,7 @@ def tokens_of(text: str, borders: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def _mention(entity: Entity, places: Places, passage: str) -> dict[str, Any]:
-    """An entity over tokens; blanks at its ends cannot be said there."""
+    """An entity over tokens; blanks at its ends cannot be expressed there."""
     first = bisect_left(places, entity.start, key=lambda place: place[0])
     last = bisect_right(places, entity.end, key=lambda place: place[1])
     if first >= last:

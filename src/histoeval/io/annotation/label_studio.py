@@ -1,7 +1,7 @@
 """Label Studio: its JSON and JSON-MIN exports in; tasks with pre-annotations out.
 
 Regions are labelled with types, an assertion is a choice per region, relations are arrows. JSON-MIN
-has no arrows. A task that nobody has annotated yet is read by its pre-annotation.
+has no arrows. A task without an annotation is read by its pre-annotation.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _result(task: Mapping[str, Any]) -> Sequence[Any]:
     guesses = [p for p in task.get("predictions") or [] if isinstance(p, dict)]
     exported = "annotations" in task or "completions" in task
     if not chosen and (exported or not guesses):
-        raise RefusedPassage("no_annotation", "nobody has annotated it")
+        raise RefusedPassage("no_annotation", "it has no annotation")
     result = (chosen or guesses)[0].get("result", [])
     return result if isinstance(result, list) else []
 
@@ -144,9 +144,9 @@ def _span(text: str, item: _Item, chosen: Assertion | None) -> DraftSpan:
         raise RefusedPassage("broken_offsets", f"the region {item.id!r} has no start or no end")
     start, end = place_of(text, value.start, value.end, value.text)
     labels = [*value.labels, *value.hypertextlabels]
-    said = [assertion for label in labels if (assertion := assertion_named(label))]
+    named = [assertion for label in labels if (assertion := assertion_named(label))]
     names = tuple(label for label in labels if not assertion_named(label))
-    asserted = chosen or (said[0] if said else Assertion.PRESENT)
+    asserted = chosen or (named[0] if named else Assertion.PRESENT)
     return DraftSpan(start, end, names, asserted, 1.0 if item.score is None else item.score)
 
 

@@ -8,18 +8,25 @@ from functools import cache
 from pathlib import Path
 
 from histoeval.errors import InputError, SettingError
-from histoeval.labels import OUTSIDE, known_names, plain, told_names
+from histoeval.labels import OUTSIDE, given_names, known_names, plain
 from histoeval.report import Assertion, EntityType
 from histoeval.resources import load_toml
 
 ASSERTION = "assertion"
 """What the attribute, feature or choice is called that says whether a thing is there."""
 
+NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
+MACHINERY = ("uima.", "de.tudarmstadt.ukp.")
+"""Layers that begin so hold words, sentences, syntax and book-keeping; but for named entities."""
+
+LABEL_FEATURES = ("value", "label", "type", "entity", "category")
+"""Features in which a type is looked for before all others."""
+
 _YES = ("true", "yes", "1", "")
 _NO = ("false", "no", "0")
 
 
-class RefusedPassage(Exception):  # noqa: N818 - not an error of the program: a passage is left out
+class RefusedPassage(Exception):  # noqa: N818 - not an error of the program: a passage is skipped
     """Why one passage cannot be used; the others still can."""
 
     def __init__(self, code: str, reason: str) -> None:
@@ -39,17 +46,16 @@ def read_labels(path: Path) -> dict[str, str | None]:
 
 
 class Vocabulary:
-    """What labels mean: as somebody told, else as is widely known."""
+    """What labels mean: as the user defines them, else as is widely known."""
 
     def __init__(self, labels: Mapping[str, str | None] | None = None) -> None:
-        told = told_names(labels)
         for name, meaning in (labels or {}).items():
             if (meaning or "").lower() not in {*EntityType, *OUTSIDE}:
                 raise SettingError(
                     f"the label {name!r} cannot mean {meaning!r}: say {', '.join(EntityType)}, "
                     "or O for nothing"
                 )
-        self._meanings = known_names() | told
+        self._meanings = known_names() | given_names(labels)
 
     def type_of(self, names: Sequence[str]) -> EntityType | None:
         """The type that the first name with a meaning stands for; None if it means nothing."""
@@ -90,6 +96,29 @@ def attribute(name: str, value: str | None) -> Assertion | None:
     if named is None or plain(value or "") in _NO:
         return None
     return named if plain(value or "") in _YES else assertion_named(value or "")
+
+
+def holds_entities(layer: str) -> bool:
+    """Whether annotations of a layer can be entities."""
+    return layer == NAMED_ENTITY or not layer.startswith(MACHINERY)
+
+
+def names_and_assertion(
+    layer: str, features: Mapping[str, str | None]
+) -> tuple[tuple[str, ...], Assertion]:
+    """The names that may say the type, the layer's own last, and the assertion."""
+    assertion = Assertion.PRESENT
+    values: dict[str, str] = {}
+    for name, value in features.items():
+        if value is None:
+            continue
+        found = attribute(name, value)
+        assertion = found or assertion
+        if found is None and value:
+            values[name] = value
+    first = [values[name] for name in LABEL_FEATURES if name in values]
+    others = [value for name, value in values.items() if name not in LABEL_FEATURES]
+    return (*first, *others, layer.rpartition(".")[2]), assertion
 
 
 @cache

@@ -30,22 +30,22 @@ class Utf16:
         return character + bisect_left(self._wide, character)
 
 
-def place_of(text: str, start: int, end: int, said: str | None) -> tuple[int, int]:
-    """Where a span is, in characters, by its offsets and by what the file says stands there.
+def place_of(text: str, start: int, end: int, covered: str | None) -> tuple[int, int]:
+    """Where a span is, in characters, by its offsets and by the text that the file has there.
 
     Label Studio has counted characters since 2022 and units of UTF-16 before; programs that
     write brat's format do either. Where both counts differ, what stands there decides.
     """
-    if said is None or _alike(text[start:end], said):
+    if covered is None or _alike(text[start:end], covered):
         return start, end
     if not text.isascii() and not min(start, end) < 0:
         units = Utf16(text)
         start, end = units.character(start), units.character(end)
-        if _alike(text[start:end], said):
+        if _alike(text[start:end], covered):
             return start, end
     raise RefusedPassage(
         "broken_offsets",
-        f"{said!r} does not stand at {start}:{end}, where the text has {text[start:end]!r}",
+        f"{covered!r} does not stand at {start}:{end}, where the text has {text[start:end]!r}",
     )
 
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from histoeval.io.annotation.draft import DraftSpan, Link, PassageDraft, RefusedPassage
-from histoeval.io.annotation.layers import holds_entities, names_and_assertion
-from histoeval.io.annotation.names import Vocabulary
+from histoeval.io.annotation.names import Vocabulary, holds_entities, names_and_assertion
 from histoeval.io.annotation.offsets import Utf16
 from histoeval.io.annotation.passage import AnnotatedPassage
 
@@ -47,7 +46,7 @@ class WebAnnoRow(NamedTuple):
 
 
 class StackedValue(NamedTuple):
-    """One of the values stacked in a cell, and the numbers by which it is told from others."""
+    """One of the values stacked in a cell, and the numbers that identify it."""
 
     value: str | None
     number: str | None

@@ -12,8 +12,7 @@ from typing import Any
 
 from histoeval.errors import MissingDependency
 from histoeval.io.annotation.draft import DraftSpan, Link, PassageDraft, RefusedPassage
-from histoeval.io.annotation.layers import holds_entities, names_and_assertion
-from histoeval.io.annotation.names import Vocabulary
+from histoeval.io.annotation.names import Vocabulary, holds_entities, names_and_assertion
 from histoeval.io.annotation.passage import AnnotatedPassage
 
 GOVERNOR, DEPENDENT = "Governor", "Dependent"
@@ -44,8 +43,8 @@ def read_cas(
                 draft.links.append(Link(_key(ends[0]), _key(ends[1])))
         else:
             features = {field: _text(annotation[field]) for field in sorted(fields)}
-            said = names_and_assertion(layer, features)
-            draft.spans[annotation.xmiID] = DraftSpan(annotation.begin, annotation.end, *said)
+            found = names_and_assertion(layer, features)
+            draft.spans[annotation.xmiID] = DraftSpan(annotation.begin, annotation.end, *found)
     return draft.finish(vocabulary)
 
 

@@ -20,7 +20,7 @@ def read_mrconso(
     languages: Collection[str] = ("ENG",),
     sources: Collection[str] | None = None,
 ) -> Iterator[Row]:
-    """Concepts with their names, preferred ones first; what is to be suppressed is left out."""
+    """Concepts with their names, preferred ones first; suppressed ones are skipped."""
     kept = (
         fields
         for fields in map(_fields, lines)

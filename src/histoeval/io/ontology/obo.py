@@ -59,7 +59,7 @@ def read_ontology(path: Path, kind: Kind, **options: Any) -> Iterator[OntologyCo
 
 @contextmanager
 def _lines(path: Path) -> Iterator[IO[str]]:
-    """The lines of a text file; what cannot be read is said in plain words."""
+    """The lines of a text file; what cannot be read is reported in plain words."""
     try:
         if path.suffix == ".gz":
             with gzip.open(path, "rt", encoding="utf-8") as file:

@@ -14,7 +14,7 @@ CONTROLS = bytes({*range(0x20), 0x7F} - set(b"\t\n\v\f\r"))
 """Control characters that no text holds in number; form feeds are common in scanned text."""
 
 LETTERS_TO_JUDGE = 20
-"""A text with fewer letters is not asked what script it is written in."""
+"""A text with fewer letters is not checked for its script."""
 
 
 def text_of(value: object) -> str | Fault:

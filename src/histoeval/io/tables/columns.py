@@ -16,7 +16,7 @@ from histoeval.resources import load_toml
 
 
 class Columns(Noun):
-    """The columns a person named; those left out are guessed."""
+    """The columns that the user named; the others are guessed."""
 
     reference: str | None = None
     candidates: tuple[str, ...] = ()
@@ -24,8 +24,21 @@ class Columns(Noun):
     system: str | None = None
 
 
-class Layout(Noun):
-    """The columns of one table, settled.
+class TableLayout(Noun):
+    """The columns of one table, settled, by what they hold."""
+
+    id: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that must be read."""
+        roles = dict(self).values()
+        named = [name for role in roles for name in (role if isinstance(role, tuple) else (role,))]
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+class Layout(TableLayout):
+    """The columns of a table of pairs.
 
     Each candidate column is a system and gives it its name, unless a column of its own names the
     system of each row.
@@ -33,26 +46,13 @@ class Layout(Noun):
 
     reference: str
     candidates: tuple[str, ...]
-    id: str | None = None
     system: str | None = None
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column that must be read."""
-        named = (self.id, self.system, self.reference, *self.candidates)
-        return tuple(dict.fromkeys(name for name in named if name is not None))
 
-
-class TextLayout(Noun):
-    """The columns of a table with one text in each row, settled."""
+class TextLayout(TableLayout):
+    """The columns of a table with one text in each row."""
 
     text: str
-    id: str | None = None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column that must be read."""
-        return (self.text,) if self.id is None else tuple(dict.fromkeys((self.id, self.text)))
 
 
 def layout_of(table: RecordTable, named: Columns, file: str) -> Layout:

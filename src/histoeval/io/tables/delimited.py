@@ -1,7 +1,7 @@
 """CSV, TSV and their kin, read so that a broken row costs no other row.
 
 A quote that is opened and never closed would swallow the rest of the file. So when the quotes of
-a record do not match, only its first physical line is the broken row, and reading goes on with
+a record do not match, only its first physical line is the broken row, and reading continues with
 the next one. A record whose quotes match and whose columns are too many or too few is broken as a
 whole, unless the line after its first is a row in itself: then a quote was left open, and closed
 by chance further down.
@@ -75,7 +75,7 @@ def _read(
 
 
 def _plainly(error: csv.Error) -> str:
-    """What the csv module complains of, in words for people."""
+    """What the csv module complains of, in plain words."""
     if "end of data" in str(error):
         return "one is opened and never closed"
     if "new-line" in str(error):

@@ -123,7 +123,7 @@ class Scan:
         return None
 
     def encoding(self) -> tuple[str, tuple[str, ...]]:
-        """The encoding and what a person should be told of it."""
+        """The encoding and notes on it for the user."""
         self._judge(self._decoder.decode(b"", final=True) + "\n")
         if marked := self._marked():
             return marked, ()
@@ -132,11 +132,11 @@ class Scan:
         if self._good or self._unlikely:
             return "utf-8", ("some bytes are not UTF-8; the rows that hold them are refused",)
         name = "cp1252" if self._windows else "latin-1"
-        said = "Windows-1252" if self._windows else "Latin-1"
-        return name, (f"not UTF-8; read as {said} (if that is wrong, say --encoding NAME)",)
+        shown = "Windows-1252" if self._windows else "Latin-1"
+        return name, (f"not UTF-8; read as {shown} (if that is wrong, give --encoding NAME)",)
 
     def survey(self, encoding: str | None = None) -> Survey:
-        """All of it, with the encoding that was said, if one was."""
+        """All of it, with the encoding that was given, if one was."""
         found, notes = self.encoding()
         if encoding is not None:
             found, notes = known_encoding(encoding, found), ()
@@ -148,7 +148,7 @@ class Scan:
 
 
 def survey(path: Path, encoding: str | None = None) -> Survey:
-    """Read a text file once: its size on disk, its hash, and its encoding unless that is said."""
+    """Read a text file once: its size on disk, its hash, and its encoding unless that is given."""
     scan = scan_file(path)
     if not scan.size:
         raise InputError(f"{path} is empty")

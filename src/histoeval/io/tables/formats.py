@@ -34,7 +34,7 @@ class Record(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where the row stands, for people."""
+        """Where the row is, for messages."""
         return place(self.number, self.line)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from histoeval.errors import InputError
+from histoeval.io.tables.encoding import CHUNK
 from histoeval.io.tables.formats import Record, RecordTable, columns_of
 from histoeval.io.tables.jsonlines import bad_byte, open_json_lines
 from histoeval.io.tables.lines import open_text
@@ -112,14 +113,18 @@ def open_json(path: Path, encoding: str) -> RecordTable:
 
 
 def _walk(path: Path, encoding: str) -> Walk:
+    parts: list[str] = []
+    size = 0
     with open_text(path, encoding) as (stream, _):
-        text = stream.read(DOCUMENT_LIMIT + 1)
-    if len(text) > DOCUMENT_LIMIT:
-        raise InputError(
-            f"{path} is one JSON document of more than {DOCUMENT_LIMIT // 2**20} MB: write it as "
-            "JSON lines (.jsonl), one object per line, which are read one at a time"
-        )
-    return Walk(text)
+        while part := stream.read(CHUNK):
+            parts.append(part)
+            size += len(part)
+            if size > DOCUMENT_LIMIT:
+                raise InputError(
+                    f"{path} is one JSON document of more than {DOCUMENT_LIMIT // 2**20} MB: write "
+                    "it as JSON lines (.jsonl), one object per line, which are read one at a time"
+                )
+    return Walk("".join(parts))
 
 
 def _shape(walk: Walk, path: Path) -> DocumentShape:

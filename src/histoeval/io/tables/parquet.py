@@ -13,7 +13,7 @@ from histoeval.io.tables.formats import Record, RecordTable
 
 SLICE_BYTES = 2 * 2**20
 SLICE_ROWS = 8192
-"""A slice is as many rows as take about so many bytes in the file, and never more than this."""
+"""A slice is as many rows as take about this many bytes in the file, and never more than this."""
 
 
 def open_parquet(path: Path) -> RecordTable:

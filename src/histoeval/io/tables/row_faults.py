@@ -1,4 +1,4 @@
-"""How the trouble with a row is said: one sentence per kind, kept in a file."""
+"""What is wrong with a row: one sentence per kind, from a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Fault(NamedTuple):
     details: Mapping[str, object] = NOTHING
 
     def problem(self, where: str, column: str | None = None) -> Problem:
-        """The fault said in full, for a place in a file."""
+        """The fault as a problem of a place in a file."""
         entry = _sentences()[self.kind]
         limit = RECORD_LIMIT // 2**20
         message = entry["text"].format(where=where, column=column, limit=limit, **self.details)
@@ -31,7 +31,7 @@ class Fault(NamedTuple):
 
 
 def place(number: int, first_line: int | None = None, last_line: int | None = None) -> str:
-    """Where a row stands, for people: by its number and, where there are lines, by those."""
+    """Where a row is, for messages: by its number and, where there are lines, by those."""
     if first_line is None:
         return f"row {number}"
     if last_line is None or last_line == first_line:
@@ -40,7 +40,7 @@ def place(number: int, first_line: int | None = None, last_line: int | None = No
 
 
 def kind_of(value: object) -> str:
-    """What a value is, for people who do not speak Python."""
+    """What a value is, in plain words."""
     if isinstance(value, bool):
         return "a yes/no value"
     if isinstance(value, int | float):

@@ -1,21 +1,17 @@
-"""What two texts say of diagnoses and findings: the same, a kind of it, its parent, or denied."""
+"""Features of diagnoses and findings: the same, a kind of it, its parent, or denied."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from itertools import product
 
-from histoeval.nli.features.lexicon import has_cue
 from histoeval.nli.features.parse import Statements
-from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tree
+from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, concepts, diagnosis_tree
 from histoeval.terms.findings import findings as all_findings
-
-_BAD = frozenset({Behaviour.MALIGNANT})
-_GOOD = frozenset({Behaviour.BENIGN, Behaviour.NON_NEOPLASTIC, Behaviour.NORMAL})
 
 
 def _kin(a: Concept, b: Concept) -> str:
-    """What a diagnosis of the premise is to one of the hypothesis."""
+    """The relation of a diagnosis of the premise to one of the hypothesis."""
     tree = diagnosis_tree()
     if a.id == b.id:
         return "same"
@@ -42,24 +38,21 @@ def of_diagnoses(one: Statements, other: Statements) -> dict[str, float]:
                 out["flip"] = 1.0
             continue
         out[kin] = 1.0
-        out["bad_good"] = max(
-            out["bad_good"], first.behaviour in _BAD and second.behaviour in _GOOD
-        )
-        out["good_bad"] = max(
-            out["good_bad"], first.behaviour in _GOOD and second.behaviour in _BAD
-        )
+        for name, bad, good in (("bad_good", first, second), ("good_bad", second, first)):
+            opposed = bad.behaviour is Behaviour.MALIGNANT and good.behaviour in HARMLESS
+            out[name] = max(out[name], opposed)
     related = out["same"] or out["kind"]
     out["other"] = float(out["other"] and not related and not out["parent"])
     new = bool(other.diagnoses) and not one.diagnoses
-    told = {f"diagnosis_{name}": value for name, value in out.items()}
-    sure = other.bare and not has_cue("doubt", one.text)
+    named = {f"diagnosis_{name}": value for name, value in out.items()}
+    sure = other.bare and not one.has("doubt")
     bare = {f"bare_{name}": sure and out[name] for name in ("same", "kind", "parent", "other")}
     within = all(
         any(_kin(concepts()[a], concepts()[b]) in ("same", "kind") for a, _ in one.diagnoses)
         for b, _ in other.diagnoses
     )
     bare |= {"bare_new": other.bare and new, "bare_all": sure and within and not new}
-    return told | bare | {"diagnosis_new": float(new)}
+    return named | bare | {"diagnosis_new": float(new)}
 
 
 @lru_cache(maxsize=1 << 12)

@@ -1,8 +1,8 @@
-"""What the terms of a premise and a hypothesis say of each other, as numbers beside a network's.
+"""The features of a premise and a hypothesis, as numbers for the re-ranker.
 
-Sides, grades, stages, markers, diagnoses, findings, sites and sizes are read from both; each
-number says whether something of the hypothesis is said by the premise, is opposed by it, or is new.
-What nothing of pathology is found in has no such numbers, and is left to the network.
+Sides, grades, stages, markers, diagnoses, findings, sites and sizes are read from both; a feature
+is whether something of the hypothesis is in the premise, is opposed by it, or is new. A pair
+without terms of pathology has no features, and is left to the network.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from histoeval.nli.features.grades import of_grades
 from histoeval.nli.features.laterality import of_sides
 from histoeval.nli.features.parse import Statements, statements
 from histoeval.nli.features.sites import of_places
-from histoeval.nli.features.sizes import of_sizes
 from histoeval.nli.features.stages import of_stages
-from histoeval.nli.features.values import of_markers
+from histoeval.nli.features.values import of_markers, of_sizes
 
 _SAME = (
     "size_same",
@@ -60,7 +59,7 @@ _ELSEWHERE = (
     "side_another",
     "size_apart",
 )
-"""Other parts, other means, other times: what is told of one says nothing on the other."""
+"""Other parts, other ways, other times of examination: one says nothing about the other."""
 _NOT_PLAIN = (
     "denied_one",
     "denied_other",
@@ -80,12 +79,12 @@ _NOT_PLAIN = (
 
 @cache
 def feature_names() -> tuple[str, ...]:
-    """What all numbers are called, in their order."""
+    """The names of all features, in their order."""
     return tuple(extract_features("tumour", "tumour") or ())
 
 
 def extract_features(premise: str, hypothesis: str) -> dict[str, float] | None:
-    """What terms say of a pair, by name; nothing where neither text is of pathology."""
+    """The features of a pair, by name; None where neither text is about pathology."""
     one, other = statements(premise), statements(hypothesis)
     if not (one.is_pathology or other.is_pathology):
         return None
@@ -103,28 +102,28 @@ def extract_features(premise: str, hypothesis: str) -> dict[str, float] | None:
         **of_cues(one, other),
         **of_scenes(one, other),
     }
-    told = {name: float(value) for name, value in seen.items()}
-    return told | _sure(told, one, other)
+    values = {name: float(value) for name, value in seen.items()}
+    return values | _sure(values, one, other)
 
 
-def _sure(told: dict[str, float], one: Statements, other: Statements) -> dict[str, float]:
-    """What leaves little to say: one thing is told and asked, and nothing else speaks of it."""
+def _sure(seen: dict[str, float], one: Statements, other: Statements) -> dict[str, float]:
+    """What leaves little doubt: one thing is in both texts, and nothing else is against it."""
 
     def any_of(names: tuple[str, ...]) -> bool:
-        return any(told[name] for name in names)
+        return any(seen[name] for name in names)
 
     against, same, apart = any_of(_OPPOSED), any_of(_SAME), any_of(_ELSEWHERE)
-    certain = not told["doubt_one"] and not apart
+    certain = not seen["doubt_one"] and not apart
     plain = not any_of(_NOT_PLAIN)
-    named = (told["bare_same"] and one.bare) or told["bare_kind"]
-    named = named and told["bare_all"] and plain and not one.labels
-    named = named and (told["site_whole"] or not other.sites)
-    finer = told["bare_parent"] and one.bare and plain
-    part = told["grade_component"] and not told["side_opposite"]
+    named = (seen["bare_same"] and one.bare) or seen["bare_kind"]
+    named = named and seen["bare_all"] and plain and not one.labels
+    named = named and (seen["site_whole"] or not other.sites)
+    finer = seen["bare_parent"] and one.bare and plain
+    part = seen["grade_component"] and not seen["side_opposite"]
     opened = any_of(_NEW) or finer
     return {
         "sure_same": float(
-            bool(told["only_side_free"]) or (bool(same or named) and not against and certain)
+            bool(seen["only_side_free"]) or (bool(same or named) and not against and certain)
         ),
         "sure_other": float(
             any_of(("only_side_held", "both_sides_free"))
@@ -132,5 +131,5 @@ def _sure(told: dict[str, float], one: Statements, other: Statements) -> dict[st
         ),
         "sure_open": float(bool(part) or (bool(opened) and not against and not same)),
         "sure_apart": float(apart),
-        "sure_home": float(bool(told["spread_home"]) and bool(told["site_moved_spread"])),
+        "sure_home": float(bool(seen["spread_home"]) and bool(seen["site_moved_spread"])),
     }

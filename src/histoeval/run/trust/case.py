@@ -31,7 +31,8 @@ from histoeval.trust.grounding.score import ground
 from histoeval.trust.logic.score import Top, logic_of
 from histoeval.trust.policy.policy import DIMENSIONS, Policy
 from histoeval.trust.results import Grounding, Logic, Stability
-from histoeval.trust.stability.score import Distance, stability_of
+from histoeval.trust.stability.distance import Distance
+from histoeval.trust.stability.score import stability_of
 
 if TYPE_CHECKING:
     from histoeval.trust.stability.examine import Examination
@@ -44,7 +45,7 @@ Dimensions = Mapping[str, Grounding | Logic | Stability | Problem]
 MOST_BAGS = 64
 """So many images are remembered, at half a megabyte each where a slide is sampled."""
 
-NO_IMAGE = Problem("no_image", "the row names no image, so nothing can be held against one")
+NO_IMAGE = Problem("no_image", "the row names no image, so nothing can be compared with one")
 NO_ATTACK = Problem(
     "no_attacked_reports",
     "there are no reports under attack: give columns report_augmented and report_attacked, or the "
@@ -67,7 +68,7 @@ class TileSelection:
 
 
 class VlmSetup(NamedTuple):
-    """The model that wrote the reports, and what it is shown and asked."""
+    """The model that wrote the reports, and what it is shown and asked for."""
 
     subject: Vlm
     examination: Examination
@@ -77,7 +78,7 @@ class VlmSetup(NamedTuple):
 class Instruments:
     """The models and settings that verdicts are made with.
 
-    What no row of the input can need is left out: the encoder without images, the distance
+    What no row of the input can need is not opened: the encoder without images, the distance
     without reports under attack.
     """
 
@@ -118,16 +119,18 @@ def judge_case(case: TrustCase, folder: Path, tools: Instruments) -> Verdict:
     if case.report is None:
         return Verdict(_row(case, {}, tools.policy))
     text = case.report
-    report = told(lambda: _read(text, tools.reader))
+    report = attempt(lambda: _read(text, tools.reader))
     if isinstance(report, Problem):
         failed = Problem("reader_failed", report.message)
         return Verdict(_row(case, dict.fromkeys(DIMENSIONS, failed), tools.policy))
     image = _image_of(case, folder)
-    bag = image if isinstance(image, Problem) else told(lambda: _bag(image, tools))
+    bag = image if isinstance(image, Problem) else attempt(lambda: _bag(image, tools))
     found: Dimensions = {
-        "grounding": bag if isinstance(bag, Problem) else told(lambda: _ground(bag, report, tools)),
-        "logic": told(lambda: logic_of(report, tools.entailer, top=tools.top)),
-        "stability": told(lambda: _stability(case, text, image, tools)),
+        "grounding": bag
+        if isinstance(bag, Problem)
+        else attempt(lambda: _ground(bag, report, tools)),
+        "logic": attempt(lambda: logic_of(report, tools.entailer, top=tools.top)),
+        "stability": attempt(lambda: _stability(case, text, image, tools)),
     }
     grounding = found["grounding"]
     return Verdict(
@@ -138,7 +141,7 @@ def judge_case(case: TrustCase, folder: Path, tools: Instruments) -> Verdict:
     )
 
 
-def told(ask: Callable[[], A | Problem]) -> A | Problem:
+def attempt(ask: Callable[[], A | Problem]) -> A | Problem:
     """What is found, or why it is not; a service that is gone or a full disk stops the run."""
     try:
         return ask()
@@ -148,7 +151,7 @@ def told(ask: Callable[[], A | Problem]) -> A | Problem:
         return Problem("missing_extra", str(error))
     except HistoEvalError as error:
         return Problem("cannot_be_told", shown(str(error)))
-    except Exception as error:  # noqa: BLE001 - whatever a model does wrong, the run goes on
+    except Exception as error:  # noqa: BLE001 - whatever a model does wrong, the run continues
         return Problem("failed", shown(f"{type(error).__name__}: {error}"))
 
 
@@ -240,7 +243,7 @@ def _known(grounding: Grounding) -> float:
 
 def _evidence(case: TrustCase, found: Dimensions, trust: Trust, policy: Policy) -> dict[str, Any]:
     """All that a person can check: what each dimension found, and how the verdict came."""
-    told_: dict[str, Any] = {
+    details: dict[str, Any] = {
         name: each.model_dump(mode="json")
         for name, each in found.items()
         if not isinstance(each, Problem)
@@ -248,4 +251,4 @@ def _evidence(case: TrustCase, found: Dimensions, trust: Trust, policy: Policy) 
     verdict = trust.model_dump(mode="json", include={"low", "high", "reason", "missing"})
     weights = policy.weights.model_dump()
     image = {"image": case.image} if isinstance(case.image, str) else {}
-    return {**image, **told_, "trust": {**verdict, "weights": weights, "policy": policy.identity}}
+    return {**image, **details, "trust": {**verdict, "weights": weights, "policy": policy.identity}}

@@ -9,9 +9,8 @@ from typing import Any
 from histoeval.errors import MissingDependency, Problem, SettingError
 from histoeval.io.trust_cases import CaseSource
 from histoeval.nli.entailer import Entailer
-from histoeval.nli.load import open_entailer
 from histoeval.report import Noun
-from histoeval.run.models import Models, load_reader
+from histoeval.run.models import Models, load_entailer, load_reader
 from histoeval.run.trust.case import Instruments, TileSelection, VlmSetup
 from histoeval.trust.grounding.decoys import builtin_decoys
 from histoeval.trust.grounding.embedded_image import SAMPLED
@@ -19,7 +18,7 @@ from histoeval.trust.grounding.encoder import ImageTextEncoder
 from histoeval.trust.grounding.load import BUILTIN, open_encoder
 from histoeval.trust.logic.score import DEFAULT_TOP, Top
 from histoeval.trust.policy.policy import Policy, read_policy, weights_of
-from histoeval.trust.stability.score import Distance, open_distance
+from histoeval.trust.stability.distance import Distance, open_distance
 
 ALL = "all"
 """In place of a number: every tile of a slide."""
@@ -36,7 +35,7 @@ class TrustOptions(Noun):
     nli: Any = None
     distance: Any = "concordance"
     models: Models = Models()
-    policy: Path | None = None
+    policy: Policy | Path | None = None
     weights: str | None = None
     top: str | None = None
     tiles: str = str(SAMPLED)
@@ -44,7 +43,7 @@ class TrustOptions(Noun):
     seed: int = 0
     subject: Any = None
     examination: Mapping[str, Any] = {}
-    """What the model is asked, as `histoeval.trust.stability.examine.make_examination` takes it."""
+    """The task of the model, as `histoeval.trust.stability.examine.make_examination` takes it."""
 
 
 def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
@@ -72,7 +71,8 @@ def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
 
 def policy_of(wanted: TrustOptions) -> Policy:
     """The policy that was named, with the weights that were given beside it."""
-    policy = read_policy(wanted.policy)
+    named = wanted.policy
+    policy = named if isinstance(named, Policy) else read_policy(named)
     return policy if wanted.weights is None else policy.weighing(weights_of(wanted.weights))
 
 
@@ -88,10 +88,10 @@ def tiles_of(text: str) -> int | None:
 def top_of(text: str) -> Top:
     """K as a person writes it: a number of pairs, `3`, a share of them, `0.3` or `30%`, or both."""
     try:
-        told = [_number_or_share(part.strip()) for part in text.split(",")]
-        if len({name for name, _ in told}) < len(told):
+        parts = [_number_or_share(part.strip()) for part in text.split(",")]
+        if len({name for name, _ in parts}) < len(parts):
             raise ValueError
-        return Top.model_validate(dict(told))
+        return Top.model_validate(dict(parts))
     except ValueError as error:
         raise SettingError(
             f"{text!r} is no K: give a number of pairs, as in 3, a share of them, as in 0.3, or "
@@ -119,10 +119,7 @@ def _encoder(wanted: TrustOptions) -> ImageTextEncoder | Problem:
 
 
 def _entailer(wanted: TrustOptions) -> Entailer:
-    if isinstance(wanted.nli, str | Path | None):
-        return open_entailer(wanted.nli, wanted.models.device)
-    entailer: Entailer = wanted.nli
-    return entailer
+    return load_entailer(wanted.nli, wanted.models.device)
 
 
 def _distance(wanted: TrustOptions, reader: Any, entailer: Entailer) -> Distance:

@@ -92,7 +92,7 @@ def write_policy(tuning: TuningResult, output: Path) -> None:
 
 
 def history(tuning: TuningResult) -> list[str]:
-    """How a policy was made and what it is worth, in lines for people."""
+    """How a policy was made and how good it is, in human-readable lines."""
     about, plan, outside = tuning.about, tuning.plan, tuning.outside
     figure = FIGURES[tuning.tuned.objective]
     lines = [
@@ -120,11 +120,11 @@ def _threshold_lines(tuning: TuningResult) -> list[str]:
         return ["thresholds: not tuned, since no label says which reports are wrong"]
     lines = [f"thresholds: {tuning.plan.aim}; on reports that had no say:"]
     for name, counts in (("tuned", tuning.tuned_routes), ("before", tuning.base_routes)):
-        told = ", ".join(
+        shown = ", ".join(
             f"{route} {right + wrong} ({share_text(wrong, right + wrong)} wrong)"
             for route, (right, wrong) in zip(ROUTES, counts, strict=True)
         )
-        lines.append(f"  {name}: {told}")
+        lines.append(f"  {name}: {shown}")
     return lines
 
 

@@ -40,9 +40,9 @@ class Side(StrEnum):
 @lru_cache(maxsize=1 << 12)
 def side_of(phrase: str) -> Side | None:
     """The side that a phrase names; left and right together are both sides."""
-    said = _OTHERWISE.sub(lambda m: " " * len(m.group()), phrase)
-    words = words_of(said)
-    site_starts = {match.start for match in find_sites(said)}
+    phrase = _OTHERWISE.sub(lambda m: " " * len(m.group()), phrase)
+    words = words_of(phrase)
+    site_starts = {match.start for match in find_sites(phrase)}
     named = {_side_at(i, words, site_starts) for i in range(len(words))} - {None}
     if len(named) > 1:
         return Side.BILATERAL

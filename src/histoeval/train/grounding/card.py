@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from histoeval.train.core.card import card, markdown_table
+from histoeval.table import markdown_table
+from histoeval.train.core.card import card
 
 COLUMNS = ("figure", "value", "by organ or group")
 

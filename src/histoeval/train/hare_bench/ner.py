@@ -15,8 +15,8 @@ from typing import Any
 from histoeval.evaluate.corpus import HARE_NAMES
 from histoeval.evaluate.matches import Tally, exact_matches, merge, overlap_matches, total
 from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.labels import read_tags
 from histoeval.extract.reader import Reader
+from histoeval.extract.tagging import read_tags
 from histoeval.extract.windows import Window, windows
 from histoeval.io.corpus import AnnotatedPassage
 from histoeval.progress import ignore

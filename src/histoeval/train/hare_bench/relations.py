@@ -12,7 +12,7 @@ from typing import Any
 
 from histoeval.errors import InputError
 from histoeval.evaluate.matches import Matches
-from histoeval.extract.labels import relation_label
+from histoeval.extract.tagging import relation_label
 from histoeval.extract.tagset import softmax
 from histoeval.io.corpus import AnnotatedPassage
 from histoeval.progress import ignore

@@ -16,7 +16,7 @@ from typing import Any
 from histoeval.errors import ModelError
 from histoeval.io.store import write_json, writing_to
 from histoeval.progress import ignore
-from histoeval.train.core.card import markdown_table
+from histoeval.table import markdown_table
 from histoeval.train.core.loop import Watch
 from histoeval.train.hare_bench.config import Corpora, NerSettings, RelationSettings, SelectSettings
 from histoeval.train.hare_bench.ner import train_ner

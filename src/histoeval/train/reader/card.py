@@ -8,7 +8,8 @@ from typing import Any
 from histoeval.evaluate.reader import ALL, Evaluation, ReaderMeasure, evaluate_reader
 from histoeval.extract.reader import Reader
 from histoeval.io.corpus import AnnotatedPassage
-from histoeval.train.core.card import card, interval, markdown_table
+from histoeval.table import markdown_table
+from histoeval.train.core.card import card, interval
 
 COLUMNS: Mapping[str, tuple[ReaderMeasure, str]] = {
     "exact": (ReaderMeasure.EXACT, ALL),

@@ -1,7 +1,7 @@
 """What a report claims about its image: each claim with its span and a short visual phrase.
 
 Diagnoses and findings are claims, with their descriptors, grade and site put into the phrase, and
-so is a site that no asserted diagnosis carries. What is denied or left open is told by `assertion`.
+so is a site that no asserted diagnosis carries. Denied and uncertain ones have such an `assertion`.
 Stages, measurements, markers and procedures cannot be seen in an image of tissue, nor can margins
 or masses; they are no claims, and `not_seen` says so for each.
 """
@@ -58,7 +58,7 @@ def sorted_claims(claims: Iterable[Claim]) -> Claims:
 
 
 def not_seen(report: Report) -> tuple[str, ...]:
-    """What of a report no patch of tissue can bear out, and why, for people."""
+    """What of a report no patch of tissue can support, and why, human-readable."""
     reasons: dict[str, str] = wording()["apart"]
     kinds: dict[str, list[str]] = {kind: [] for kind in reasons}
     for entity in report.entities:
@@ -78,8 +78,8 @@ def _lesions(report: Report) -> Iterator[Claim]:
     for number, entity in enumerate(report.entities):
         if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING):
             continue
-        said, denied = parted(entity.text)
-        name = visual(said)
+        affirmed, denied = parted(entity.text)
+        name = visual(affirmed)
         if not name or (entity.type == EntityType.FINDING and is_vague(name)):
             continue
         linked = _linked(report, number)
@@ -124,10 +124,10 @@ def _placed(phrase: str, linked: Sequence[Entity], joint: str) -> str:
 
 
 def _bare_sites(report: Report) -> Iterator[Claim]:
-    """Tissue of organs that no asserted diagnosis is said to be of, each organ once.
+    """Tissue of organs that no asserted diagnosis is of, each organ once.
 
-    Fat, vessels and nerves are in every organ; where a finding is said to be in them, they are no
-    claim of their own.
+    Fat, vessels and nerves are in every organ; where a finding is in them, they are no claim of
+    their own.
     """
     carried = set(_carried(report))
     invaded = {

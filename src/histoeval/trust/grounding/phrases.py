@@ -8,19 +8,20 @@ from typing import Any
 
 from histoeval.resources import load_toml
 from histoeval.terms.findings import find_findings, finding_of, findings
+from histoeval.terms.lexicon import any_of
 from histoeval.terms.sites import find_sites, organ_of, site_tree, sites, system_of
 from histoeval.terms.values.grades import read_grade
 
 _TIERS = {"low": "low-grade", "intermediate": "intermediate-grade", "high": "high-grade"}
 _REGIONS = "body_region"
-"""Back or arm is no tissue that could be told under a microscope."""
+"""Back or arm is no tissue that could be recognised under a microscope."""
 _EDGES = " \t\r\n.,;:-/()[]\"'"
 _ASIDE = re.compile(r"[(\[][^)\]]*[)\]]")
 _STOP = re.compile(r"[.;:]+(?=\s|$)")
 _GRADED = re.compile(r"\b(?:differentiated|grade|dysplasia|anaplastic)\b")
 _RANKED = re.compile(r"\d|\b[ivx]+\b|\bgrade$|\bdifferentiation\b")
 _ADJECTIVE = re.compile(r"\S+(?:ic|ing|ous|ed|al)")
-_MOST_WORDS = 4
+_MAX_WORDS = 4
 """Of a descriptor; more is a sentence."""
 
 
@@ -90,9 +91,9 @@ def grade_words(text: str) -> str:
 
 
 def descriptor_words(text: str) -> str:
-    """A descriptor, where it tells what is seen and is not a whole sentence."""
+    """A descriptor, where it is something visible and not a whole sentence."""
     words = visual(text)
-    long = len(words.split()) > _MOST_WORDS
+    long = len(words.split()) > _MAX_WORDS
     return "" if long or _phrases("unseen").search(words) else words
 
 
@@ -100,10 +101,9 @@ def descriptor_words(text: str) -> str:
 def _phrases(name: str) -> re.Pattern[str]:
     listed = [" ".join(each.split()) for each in wording()[name].split(",")]
     longest_first = sorted(filter(None, listed), key=lambda each: (-len(each), each))
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
+    return any_of(longest_first, before=r"\b", after=r"\b", literal=True, flags=0)
 
 
-@cache
 def wording() -> dict[str, Any]:
     """The word lists for claims."""
     return load_toml("trust/grounding/data/phrases.toml")

@@ -1,4 +1,4 @@
-"""Figures of a study: metrics against experts, each from stored scores."""
+"""Figures of an agreement study: metrics against experts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 from histoeval.agreement.metric_vs_experts import MetricVsExperts, scored
 from histoeval.agreement.panel import Panel
 from histoeval.agreement.study import Study, StudyPlan
-from histoeval.agreement.systems import mean_of
-from histoeval.statistics.correlation import Coefficient, is_constant, weighted
+from histoeval.statistics.correlation import Coefficient, is_constant, mean_of, weighted
 from histoeval.statistics.resampling import Numbers, Positions, estimate, resample
 from histoeval.view.figures.canvas import (
     BLUE,
@@ -35,18 +34,18 @@ from histoeval.view.figures.canvas import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ABREAST = 2
+COLUMNS = 2
 CELL, TALL = 230.0, 190.0
-"""Width and height of one of several frames with the room around it; two make a printed page."""
+"""Width and height of a frame in points; two fit side by side on a printed page."""
 
-MOST_LEVELS = 11
+MAX_LEVELS = 11
 BINS = 8
-LONGEST_NAME = 160.0
-"""Points that the name of a metric may take beside a figure."""
+MAX_NAME_WIDTH = 160.0
+"""Points for the name of a metric beside a figure."""
 
 
 def figures(panel: Panel, study: Study, plan: StudyPlan) -> Iterator[tuple[str, Canvas]]:
-    """Every figure with the name of its file; those that cannot be drawn are left out."""
+    """Every figure with its file name; metrics without a correlation are skipped."""
     if plan.positive_only:
         panel = panel.above(0.0)
     able = [each for each in study.metrics if each.pearson.value is not None]
@@ -60,7 +59,7 @@ def figures(panel: Panel, study: Study, plan: StudyPlan) -> Iterator[tuple[str, 
 
 
 class _Frame:
-    """What one of several frames shows: a metric on the rows that it has scored."""
+    """The data of one frame: a metric on the rows that it has scored."""
 
     def __init__(self, each: MetricVsExperts, panel: Panel, plan: StudyPlan) -> None:
         rows = scored(panel.metrics[each.metric])
@@ -74,7 +73,7 @@ class _Frame:
 
     @property
     def line(self) -> tuple[float, float]:
-        """Slope and height of the line from the metric to experts."""
+        """Slope and intercept of the line from the metric to experts."""
         slope, height = np.polyfit(self.metric, self.expert, 1)
         return float(slope), float(height)
 
@@ -86,8 +85,8 @@ Draw = Callable[["Axes", _Frame], None]
 def _several(
     title: str, able: Sequence[MetricVsExperts], panel: Panel, plan: StudyPlan, draw: Draw
 ) -> Canvas:
-    """A frame for each metric, row by row."""
-    across = min(ABREAST, len(able))
+    """A frame for each metric."""
+    across = min(COLUMNS, len(able))
     down = -(-len(able) // across)
     figure = blank(across * CELL, 40 + down * TALL, title)
     places = figure.subplots(down, across, squeeze=False).ravel()
@@ -99,7 +98,7 @@ def _several(
 
 
 def _scatter(axes: Axes, frame: _Frame) -> None:
-    """Every pair, and the fitted line; dots of one expert score are spread a little."""
+    """Every pair, with a little jitter, and the fitted line."""
     shift = np.random.default_rng(0).uniform(-0.12, 0.12, len(frame.metric))
     axes.scatter(frame.metric, frame.expert + shift, s=10, color=BLUE, alpha=0.45, linewidths=0)
     slope, height = frame.line
@@ -112,7 +111,7 @@ def _scatter(axes: Axes, frame: _Frame) -> None:
 
 
 def _boxes(axes: Axes, frame: _Frame) -> None:
-    """For each expert score the middle half of the metric's, its median, and 5 % to 95 %."""
+    """For each expert score the quartiles of the metric, and 5 % to 95 %."""
     stats = []
     for value, rows in _levels(frame.expert):
         low, first, middle, third, high = np.quantile(
@@ -135,14 +134,14 @@ def _boxes(axes: Axes, frame: _Frame) -> None:
 
 
 def _levels(expert: Numbers) -> list[tuple[float, Positions]]:
-    """The expert scores there are, and their rows; halves are put together if there are many."""
+    """The distinct expert scores and their rows; rounded if there are many."""
     levels = np.unique(expert)
-    rounded = expert if len(levels) <= MOST_LEVELS else np.round(expert)
+    rounded = expert if len(levels) <= MAX_LEVELS else np.round(expert)
     return [(float(value), np.flatnonzero(rounded == value)) for value in np.unique(rounded)]
 
 
 def _bins(axes: Axes, frame: _Frame) -> None:
-    """Pairs in bins by predicted score: the mean of experts there, with its interval."""
+    """Pairs binned by predicted score: the mean of experts in each bin, with its interval."""
     slope, height = frame.line
     predicted = height + slope * frame.metric
     span = frame.plan.expert_range
@@ -163,7 +162,7 @@ def _bins(axes: Axes, frame: _Frame) -> None:
 
 
 def _quantiles(values: Numbers) -> list[Positions]:
-    """Rows in a few bins of about the same size; equal values are never parted."""
+    """Rows in a few bins of about the same size; equal values share a bin."""
     edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
     bins = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, max(len(edges) - 2, 0))
     return [np.flatnonzero(bins == each) for each in np.unique(bins)]
@@ -174,7 +173,7 @@ def forest(able: Sequence[MetricVsExperts]) -> Canvas:
     """The correlations of all metrics with their intervals, the best on top."""
     title = "Correlation with experts, 95 % intervals"
     ordered = sorted(able, key=lambda each: -(each.pearson.value or 0.0))
-    names = [fitted(each.metric, SMALL, LONGEST_NAME) for each in ordered]
+    names = [fitted(each.metric, SMALL, MAX_NAME_WIDTH) for each in ordered]
     figure = blank(450, 100 + 34 * len(ordered), title)
     axes = figure.add_subplot()
     axes.axvline(0, color=FAINT, linewidth=0.8, linestyle="--")
@@ -190,19 +189,19 @@ def forest(able: Sequence[MetricVsExperts]) -> Canvas:
     axes.set_yticks(range(len(names)), names)
     axes.set(ylim=(len(names) - 0.5, -0.5), xlabel="correlation")
     figure.legend(loc="outside lower center", ncols=len(looks))
-    told = "; ".join(f"{each.metric} {each.pearson.value:.3f}" for each in ordered)
-    return finished(figure, title, told)
+    values = "; ".join(f"{each.metric} {each.pearson.value:.3f}" for each in ordered)
+    return finished(figure, title, values)
 
 
 @drawing
 def heatmap(panel: Panel, names: Sequence[str], coefficient: Coefficient) -> Canvas:
-    """How alike metrics are to each other and to experts: blue for alike, orange for opposed."""
+    """Correlations of metrics with each other and with experts: blue positive, orange negative."""
     title = f"{coefficient.value.title()} correlation of metrics"
     columns = {"experts": panel.expert} | {name: panel.metrics[name].rising for name in names}
     found = np.array(
-        [[_alike(a, b, coefficient) for b in columns.values()] for a in columns.values()]
+        [[_correlation(a, b, coefficient) for b in columns.values()] for a in columns.values()]
     )
-    shown = [fitted(name, SMALL, LONGEST_NAME) for name in columns]
+    shown = [fitted(name, SMALL, MAX_NAME_WIDTH) for name in columns]
     room = max(width_of(name, SMALL) for name in shown) + 20
     side = max(200.0, 36.0 * len(columns)) + room
     figure = blank(side, side + 20, title)
@@ -221,8 +220,8 @@ def heatmap(panel: Panel, names: Sequence[str], coefficient: Coefficient) -> Can
     return finished(figure, title, f"Correlations of {', '.join(columns)}")
 
 
-def _alike(one: Numbers, other: Numbers, coefficient: Coefficient) -> float:
-    """The correlation of two columns where both have values; NaN where there is none."""
+def _correlation(one: Numbers, other: Numbers, coefficient: Coefficient) -> float:
+    """The correlation of two columns where both have values; NaN if there is none."""
     both = ~np.isnan(one) & ~np.isnan(other)
     x, y = one[both], other[both]
     if len(x) < 2 or is_constant(x) or is_constant(y):

@@ -1,4 +1,4 @@
-"""A report as it was read, as a figure: its words, what they were taken for, and relations."""
+"""An extracted report as a figure: its words, entities and relations."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TYPE_COLOURS = dict(
 
 @dataclass(frozen=True)
 class _Word:
-    """A word and its place; `kind` is what is written below the first word of an entity."""
+    """A word and its place; `kind` is the label below the first word of an entity."""
 
     text: str
     x: float
@@ -56,7 +56,7 @@ class _Word:
 
 @drawing
 def annotated(report: Report, title: str) -> Canvas:
-    """A report as it was read: entities on their colour with the type below, then relations."""
+    """A report with entities on their colour and the type below, then relations."""
     words = list(_placed(report))
     bottom = max((word.y for word in words), default=FIRST_LINE) + LEADING
     lines = _relations(report)
@@ -72,7 +72,7 @@ def annotated(report: Report, title: str) -> Canvas:
 
 
 def _placed(report: Report) -> Iterator[_Word]:
-    """The words of a report from left to right; no type is written over the one before it."""
+    """The words of a report from left to right; labels do not overlap."""
     x, y, free = MARGIN, FIRST_LINE, MARGIN
     named: set[Entity] = set()
     for start, end in _word_spans(report.text):
@@ -94,13 +94,13 @@ def _placed(report: Report) -> Iterator[_Word]:
 
 
 def _innermost(report: Report, start: int, end: int) -> Entity | None:
-    """The shortest entity that has some of these characters."""
+    """The shortest entity over any of these characters."""
     over = [each for each in report.entities if each.start < end and start < each.end]
     return min(over, key=lambda each: each.end - each.start, default=None)
 
 
 def _write(axes: Axes, word: _Word) -> None:
-    """A word in its place, on a colour if it is of an entity."""
+    """Draw a word, on a colour if it is of an entity."""
     x, y = word.x, word.y
     if word.entity is not None:
         right = x + word.width + SPACE
@@ -111,7 +111,7 @@ def _write(axes: Axes, word: _Word) -> None:
 
 
 def _word_spans(text: str) -> list[tuple[int, int]]:
-    """Where words begin and end; -1 for a new line."""
+    """Start and end of each word; -1 for a new line."""
     spans: list[tuple[int, int]] = []
     at = 0
     for line in text.splitlines(keepends=True):
@@ -126,8 +126,8 @@ def _word_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _kind(entity: Entity) -> str:
-    told = "" if entity.assertion is Assertion.PRESENT else f", {entity.assertion}"
-    return f"{entity.type}{told}"
+    assertion = "" if entity.assertion is Assertion.PRESENT else f", {entity.assertion}"
+    return f"{entity.type}{assertion}"
 
 
 def _relations(report: Report) -> list[str]:

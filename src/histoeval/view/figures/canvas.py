@@ -1,8 +1,7 @@
-"""A figure drawn by matplotlib, written as PNG and as SVG: the same bytes for the same data.
+"""Figures by matplotlib, written as PNG and as SVG: the same bytes for the same data.
 
-Whatever draws takes matplotlib from here, so that its absence is told in one place. Figures are
-objects of their own: nothing is kept in pyplot, and no setting of the reader's own
-`matplotlibrc` gets in.
+All figures import matplotlib from here, so that its absence is reported in one place. Neither
+pyplot nor the user's own `matplotlibrc` is involved.
 """
 
 from __future__ import annotations
@@ -31,22 +30,22 @@ except ImportError as error:
 INK, FAINT, PAPER = "#222222", "#6b6b6b", "#ffffff"
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442")
-"""Okabe and Ito's colours, which people of any colour vision can tell apart."""
+"""The colours of Okabe and Ito, which can be distinguished with any colour vision."""
 
 BLUE, ORANGE, GREEN = PALETTE[:3]
 DARK_YELLOW = "#8a5f00"
-"""For letters, where Okabe and Ito's is too pale on white."""
+"""For text, where Okabe and Ito's yellow is too pale on white."""
 
 OPPOSED_TO_ALIKE = LinearSegmentedColormap.from_list("alike", [ORANGE, PAPER, BLUE])
 
 SMALL, NORMAL, LARGE = 8.0, 9.0, 11.0
-"""Sizes of letters that can still be read in print, in points."""
+"""Font sizes that are legible in print, in points."""
 
 FONT = "DejaVu Sans"
-"""Comes with matplotlib, so letters are as wide on every machine."""
+"""Comes with matplotlib, so text is as wide on every machine."""
 
 POINTS = 72.0
-"""Points in an inch."""
+"""Points per inch."""
 
 LOOK: Mapping[str, Any] = {
     "axes.axisbelow": True,
@@ -73,19 +72,19 @@ LOOK: Mapping[str, Any] = {
 }
 
 drawing = style.context(["default", dict(LOOK)])
-"""Around a function: what it draws looks as figures here do, whatever the reader has set."""
+"""Decorator for functions that draw: the style of our figures, whatever the user has set."""
 
 
 @dataclass(frozen=True)
 class Canvas:
-    """A figure; `title` and `description` are for people who cannot see it."""
+    """A figure; `title` and `description` are its alternative text."""
 
     figure: Figure
     title: str
     description: str
 
     def svg(self) -> str:
-        """The text of an SVG file, in which text stays text."""
+        """The text of an SVG file; texts in it stay selectable."""
         return self._saved("svg").decode()
 
     def png(self) -> bytes:
@@ -93,35 +92,35 @@ class Canvas:
         return self._saved("png")
 
     def _saved(self, kind: Literal["svg", "png"]) -> bytes:
-        told = {"Title": self.title, "Description": self.description}
+        metadata = {"Title": self.title, "Description": self.description}
         file = BytesIO()
         with style.context(["default", dict(LOOK)]):
-            metadata = told | ({"Date": None} if kind == "svg" else {})
-            self.figure.savefig(file, format=kind, metadata=metadata)
+            dated = {"Date": None} if kind == "svg" else {}
+            self.figure.savefig(file, format=kind, metadata=metadata | dated)
         return file.getvalue()
 
 
 def blank(width: float, height: float, title: str) -> Figure:
-    """A sheet of some points by some, with its title; what is put on it is kept apart."""
+    """A figure of this size in points with its title, and a layout that avoids overlaps."""
     figure = Figure(figsize=(width / POINTS, height / POINTS), layout="constrained")
     figure.suptitle(drawable(title))
     return figure
 
 
 def finished(figure: Figure, title: str, description: str) -> Canvas:
-    """The figure with everything where it is now, so that it is saved alike each time."""
+    """Freeze the layout, so that the figure is saved alike each time."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    return Canvas(figure, _told(title), _told(description))
+    return Canvas(figure, _printable(title), _printable(description))
 
 
-def _told(text: str) -> str:
-    """A text as a file of any kind can hold it: without what no character can be seen of."""
+def _printable(text: str) -> str:
+    """Without control characters, as metadata of files must be."""
     return "".join(each if each.isprintable() else " " for each in text)
 
 
 def page(width: float, height: float) -> tuple[Figure, Axes]:
-    """A sheet to write on: x and y are points from its upper left corner."""
+    """A figure to write on: x and y are points from its upper left corner."""
     figure = Figure(figsize=(width / POINTS, height / POINTS))
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))
     axes.set_axis_off()
@@ -129,7 +128,7 @@ def page(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def width_of(text: str, size: float) -> float:
-    """How long a line of text is, in points."""
+    """The width of a line of text, in points."""
     wide, _, _ = TextToPath().get_text_width_height_descent(
         drawable(text), FontProperties(family=FONT, size=size), ismath=False
     )
@@ -137,7 +136,7 @@ def width_of(text: str, size: float) -> float:
 
 
 def fitted(text: str, size: float, width: float) -> str:
-    """A text that can be drawn, cut where it would be too long."""
+    """A drawable text, shortened to a width."""
     text = drawable(text)
     if width_of(text, size) <= width:
         return text
@@ -147,7 +146,7 @@ def fitted(text: str, size: float, width: float) -> str:
 
 
 def drawable(text: str) -> str:
-    """A text with a mark for each character that the font does not have."""
+    """A text with a replacement for each character that the font does not have."""
     known = _characters()
     return "".join(each if ord(each) in known else "\N{REPLACEMENT CHARACTER}" for each in text)
 
@@ -158,7 +157,7 @@ def _characters() -> frozenset[int]:
 
 
 def mix(one: str, other: str, share: float) -> str:
-    """A colour between two: `share` of the other."""
+    """A mixture of two colours with this share of the other."""
     pairs = zip(to_rgb(one), to_rgb(other), strict=True)
     red, green, blue = (a + (b - a) * share for a, b in pairs)
     return to_hex((red, green, blue))

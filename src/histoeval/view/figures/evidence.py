@@ -1,94 +1,170 @@
-"""Pictures of the evidence of one report: the image, and for each claim where it is borne out."""
+"""Pictures of the evidence for a report: its image, and for each claim where it is supported."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from histoeval.errors import Problem
+import numpy as np
+from numpy.typing import NDArray
+
+from histoeval.errors import Problem, SettingError
 from histoeval.io.store import writing_to
-from histoeval.run.trust.case import Instruments, Verdict, told
+from histoeval.run.trust.case import Instruments, Verdict, attempt
 from histoeval.run.trust.rows import EVIDENCE, TrustRow
 from histoeval.trust.grounding.embedded_image import EmbeddedImage
-from histoeval.trust.results import Support
-from histoeval.view.figures.heatmap import heatmap, support_picture
+from histoeval.trust.results import Spot, Support
 
-MOST_CLAIMS = 12
-"""So many claims of a report are pictured, in the order of its text."""
+if TYPE_CHECKING:
+    from PIL import Image
 
-SIDE = 320
-"""Pixels along the longer side of the image in small."""
+MAX_CLAIMS = 12
+"""Claims of a report that get pictures, in the order of its text."""
 
-SEVERAL = 5
-"""From so many patches on there is something to see on a heatmap."""
+MIN_PATCHES = 5
+"""With fewer patches a heatmap shows nothing."""
+
+THUMBNAIL, HEATMAP, CROP = 320, 1024, 448
+"""Pixels along the longer side of the image, of a heatmap, and of the best patch (at most)."""
+
+OPACITY = 0.55
+COLOURS = ((0.0, (49, 54, 149)), (0.5, (255, 245, 170)), (1.0, (165, 0, 38)))
+"""From the lowest cosine of the image to the highest; legible without red-green vision."""
+FRAME = (0, 0, 0)
 
 
 def with_pictures(verdict: Verdict, folder: Path, tools: Instruments) -> TrustRow:
-    """The row, with pictures of its evidence drawn and named; those of a claim that are known.
+    """Draw pictures of the evidence, and list them in the row.
 
-    Names count rows and claims, since ids may hold what no file name can. A picture that cannot be
-    drawn is told in its place and takes nothing from the row.
+    File names count rows and claims, since ids may contain what file names cannot. If a picture
+    cannot be drawn, its entry gives the reason, and the row is otherwise unchanged.
     """
     row = verdict.row
     if verdict.image is None or verdict.bag is None:
         return row
     pictures = list(_pictures(verdict, verdict.image, verdict.bag, folder, tools))
-    evidence = {**row.evidence, "pictures": pictures} if pictures else row.evidence
-    return row.model_copy(update={"evidence": evidence})
+    return row.model_copy(update={"evidence": {**row.evidence, "pictures": pictures}})
 
 
 def _pictures(
     verdict: Verdict, image: Path, bag: EmbeddedImage, folder: Path, tools: Instruments
 ) -> Iterator[dict[str, Any]]:
-    stem = f"{verdict.row.row:05}"
-    small = folder / f"{stem}_image.png"
-    yield {"shows": "image", **_drawn(small, lambda: _draw_small(image, small, tools))}
-    if verdict.grounding is None:
-        return
-    supports = [each for each in verdict.grounding.supports if each.spot is not None]
-    for number, support in enumerate(supports[:MOST_CLAIMS], start=1):
-        named = {"claim": support.claim.phrase, "start": support.claim.span.start}
-        yield from _of_claim(support, named, f"{stem}_{number:02}", image, bag, folder, tools)
+    stem, mpp = f"{verdict.row.row:05}", tools.tiling.mpp
+
+    def drawn(name: str, draw: Callable[[Path], None]) -> dict[str, Any]:
+        """The name of a picture, or why it could not be drawn."""
+        outcome = attempt(lambda: draw(folder / name))
+        if isinstance(outcome, Problem):
+            return {"problem": outcome.message}
+        return {"file": f"{EVIDENCE}/{name}"}
+
+    small = f"{stem}_image.png"
+    yield {"shows": "image", **drawn(small, partial(thumbnail_picture, image, mpp=mpp))}
+    supports: tuple[Support, ...] = () if verdict.grounding is None else verdict.grounding.supports
+    known = [(each, each.spot) for each in supports if each.spot is not None]
+    for number, (support, spot) in enumerate(known[:MAX_CLAIMS], start=1):
+        phrase = support.claim.phrase
+        named = {"claim": phrase, "start": support.claim.span.start}
+        crop = f"{stem}_{number:02}_spot.png"
+        found = drawn(crop, partial(support_picture, image, spot, mpp=mpp))
+        yield {"shows": "spot", **named, **found}
+        if len(bag.spots) >= MIN_PATCHES:
+            (vector,) = tools.eyes.texts([phrase])
+            heat = f"{stem}_{number:02}_heatmap.png"
+            found = drawn(heat, partial(heatmap, image, bag, vector, mpp=mpp))
+            yield {"shows": "heatmap", **named, **found}
 
 
-def _of_claim(
-    support: Support,
-    named: dict[str, Any],
-    stem: str,
-    image: Path,
+def thumbnail_picture(path: Path | str, out: Path, *, mpp: float | None = None) -> None:
+    """A PNG of the whole image."""
+    _save(_thumbnail(path, THUMBNAIL, mpp)[0], out)
+
+
+def heatmap(
+    path: Path | str,
     bag: EmbeddedImage,
-    folder: Path,
-    tools: Instruments,
-) -> Iterator[dict[str, Any]]:
-    spot, mpp = support.spot, tools.tiling.mpp
-    assert spot is not None, "only claims with a spot are pictured"
-    crop = folder / f"{stem}_spot.png"
-    drawn = _drawn(crop, lambda: support_picture(image, spot, crop, mpp=mpp))
-    yield {"shows": "spot", **named, **drawn}
-    if len(bag.spots) >= SEVERAL:
-        (phrase,) = tools.eyes.texts([support.claim.phrase])
-        heat = folder / f"{stem}_heatmap.png"
-        drawn = _drawn(heat, lambda: heatmap(image, bag, phrase, heat, mpp=mpp))
-        yield {"shows": "heatmap", **named, **drawn}
+    phrase: NDArray[np.floating],
+    out: Path,
+    *,
+    mpp: float | None = None,
+) -> None:
+    """A PNG of the slide, each patch coloured by its cosine with a phrase.
+
+    Colours run from the lowest to the highest cosine of this image: they show where, not how much.
+    Patches that the encoder does not know are not coloured; the best one has a frame.
+    """
+    from PIL import Image, ImageDraw
+
+    if phrase.shape != bag.vectors.shape[1:]:
+        raise SettingError(
+            f"a phrase of {phrase.shape} does not fit patches of {bag.vectors.shape}"
+        )
+    picture, across, down = _thumbnail(path, HEATMAP, mpp)
+    known = [number for number, reason in enumerate(bag.unknown) if reason is None]
+    layer = Image.new("RGBA", picture.size, (0, 0, 0, 0))
+    pen = ImageDraw.Draw(layer)
+    cosines = bag.vectors[known].astype(np.float64) @ phrase.astype(np.float64)
+    boxes = [_box(bag.spots[number], across, down) for number in known]
+    for box, colour in zip(boxes, colours_of(cosines), strict=True):
+        pen.rectangle(box, fill=(*colour, round(255 * OPACITY)))
+    if boxes:
+        pen.rectangle(boxes[int(np.argmax(np.round(cosines, 8)))], outline=(*FRAME, 255), width=2)
+    _save(Image.alpha_composite(picture.convert("RGBA"), layer).convert("RGB"), out)
 
 
-def _draw_small(image: Path, out: Path, tools: Instruments) -> None:
+def support_picture(path: Path | str, spot: Spot, out: Path, *, mpp: float | None = None) -> None:
+    """A PNG of the patch that supports a claim best."""
+    from PIL import Image
+
+    from histoeval.slides.open import open_slide
+
+    with open_slide(path, mpp=mpp) as slide:
+        pixels = slide.region(0, spot.x, spot.y, spot.width, spot.height)
+    picture = Image.fromarray(pixels)
+    if (shrink := max(picture.size) / CROP) > 1:
+        size = max(1, round(picture.width / shrink)), max(1, round(picture.height / shrink))
+        picture = picture.resize(size, Image.Resampling.BOX)
+    _save(picture, out)
+
+
+def colours_of(cosines: NDArray[np.float64]) -> list[tuple[int, int, int]]:
+    """A colour for each, from the lowest to the highest; the middle one if all are equal."""
+    if not len(cosines):
+        return []
+    low, high = float(cosines.min()), float(cosines.max())
+    shares = (cosines - low) / (high - low) if high > low else np.full(len(cosines), 0.5)
+    places = [place for place, _ in COLOURS]
+    planes = [
+        np.rint(np.interp(np.round(shares, 6), places, [colour[n] for _, colour in COLOURS]))
+        for n in range(3)
+    ]
+    return [(int(r), int(g), int(b)) for r, g, b in zip(*planes, strict=True)]
+
+
+def _thumbnail(path: Path | str, side: int, mpp: float | None) -> tuple[Image.Image, float, float]:
+    """A picture of a whole slide, and its scale across and down."""
     from histoeval.slides.open import open_slide
     from histoeval.slides.overview import make_thumbnail
 
-    with open_slide(image, mpp=tools.tiling.mpp) as slide:
-        picture = make_thumbnail(slide, SIDE).convert("RGB")
+    with open_slide(path, mpp=mpp) as slide:
+        picture = make_thumbnail(slide, side).convert("RGB")
+        return picture, picture.width / slide.width, picture.height / slide.height
+
+
+def _box(spot: Spot, across: float, down: float) -> tuple[int, int, int, int]:
+    """A patch on the thumbnail, at least one pixel large, without its far edges."""
+    left, top = round(spot.x * across), round(spot.y * down)
+    right = max(left, round((spot.x + spot.width) * across) - 1)
+    bottom = max(top, round((spot.y + spot.height) * down) - 1)
+    return left, top, right, bottom
+
+
+def _save(picture: Image.Image, out: Path) -> None:
+    """Write a PNG atomically, the same bytes for the same pixels."""
     with writing_to(out.parent):
         out.parent.mkdir(parents=True, exist_ok=True)
-        draft = out.with_suffix(".part")
-        picture.save(draft, "PNG")
+        draft = out.with_name(f"{out.name}.part")
+        picture.save(draft, "PNG", compress_level=6)
         draft.replace(out)
-
-
-def _drawn(file: Path, draw: Callable[[], None]) -> dict[str, Any]:
-    """The name of a picture, or why it is not there."""
-    outcome = told(draw)
-    if isinstance(outcome, Problem):
-        return {"problem": outcome.message}
-    return {"file": f"{EVIDENCE}/{file.name}"}

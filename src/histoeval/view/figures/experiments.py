@@ -1,13 +1,14 @@
-"""Figures 3a and 3b of the paper, and the means of every measure along the error hierarchy."""
+"""Figures 3a and 3b of PathGLS, and the means of every measure by error level."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from histoeval.experiments.benchmark import JudgeVariation
 from histoeval.experiments.hierarchy import Ablation, Follows
+from histoeval.statistics.resampling import Estimate
 from histoeval.view.figures.canvas import (
     BLUE,
     INK,
@@ -21,12 +22,12 @@ from histoeval.view.figures.canvas import (
     fitted,
 )
 
-LONGEST_NAME = 130.0
+MAX_NAME_WIDTH = 130.0
 
 
 @drawing
 def ablation_figure(found: Ablation) -> Canvas:
-    """Figure 3b: what of the rank correlation is lost without each dimension."""
+    """Figure 3b: the rank correlation without each dimension."""
     title = "Rank correlation with the error hierarchy, without each dimension"
     names = ["all", *(f"without {each.dimension}" for each in found.without)]
     estimates = [found.spearman, *(each.spearman for each in found.without)]
@@ -41,14 +42,12 @@ def ablation_figure(found: Ablation) -> Canvas:
         axes.text(place, 0.02, f"{each.value:.2f}", ha="center", size=SMALL, color="white")
     axes.set_xticks(range(len(names)), names)
     axes.set(ylabel="Spearman (95 % interval)")
-    pairs = zip(names, estimates, strict=True)
-    told = "; ".join(f"{name} {each.value:.3f}" for name, each in pairs if each.value is not None)
-    return finished(figure, title, told)
+    return finished(figure, title, _values(zip(names, estimates, strict=True)))
 
 
 @drawing
 def variance_figure(found: Sequence[JudgeVariation]) -> Canvas:
-    """Figure 3a: how far each judge differs from itself."""
+    """Figure 3a: how much each judge varies between repeats."""
     title = "Standard deviation between repeats"
     figure = blank(430, 90 + 34 * len(found), title)
     axes = figure.add_subplot()
@@ -61,11 +60,10 @@ def variance_figure(found: Sequence[JudgeVariation]) -> Canvas:
             axes.plot([each.spread.low, each.spread.high], [place] * 2, color=INK, linewidth=1.0)
         end = value if each.spread.high is None else each.spread.high
         axes.text(end, place, f" {value:.3f}", va="center", size=SMALL)
-    axes.set_yticks(range(len(found)), [fitted(v.name, SMALL, LONGEST_NAME) for v in found])
+    axes.set_yticks(range(len(found)), [fitted(v.name, SMALL, MAX_NAME_WIDTH) for v in found])
     axes.invert_yaxis()
     axes.set(xlabel="mean over reports (95 % interval); scores run from 0 to 1")
-    told = "; ".join(f"{v.name} {v.spread.value:.4f}" for v in found if v.spread.value is not None)
-    return finished(figure, title, told)
+    return finished(figure, title, _values(((v.name, v.spread) for v in found), 4))
 
 
 @drawing
@@ -84,9 +82,11 @@ def hierarchy_figure(found: Sequence[Follows]) -> Canvas:
         axes.plot(steps, means, "o-", color=colour, markersize=3.5, label=f"{each.measure}{rho}")
     axes.set(xlabel="error level", ylabel="mean, of that on true reports", ylim=(0, None))
     figure.legend(loc="outside lower center", ncols=3)
-    told = "; ".join(
-        f"{each.measure} {each.spearman.value:.3f}"
-        for each in found
-        if each.spearman.value is not None
-    )
-    return finished(figure, title, f"Spearman with the error level: {told}")
+    values = _values((each.measure, each.spearman) for each in found)
+    return finished(figure, title, f"Spearman with the error level: {values}")
+
+
+def _values(named: Iterable[tuple[str, Estimate]], digits: int = 3) -> str:
+    """The description of a figure for readers who cannot see it."""
+    known = [(name, each.value) for name, each in named if each.value is not None]
+    return "; ".join(f"{name} {value:.{digits}f}" for name, value in known)

@@ -1,4 +1,4 @@
-"""The words of a corpus: how often they come up, and where they stand among each other."""
+"""The words of a corpus: their counts, and their vectors in two dimensions."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ Embed = Callable[[Sequence[str]], Vectors]
 
 WORD = re.compile(r"[^\W\d_]+(?:[-'][^\W\d_]+)*")
 BREAK = re.compile(r"[^\w\s'-]|\n|\d")
-"""What keeps two words from being one term."""
+"""Separates terms."""
 
 WINDOW = 4
 DIMENSIONS = 50
-LEAST_LETTERS = 2
+MIN_LETTERS = 2
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in small letters, without numbers."""
+    """The words of a text in lower case, without numbers."""
     return [word.casefold() for word in WORD.findall(text)]
 
 
 def count_terms(texts: Iterable[str], stop: frozenset[str]) -> Counter[str]:
-    """How often words come up, and two words that mostly do so together, as `lymph node`.
+    """Counts of words, and of two words that mostly occur together, as `lymph node`.
 
-    What is counted with its neighbour is not counted alone.
+    Words that are counted with their neighbour are not counted alone.
     """
     single: Counter[str] = Counter()
     double: Counter[tuple[str, str]] = Counter()
     for text in texts:
         words = words_of(text)
-        single.update(word for word in words if _tells(word, stop))
+        single.update(word for word in words if _is_content(word, stop))
         double.update(
             (one, two)
             for piece in BREAK.split(text)
             for one, two in pairwise(words_of(piece))
-            if _tells(one, stop) and _tells(two, stop)
+            if _is_content(one, stop) and _is_content(two, stop)
         )
     terms = Counter(single)
     for (one, two), often in double.items():
@@ -54,21 +54,20 @@ def count_terms(texts: Iterable[str], stop: frozenset[str]) -> Counter[str]:
     return Counter({term: often for term, often in terms.items() if often > 0})
 
 
-def _tells(word: str, stop: frozenset[str]) -> bool:
-    return len(word) >= LEAST_LETTERS and word not in stop
+def _is_content(word: str, stop: frozenset[str]) -> bool:
+    return len(word) >= MIN_LETTERS and word not in stop
 
 
 def frequent(texts: Iterable[str], stop: frozenset[str], most: int) -> Counter[str]:
-    """The single words that come up most often."""
-    counts = Counter(word for text in texts for word in words_of(text) if _tells(word, stop))
+    """The most frequent words."""
+    counts = Counter(word for text in texts for word in words_of(text) if _is_content(word, stop))
     return Counter(dict(counts.most_common(most)))
 
 
 def neighbour_vectors(texts: Sequence[str], vocabulary: Sequence[str]) -> Vectors:
-    """A vector for each word from the words it stands among: no model is needed.
+    """A vector for each word from its neighbours: no model is needed.
 
-    Positive pointwise mutual information within a few words, in as few dimensions as tell most
-    of it.
+    Positive pointwise mutual information within a few words, reduced by SVD.
     """
     place = {word: at for at, word in enumerate(vocabulary)}
     together = np.zeros((len(place), len(place)))
@@ -79,7 +78,7 @@ def neighbour_vectors(texts: Sequence[str], vocabulary: Sequence[str]) -> Vector
     together += together.T
     total = together.sum()
     if total == 0:
-        raise InputError("the texts are too short: no two known words stand beside each other")
+        raise InputError("the texts are too short: no two known words are near each other")
     alone = together.sum(axis=1) / total
     with np.errstate(divide="ignore", invalid="ignore"):
         shared = np.log(together / total / np.outer(alone, alone))
@@ -89,7 +88,7 @@ def neighbour_vectors(texts: Sequence[str], vocabulary: Sequence[str]) -> Vector
 
 
 def flatten(vectors: Vectors) -> Vectors:
-    """Vectors in the two directions in which they differ most (principal components)."""
+    """The first two principal components of vectors."""
     centred = vectors - vectors.mean(axis=0)
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
     flat = left[:, :2] * sizes[:2]
@@ -100,7 +99,7 @@ def flatten(vectors: Vectors) -> Vectors:
 
 
 def density(points: Vectors, weights: Vectors, across: Vectors, down: Vectors) -> Vectors:
-    """How densely weighted points lie around each crossing of a grid, by Gaussian kernels."""
+    """A Gaussian kernel density of weighted points on a grid (Scott's rule)."""
     share = weights / weights.sum()
     effective = 1 / float((share**2).sum())
     width = effective ** (-1 / 6) * _spread(points, share)

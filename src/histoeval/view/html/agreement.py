@@ -1,27 +1,26 @@
-"""A study as a document: Markdown and one self-contained page, with every table and figure."""
+"""The report of an agreement study in Markdown and as a self-contained HTML page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING
 
 from histoeval.io.store import writing_to
-from histoeval.resources import resource_text
 from histoeval.table import ResultTable, html_table, markdown
 from histoeval.version import __version__
 from histoeval.view.figures.agreement import figures
 from histoeval.view.figures.canvas import Canvas
+from histoeval.view.html.page import render
 from histoeval.view.terminal.agreement import agreement_tables, remarks
+from histoeval.view.terminal.experiments import write_picture
 
 if TYPE_CHECKING:
     from histoeval.run.agree import Agreement
 
 
 def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
-    """Write report.md, report.html and figures into a folder, and say what was written."""
+    """Write report.md, report.html and figures into a folder; returns their paths."""
     drawn = list(figures(found.panel, found.study, found.plan))
     tables = list(agreement_tables(found.study, found.plan))
     with writing_to(folder):
@@ -37,14 +36,9 @@ def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
 
 
 def write_figures(folder: Path, drawn: Sequence[tuple[str, Canvas]]) -> Iterator[Path]:
-    """Every figure as SVG and as PNG."""
+    """Write every figure as SVG and as PNG."""
     for name, picture in drawn:
-        for file, content in (
-            (folder / f"{name}.svg", picture.svg().encode()),
-            (folder / f"{name}.png", picture.png()),
-        ):
-            file.write_bytes(content)
-            yield file
+        yield from write_picture(folder, name, picture)
 
 
 def report_markdown(
@@ -53,11 +47,11 @@ def report_markdown(
     drawn: Sequence[tuple[str, Canvas]],
     command: str,
 ) -> str:
-    """The document in Markdown; figures are files beside it."""
+    """The report in Markdown; figures are files beside it."""
     parts = [
-        f"# How well metrics follow experts: {found.about['name']}",
+        f"# {_title(found)}",
         "\n".join(f"- {line}" for line in _facts(found)),
-        *[markdown(told) for told in tables],
+        *map(markdown, tables),
         "## How to read this",
         "\n".join(f"- {line}" for line in _notes(found)),
         "## Figures",
@@ -76,28 +70,29 @@ def report_html(
     drawn: Sequence[tuple[str, Canvas]],
     command: str,
 ) -> str:
-    """The same as one page that needs no other file and no network."""
-    template = Template(resource_text("view/html/data/agreement.html"))
-    return template.substitute(
-        title=escape(f"How well metrics follow experts: {found.about['name']}"),
-        facts=_list(_facts(found)),
-        tables="\n".join(html_table(told) for told in tables),
-        notes=_list(_notes(found)),
-        figures="\n".join(f"<figure>{_inline(picture)}</figure>" for _, picture in drawn),
-        signatures=_list(f"{each.metric}: {each.signature}" for each in found.study.metrics),
-        command=escape(command),
-        version=__version__,
+    """The same as one page."""
+    from markupsafe import Markup
+
+    return render(
+        "agreement.html",
+        title=_title(found),
+        facts=_facts(found),
+        tables=map(html_table, tables),
+        notes=_notes(found),
+        figures=[Markup(_svg_element(picture)) for _, picture in drawn],
+        signatures=[f"{each.metric}: {each.signature}" for each in found.study.metrics],
+        command=command,
     )
 
 
-def _inline(picture: Canvas) -> str:
-    """The element alone, without what makes a file of it."""
+def _svg_element(picture: Canvas) -> str:
+    """The figure without the header of an SVG file."""
     text = picture.svg()
     return text[text.index("<svg") :].strip()
 
 
-def _list(lines: Iterator[str] | Sequence[str]) -> str:
-    return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
+def _title(found: Agreement) -> str:
+    return f"How well metrics follow experts: {found.about['name']}"
 
 
 def _facts(found: Agreement) -> list[str]:
@@ -114,5 +109,5 @@ def _facts(found: Agreement) -> list[str]:
 
 
 def _notes(found: Agreement) -> list[str]:
-    lacking = [f"{name} {reason}" for name, reason in found.unavailable.items()]
-    return [*lacking, *found.notes, *remarks(found.study, found.plan)]
+    unavailable = [f"{name} {reason}" for name, reason in found.unavailable.items()]
+    return [*unavailable, *found.notes, *remarks(found.study, found.plan)]

@@ -1,50 +1,54 @@
-"""Trust as one page that needs no other file and no network: verdicts, texts, pictures."""
+"""Trust as a self-contained page: verdicts, highlighted texts, and pictures of the evidence."""
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
-from html import escape
-from io import BytesIO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from histoeval.io.store import writing_to
-from histoeval.resources import resource_text
 from histoeval.run.trust.rows import TrustFolder, TrustRow
-from histoeval.table import ResultTable, html_table
+from histoeval.table import ResultTable, html_table, number
 from histoeval.trust.policy.policy import DIMENSIONS
-from histoeval.version import __version__
-from histoeval.view.terminal.trust import number, policy_line, trust_tables, trust_text
-from histoeval.view.trust_highlight import marked_list, marked_text, marks_of
+from histoeval.view.highlight import HighlightSpan, html
+from histoeval.view.html.page import data_uri, jpeg, render
+from histoeval.view.terminal.trust import policy_line, trust_tables, trust_text
 
-MOST_ROWS = 200
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+MAX_ROWS = 200
 """Reports on the page, the first of the input; all are in trust.jsonl."""
 
-MOST_BYTES = 16 * 2**20
-"""Pictures that are put into the page itself; those beyond lie in the folder beside it."""
+MAX_CHARS = 20_000
+"""Characters of a report that are shown."""
+
+MAX_PICTURE_BYTES = 16 * 2**20
+"""Pictures inside the page; further ones are linked from the folder beside it."""
 
 SIDE = 360
-"""Pixels along the longer side of a picture on the page; a click leads to the whole of it."""
+"""Pixels along the longer side of a picture on the page; a click opens the original."""
+
+SUPPORTED = 0.5
+"""From this calibrated value on a claim is better supported than decoy claims."""
+
+_MADE_WITH = ("reader", "encoder", "nli", "distance", "subject", "top", "tiles", "policy")
 
 
 def write_page(
     folder: TrustFolder, rows: Iterable[tuple[TrustRow, str | None]], summary: Mapping[str, Any]
 ) -> None:
-    """Write the page of a run into its folder, whole or not at all."""
+    """Write the page of a run into its folder, atomically."""
     gallery = _Gallery(folder.folder)
-    shown = [_section(row, text, gallery) for row, text in islice(rows, MOST_ROWS)]
-    template = Template(resource_text("view/html/data/trust.html"))
-    page = template.substitute(
-        title=escape(f"Trust in reports: {summary['input']['name']}"),
-        tables="\n".join(html_table(told) for told in trust_tables(summary, ())),
-        policy=escape(policy_line(summary)),
-        notes=_beyond(len(shown), summary["rows"]),
-        sections="\n".join(shown),
-        made=_list(f"{name}: {summary[name]}" for name in _MADE if summary[name] is not None),
-        version=__version__,
+    page = render(
+        "trust.html",
+        title=f"Trust in reports: {summary['input']['name']}",
+        tables=map(html_table, trust_tables(summary, ())),
+        policy=policy_line(summary),
+        rows=summary["rows"],
+        reports=[_report(row, text, gallery) for row, text in islice(rows, MAX_ROWS)],
+        made_with=[f"{name}: {summary[name]}" for name in _MADE_WITH if summary[name] is not None],
     )
     with writing_to(folder.folder):
         draft = folder.page.with_suffix(".part")
@@ -52,95 +56,67 @@ def write_page(
         draft.replace(folder.page)
 
 
-_MADE = ("reader", "encoder", "nli", "distance", "subject", "top", "tiles", "policy")
-
-
 class _Gallery:
-    """Pictures for the page, in small: inside it while there is room, beside it from then on."""
+    """Small pictures, inside the page while there is room, and linked from then on."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._left = MOST_BYTES
+        self._bytes_left = MAX_PICTURE_BYTES
 
     def source(self, name: str) -> str:
-        """What an `img` shows."""
-        if self._left <= 0:
-            return escape(name)
-        content = _in_small(self._folder / name)
-        self._left -= len(content)
-        return f"data:image/jpeg;base64,{b64encode(content).decode('ascii')}"
+        """The `src` of an image."""
+        from PIL import Image
+
+        if self._bytes_left <= 0:
+            return name
+        with Image.open(self._folder / name) as picture:
+            picture.thumbnail((SIDE, SIDE))
+            content = jpeg(picture)
+        self._bytes_left -= len(content)
+        return data_uri(content)
 
 
-def _in_small(path: Path) -> bytes:
-    from PIL import Image
-
-    stream = BytesIO()
-    with Image.open(path) as picture:
-        picture.thumbnail((SIDE, SIDE))
-        picture.convert("RGB").save(stream, "JPEG", quality=85)
-    return stream.getvalue()
-
-
-def _section(row: TrustRow, text: str | None, gallery: _Gallery) -> str:
-    """One report: verdict, dimensions, text, evidence."""
-    prefix, evidence = f"r{row.row}", row.evidence
-    marks = marks_of(evidence)
-    parts = [
-        f'<section id="{prefix}">',
-        f'<header><h2>{escape(row.id)}</h2><span class="route {row.route}">{row.route}</span>'
-        f"<span>trust {trust_text(row)}</span>"
-        f'<span class="why">{escape(evidence["trust"]["reason"])}</span></header>',
-        _dimensions(row),
-        "" if text is None else f'<div class="text">{marked_text(text, marks, prefix)}</div>',
-        marked_list(marks, prefix),
-        _pictures(evidence.get("pictures", ()), gallery),
-        _shifts(evidence.get("stability")),
-        _details(row),
-        "</section>",
-    ]
-    return "\n".join(part for part in parts if part)
+def _report(row: TrustRow, text: str | None, gallery: _Gallery) -> dict[str, Any]:
+    """What the template shows of one report."""
+    evidence, anchor = row.evidence, f"r{row.row}"
+    findings = findings_of(evidence)
+    return {
+        "anchor": anchor,
+        "id": row.id,
+        "route": row.route,
+        "trust": trust_text(row),
+        "reason": evidence["trust"]["reason"],
+        "dimensions": [_dimension(row, name) for name in DIMENSIONS],
+        "text": None if text is None else shown_text(text, findings, anchor),
+        "lines": [finding.line for finding in findings],
+        "pictures": [_picture(picture, gallery) for picture in evidence.get("pictures", ())],
+        "shifts": _shifts(evidence.get("stability")),
+        "notes": list(_notes(evidence)),
+    }
 
 
-def _dimensions(row: TrustRow) -> str:
-    """A bar for each dimension; where it is missing, why."""
-    lines = []
-    for name in DIMENSIONS:
-        value = getattr(row, name)
-        why = "; ".join(e.message for e in row.errors if e.dimension in (name, None))
-        bar = (
-            '<span class="bar missing"></span>'
-            if value is None
-            else f'<span class="bar"><i style="width:{100 * value:.1f}%"></i></span>'
-        )
-        told = f'<span class="why">{escape(why)}</span>' if value is None else ""
-        lines.append(
-            f"<tr><td>{name}</td><td>{bar}</td><td>{number(value)}</td><td>{told}</td></tr>"
-        )
-    return f"<table><tbody>{''.join(lines)}</tbody></table>"
+def _dimension(row: TrustRow, name: str) -> dict[str, Any]:
+    value = getattr(row, name)
+    reasons = [error.message for error in row.errors if error.dimension in (name, None)]
+    return {"name": name, "value": value, "number": number(value), "reason": "; ".join(reasons)}
 
 
-def _pictures(pictures: Iterable[Mapping[str, Any]], gallery: _Gallery) -> str:
-    figures = []
-    for picture in pictures:
-        about = picture.get("claim", "the image")
-        caption = {"image": "the image", "spot": f"best patch: {about}"}.get(
-            picture["shows"], f"heatmap: {about}"
-        )
-        if "file" in picture:
-            shown = (
-                f'<a href="{escape(picture["file"])}">'
-                f'<img alt="{escape(caption)}" src="{gallery.source(picture["file"])}"></a>'
-            )
-        else:
-            shown = f"<p>{escape(picture['problem'])}</p>"
-        figures.append(f"<figure>{shown}<figcaption>{escape(caption)}</figcaption></figure>")
-    return f"<div>{''.join(figures)}</div>" if figures else ""
+def _picture(picture: Mapping[str, Any], gallery: _Gallery) -> dict[str, Any]:
+    claim = picture.get("claim", "the image")
+    captions = {"image": "the image", "spot": f"best patch: {claim}"}
+    file = picture.get("file")
+    return {
+        "caption": captions.get(picture["shows"], f"heatmap: {claim}"),
+        "file": file,
+        "source": None if file is None else gallery.source(file),
+        "problem": picture.get("problem"),
+    }
 
 
-def _shifts(stability: Mapping[str, Any] | None) -> str:
-    """How far each attack moved the report, and what of it."""
+def _shifts(stability: Mapping[str, Any] | None) -> str | None:
+    """How far each attack moved the report, and what it changed."""
     if stability is None:
-        return ""
+        return None
     rows = [
         (each["attack"], each["kind"], f"{each['distance']:.3f}", "; ".join(each["changed"]))
         for each in stability["shifts"]
@@ -149,26 +125,70 @@ def _shifts(stability: Mapping[str, Any] | None) -> str:
     return html_table(ResultTable(title, ("attack", "kind", "distance", "what changed"), rows))
 
 
-def _details(row: TrustRow) -> str:
-    """Notes and signatures, folded away."""
-    lines = list(_said(row.evidence))
-    return (
-        f"<details><summary>notes and signatures</summary>{_list(lines)}</details>" if lines else ""
-    )
-
-
-def _said(evidence: Mapping[str, Any]) -> Iterator[str]:
+def _notes(evidence: Mapping[str, Any]) -> Iterator[str]:
     for name in DIMENSIONS:
         if found := evidence.get(name):
             yield from (f"{name}: {note}" for note in found["notes"])
             yield f"{name}: {found['signature']}"
 
 
-def _beyond(shown: int, rows: int) -> str:
-    if rows <= shown:
-        return ""
-    return f"<p>The first {shown:,} of {rows:,} reports; all are in trust.jsonl.</p>"
+class TextFinding(NamedTuple):
+    """A span of the text, the kind of finding on it, and a line that explains it."""
+
+    start: int
+    end: int
+    kind: str
+    line: str
 
 
-def _list(lines: Iterable[str]) -> str:
-    return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
+def shown_text(text: str, findings: Sequence[TextFinding], anchor: str) -> Markup:
+    """The text with numbered findings; of a very long one only the beginning."""
+    from markupsafe import Markup
+
+    spans = [
+        HighlightSpan(each.start, each.end, label=str(place), kind=each.kind)
+        for place, each in enumerate(findings, start=1)
+    ]
+    cut = len(text) - MAX_CHARS
+    rest = Markup("<i> … {:,} more characters</i>").format(cut) if cut > 0 else ""
+    return html(text[:MAX_CHARS], spans, anchor) + rest
+
+
+def findings_of(evidence: Mapping[str, Any]) -> list[TextFinding]:
+    """The findings of grounding and logic, in the order of the text."""
+    found = [
+        *_claims(evidence.get("grounding") or {}),
+        *_contradictions(evidence.get("logic") or {}),
+    ]
+    return sorted(found, key=lambda finding: (finding.start, finding.end))
+
+
+def _claims(grounding: Mapping[str, Any]) -> Iterator[TextFinding]:
+    for support in grounding.get("supports", ()):
+        span = support["claim"]["span"]
+        yield TextFinding(span["start"], span["end"], *_support(support))
+    for claim in grounding.get("denied", ()):
+        span, line = claim["span"], f"{claim['phrase']}: denied, not looked for"
+        yield TextFinding(span["start"], span["end"], "denied", line)
+
+
+def _support(support: Mapping[str, Any]) -> tuple[str, str]:
+    """Whether the image supports a claim, as a kind and a line."""
+    phrase, value, spot = support["claim"]["phrase"], support["value"], support["spot"]
+    if support["unknown"] is not None or value is None:
+        return "unknown", f"{phrase}: not known, {support['unknown'] or 'nothing can be said'}"
+    at = f", best at x {spot['x']:,}, y {spot['y']:,}" if spot else ""
+    scores = f"value {value:.3f}, cosine {support['cosine']:.3f}{at}"
+    if value >= SUPPORTED:
+        return "supported", f"{phrase}: supported by the image ({scores})"
+    return "unsupported", f"{phrase}: not supported by the image ({scores})"
+
+
+def _contradictions(logic: Mapping[str, Any]) -> Iterator[TextFinding]:
+    for found in logic.get("contradictions", ()):
+        first, second = found["first"], found["second"]
+        why = f": {found['why']}" if found["why"] else ""
+        source = f"({found['source']}, probability {found['probability']:.2f}){why}"
+        for one, other in ((first, second), (second, first)):
+            line = f"contradicts “{' '.join(other['text'].split())}” {source}"
+            yield TextFinding(one["start"], one["end"], "contradicted", line)

@@ -1,26 +1,33 @@
-"""Tables on how well metrics follow experts."""
+"""Tables on how well metrics agree with experts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from histoeval.agreement.metric_vs_experts import MetricVsExperts
-from histoeval.agreement.pairwise_tests import Ranking, Rivals
+from histoeval.agreement.pairwise_tests import Ranking
 from histoeval.agreement.study import Raters, Study, StudyPlan
 from histoeval.statistics.pairwise import Accuracy
 from histoeval.statistics.power import SampleSize
 from histoeval.statistics.resampling import Estimate
-from histoeval.table import ResultTable, footnotes
+from histoeval.table import NONE, ResultTable, footnotes, number
 
-NONE = "none"
-"""What stands for a figure that there is not; the reason is told below the tables."""
+Columns = dict[str, Callable[[MetricVsExperts], str]]
+
+METRIC: Columns = {"metric": lambda each: each.metric}
+COUNT: Columns = {"n": lambda each: f"{each.n:,}"}
+CORRELATIONS: Columns = {
+    "Pearson": lambda each: interval(each.pearson),
+    "Spearman": lambda each: interval(each.spearman),
+    "Kendall": lambda each: interval(each.kendall),
+}
 
 
 def agreement_tables(study: Study, plan: StudyPlan) -> Iterator[ResultTable]:
     """Every table of a study, the most important first."""
     yield _correlations(study, plan)
     yield _fits(study.metrics)
-    yield _chances(study.metrics, plan)
+    yield _p_values(study.metrics, plan)
     if any(each.within for each in study.metrics):
         yield _within(study.metrics, plan)
     if study.ranking.rivals:
@@ -34,25 +41,25 @@ def agreement_tables(study: Study, plan: StudyPlan) -> Iterator[ResultTable]:
 
 
 def remarks(study: Study, plan: StudyPlan) -> list[str]:
-    """What to know when reading the tables: how they were made, and what is missing."""
-    told = [
+    """How to read the tables, and why results are missing."""
+    notes = [
         f"Intervals: 95 %, {plan.resamples:,} resamples of whole groups ({plan.group}), seed "
         f"{plan.seed}. Experts' scores run from {plan.expert_range[0]:g} to "
-        f"{plan.expert_range[1]:g}; they call {_number(study.expert_ties)} of all pairs equal.",
+        f"{plan.expert_range[1]:g}; they call {number(study.expert_ties)} of all pairs equal.",
         "acc*eq: share of pairs of reports put in the experts' order, ties included; its interval "
-        "is lower by what choosing epsilon on the same pairs flatters.",
+        "is corrected for the optimism of choosing epsilon on the same pairs.",
     ]
     if study.cases < study.rows:
-        told.append(
-            "Groups have several rows: p with rows independent, PERM-BOTH and Williams find more "
-            "than there is."
+        notes.append(
+            "Groups have several rows: p with rows independent, PERM-BOTH and Williams are too "
+            "optimistic."
         )
     if plan.positive_only:
-        told.append(
-            "Pairs that experts give 0 are left out, as in the HARE paper: that narrows the range, "
+        notes.append(
+            "Pairs that experts give 0 are excluded, as in the HARE paper: that narrows the range, "
             "and so lowers correlations and hides false praise."
         )
-    return told + footnotes(_reasons(study))
+    return notes + footnotes(_reasons(study))
 
 
 def _reasons(study: Study) -> Iterator[tuple[str, str | None]]:
@@ -76,141 +83,106 @@ def _reasons(study: Study) -> Iterator[tuple[str, str | None]]:
 
 
 def _correlations(study: Study, plan: StudyPlan) -> ResultTable:
-    kept = ", score above 0" if plan.positive_only else ""
-    ranked = study.ranking.ranks
-    return ResultTable(
-        f"Correlation with experts; pairs: {study.rows:,}, groups: {study.cases:,}{kept}",
-        ["metric", *(["rank"] if ranked else []), "n", "Pearson", "Spearman", "Kendall"],
-        [
-            [
-                each.metric,
-                *([str(ranked.get(each.metric, NONE))] if ranked else []),
-                f"{each.n:,}",
-                interval(each.pearson),
-                interval(each.spearman),
-                interval(each.kendall),
-            ]
-            for each in _sorted(study.metrics, plan)
-        ],
+    only = ", score above 0" if plan.positive_only else ""
+    ranks = study.ranking.ranks
+    rank: Columns = {"rank": lambda each: str(ranks.get(each.metric, NONE))} if ranks else {}
+    return ResultTable.of(
+        f"Correlation with experts; pairs: {study.rows:,}, groups: {study.cases:,}{only}",
+        _sorted(study.metrics, plan),
+        {**METRIC, **rank, **COUNT, **CORRELATIONS},
     )
 
 
 def _sorted(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> list[MetricVsExperts]:
-    """From the best, and those without a value last."""
-
-    def place(each: MetricVsExperts) -> float:
-        """Large numbers first; what has none lies behind all that have."""
-        value = each.coefficient(plan.coefficient).value
-        return 2.0 if value is None else -value
-
-    return sorted(metrics, key=place)
+    """The best first, and those without a value last."""
+    values = {each.metric: each.coefficient(plan.coefficient).value for each in metrics}
+    known = {name: value for name, value in values.items() if value is not None}
+    return sorted(metrics, key=lambda each: -known.get(each.metric, -2.0))
 
 
-def _chances(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> ResultTable:
-    names = ("Pearson", "Spearman", "Kendall")
-    return ResultTable(
-        f"p: that chance alone would do as well, by {plan.group}, and with rows independent",
-        ["metric", *names, *[f"{name}, rows" for name in names]],
-        [
-            [
-                each.metric,
-                *[p_text(found.p) for found in each.correlations],
-                *[p_text(found.p_rows) for found in each.correlations],
-            ]
-            for each in metrics
-        ],
-    )
+def _p_values(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> ResultTable:
+    columns: Columns = {
+        "Pearson": lambda each: p_text(each.pearson.p),
+        "Spearman": lambda each: p_text(each.spearman.p),
+        "Kendall": lambda each: p_text(each.kendall.p),
+        "Pearson, rows": lambda each: p_text(each.pearson.p_rows),
+        "Spearman, rows": lambda each: p_text(each.spearman.p_rows),
+        "Kendall, rows": lambda each: p_text(each.kendall.p_rows),
+    }
+    title = f"p-values by {plan.group}, and with rows independent"
+    return ResultTable.of(title, metrics, {**METRIC, **columns})
 
 
 def _fits(metrics: Sequence[MetricVsExperts]) -> ResultTable:
-    return ResultTable(
-        "Fitted line, and the order of every two reports",
-        ["metric", "R²", "RMSE", "acc*eq", "epsilon", "ties", "coverage"],
-        [
-            [
-                each.metric,
-                _number(each.r2),
-                _number(each.rmse),
-                interval(each.pairwise),
-                _plain(each.pairwise.epsilon),
-                _number(each.ties),
-                f"{each.coverage:.1%}",
-            ]
-            for each in metrics
-        ],
-    )
+    columns: Columns = {
+        "R²": lambda each: number(each.r2),
+        "RMSE": lambda each: number(each.rmse),
+        "acc*eq": lambda each: interval(each.pairwise),
+        "epsilon": lambda each: _plain(each.pairwise.epsilon),
+        "ties": lambda each: number(each.ties),
+        "coverage": lambda each: f"{each.coverage:.1%}",
+    }
+    title = "Fitted line, and the order of every two reports"
+    return ResultTable.of(title, metrics, {**METRIC, **columns})
 
 
 def _within(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> ResultTable:
-    return ResultTable(
+    return ResultTable.of(
         f"Within groups ({plan.group}): mean over groups in which scores vary",
-        ["metric", "Pearson", "Spearman", "Kendall", "acc*eq", "epsilon"],
-        [
-            [
-                each.metric,
-                interval(each.within.pearson),
-                interval(each.within.spearman),
-                interval(each.within.kendall),
-                interval(each.within.pairwise),
-                _plain(each.within.pairwise.epsilon),
-            ]
-            for each in metrics
-            if each.within is not None
-        ],
+        [(each.metric, each.within) for each in metrics if each.within is not None],
+        {
+            "metric": lambda each: each[0],
+            "Pearson": lambda each: interval(each[1].pearson),
+            "Spearman": lambda each: interval(each[1].spearman),
+            "Kendall": lambda each: interval(each[1].kendall),
+            "acc*eq": lambda each: interval(each[1].pairwise),
+            "epsilon": lambda each: _plain(each[1].pairwise.epsilon),
+        },
     )
 
 
 def _rivals(ranking: Ranking) -> ResultTable:
-    return ResultTable(
+    return ResultTable.of(
         f"Metric against metric by {ranking.coefficient.value.title()}; p corrected by Holm",
-        ["first less second", "difference", "by group", "PERM-BOTH", "Williams (Pearson)"],
-        [_rival(each) for each in ranking.rivals],
+        ranking.rivals,
+        {
+            "first less second": lambda each: f"{each.one} - {each.other}",
+            "difference": lambda each: interval(each.difference),
+            "by group": lambda each: p_text(each.perm_cases.holm),
+            "PERM-BOTH": lambda each: p_text(each.perm_both.holm),
+            "Williams (Pearson)": lambda each: p_text(each.williams.holm),
+        },
     )
-
-
-def _rival(each: Rivals) -> list[str]:
-    tests = (each.perm_cases, each.perm_both, each.williams)
-    return [
-        f"{each.one} - {each.other}",
-        interval(each.difference),
-        *[p_text(test.holm) for test in tests],
-    ]
 
 
 def _raters(raters: Raters) -> ResultTable:
     top = raters.ceiling
     return ResultTable(
         f"{len(raters.names)} raters, {top.rows:,} pairs scored by all",
-        ["figure", "value"],
+        ["measure", "value"],
         [
             ["Krippendorff's alpha (ordinal)", interval(raters.alpha)],
             ["kappa (quadratic), mean of two by two", interval(raters.kappa)],
             ["ICC(2,1)", interval(raters.icc)],
-            ["ceiling for Pearson with one rater", _number(top.one_rater)],
-            ["ceiling for Pearson with their mean", _number(top.mean_of_raters)],
-            ["a rater with the mean of the others", _number(top.held_out)],
+            ["ceiling for Pearson with one rater", number(top.one_rater)],
+            ["ceiling for Pearson with their mean", number(top.mean_of_raters)],
+            ["a rater with the mean of the others", number(top.held_out)],
         ],
     )
 
 
 def _apart(label: str, parts: Mapping[str, Sequence[MetricVsExperts]]) -> ResultTable:
-    return ResultTable(
-        f"By {label}",
-        [label, "metric", "n", "Pearson", "Spearman", "Kendall", "acc*eq"],
-        [
-            [
-                value,
-                each.metric,
-                f"{each.n:,}",
-                interval(each.pearson),
-                interval(each.spearman),
-                interval(each.kendall),
-                interval(each.pairwise),
-            ]
-            for value, metrics in parts.items()
-            for each in metrics
-        ],
-    )
+    columns = {**METRIC, **COUNT, **CORRELATIONS, "acc*eq": _accuracy}
+    rows = [
+        [value, *[cell(each) for cell in columns.values()]]
+        for value, metrics in parts.items()
+        for each in metrics
+    ]
+    return ResultTable(f"By {label}", [label, *columns], rows)
+
+
+def _accuracy(each: MetricVsExperts) -> str:
+    return interval(each.pairwise)
 
 
 def _power(names: tuple[str, str], need: SampleSize) -> ResultTable:
@@ -220,7 +192,7 @@ def _power(names: tuple[str, str], need: SampleSize) -> ResultTable:
         f"To tell {names[0]} from {names[1]} four times in five",
         ["", "answer"],
         [
-            ["difference, as observed", _number(need.difference)],
+            ["difference, as observed", number(need.difference)],
             ["needed", answer],
             *[[f"power with {step.cases:,} groups", f"{step.power:.0%}"] for step in need.steps],
         ],
@@ -228,7 +200,7 @@ def _power(names: tuple[str, str], need: SampleSize) -> ResultTable:
 
 
 def interval(found: Estimate | Accuracy) -> str:
-    """A figure with its interval, as far as there are any."""
+    """A value with its interval, if there are any."""
     if found.value is None:
         return NONE
     if found.low is None or found.high is None:
@@ -241,10 +213,6 @@ def p_text(p: float | None) -> str:
     if p is None:
         return NONE
     return f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
-
-
-def _number(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3f}"
 
 
 def _plain(value: float | None) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from histoeval.agreement.systems import Contest, Duel
-from histoeval.table import ResultTable, footnotes
-from histoeval.view.terminal.agreement import NONE, interval, p_text
+from histoeval.agreement.systems import Contest
+from histoeval.table import NONE, ResultTable, footnotes, number
+from histoeval.view.terminal.agreement import interval, p_text
 
-MOST_TOLD = 3
-"""So many pieces of evidence are told of one side of a pair."""
+MAX_ERRORS = 3
+"""Errors shown of one side of a pair."""
 
 
 def comparison_tables(
@@ -23,55 +23,51 @@ def comparison_tables(
         ["system", "rank", "mean"],
         [[each.system, str(each.rank), interval(each.mean)] for each in contest.systems],
     )
-    yield ResultTable(
+    yield ResultTable.of(
         "System against system",
-        ["first less second", "difference", "p", "Holm", "p bootstrap", "d", "win/tie/loss"],
-        [_duel(duel) for duel in contest.duels],
+        contest.duels,
+        {
+            "first less second": lambda duel: f"{duel.one} - {duel.other}",
+            "difference": lambda duel: interval(duel.difference),
+            "p": lambda duel: p_text(duel.p),
+            "Holm": lambda duel: p_text(duel.holm),
+            "p bootstrap": lambda duel: p_text(duel.difference.p),
+            "d": lambda duel: number(duel.effect, 2),
+            "win/tie/loss": lambda duel: f"{duel.wins}/{duel.ties}/{duel.losses}",
+        },
     )
     if apart:
         yield ResultTable(
             "Where systems differ most",
             ["pair", "system", metric, "evidence"],
             [
-                [str(pair["id"]), name, f"{told['value']:.3f}", evidence_text(told["evidence"])]
+                [str(pair["id"]), name, f"{score['value']:.3f}", evidence_text(score["evidence"])]
                 for pair in apart
-                for name, told in pair["systems"].items()
+                for name, score in pair["systems"].items()
             ],
         )
 
 
-def remarks(contest: Contest, left_out: Mapping[str, int]) -> list[str]:
-    """What was left out, and which figures are missing."""
-    told = [
-        f"{name}: {count:,} rows are left out, as not every system has a score there"
-        for name, count in left_out.items()
+def remarks(contest: Contest, skipped_rows: Mapping[str, int]) -> list[str]:
+    """Rows that were skipped, and why results are missing."""
+    skipped = [
+        f"{name}: {count:,} rows are skipped, as not every system has a score there"
+        for name, count in skipped_rows.items()
         if count
     ]
     reasons = [(each.system, each.mean.reason) for each in contest.systems]
     reasons += [(f"{duel.one} - {duel.other}", duel.difference.reason) for duel in contest.duels]
-    return told + footnotes(reasons)
+    return skipped + footnotes(reasons)
 
 
 def evidence_text(evidence: Mapping[str, Any]) -> str:
-    """The evidence of a score in a few words: its errors, or what else it lists."""
+    """The evidence of a score in a few words: its errors, or the lengths of its lists."""
     errors = evidence.get("errors")
     if errors is not None:
-        told = [str(error["message"]) for error in errors[:MOST_TOLD]]
-        more = len(errors) - len(told)
-        return "; ".join([*told, *([f"and {more} more"] if more > 0 else [])]) or "no errors"
+        messages = [str(error["message"]) for error in errors[:MAX_ERRORS]]
+        more = len(errors) - len(messages)
+        return "; ".join([*messages, *([f"and {more} more"] if more > 0 else [])]) or "no errors"
     sizes = [
         f"{len(part)} {name}" for name, part in evidence.items() if isinstance(part, list | tuple)
     ]
     return ", ".join(sizes) or NONE
-
-
-def _duel(duel: Duel) -> list[str]:
-    return [
-        f"{duel.one} - {duel.other}",
-        interval(duel.difference),
-        p_text(duel.p),
-        p_text(duel.holm),
-        p_text(duel.difference.p),
-        NONE if duel.effect is None else f"{duel.effect:.2f}",
-        f"{duel.wins}/{duel.ties}/{duel.losses}",
-    ]

@@ -1,4 +1,4 @@
-"""Tables on annotated corpora: what is in them, and how far two annotators agree."""
+"""Tables on annotated corpora: their statistics, and the agreement of two annotators."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from histoeval.errors import Problem
 from histoeval.evaluate.corpus import HARE_NAMES, AnnotatorAgreement, Counts, Statistics
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, Assertion, EntityType
+from histoeval.table import ResultTable, terminal_table
 from histoeval.view.terminal.scores import problem_table
 
-SOURCES_ABREAST = 4
-"""With more sources than these, what each of them holds does not fit beside the total."""
+MAX_SOURCE_COLUMNS = 4
+"""More sources do not fit beside the total."""
 
 
 def statistics_tables(statistics: Statistics, unit: str) -> Iterator[RenderableType]:
-    """The paper's tables 1 and 3 of a corpus."""
+    """Tables 1 and 3 of the HARE paper for a corpus."""
     columns = {"all": statistics.total}
-    if 1 < len(statistics.sources) <= SOURCES_ABREAST:
+    if 1 < len(statistics.sources) <= MAX_SOURCE_COLUMNS:
         columns |= statistics.sources
     yield _numbers("Annotation", list(columns), _annotation_rows(list(columns.values())))
     yield _numbers("Samples", ["samples", unit], _sample_rows(statistics.total))
     sources = [
-        [name, *_told(c.passages, len(c.reports), c.tokens, c.entities.total())]
+        [name, *_counts(c.passages, len(c.reports), c.tokens, c.entities.total())]
         for name, c in (*statistics.sources.items(), ("all", statistics.total))
     ]
     yield _numbers("Sources", ["passages", "reports", unit, "entities"], sources)
@@ -43,15 +43,15 @@ def agreement_table(agreed: AnnotatorAgreement, names: tuple[str, str]) -> Rende
         ("relations, end to end", agreed.relations),
     ]
     rows = [
-        [name, *_told(o.one, o.other), f"{o.f1:.3f}"] for name, o in counted if o.one or o.other
+        [name, *_counts(o.one, o.other), f"{o.f1:.3f}"] for name, o in counted if o.one or o.other
     ]
     if agreed.assertion is not None:
-        rows.append(["same assertion", *_told(agreed.asserted) * 2, f"{agreed.assertion:.3f}"])
+        rows.append(["same assertion", *_counts(agreed.asserted) * 2, f"{agreed.assertion:.3f}"])
     return _numbers("Agreement", [*names, "F1"], rows)
 
 
 def left_out(agreed: AnnotatorAgreement, names: tuple[str, str]) -> Iterator[str]:
-    """What could not be compared, with an example."""
+    """Passages that could not be compared, with an example."""
     reasons = {
         f"only in {names[0]}": agreed.only_one,
         f"only in {names[1]}": agreed.only_other,
@@ -63,48 +63,41 @@ def left_out(agreed: AnnotatorAgreement, names: tuple[str, str]) -> Iterator[str
 
 
 def refusal_table(problems: Sequence[Problem]) -> RenderableType:
-    """Passages that could not be read: why, how many, and one example of each."""
+    """Passages that could not be read: reason, count, and an example."""
     count = Counter(problem.code for problem in problems)
     examples = {problem.code: problem.message for problem in reversed(problems)}
-    told = {code: {"count": count[code], "example": examples[code]} for code in count}
-    return problem_table({"errors": told}) or Text("")
+    errors = {code: {"count": count[code], "example": examples[code]} for code in count}
+    return problem_table({"errors": errors}) or Text("")
 
 
 def _annotation_rows(columns: Sequence[Counts]) -> Iterator[list[str]]:
-    """Table 1: the paper's types, then ours, then assertions and relations."""
+    """Table 1: HARE's types, then ours, then assertions and relations."""
     for name in HARE_NAMES:
-        yield [name, *_told(*[counts.hare_entities[name] for counts in columns])]
+        yield [name, *_counts(*[counts.hare_entities[name] for counts in columns])]
     paired = [sum(counts.relations[pair] for pair in HARE_RELATION_TYPES) for counts in columns]
-    yield ["Relations (of HARE)", *_told(*paired)]
+    yield ["Relations (of HARE)", *_counts(*paired)]
     for kind in EntityType:
-        yield [kind, *_told(*[counts.entities[kind] for counts in columns])]
+        yield [kind, *_counts(*[counts.entities[kind] for counts in columns])]
         for assertion in (Assertion.ABSENT, Assertion.UNCERTAIN):
             found = [counts.assertions[kind, assertion] for counts in columns]
             if any(found):
-                yield [f"  {assertion}", *_told(*found)]
-    yield ["all entities", *_told(*[counts.entities.total() for counts in columns])]
+                yield [f"  {assertion}", *_counts(*found)]
+    yield ["all entities", *_counts(*[counts.entities.total() for counts in columns])]
     for pair in sorted(RELATION_TYPES):
-        yield ["-".join(pair), *_told(*[counts.relations[pair] for counts in columns])]
-    yield ["all relations", *_told(*[counts.relations.total() for counts in columns])]
+        yield ["-".join(pair), *_counts(*[counts.relations[pair] for counts in columns])]
+    yield ["all relations", *_counts(*[counts.relations.total() for counts in columns])]
 
 
 def _sample_rows(counts: Counts) -> Iterator[list[str]]:
-    """Table 3: what a tagger and a relation model are shown."""
-    yield ["NER", *_told(counts.passages, counts.tokens)]
-    yield ["relations", *_told(counts.relations.total(), counts.relation_tokens)]
-    yield ["pairs without one", *_told(counts.candidates, counts.candidate_tokens)]
+    """Table 3: the training samples of a tagger and a relation model."""
+    yield ["NER", *_counts(counts.passages, counts.tokens)]
+    yield ["relations", *_counts(counts.relations.total(), counts.relation_tokens)]
+    yield ["pairs without one", *_counts(counts.candidates, counts.candidate_tokens)]
 
 
-def _told(*numbers: int) -> list[str]:
+def _counts(*numbers: int) -> list[str]:
     return [f"{number:,}" for number in numbers]
 
 
-def _numbers(title: str, columns: Iterable[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table of names and numbers; part of a number is another number, so none is cut."""
-    table = Table(title=Text(title), title_justify="left")
-    table.add_column("", overflow="fold")
-    for column in columns:
-        table.add_column(Text(column), justify="right", overflow="fold")
-    for row in rows:
-        table.add_row(*[Text(cell) for cell in row])
-    return table
+def _numbers(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableType:
+    return terminal_table(ResultTable(title, ["", *columns], [*rows]))

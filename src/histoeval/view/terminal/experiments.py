@@ -1,4 +1,4 @@
-"""Tables and figures of the paper's experiments, for a terminal, for Markdown and as CSV."""
+"""Tables of the PathGLS experiments, and their files in Markdown, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from histoeval.experiments.sensitivity import Drop
 from histoeval.io.store import write_json, writing_to
 from histoeval.report import Noun
 from histoeval.statistics.resampling import Estimate
-from histoeval.table import ResultTable, footnotes, markdown
+from histoeval.table import NONE, ResultTable, footnotes, markdown, number
 
 if TYPE_CHECKING:
     from histoeval.view.figures.canvas import Canvas
 
-NONE = "none"
 TITLES = {
     "rewording": "other words",
     "slip": "minor slip",
@@ -32,7 +31,7 @@ TITLES = {
 
 
 def sensitivity_table(drops: Sequence[Drop], lacking: Mapping[str, str]) -> ResultTable:
-    """Table 1: the score of each group, and by how many per cent it is below its controls."""
+    """Table 1: the score of each group, and its drop from its controls in per cent."""
     groups = list(dict.fromkeys(drop.group for drop in drops))
     titles = [TITLES.get(group, group) for group in groups]
     heads = [head for title in titles for head in (title, "drop, %")]
@@ -47,21 +46,21 @@ def sensitivity_table(drops: Sequence[Drop], lacking: Mapping[str, str]) -> Resu
 
 
 def _control(own: Mapping[str, Drop]) -> str:
-    """The control of the group that most reports have; each group is held against its own."""
+    """The control of the group with the most reports; each group is compared with its own."""
     most = max(own.values(), key=lambda drop: drop.cases)
-    return _number(most.control)
+    return number(most.control)
 
 
 def _cells(own: Mapping[str, Drop], groups: Sequence[str]) -> list[str]:
     return [
         text
         for group in groups
-        for text in (_number(own[group].score), _estimate(own[group].drop, 1))
+        for text in (number(own[group].score), _estimate(own[group].drop, 1))
     ]
 
 
 def sensitivity_notes(drops: Sequence[Drop], lacking: Mapping[str, str]) -> list[str]:
-    """What to know when reading the table."""
+    """How to read the table."""
     return [
         "Metrics have the true report as their reference, so their control is the best they give. "
         "Grounding, logic and stability have no reference.",
@@ -72,30 +71,31 @@ def sensitivity_notes(drops: Sequence[Drop], lacking: Mapping[str, str]) -> list
 
 def hierarchy_tables(found: Sequence[Follows]) -> list[ResultTable]:
     """Rank correlations with the error level, and the mean at every level."""
-    ranks = [
-        [
-            each.measure,
-            _estimate(each.spearman, 3),
-            _p(each.spearman),
-            _estimate(each.within, 3),
-            f"{each.rows:,}",
-        ]
-        for each in found
-    ]
-    names = sorted({step.level for each in found for step in each.levels})
-    means = []
-    for each in found:
-        known = {step.level: step.mean for step in each.levels}
-        means.append([each.measure, *(_number(known.get(name)) for name in names)])
-    told = ", ".join(f"{level} {what}" for level, what in levels().items())
+    known = sorted({step.level for each in found for step in each.levels})
+    means = [[number(_means(each).get(level)) for level in known] for each in found]
+    steps = ", ".join(f"{level} {name}" for level, name in levels().items())
     return [
-        ResultTable(
+        ResultTable.of(
             "Rank correlation with the error hierarchy (Spearman, 95 % interval by report)",
-            ["measure", "rho", "p", "mean rho within a case", "reports"],
-            ranks,
+            found,
+            {
+                "measure": lambda each: each.measure,
+                "rho": lambda each: _estimate(each.spearman, 3),
+                "p": lambda each: _p(each.spearman),
+                "mean rho within a case": lambda each: _estimate(each.within, 3),
+                "reports": lambda each: f"{each.rows:,}",
+            },
         ),
-        ResultTable(f"Mean by error level ({told})", ["measure", *map(str, names)], means),
+        ResultTable(
+            f"Mean by error level ({steps})",
+            ["measure", *map(str, known)],
+            [[each.measure, *row] for each, row in zip(found, means, strict=True)],
+        ),
     ]
+
+
+def _means(each: Follows) -> dict[int, float]:
+    return {step.level: step.mean for step in each.levels}
 
 
 def ablation_table(found: Ablation) -> ResultTable:
@@ -106,7 +106,7 @@ def ablation_table(found: Ablation) -> ResultTable:
             f"without {each.dimension}",
             _estimate(each.spearman, 3),
             _estimate(each.lost, 3),
-            _number(each.lost_per_cent, 1),
+            number(each.lost_per_cent, 1),
         ]
         for each in found.without
     ]
@@ -127,7 +127,7 @@ def benchmark_table(found: Sequence[BenchmarkRow]) -> ResultTable:
 
 
 def benchmark_notes(found: Sequence[BenchmarkRow]) -> list[str]:
-    """How many reports have no number, and what of."""
+    """How many reports lack which dimension."""
     return [
         f"{each.dataset}, {each.model}: {name} is missing for {count:,} of {each.reports:,} reports"
         for each in found
@@ -138,42 +138,45 @@ def benchmark_notes(found: Sequence[BenchmarkRow]) -> list[str]:
 
 def gap_table(found: Sequence[Gap]) -> ResultTable:
     """Table 3."""
-    rows = [
-        [g.model, g.measure, _number(g.inside, 3), _number(g.outside, 3), _estimate(g.drop, 3)]
-        for g in found
-    ]
-    columns = ["model", "measure", "public", "private", "drop (95 % interval)"]
-    return ResultTable("Domain gap", columns, rows)
+    return ResultTable.of(
+        "Domain gap",
+        found,
+        {
+            "model": lambda gap: gap.model,
+            "measure": lambda gap: gap.measure,
+            "public": lambda gap: number(gap.inside),
+            "private": lambda gap: number(gap.outside),
+            "drop (95 % interval)": lambda gap: _estimate(gap.drop, 3),
+        },
+    )
 
 
 def variance_table(found: Sequence[JudgeVariation]) -> ResultTable:
     """Figure 3a as numbers."""
-    rows = [
-        [
-            v.name,
-            _estimate(v.spread, 4),
-            _number(v.widest, 3),
-            _number(None if v.steady is None else 100 * v.steady, 1),
-            f"{v.reports:,}",
-        ]
-        for v in found
-    ]
-    columns = ["who", "mean standard deviation", "widest", "same each time, %", "reports"]
-    return ResultTable("Variance between repeats", columns, rows)
+    return ResultTable.of(
+        "Variance between repeats",
+        found,
+        {
+            "who": lambda each: each.name,
+            "mean standard deviation": lambda each: _estimate(each.spread, 4),
+            "widest": lambda each: number(each.widest),
+            "same each time, %": lambda each: _per_cent(each.steady),
+            "reports": lambda each: f"{each.reports:,}",
+        },
+    )
 
 
-def _number(value: float | None, digits: int = 3) -> str:
-    """A number of so many digits; a nothing has no sign."""
-    return NONE if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
+def _per_cent(share: float | None) -> str:
+    return number(None if share is None else 100 * share, 1)
 
 
 def _estimate(found: Estimate, digits: int) -> str:
     if found.value is None:
         return NONE
-    text = _number(found.value, digits)
+    text = number(found.value, digits)
     if found.low is None or found.high is None:
         return text
-    return f"{text} ({_number(found.low, digits)} to {_number(found.high, digits)})"
+    return f"{text} ({number(found.low, digits)} to {number(found.high, digits)})"
 
 
 def _p(found: Estimate) -> str:
@@ -183,7 +186,7 @@ def _p(found: Estimate) -> str:
 
 
 def as_csv(rows: Sequence[Noun]) -> str:
-    """One line for each finding, estimates spread over columns."""
+    """One line for each finding, with nested values as columns of their own."""
     flat = [_flat(row.model_dump(mode="json")) for row in rows]
     names = list(dict.fromkeys(name for row in flat for name in row))
     text = StringIO()
@@ -213,7 +216,7 @@ def write_tables(
     rows: Sequence[Noun],
     about: Mapping[str, Any],
 ) -> list[Path]:
-    """The same findings as Markdown, as CSV and as JSON."""
+    """Write the findings as Markdown, CSV and JSON."""
     parts = [*map(markdown, tables), "\n".join(f"- {note}" for note in notes)]
     with writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -226,7 +229,7 @@ def write_tables(
 
 
 def write_picture(folder: Path, name: str, picture: Canvas) -> list[Path]:
-    """A figure as SVG and as PNG."""
+    """Write a figure as SVG and as PNG."""
     with writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
         paths = [folder / f"{name}.svg", folder / f"{name}.png"]

@@ -1,4 +1,4 @@
-"""One score explained: its parts, both texts with what matches and what is wrong, and lists."""
+"""One score explained: its parts, both texts with matches and errors highlighted, and lists."""
 
 from __future__ import annotations
 
@@ -17,37 +17,42 @@ from histoeval.errors import HistoEvalError
 from histoeval.metric import Score
 from histoeval.report import Entity, Pair
 from histoeval.view.highlight import (
-    MATCH,
-    SEVERITIES,
     HighlightSpan,
     coloured,
+    has_colours,
     in_brackets,
     one_line,
 )
-from histoeval.view.terminal.entities import AFTER, BEFORE, MARKS
+from histoeval.view.terminal.extraction import MARKS, marked_entity
 from histoeval.view.terminal.scores import range_text
 
 PLAIN_WIDTH = 100
-"""How wide a page is that no terminal shows."""
+"""The width of the output if it is no terminal."""
 
-ABREAST_FROM = 110
-"""From this width on there is room for both texts beside each other."""
+SIDE_BY_SIDE_WIDTH = 110
+"""From this width on both texts are shown side by side."""
 
 EXPERT_SCALE = "expert_scale"
-"""The part that is no part: the value again, from 0 to 5 as experts give it."""
+"""Not a part, but the value again, from 0 to 5 as experts give it."""
 
-_ENOUGH_COLOURS = {"256", "truecolor"}
-"""With sixteen colours some severities would look alike."""
+MATCH = Style(bgcolor="#56b4e9", color="#000000")
+SEVERITIES = {
+    Severity.MINOR: Style(bgcolor="#f0e442", color="#000000", underline=True),
+    Severity.MODERATE: Style(bgcolor="#e69f00", color="#000000", underline=True),
+    Severity.MAJOR: Style(bgcolor="#d55e00", color="#000000", underline=True, bold=True),
+    Severity.CRITICAL: Style(bgcolor="#882255", color="#ffffff", underline2=True, bold=True),
+}
+"""The worse, the darker, so that the order is visible to every eye; matches are the only blue."""
 
 Side = Literal["reference", "candidate"]
 
 
-class _Told(BaseModel):
+class _Shown(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class ShownMatch(_Told):
-    """Two entities that say the same, or nearly so."""
+class ShownMatch(_Shown):
+    """Two entities that mean the same, or nearly so."""
 
     part: str
     reference: Entity
@@ -55,8 +60,8 @@ class ShownMatch(_Told):
     similarity: float
 
 
-class ShownError(_Told):
-    """An error, and where it stands in the two texts."""
+class ShownError(_Shown):
+    """An error and its place in both texts."""
 
     kind: str
     part: str
@@ -67,12 +72,12 @@ class ShownError(_Told):
 
     @property
     def marks(self) -> str:
-        """How bad it is, for those who see no colours."""
+        """The severity, for outputs without colours."""
         return "!" * self.severity
 
 
-class Findings(_Told):
-    """The matches and errors of a score; None of either where its metric looks for none."""
+class Findings(_Shown):
+    """The matches and errors of a score; None if its metric does not look for them."""
 
     matches: tuple[ShownMatch, ...] | None = None
     reasoning: str = ""
@@ -80,7 +85,7 @@ class Findings(_Told):
 
 
 def page() -> Console:
-    """The terminal as wide as it is; where there is none, a page of plain text."""
+    """The terminal with its own width; without one, plain text of a fixed width."""
     console = Console()
     return console if console.is_terminal else Console(width=PLAIN_WIDTH)
 
@@ -88,27 +93,26 @@ def page() -> Console:
 def show_explanation(
     console: Console, pair: Pair, score: Score, scale: tuple[float, float]
 ) -> None:
-    """Print all there is to say of a score that runs over this scale."""
+    """Print a score of this scale with its parts and its evidence."""
     found = findings_of(score)
-    in_colour = console.color_system in _ENOUGH_COLOURS and not console.no_color
     console.print(_header(pair, score, scale))
     parts = {name: value for name, value in score.parts.items() if name != EXPERT_SCALE}
     if parts:
         console.print(_part_table(parts))
-    draw = coloured if in_colour else in_brackets
+    draw = coloured if has_colours(console) else in_brackets
     texts = {
         "Reference": draw(pair.reference, spans_of(found, "reference", pair.reference)),
         "Candidate": draw(pair.candidate, spans_of(found, "candidate", pair.candidate)),
     }
     console.print()
-    console.print(_abreast(texts) if console.width >= ABREAST_FROM else _stacked(texts))
+    console.print(_side_by_side(texts) if console.width >= SIDE_BY_SIDE_WIDTH else _stacked(texts))
     for block in _lists(found, score.signature.metric):
         console.print()
         console.print(block)
 
 
 def findings_of(score: Score) -> Findings:
-    """The matches and errors that the evidence of a score holds, the worst errors first."""
+    """The matches and errors in the evidence of a score, the worst errors first."""
     try:
         found = Findings.model_validate(score.evidence)
     except ValidationError as error:
@@ -123,9 +127,9 @@ def findings_of(score: Score) -> Findings:
 
 
 def spans_of(found: Findings, side: Side, text: str) -> list[HighlightSpan]:
-    """What is to be marked in one of the texts: each stretch once, in the style of its worst.
+    """The spans to highlight in one text: each place once, in the style of its worst error.
 
-    An entity that is not what stands at its place in the text is listed and not marked.
+    An entity whose text differs from the text at its place is listed but not highlighted.
     """
     labelled: list[tuple[str, Style, ShownMatch | ShownError]] = [
         (f"={n}", MATCH, match) for n, match in enumerate(found.matches or (), start=1)
@@ -135,18 +139,18 @@ def spans_of(found: Findings, side: Side, text: str) -> list[HighlightSpan]:
         for n, error in enumerate(found.errors or (), start=1)
     ]
     places: dict[tuple[int, int], list[tuple[str, Style]]] = {}
-    for label, style, said in labelled:
-        entity = said.reference if side == "reference" else said.candidate
+    for label, style, listed in labelled:
+        entity = listed.reference if side == "reference" else listed.candidate
         if entity is not None and text[entity.start : entity.end] == entity.text:
             places.setdefault((entity.start, entity.end), []).append((label, style))
     rank = [MATCH, *SEVERITIES.values()]
     return [
         HighlightSpan(
             *place,
-            " ".join(label for label, _ in told),
-            max((style for _, style in told), key=rank.index),
+            " ".join(label for label, _ in labels),
+            max((style for _, style in labels), key=rank.index),
         )
-        for place, told in places.items()
+        for place, labels in places.items()
     ]
 
 
@@ -161,7 +165,7 @@ def _header(pair: Pair, score: Score, scale: tuple[float, float]) -> Text:
 
 
 def _part_table(parts: dict[str, float]) -> Table:
-    """A bar for each part; numbers that are no share of one have none."""
+    """A bar for each part that is between 0 and 1."""
     table = _table("part", "", "")
     for name, value in parts.items():
         bar = ProgressBar(
@@ -173,7 +177,7 @@ def _part_table(parts: dict[str, float]) -> Table:
     return table
 
 
-def _abreast(texts: dict[str, Text]) -> RenderableType:
+def _side_by_side(texts: dict[str, Text]) -> RenderableType:
     table = Table(box=None, expand=True, padding=(0, 2, 0, 0), pad_edge=False)
     for name in texts:
         table.add_column(name, ratio=1, overflow="fold")
@@ -187,11 +191,10 @@ def _stacked(texts: dict[str, Text]) -> RenderableType:
 
 
 def _lists(found: Findings, metric: str) -> Iterable[RenderableType]:
-    """What the marks mean, the errors and the matches; or that the metric looks for none."""
+    """A legend, the errors and the matches; or that the metric has none."""
     if found.errors is None and found.matches is None:
         yield Text(
-            f"{metric} gives no matches or errors that could be marked here; --json prints all "
-            "that it says."
+            f"{metric} gives no matches or errors to highlight; --json prints all of its evidence."
         )
         return
     if found.reasoning:
@@ -203,7 +206,7 @@ def _lists(found: Findings, metric: str) -> Iterable[RenderableType]:
     else:
         yield _error_table(found.errors) if found.errors else Text("No errors.")
     if found.matches is None:
-        yield Text(f"{metric} does not tell what matches.")
+        yield Text(f"{metric} does not list matches.")
     else:
         yield _match_table(found.matches) if found.matches else Text("Nothing matches.")
 
@@ -237,8 +240,8 @@ def _match_table(matches: Sequence[ShownMatch]) -> Table:
         table.add_row(
             str(number),
             Text(one_line(match.part.replace("_", " "))),
-            Text(_named(match.reference)),
-            Text(_named(match.candidate)),
+            Text(marked_entity(match.reference)),
+            Text(marked_entity(match.candidate)),
             f"{match.similarity:.2f}",
         )
     return table
@@ -253,12 +256,6 @@ def _table(*columns: str) -> Table:
 
 
 def _places(error: ShownError) -> str:
-    """From where to where it stands in each text, in characters."""
+    """Its character offsets in each text."""
     sides = {"reference": error.reference, "candidate": error.candidate}
     return ", ".join(f"{side} {e.start}:{e.end}" for side, e in sides.items() if e is not None)
-
-
-def _named(entity: Entity) -> str:
-    """An entity on one line, with the mark of its assertion."""
-    mark = BEFORE.get(entity.assertion, ""), AFTER.get(entity.assertion, "")
-    return f"{mark[0]}{one_line(entity.text)}{mark[1]}"

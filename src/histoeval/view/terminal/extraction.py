@@ -1,19 +1,70 @@
-"""What was read in a file of reports, in numbers."""
+"""Extracted entities in a terminal: highlighted in the report text, and counted."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.color import Color
+from rich.console import Console, Group, RenderableType
+from rich.style import Style
 from rich.text import Text
+
+from histoeval.io.results import ReadRow
+from histoeval.report import Assertion, Entity, EntityType, Report
+from histoeval.resources import load_toml
+from histoeval.table import ResultTable, terminal_table
+from histoeval.view import highlight
+from histoeval.view.highlight import HighlightSpan, has_colours, one_line, visible
+
+BEFORE = {Assertion.ABSENT: "¬"}
+AFTER = {Assertion.UNCERTAIN: "?"}
+MARKS = "¬ absent, ? uncertain"
+
+
+def show_rows(console: Console, rows: Iterable[ReadRow]) -> None:
+    """Print reports with their entities and relations, below a legend."""
+    in_colour = has_colours(console)
+    console.print(_legend() if in_colour else Text(f"[text](type), {MARKS}"))
+    for row in rows:
+        console.print()
+        console.print(Text(visible(row.id), style="bold"))
+        if row.report is None:
+            for error in row.errors:
+                console.print(Text(visible(error.message), style="red"))
+        else:
+            body = coloured(row.report) if in_colour else bracketed(row.report)
+            console.print(body, soft_wrap=not console.is_terminal)
+            for line in relation_lines(row.report):
+                console.print(line, soft_wrap=True)
+
+
+def coloured(report: Report) -> Text:
+    """The text with each entity in the colour of its type; of nested ones the inner is seen."""
+    return highlight.coloured(report.text, [span._replace(label="") for span in _spans(report)])
+
+
+def bracketed(report: Report) -> Text:
+    """The text with each entity as ``[text](type)``."""
+    return highlight.in_brackets(report.text, _spans(report))
+
+
+def relation_lines(report: Report) -> Iterator[Text]:
+    """A line for each relation, in the order of the text: ``HER2 → negative 0.97``."""
+    ends = [(report.entities[r.head], report.entities[r.tail], r.score) for r in report.relations]
+    for head, tail, score in sorted(ends, key=lambda end: (end[0].start, end[1].start)):
+        yield Text(f"  {marked_entity(head)} → {marked_entity(tail)} {score:.2f}")
+
+
+def marked_entity(entity: Entity) -> str:
+    """An entity on one line, with the mark of its assertion."""
+    before, after = BEFORE.get(entity.assertion, ""), AFTER.get(entity.assertion, "")
+    return f"{before}{one_line(entity.text)}{after}"
 
 
 def extraction_table(summary: dict[str, Any], rows_read: int, seconds: float) -> RenderableType:
-    """Rows, entities by type and relations by types; then how fast the new ones were read."""
-    table = Table(title=Text(f"{summary['input']['name']}: what was read"), title_justify="left")
-    table.add_column("", overflow="fold")
-    table.add_column("found", justify="right", overflow="fold")
+    """Rows, entities by type and relations by types, and the speed of this run."""
     counts = {
         "rows": summary["rows"],
         "rows with errors": summary["rows_with_errors"],
@@ -22,16 +73,52 @@ def extraction_table(summary: dict[str, Any], rows_read: int, seconds: float) ->
         **summary["relations"],
         "all relations": sum(summary["relations"].values()),
     }
-    for name, count in counts.items():
-        table.add_row(Text(name), f"{count:,}")
+    table = ResultTable(
+        f"{summary['input']['name']}: extracted",
+        ["", "found"],
+        [(name, f"{count:,}") for name, count in counts.items()],
+    )
     remarks = [*summary["input"]["notes"], _speed(summary["rows"] - rows_read, rows_read, seconds)]
-    return Group(table, *[Text(remark) for remark in remarks])
+    return Group(terminal_table(table), *[Text(remark) for remark in remarks])
 
 
 def _speed(before: int, now: int, seconds: float) -> str:
-    """How many reports were read in what time, and how many had been read before."""
+    """How fast the new rows were read, and how many had been read before."""
     there = f"; {before:,} rows were there already" if before else ""
     if not now:
         return f"Nothing was left to read{there}"
     rate = now / max(seconds, 1e-9)
     return f"{now:,} rows in {seconds:.1f} s, {rate:,.1f} reports per second{there}"
+
+
+def _legend() -> Text:
+    names = [Text(kind, _type_style(kind)) for kind in EntityType]
+    return Text(" ").join([*names, Text(MARKS)])
+
+
+def _spans(report: Report) -> list[HighlightSpan]:
+    return [
+        HighlightSpan(
+            entity.start,
+            entity.end,
+            label=entity.type,
+            style=_style(entity),
+            before=BEFORE.get(entity.assertion, ""),
+            after=AFTER.get(entity.assertion, ""),
+        )
+        for entity in report.entities
+    ]
+
+
+def _style(entity: Entity) -> Style:
+    struck = Style(strike=True) if entity.assertion is Assertion.ABSENT else Style()
+    return _type_style(entity.type) + struck
+
+
+@cache
+def _type_style(kind: EntityType) -> Style:
+    """The colour that the type has in Label Studio too, under legible letters."""
+    ground = Color.parse(load_toml("io/annotation/label_studio.toml")[kind])
+    red, green, blue = ground.get_truecolor()
+    light = 0.299 * red + 0.587 * green + 0.114 * blue
+    return Style(bgcolor=ground.name, color="black" if light > 128 else "white")

@@ -1,4 +1,4 @@
-"""Tables on judges: what they said, how steady they are, what they cost, what they are worth."""
+"""Tables on LLM judges: their scores, consistency, cost, and the verdict of a check."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -19,18 +17,20 @@ from histoeval.judge.scoring import SPREAD
 from histoeval.llm.cache import CacheStats
 from histoeval.progress import step_progress
 from histoeval.run.pipeline import Watch, no_progress
+from histoeval.table import ResultTable, number, terminal_table
 
 UNKNOWN = "unknown"
+YES, NO = Text("may be used", "green"), Text("may not", "red")
 
-TOLD_EVERY = 16
-"""A bar that moves with each of so many answers at a time would cost more than they do."""
+UPDATE_EVERY = 16
+"""Answers per update of the bar when many are in flight; more updates would slow them down."""
 
 
 @contextmanager
 def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Watch]:
-    """A bar that moves with every answer; what it yields is told of rows that are done.
+    """A bar that moves with every answer; yields the callback for rows that are done.
 
-    Pairs are counted only where somebody watches, since the whole file is read for it.
+    Pairs are counted only if the bar is shown, since that reads the whole file.
     """
     if not sys.stderr.isatty():
         yield no_progress
@@ -38,119 +38,131 @@ def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Wat
     each = bench.questions_a_pair
     done = 0
     note = ""
-    with step_progress("judging", count() * each) as tell:
+    with step_progress("judging", count() * each) as on_step:
 
         def settled() -> None:
-            """Count an answer; with many at a time, not every one is worth a word."""
+            """Count an answer."""
             nonlocal done
             done += 1
-            if done % TOLD_EVERY == 0 or bench.concurrency < TOLD_EVERY:
-                tell(done, note)
+            if done % UPDATE_EVERY == 0 or bench.concurrency < UPDATE_EVERY:
+                on_step(done, note)
 
         def watch(rows: int, errors: int, _position: int) -> None:
-            """Rows that are written; answers may be ahead of them."""
+            """Count rows that are written; answers may be ahead of them."""
             nonlocal done, note
-            done = max(done, rows * each)  # answers are ahead of the rows
+            done = max(done, rows * each)
             note = f"{errors:,} rows with errors"
-            tell(done, note)
+            on_step(done, note)
 
         bench.settled = settled
         yield watch
 
 
 def criteria_table(summary: Mapping[str, Any], prefix: str) -> Table:
-    """The mean of each criterion, and its spread over answers, for each judge and system."""
-    columns = ["metric", "system", "criterion", "mean", "spread"]
-    table = _table("Mean of each criterion", columns, texts=3)
-    for name, metric in summary["metrics"].items():
-        for system, totals in metric["systems"].items() if name.startswith(prefix) else ():
-            parts = totals["parts"]
-            for part in parts:
-                if part == SPREAD or part.endswith(f"_{SPREAD}"):
-                    continue
-                spread = parts.get(f"{part}_{SPREAD}")
-                numbers = [_number(parts[part], 2), "" if spread is None else f"{spread:.2f}"]
-                table.add_row(Text(name), Text(system), part, *numbers)
-    return table
+    """The mean of each criterion and its spread over answers, for each judge and system."""
+    rows = [
+        (name, system, part, number(parts[part], 2), _spread(parts.get(f"{part}_{SPREAD}")))
+        for name, metric in summary["metrics"].items()
+        if name.startswith(prefix)
+        for system, totals in metric["systems"].items()
+        for parts in [totals["parts"]]
+        for part in parts
+        if part != SPREAD and not part.endswith(f"_{SPREAD}")
+    ]
+    return _table(
+        "Mean of each criterion", ["metric", "system", "criterion", "mean", "spread"], rows
+    )
 
 
-def steadiness_tables(told: Mapping[str, Any]) -> Iterator[Table]:
+def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[Table]:
     """Agreement between repeats, between the two orders, and between judges."""
-    for judge, criteria in told.get("repeats", {}).items():
+    for judge, criteria in agreement.get("repeats", {}).items():
         yield _agreement_table(f"Repeats of {judge}", criteria)
-    for judge, criteria in told.get("order", {}).items():
+    for judge, criteria in agreement.get("order", {}).items():
         yield _agreement_table(f"Candidate first, {judge}", criteria, ("mean_shift",))
-    if "between_judges" in told:
-        yield _agreement_table("Between judges", told["between_judges"])
+    if "between_judges" in agreement:
+        yield _agreement_table("Between judges", agreement["between_judges"])
 
 
 def _agreement_table(title: str, criteria: Mapping[str, Any], more: Sequence[str] = ()) -> Table:
-    figures = ("identical", "mean_spread", *more)
-    names = [figure.replace("_", " ") for figure in figures]
-    table = _table(title, ["criterion", "alpha (95 %)", *names, "pairs"])
-    for name, told in criteria.items():
-        numbers = [_number(told[figure], 3) for figure in figures]
-        table.add_row(name, _interval(told["alpha"]), *numbers, f"{told['pairs']:,}")
-    return table
+    measures = ("identical", "mean_spread", *more)
+    names = [measure.replace("_", " ") for measure in measures]
+    rows = [
+        (
+            name,
+            _interval(found["alpha"]),
+            *[number(found[measure]) for measure in measures],
+            f"{found['pairs']:,}",
+        )
+        for name, found in criteria.items()
+    ]
+    return _table(title, ["criterion", "alpha (95 %)", *names, "pairs"], rows)
 
 
 def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> Table:
-    """What a run has cost."""
+    """The cost of a run."""
     columns = ["judge", "requests", "cached", "retries", "tokens in", "tokens out", "s", "cost"]
-    table = _table("Cost of this run", columns)
+    counts = ("requests", "cached", "retries", "tokens_in", "tokens_out")
+    rows = []
     for judge, used in usage.items():
-        counts = ("requests", "cached", "retries", "tokens_in", "tokens_out")
-        money = _money(used["cost"], used["currency"])
-        numbers = [f"{used[name]:,}" for name in counts]
-        table.add_row(Text(judge), *numbers, f"{used['seconds']:.1f}", money)
-    return table
+        numbers = [*[f"{used[name]:,}" for name in counts], f"{used['seconds']:.1f}"]
+        rows.append([judge, *numbers, _money(used["cost"], used["currency"])])
+    return _table("Cost of this run", columns, rows)
 
 
 def estimate_table(estimates: Sequence[RequestEstimate]) -> Table:
-    """What a run would cost."""
+    """The expected cost of a run."""
     columns = ["judge", "pairs", "questions", "cached", "to ask", "tokens in", "tokens out"]
-    table = _table("Estimate; nothing was asked", [*columns, "time", "cost"])
+    rows = []
     for each in estimates:
         counts = (each.pairs, each.questions, each.cached, each.requests)
         about = "" if each.measured else "~"
         tokens = [f"{about}{n:,}" for n in (each.tokens_in, each.tokens_out)]
         time = UNKNOWN if each.seconds is None else _duration(each.seconds)
         money = _money(each.cost, each.currency)
-        table.add_row(Text(each.judge), *[f"{n:,}" for n in counts], *tokens, time, money)
-    return table
+        rows.append((each.judge, *[f"{n:,}" for n in counts], *tokens, time, money))
+    return _table("Estimate; nothing was asked", [*columns, "time", "cost"], rows)
 
 
 def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> Table:
-    """What a judge may be used for."""
-    columns = ["criterion", "verdict", "answered", "in order", "in range", "obeyed"]
-    table = _table(f"{judge}: what it may be used for", columns, texts=2)
-    for each in verdicts:
-        shares = [f"{share:.0%}" for share in (each.answered, each.in_order, each.in_range)]
-        verdict = Text("may be used", "green") if each.may_be_used else Text("may not", "red")
-        table.add_row(each.criterion, verdict, *shares, str(each.obeyed))
-    return table
+    """Which criteria a judge may be used for."""
+    table = ResultTable.of(
+        f"\n{judge}: what it may be used for",
+        verdicts,
+        {
+            "criterion": lambda each: each.criterion,
+            "verdict": lambda each: YES if each.may_be_used else NO,
+            "answered": lambda each: f"{each.answered:.0%}",
+            "in order": lambda each: f"{each.in_order:.0%}",
+            "in range": lambda each: f"{each.in_range:.0%}",
+            "obeyed": lambda each: str(each.obeyed),
+        },
+    )
+    return terminal_table(table)
 
 
-def kept_table(kept: Sequence[CacheStats]) -> Table:
-    """What replies are kept."""
-    table = _table("Replies kept", ["judge", "prompt", "replies", "tokens in", "tokens out"])
-    for each in kept:
-        counts = (each.replies, each.tokens_in, each.tokens_out)
-        table.add_row(Text(each.judge), each.prompt, *[f"{n:,}" for n in counts])
-    return table
+def cache_table(cached: Sequence[CacheStats]) -> Table:
+    """The replies in the cache."""
+    table = ResultTable.of(
+        "\nReplies kept",
+        cached,
+        {
+            "judge": lambda each: each.judge,
+            "prompt": lambda each: each.prompt,
+            "replies": lambda each: f"{each.replies:,}",
+            "tokens in": lambda each: f"{each.tokens_in:,}",
+            "tokens out": lambda each: f"{each.tokens_out:,}",
+        },
+    )
+    return terminal_table(table)
 
 
-def _table(title: str, columns: Sequence[str], texts: int = 1) -> Table:
-    """An empty table whose first columns hold texts, and the others numbers."""
-    table = Table(title=Text(f"\n{title}"), title_justify="left", box=SIMPLE_HEAD, show_edge=False)
-    for place, column in enumerate(columns):
-        justify: JustifyMethod = "left" if place < texts else "right"
-        table.add_column(Text(column), justify=justify, overflow="fold")
-    return table
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> Table:
+    return terminal_table(ResultTable(f"\n{title}", columns, rows))
 
 
-def _number(value: float | None, digits: int) -> str:
-    return "none" if value is None else f"{value:.{digits}f}"
+def _spread(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
 
 
 def _interval(alpha: Mapping[str, Any]) -> str:

@@ -1,62 +1,49 @@
-"""Tables on what metrics take for edits, for a terminal and for a document."""
+"""Tables on how metrics react to edited reports (probes), for a terminal and for Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
-from rich.text import Text
 
 from histoeval.evaluate.estimates import ReportEstimate
 from histoeval.evaluate.probe_scores import Cost, PairShare, ProbeFigures
-from histoeval.train.core.card import markdown_table
-
-Rows = list[list[str]]
+from histoeval.table import ResultTable, markdown, terminal_table
 
 _NONE = "none"
 
 
 def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[Table]:
-    """Whether harm costs more, what each kind of edit and each severity costs, and what fails."""
-    for title, columns, rows in _contents(figures):
-        table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, show_edge=False)
-        for place, column in enumerate(columns):
-            table.add_column(Text(column), justify="right" if place else "left", overflow="fold")
-        for row in rows:
-            table.add_row(*map(Text, row))
-        yield table
+    """Whether harmful edits cost more, and the cost of each kind of edit and each severity."""
+    return map(terminal_table, _tables(figures))
 
 
 def probe_markdown(figures: Sequence[ProbeFigures]) -> str:
-    """The same tables in markdown."""
-    return "\n\n".join(
-        f"**{title}**\n\n{markdown_table(columns, rows)}"
-        for title, columns, rows in _contents(figures)
-    )
+    """The same tables in Markdown."""
+    return "\n\n".join(map(markdown, _tables(figures)))
 
 
 def remarks(figures: Sequence[ProbeFigures], unavailable: Mapping[str, str]) -> Iterator[str]:
-    """What has no score, and why."""
+    """Which edits have no score, and why."""
     for name, reason in unavailable.items():
         yield f"{name} {reason}"
     for each in figures:
         if each.missing:
             yield (
                 f"{each.metric}: {each.missing:,} of {each.edits:,} edits have no score and are "
-                f"in no figure. The first: {each.problem}"
+                f"not counted. The first: {each.problem}"
             )
 
 
-def _contents(figures: Sequence[ProbeFigures]) -> Iterator[tuple[str, list[str], Rows]]:
+def _tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
     names = [each.metric for each in figures]
     first = figures[0]
-    yield (
+    yield ResultTable(
         f"{first.edits:,} edits of {first.references:,} references (95 % interval)",
         ["metric", "harmful below harmless", "AUROC", "in order of severity", "scored"],
         [_headline(each) for each in figures],
     )
-    yield (
+    yield ResultTable(
         "Mean cost by kind of edit (0: none, 1: all)",
         ["edit", "severity", "edits", *names],
         [
@@ -68,7 +55,7 @@ def _contents(figures: Sequence[ProbeFigures]) -> Iterator[tuple[str, list[str],
             for kind, cost in first.kinds.items()
         ],
     )
-    yield (
+    yield ResultTable(
         "Harmful below harmless, of the pairs with such an edit",
         ["edit", "pairs", *names],
         [
@@ -80,7 +67,7 @@ def _contents(figures: Sequence[ProbeFigures]) -> Iterator[tuple[str, list[str],
             for kind, share in first.below_by_kind.items()
         ],
     )
-    yield (
+    yield ResultTable(
         "Mean cost by severity",
         ["severity", "edits", *names],
         [
@@ -100,7 +87,7 @@ def _headline(each: ProbeFigures) -> list[str]:
 
 
 def _costs(costs: Iterator[Cost]) -> list[str]:
-    """How many edits there are, and what each metric takes for them."""
+    """The number of edits, and their cost by each metric."""
     all_costs = list(costs)
     return [f"{all_costs[0].edits:,}", *[_number(each.cost) for each in all_costs]]
 

@@ -1,11 +1,10 @@
-"""Tables on how well a reader reads."""
+"""Tables on the evaluation of a reader."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from histoeval.evaluate.calibration import CalibrationError
@@ -19,6 +18,7 @@ from histoeval.evaluate.reader import (
     ReportEstimate,
 )
 from histoeval.report import Assertion, EntityType
+from histoeval.table import ResultTable, terminal_table
 
 HEADLINES: Mapping[str, tuple[ReaderMeasure, str]] = {
     "entities, exact": (ReaderMeasure.EXACT, ALL),
@@ -32,7 +32,7 @@ HEADLINES: Mapping[str, tuple[ReaderMeasure, str]] = {
     "assertion, on gold": (ReaderMeasure.ASSERTION_ON_GOLD, ALL),
     "absent, on gold": (ReaderMeasure.ASSERTION_ON_GOLD, Assertion.ABSENT),
 }
-"""What is told first, in the words of a table."""
+"""The rows of the first table."""
 
 IN_SHORT = {
     ReaderMeasure.EXACT: "exact",
@@ -52,7 +52,7 @@ _NONE = "none"
 
 
 def evaluation_tables(evaluation: Evaluation) -> Iterator[RenderableType]:
-    """All figures: the headlines, then types, relations, assertions and confidence."""
+    """The headline scores, then types, relations, assertions and calibration."""
     yield Group(_headlines(evaluation), *map(Text, _remarks(evaluation)))
     parts = {
         "Entities": ([*EntityType, ALL], [ReaderMeasure.EXACT, ReaderMeasure.OVERLAP]),
@@ -63,9 +63,9 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[RenderableType]:
         ),
     }
     for title, (kinds, measures) in parts.items():
-        there = [measure for measure in measures if measure in evaluation.figures]
-        if there:
-            yield _kinds(evaluation, title, kinds, there)
+        known = [measure for measure in measures if measure in evaluation.figures]
+        if known:
+            yield _kinds(evaluation, title, kinds, known)
     if evaluation.calibration:
         yield _calibration_errors(evaluation.calibration)
     for measure, calibration in evaluation.calibration.items():
@@ -73,7 +73,7 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[RenderableType]:
 
 
 def source_table(sources: Mapping[str, Evaluation]) -> RenderableType:
-    """Each source in one line: exact entities, relations end to end, assertion of what is found."""
+    """Each source in one row: exact entities, relations end to end, assertion of found ones."""
     rows = []
     for source, evaluation in sources.items():
         exact = _figure(evaluation, ReaderMeasure.EXACT, ALL)
@@ -93,7 +93,7 @@ def _headlines(evaluation: Evaluation) -> RenderableType:
 
 
 def _remarks(evaluation: Evaluation) -> Iterator[str]:
-    """Why something has no figure, and what the columns are."""
+    """Why scores are missing, and what the columns mean."""
     for label, (measure, kind) in HEADLINES.items():
         if kind == ALL and measure in evaluation.missing:
             yield f"{label}: {_NONE}, since {evaluation.missing[measure]}"
@@ -103,7 +103,7 @@ def _remarks(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _cells(figure: Figure | None) -> list[str]:
-    """F1, its interval, precision, recall, and how many there are on either side."""
+    """F1, its interval, precision, recall, and the counts of gold and found."""
     if figure is None:
         return [_NONE] + [""] * 5
     rates = [f"{rate.value:.3f}" for rate in (figure.precision, figure.recall)]
@@ -113,7 +113,7 @@ def _cells(figure: Figure | None) -> list[str]:
 def _kinds(
     evaluation: Evaluation, title: str, kinds: Sequence[str], measures: Sequence[ReaderMeasure]
 ) -> RenderableType:
-    """The first measure in full, and F1 by the others."""
+    """The first measure in full, and F1 of the others."""
     first, *others = measures
     rows = [
         [
@@ -173,12 +173,5 @@ def _decimals(*numbers: float) -> list[str]:
     return [f"{number:.3f}" for number in numbers]
 
 
-def _table(title: str, columns: Iterable[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table of names and numbers; part of a number is another number, so none is cut."""
-    table = Table(title=Text(title), title_justify="left", padding=(0, 1, 0, 0))
-    table.add_column("", overflow="fold")
-    for column in columns:
-        table.add_column(Text(column), justify="right", overflow="fold")
-    for row in rows:
-        table.add_row(*[Text(cell) for cell in row])
-    return table
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableType:
+    return terminal_table(ResultTable(title, ["", *columns], rows))

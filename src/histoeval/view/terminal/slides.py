@@ -1,4 +1,4 @@
-"""Slides for people: a table of facts, and outlines drawn on a thumbnail."""
+"""Slides in a terminal: a table of facts, and tissue outlined on a thumbnail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GREEN, ORANGE = (0, 160, 60), (255, 140, 0)
 
 
 def slide_table(facts: dict[str, Any]) -> RenderableType:
-    """What a slide is, a fact per row; then what people should know."""
+    """The facts of a slide, one per row, and notes."""
     table = Table(title=Text(facts["file"]), title_justify="left", show_header=False)
     table.add_column()
     table.add_column(overflow="fold")
@@ -52,7 +52,7 @@ def _resolution(facts: dict[str, Any]) -> str:
 
 
 def outlined(picture: Image.Image, tissue: Tissue) -> Image.Image:
-    """The picture with the edge of the tissue in green and of ink in orange."""
+    """The picture with tissue outlined in green and ink in orange."""
     drawn = picture.copy()
     for mask, colour in ((tissue.mask, GREEN), (tissue.ink, ORANGE)):
         drawn.paste(colour, mask=_edge(mask, picture.size))
@@ -60,7 +60,7 @@ def outlined(picture: Image.Image, tissue: Tissue) -> Image.Image:
 
 
 def _edge(mask: Mask, size: tuple[int, int]) -> Image.Image:
-    """A line of three pixels along the edge of a mask."""
+    """A line of about three pixels along the edge of a mask."""
     whole = Image.fromarray(mask.astype(np.uint8) * 255).resize(size, Image.Resampling.NEAREST)
     inner = np.asarray(whole.filter(ImageFilter.MinFilter(5)))
     return Image.fromarray(np.asarray(whole) - inner)

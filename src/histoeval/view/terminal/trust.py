@@ -1,4 +1,4 @@
-"""Trust in a terminal: what all reports come to, and the reports themselves, the worst first."""
+"""Tables on trust: the means and verdicts of all reports, the worst reports, a tuned policy."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from heapq import nsmallest
 from typing import Any
 
 from histoeval.run.trust.rows import TrustRow
-from histoeval.table import ResultTable
-from histoeval.trust.policy.policy import DIMENSIONS
+from histoeval.run.trust.tune import FIGURES, TuningResult, share_text
+from histoeval.table import ResultTable, number
+from histoeval.trust.fusion import ROUTES
+from histoeval.trust.policy.policy import DIMENSIONS, PAPER
 from histoeval.view.highlight import one_line
-
-NONE = "none"
-"""In place of a number that is missing."""
 
 
 def trust_tables(summary: Mapping[str, Any], worst: Sequence[TrustRow]) -> Iterator[ResultTable]:
-    """The means with what is missing, the verdicts, and the reports that were handed over."""
+    """The mean of each dimension, the verdicts, and the given reports."""
     weights, means = summary["policy"]["weights"], summary["means"]
     rows = [
         (
@@ -33,21 +32,17 @@ def trust_tables(summary: Mapping[str, Any], worst: Sequence[TrustRow]) -> Itera
     counts = [(route, f"{count:,}") for route, count in summary["routes"].items()]
     yield ResultTable("Verdicts", ("verdict", "reports"), counts)
     if worst:
-        yield ResultTable(
-            "The least trusted reports", ("id", *_SHOWN), [_told(row) for row in worst]
-        )
+        columns = ("id", *DIMENSIONS, "trust", "verdict")
+        yield ResultTable("The least trusted reports", columns, [_cells(row) for row in worst])
 
 
-_SHOWN = (*DIMENSIONS, "trust", "verdict")
-
-
-def _told(row: TrustRow) -> tuple[str, ...]:
+def _cells(row: TrustRow) -> tuple[str, ...]:
     values = [number(getattr(row, name)) for name in DIMENSIONS]
     return one_line(row.id), *values, trust_text(row), row.route
 
 
 def trust_text(row: TrustRow) -> str:
-    """The value, or the bounds where something is missing."""
+    """The value, or its bounds if a dimension is missing."""
     if row.trust is not None:
         return number(row.trust)
     bounds = row.evidence["trust"]
@@ -55,7 +50,7 @@ def trust_text(row: TrustRow) -> str:
 
 
 def least_trusted(rows: Iterable[TrustRow], most: int) -> list[TrustRow]:
-    """The rows with the lowest trust by the most that it can be, in rising order."""
+    """The rows with the lowest upper bound of trust, in rising order."""
     return nsmallest(most, rows, key=lambda row: (row.evidence["trust"]["high"], row.row))
 
 
@@ -65,12 +60,39 @@ def policy_line(summary: Mapping[str, Any]) -> str:
     top = policy["deploy_from"]
     deploy = "nothing is deployed" if top is None else f"deploy from {top:g}"
     floors = [f"{name} {at:g}" for name, at in policy["floors"].items() if at is not None]
-    kept = f", floors: {', '.join(floors)}" if floors else ""
-    kept += f", claims known from {policy['claims_known']:g}" if policy["claims_known"] else ""
+    limits = f", floors: {', '.join(floors)}" if floors else ""
+    limits += f", claims known from {policy['claims_known']:g}" if policy["claims_known"] else ""
     named = f"policy {policy['name']}@{policy['hash']}"
-    return f"{deploy}, reject below {policy['reject_below']:g}{kept}; {named}"
+    return f"{deploy}, reject below {policy['reject_below']:g}{limits}; {named}"
 
 
-def number(value: float | None) -> str:
-    """Three digits, or that there is none."""
-    return NONE if value is None else f"{value:.3f}"
+def tuning_tables(tuning: TuningResult) -> Iterator[ResultTable]:
+    """Weights with their objective on held-out reports, and the verdicts there."""
+    outside, policy = tuning.outside, tuning.tuned.policy
+    figure = FIGURES[tuning.tuned.objective]
+    rows = [
+        (name, *[f"{weight:g}" for weight in weights.numbers], f"{mean:.3f}", f"{spread:.3f}")
+        for name, weights, mean, spread in (
+            ("tuned", policy.weights, outside.tuned, outside.tuned_spread),
+            ("paper", PAPER, outside.paper, outside.paper_spread),
+        )
+    ]
+    columns = ("weights", "grounding", "logic", "stability", "mean", "sd")
+    yield ResultTable(f"{figure} on {outside.folds} held-out folds", columns, rows)
+    if tuning.tuned_routes.any():
+        yield ResultTable(
+            "Verdicts on held-out reports",
+            ("verdict", "tuned", "wrong", "before", "wrong "),
+            [
+                (
+                    route,
+                    f"{new.sum():,}",
+                    share_text(new[1], new.sum()),
+                    f"{old.sum():,}",
+                    share_text(old[1], old.sum()),
+                )
+                for route, new, old in zip(
+                    ROUTES, tuning.tuned_routes, tuning.base_routes, strict=True
+                )
+            ],
+        )

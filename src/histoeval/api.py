@@ -1,0 +1,510 @@
+"""The front door for Python: every verb of `import histoeval`.
+
+What a verb needs is imported when it is called, so that scoring with BLEU does not wait for the
+statistics of `agree` or the image encoders of `trust`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from histoeval.errors import InputError, Problem, SettingError
+from histoeval.metric import Metric, Score
+from histoeval.metrics.registry import MetricInfo, metric_entries
+from histoeval.report import Noun
+from histoeval.run.models import DEFAULT_METRICS, Models, load_entailer, load_metrics, load_reader
+
+if TYPE_CHECKING:
+    from histoeval.io.tables.columns import Columns
+    from histoeval.judge.choice import JudgeConfig
+    from histoeval.judge.panel import JudgePanel, JudgeSampling
+    from histoeval.run.results import Readings, Scores, Verdicts
+    from histoeval.run.trust.setup import TrustOptions
+    from histoeval.trust.policy.policy import Policy
+    from histoeval.trust.results import Logic
+
+PathLike = str | Path
+Texts = str | Sequence[str]
+
+
+class Endpoint(Noun):
+    """A language or vision-language model: an OpenAI-compatible server, or one in this process.
+
+    Example:
+        >>> Endpoint(url="http://localhost:8000/v1", model="Qwen/Qwen3-32B")
+        >>> Endpoint(model="./my-model")  # a Transformers model here; extra [hf]
+    """
+
+    model: str
+    url: str = "local"
+    key_env: str | None = None
+    """The environment variable that holds the API key."""
+    key_file: Path | None = None
+    device: str | None = None
+
+
+# --- metrics as objects --------------------------------------------------------------------------
+
+
+def load(spec: str, *, models: Models | None = None, **settings: Any) -> Metric:
+    """A metric that is ready to use, with its models.
+
+    The models of this package are loaded on first use and shared by all metrics of the process.
+
+    Args:
+        spec: a name as `list_metrics` gives it, with settings as in ``hare:threshold=0.5``.
+        models: the reader, aligner, encoder or judge to use; by default those of this package.
+        **settings: the same settings by keyword.
+
+    Returns:
+        A metric. Call it with a reference and a candidate, or use `score`, `compute`, `update`.
+
+    Example:
+        >>> concordance = histoeval.load("concordance")
+        >>> score = concordance("Left breast: invasive carcinoma.", "Right breast: benign.")
+        >>> print(score)
+        concordance = 0.078 (0 to 1)
+    """
+    if not spec.strip() or "," in spec:
+        raise SettingError(f"{spec!r} is not the name of one metric; see histoeval.list_metrics()")
+    return load_metrics([spec], models, **settings)[0]
+
+
+def list_metrics(*, runnable: bool = False) -> list[MetricInfo]:
+    """The metrics by name, with what each compares and what it needs.
+
+    Args:
+        runnable: only those that can run here as they are. This loads the shipped models; a
+            plug-in that cannot be loaded is skipped with a warning.
+
+    Example:
+        >>> [metric.name for metric in histoeval.list_metrics()][:2]
+        ['hare', 'concordance']
+    """
+    entries = metric_entries()
+    names = [name for name in entries if not runnable or _runs(name)]
+    return [MetricInfo(name, entries[name].summary, entries[name].needs) for name in names]
+
+
+def _runs(name: str) -> bool:
+    try:
+        return load(name).unavailable_reason() is None
+    except Exception as error:  # noqa: BLE001 - somebody else's plug-in may raise anything
+        warnings.warn(f"the metric {name!r} is skipped: {error}", stacklevel=3)
+        return False
+
+
+# --- one pair, one report ------------------------------------------------------------------------
+
+
+def explain(
+    reference: str,
+    candidate: str,
+    metric: str | Metric = "concordance",
+    *,
+    models: Models | None = None,
+) -> Score:
+    """The score of one pair with its parts and the evidence for them.
+
+    Args:
+        reference: the text of the reference report.
+        candidate: the text of the report that is scored.
+        metric: a metric or its name.
+        models: the models to use where a name is given.
+
+    Returns:
+        The score: `parts` has the numbers behind it, `evidence` the matches and the errors.
+
+    Example:
+        >>> score = histoeval.explain("Left breast: carcinoma.", "Right breast: carcinoma.")
+        >>> score.evidence["errors"][0]["kind"]
+        'wrong_laterality'
+    """
+    return load_metrics([metric], models)[0](reference, candidate)
+
+
+def contradictions(
+    report: str, *, models: Models | None = None, nli: Any = None, top: str | None = None
+) -> Logic:
+    """Whether a report contradicts itself, and where.
+
+    Args:
+        report: the text of the report.
+        models: the reader to use; by default that of this package.
+        nli: the NLI model: a folder, a hub name or an object; by default that of this package.
+        top: how many pairs of statements are averaged: a number, a share, or both as in "0.3,3".
+
+    Returns:
+        The value of logic, from 0 to 1, and the contradictions that are more likely than not. An
+        `InputError` where the report has fewer than two statements to compare.
+
+    Example:
+        >>> logic = histoeval.contradictions("Left breast: carcinoma. No malignancy is seen.")
+        >>> logic.contradictions[0].why
+    """
+    from histoeval.run.trust.setup import top_of
+    from histoeval.trust.logic.score import DEFAULT_TOP, logic_of
+
+    models = models or Models()
+    (read,) = load_reader(models).read([report])
+    entailer = load_entailer(nli, models.device)
+    logic = logic_of(read, entailer, top=DEFAULT_TOP if top is None else top_of(top))
+    if isinstance(logic, Problem):
+        raise InputError(logic.message)
+    return logic
+
+
+# --- many ----------------------------------------------------------------------------------------
+
+
+def score(
+    data: Any = None,
+    candidates: Texts | Mapping[str, Texts] | None = None,
+    *,
+    references: Texts | None = None,
+    metrics: str | Iterable[str | Metric] = DEFAULT_METRICS,
+    output: PathLike | None = None,
+    reference: str | None = None,
+    candidate: str | Sequence[str] = (),
+    id: str | None = None,  # noqa: A002 - the name people give the column
+    system: str | None = None,
+    encoding: str | None = None,
+    models: Models | None = None,
+    batch_size: int = 256,
+    overwrite: bool = False,
+) -> Scores:
+    """Score candidates against references.
+
+    Args:
+        data: a table file (csv, tsv, jsonl, json, parquet); a list of files or folders (the
+            references, then the candidates of each system); a polars or pandas frame; or
+            records (dicts). With `candidates`, the reference text or texts.
+        candidates: the candidate text or texts, or such a list for each of several systems.
+        references: the reference text or texts, in place of `data`.
+        metrics: names as `list_metrics` gives them, with settings as in ``hare:threshold=0.5``,
+            in a list or one text with commas; or metric objects in a list.
+        output: a folder for scores.jsonl and summary.json; a stopped run resumes there.
+        reference: the column of the reference, where it cannot be guessed.
+        candidate: the column or columns of candidates.
+        id: the column that names a pair.
+        system: the column that names the system that wrote a candidate.
+        encoding: of text files, where it cannot be detected.
+        models: the reader, aligner, encoder and judge to use.
+        batch_size: pairs handled together; it never changes a score.
+        overwrite: replace what `output` holds.
+
+    Returns:
+        A summary, the rows, and frames of them. Without `output` the rows are held in memory.
+
+    Example:
+        >>> results = histoeval.score("pairs.csv", metrics="concordance,bleu")
+        >>> results.to_polars()
+    """
+    from histoeval.io.results import ResultFolder
+    from histoeval.io.tables.columns import Columns
+    from histoeval.progress import row_progress
+    from histoeval.run.inputs import pair_source
+    from histoeval.run.score import score_source
+
+    named = (candidate,) if isinstance(candidate, str) else tuple(candidate)
+    source = pair_source(
+        data,
+        references=references,
+        candidates=candidates,
+        columns=Columns(reference=reference, candidates=named, id=id, system=system),
+        encoding=encoding,
+    )
+    with row_progress(source) as watch:
+        return score_source(
+            source,
+            load_metrics(metrics, models),
+            None if output is None else ResultFolder(Path(output)),
+            overwrite=overwrite,
+            batch_size=batch_size,
+            watch=watch,
+        )
+
+
+def extract(
+    data: Any,
+    *,
+    output: PathLike | None = None,
+    text: str | None = None,
+    id: str | None = None,  # noqa: A002 - the name people give the column
+    encoding: str | None = None,
+    models: Models | None = None,
+    batch_size: int = 256,
+    overwrite: bool = False,
+) -> Readings:
+    """Read reports: entities, whether they are asserted, and the relations between them.
+
+    Args:
+        data: a text or a list of texts; a file (csv, tsv, jsonl, json, parquet, or txt with a
+            report per line) or a folder of text files; a polars or pandas frame; or records.
+        output: a .jsonl file for the rows; a stopped run resumes there.
+        text: the column of the text, where it cannot be guessed.
+        id: the column that names a report.
+        encoding: of text files, where it cannot be detected.
+        models: the reader to use; by default that of this package.
+        batch_size: reports handled together; it never changes what is read.
+        overwrite: replace what `output` holds.
+
+    Returns:
+        A summary and the rows; `reports` has the reports themselves.
+
+    Example:
+        >>> (report,) = histoeval.extract("Left breast: invasive carcinoma.").reports
+        >>> [(entity.text, entity.type) for entity in report.entities]
+    """
+    from histoeval.progress import row_progress
+    from histoeval.run.extract import extract as read_source
+    from histoeval.run.extract import output_file
+    from histoeval.run.inputs import text_source
+    from histoeval.run.results import Readings
+
+    if batch_size < 1:
+        raise SettingError(f"batch_size is {batch_size}; it must be 1 or more")
+    source = text_source(data, text=text, id_=id, encoding=encoding)
+    file = None if output is None else output_file(Path(output), data)
+    reader = load_reader(models or Models())
+    with row_progress(source, "reading") as watch:
+        done = read_source(
+            source, reader, file=file, overwrite=overwrite, batch_size=batch_size, watch=watch
+        )
+    return Readings(done.summary, done.rows)
+
+
+def judge(
+    data: Any = None,
+    candidates: Texts | Mapping[str, Texts] | None = None,
+    *,
+    llm: Endpoint | Sequence[Endpoint] | JudgeConfig | JudgePanel | None = None,
+    prompt: str = "rubric4",
+    repeats: int = 1,
+    check_order: bool = False,
+    temperature: float = 0.0,
+    seed: int = 0,
+    references: Texts | None = None,
+    beside: str | Iterable[str | Metric] = (),
+    output: PathLike | None = None,
+    prices: PathLike | None = None,
+    columns: Columns | None = None,
+    encoding: str | None = None,
+    models: Models | None = None,
+    overwrite: bool = False,
+) -> Scores:
+    """Have one or several language models judge candidates against references.
+
+    Args:
+        data: pairs, as `score` takes them.
+        candidates: the candidate text or texts, as `score` takes them.
+        llm: the judge or judges; by default the one that the environment variables
+            HISTOEVAL_JUDGE_ENDPOINT and HISTOEVAL_JUDGE_MODEL name. A `JudgeConfig` has every
+            other setting, and replaces repeats, check_order, temperature and seed.
+        prompt: rubric4, expert5, or a prompt file of your own.
+        repeats: how often each judge is asked about each pair.
+        check_order: ask once more with the candidate shown first.
+        temperature: of the sampling.
+        seed: of the first repeat; repeat n uses seed + n.
+        references: the reference text or texts, in place of `data`.
+        beside: metrics to run as well, as in "rubric_offline,concordance".
+        output: a folder for scores.jsonl and the rest; a stopped run resumes there.
+        prices: a TOML table of prices, for what the run costs.
+        columns: of the table, where they cannot be guessed.
+        encoding: of text files, where it cannot be detected.
+        models: the models of the metrics that are run as well.
+        overwrite: replace what `output` holds.
+
+    Returns:
+        The scores; `summary["judge"]` says how stable the answers are, `summary["usage"]` what
+        they cost.
+
+    Example:
+        >>> llm = histoeval.Endpoint(url="http://localhost:8000/v1", model="Qwen/Qwen3-32B")
+        >>> histoeval.judge("pairs.csv", llm=llm, repeats=3).to_polars()
+    """
+    from histoeval.io.files import GUESS
+    from histoeval.io.results import ResultFolder
+    from histoeval.judge.panel import JudgeSampling
+    from histoeval.llm.usage import read_prices
+    from histoeval.progress import row_progress
+    from histoeval.run.inputs import pair_source
+    from histoeval.run.judge import run_judges
+
+    sampling = JudgeSampling(
+        temperature=temperature, seed=seed, repeats=repeats, check_order=check_order
+    )
+    panel = _panel(llm, sampling)
+    source = pair_source(
+        data,
+        references=references,
+        candidates=candidates,
+        columns=columns or GUESS,
+        encoding=encoding,
+    )
+    with row_progress(source, "judging") as watch:
+        return run_judges(
+            source,
+            panel,
+            prompt,
+            read_prices(None if prices is None else Path(prices)),
+            beside=load_metrics(beside, models) if beside else (),
+            folder=None if output is None else ResultFolder(Path(output)),
+            overwrite=overwrite,
+            batch_size=max(16, panel.concurrency),
+            watch=watch,
+        )
+
+
+def _panel(
+    llm: Endpoint | Sequence[Endpoint] | JudgeConfig | JudgePanel | None, sampling: JudgeSampling
+) -> JudgePanel:
+    from histoeval.judge.choice import JudgeConfig, chosen_by_environment, open_panel
+    from histoeval.judge.panel import JudgePanel
+
+    if isinstance(llm, JudgePanel | JudgeConfig):
+        return open_panel(llm) if isinstance(llm, JudgeConfig) else llm
+    if llm is None:
+        if (named := chosen_by_environment()) is None:
+            raise SettingError("no judge: pass llm=Endpoint(url=..., model=...)")
+        return open_panel(named.model_copy(update={"manner": sampling}))
+    endpoints = [llm] if isinstance(llm, Endpoint) else list(llm)
+    access = [(each.key_env, each.key_file, each.device) for each in endpoints]
+    if not endpoints or len(set(access)) > 1:
+        raise SettingError("give one endpoint or several, all with the same key and device")
+    key_env, key_file, device = access[0]
+    config = JudgeConfig(
+        endpoints=tuple(each.url for each in endpoints),
+        models=tuple(each.model for each in endpoints),
+        key_env=key_env,
+        key_file=key_file,
+        device=device,
+        manner=sampling,
+    )
+    return open_panel(config)
+
+
+def trust(
+    data: Any,
+    *,
+    images: PathLike | None = None,
+    output: PathLike | None = None,
+    encoder: Any = None,
+    nli: Any = None,
+    distance: Any = "concordance",
+    policy: Policy | PathLike | None = None,
+    weights: str | None = None,
+    vlm: Any = None,
+    examination: Mapping[str, Any] | None = None,
+    top: str | None = None,
+    tiles: int | str = 128,
+    mpp: float | None = None,
+    seed: int = 0,
+    models: Models | None = None,
+    options: TrustOptions | None = None,
+    text: str | None = None,
+    image: str | None = None,
+    id: str | None = None,  # noqa: A002 - the name people give the column
+    encoding: str | None = None,
+    pictures: bool = True,
+    overwrite: bool = False,
+) -> Verdicts:
+    """Tell how far reports can be trusted when there is no reference.
+
+    Args:
+        data: a table (csv, tsv, jsonl, json, parquet), a polars or pandas frame, or records
+            (dicts), with the columns id, image, report and, where there are any, report_augmented
+            and report_attacked.
+        images: the folder of the images; by default that of the table.
+        output: a folder for rows, summary, pictures and a page; a stopped run resumes there.
+        encoder: the image-text encoder of grounding: a name, a folder or an object.
+        nli: the NLI model of logic: a name, a folder or an object.
+        distance: the distance of stability: a name or an object.
+        policy: weights and thresholds: a `Policy` or its file; by default those of the paper.
+        weights: of the three dimensions, as in "0.4,0.3,0.3".
+        vlm: the model that wrote the reports, to ask it again: an `Endpoint`, a `VlmConfig` or an
+            object.
+        examination: what the model is asked, as `make_examination` takes it.
+        top: how many pairs of statements logic averages: a number, a share, or both.
+        tiles: how many tiles of a slide are looked at, or "all".
+        mpp: micrometres per pixel of the tiles.
+        seed: of everything that is drawn.
+        models: the reader to use.
+        options: all of the above from `encoder` on, in place of them.
+        text: the column of the report, where it cannot be guessed.
+        image: the column that names the image.
+        id: the column that names a row.
+        encoding: of text files, where it cannot be detected.
+        pictures: draw the evidence; only with `output`.
+        overwrite: replace what `output` holds.
+
+    Returns:
+        A summary and a row per report: the three dimensions, trust, the route and the evidence.
+
+    Example:
+        >>> results = histoeval.trust("reports.csv", images="slides", output="results/trust")
+        >>> results.summary["routes"]
+    """
+    from histoeval.progress import row_progress
+    from histoeval.run.inputs import case_source
+    from histoeval.run.trust.reports import trust_source
+    from histoeval.run.trust.rows import TrustFolder
+    from histoeval.run.trust.setup import TrustOptions, open_instruments
+    from histoeval.view.figures.evidence import with_pictures
+    from histoeval.view.html.trust import write_page
+
+    if options is None:
+        options = TrustOptions(
+            encoder=encoder,
+            nli=nli,
+            distance=distance,
+            models=models or Models(),
+            policy=Path(policy) if isinstance(policy, str) else policy,
+            weights=weights,
+            top=top,
+            tiles=str(tiles),
+            mpp=mpp,
+            seed=seed,
+            subject=_vlm(vlm),
+            examination=examination or {},
+        )
+    source = case_source(data, text=text, image=image, id_=id, images=images, encoding=encoding)
+    tools = open_instruments(options, source)
+    folder = None if output is None else TrustFolder(Path(output))
+    illustrate = None
+    if folder is not None and pictures:
+        illustrate = partial(with_pictures, folder=folder.evidence, tools=tools)
+    with row_progress(source, "judging") as watch:
+        verdicts = trust_source(
+            source, tools, folder, illustrate=illustrate, overwrite=overwrite, watch=watch
+        )
+    if folder is not None:
+        texts = (case.report for case in source.rows())
+        write_page(folder, zip(verdicts, texts, strict=True), verdicts.summary)
+    return verdicts
+
+
+def _vlm(given: Any) -> Any:
+    from histoeval.vlm.model import VlmConfig
+
+    if not isinstance(given, Endpoint):
+        return given
+    settings = given.model_dump(exclude={"url"}, exclude_none=True)
+    return VlmConfig(endpoint=given.url, **settings)
+
+
+# --- old names -----------------------------------------------------------------------------------
+
+
+def read_reports(data: Any, **settings: Any) -> Readings:
+    """The old name of `extract`."""
+    return extract(data, **settings)
+
+
+def trust_reports(data: Any, *, wanted: TrustOptions | None = None, **settings: Any) -> Verdicts:
+    """The old name of `trust`."""
+    return trust(data, options=wanted, **settings)

@@ -1,0 +1,48 @@
+"""Self-contained pages from Jinja2 templates with one layout, stylesheet and escaping."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import cache
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from histoeval.resources import resource_path
+from histoeval.version import __version__
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from PIL import Image
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(resource_path("view/html/templates")),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+
+
+def render(template: str, **context: Any) -> str:
+    """A page that needs no other file and no network.
+
+    Whatever is not `Markup` is escaped. Every page has a `title`.
+    """
+    return _environment().get_template(template).render(version=__version__, **context)
+
+
+def jpeg(picture: Image.Image) -> bytes:
+    """A small picture for a page."""
+    stream = BytesIO()
+    picture.convert("RGB").save(stream, "JPEG", quality=85)
+    return stream.getvalue()
+
+
+def data_uri(content: bytes) -> str:
+    """A JPEG as an address that contains it."""
+    return f"data:image/jpeg;base64,{b64encode(content).decode('ascii')}"

@@ -78,7 +78,7 @@ def phrases_of(
 ) -> NameSampler:
     """The arrays of a pool; `encode` gives the tokens of each of some names, `beside` the channel.
 
-    Names of more tokens than `longest` are left out where a concept has others.
+    Names of more tokens than `longest` are skipped where a concept has others.
     """
     names = iter(encode([name for concept in pool.concepts for name in concept.names]))
     variants = iter(encode([name for concept in pool.concepts for name in concept.variants]))

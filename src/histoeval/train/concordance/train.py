@@ -1,4 +1,4 @@
-"""`histoeval train concordance CONFIG`: from scored sheets to weights, figures and a card."""
+"""`histoeval train concordance CONFIG`: from scored sheets to weights, scores and a card."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def train_concordance(
     *,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Fit the weights to the sheets; the figures, all of them cross-validated by case.
+    """Fit the weights to the sheets; the scores, all of them cross-validated by case.
 
     The results at once if they are there already.
     """

@@ -77,7 +77,7 @@ def interval(estimate: Mapping[str, float | None]) -> str:
 
 def remarks_on(results: Mapping[str, Any]) -> Iterator[str]:
     """What must be known to read the scores."""
-    if results["request"]["task"] == "relations":
+    if results["request"].get("task") == "relations":
         ratio = results["request"]["settings"]["test_negatives"]
         yield (
             "Entities are given. Sampled pairs are all related ones and "

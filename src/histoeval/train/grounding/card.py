@@ -50,7 +50,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def figure_rows(found: Mapping[str, Any]) -> list[list[str]]:
-    """A row for each figure, of figures as JSON has them."""
+    """A row for each score, of scores as JSON has them."""
     return [row for name, figures in found.items() for row in _rows(name, figures)]
 
 

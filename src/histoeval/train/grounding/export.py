@@ -163,7 +163,7 @@ def write_limits(
     meanings: Vectors,
     described: ManifestFields,
 ) -> dict[str, Any]:
-    """Write the manifest, with limits and curves from what was held out; the figures of that."""
+    """Write the manifest, with limits and curves from what was held out; its scores."""
     usual = [place for place, tile in enumerate(lesson.tiles) if tile.stain_kind == HE]
     tried = try_phrases(lesson.entries, meanings)
     limits = manifests.ScopeLimits(

@@ -2,7 +2,7 @@
 
 Images are measured by how far their vector lies from those of the training, along the directions in
 which these hardly vary (Mahalanobis); phrases by the cosine of their meaning with the nearest
-wording that was learned. Both limits are set on what was left out of the learning.
+wording that was learned. Both limits are set on what was held out of the learning.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ def wordings_of(entries: Sequence[TileConcept]) -> tuple[list[str], npt.NDArray[
 
 
 class PhraseTrial(NamedTuple):
-    """Likeness of wordings to the rest of the bank, when they are left out of it."""
+    """Likeness of wordings to the rest of the bank, when they are skipped of it."""
 
     known: Array
-    """Only the wording is left out: the bank has its entry in other words."""
+    """Only the wording is skipped: the bank has its entry in other words."""
     unknown: Array
-    """All that says the same entry is left out: as if it had never been learned."""
+    """All that says the same entry is skipped: as if it had never been learned."""
 
 
 def try_phrases(entries: Sequence[TileConcept], meanings: Vectors) -> PhraseTrial:
@@ -112,7 +112,7 @@ _CALM = 1e-6
 
 
 def fit_curves(found: ScoredTiles) -> dict[str, LogisticCalibration]:
-    """A curve for each kind of claim, with true and foreign claims of the same weight."""
+    """A curve for each kind of claim, with true claims and decoys of the same weight."""
     kinds = dict.fromkeys(KINDS.values())
     claims = {k: claims_of(found, [g for g in CLAIMED if KINDS[g] == k]) for k in kinds}
     return {

@@ -58,7 +58,7 @@ class GroundingSettings(Noun):
     encoder: ModelName
     """What the text tower begins as."""
     teacher: FilePath | None = None
-    """The folder of the aligner that the text tower learns from; the shipped one if left out."""
+    """The folder of the aligner that the text tower learns from; the shipped one when omitted."""
     ontologies: tuple[Ontology, ...] = ()
     """Names to learn from beside the wordings of the bank."""
     layers: Annotated[int, Field(ge=1)] = 3
@@ -100,7 +100,7 @@ def train_grounding(
 ) -> dict[str, Any]:
     """Train a grounding model and write its folder; the results, at once if it is there already.
 
-    A training that was stopped goes on from the last epoch that it finished.
+    A training that was stopped resumes from the last epoch that it finished.
     """
     request = grounding_request(settings)
 

@@ -67,7 +67,7 @@ class NliSettings(Noun):
     tokens: Annotated[int, Field(ge=16)] = TOKENS
     """Longer pairs are cut."""
     least_pieces: Annotated[int, Field(ge=1)] | None = None
-    """Word pieces that stand in fewer texts are cut from the vocabulary; none when left out."""
+    """Word pieces that stand in fewer texts are cut from the vocabulary; none when omitted."""
     second_opinion: bool = False
     """Whether a re-ranker with term features corrects the network."""
     learning: NliTraining = NliTraining()

@@ -33,7 +33,7 @@ _FOLLOWS: dict[Behaviour, tuple[str, ...]] = {
     Behaviour.NON_NEOPLASTIC: ("benign", "no_tumour"),
     Behaviour.NORMAL: ("benign", "normal", "no_tumour"),
 }
-"""What whoever names a diagnosis has said of its behaviour."""
+"""What a diagnosis implies of its behaviour."""
 _EXCLUDED: dict[Behaviour, tuple[str, ...]] = {
     Behaviour.MALIGNANT: ("benign", "benign", "normal", "no_tumour"),
     Behaviour.IN_SITU: ("invasive", "normal", "no_tumour"),

@@ -43,7 +43,7 @@ def _lineage(finding: Finding) -> list[str]:
 
 
 def draw_finding(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
-    """A finding said or denied, and the same, a kind of it or another one."""
+    """A finding affirmed or denied, and the same, a kind of it or another one."""
     frames = table("frames")["finding"]
     one = chance.choice(_findings(part))
     two = findings()[chance.choice(_lineage(one))]
@@ -64,7 +64,7 @@ def draw_finding(chance: random.Random, part: Part, label: Label) -> TopicPair |
 
 
 def _finding_label(one: Finding, how: str, two: Finding, question: str) -> Label | None:
-    """What one finding, said or denied, says of another; nothing where people would differ."""
+    """What one finding, affirmed or denied, implies of another; None where readers differ."""
     up, down = two.id in _lineage(one), one.id in _lineage(two)
     if not up and not down:
         return None if _share_words(one, two) else "neutral"
@@ -79,7 +79,7 @@ def _finding_label(one: Finding, how: str, two: Finding, question: str) -> Label
 
 
 def _amount_label(how: str, question: str) -> Label:
-    """What is said of how much there is."""
+    """The label for amounts of one finding."""
     if how == "said":
         return "neutral"
     return "entailment" if how == question else "contradiction"

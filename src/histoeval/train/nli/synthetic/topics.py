@@ -13,10 +13,10 @@ from histoeval.train.nli.synthetic.wordings import Part, of_part, table, worded
 
 @dataclass(frozen=True, slots=True)
 class TopicPair:
-    """A pair before anything else is said in its premise.
+    """A pair before other sentences join its premise.
 
     `topics` are what it is about; `tone` is "malignant" where the premise speaks of a cancer, so
-    that its margins and nodes can be told besides.
+    that its margins and nodes can be mentioned too.
     """
 
     premise: str

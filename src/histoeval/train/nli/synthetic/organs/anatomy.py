@@ -87,7 +87,7 @@ def draw_name(words: Words, label: Label) -> Drawn | None:
 
 
 def draw_unknown_primary(words: Words, label: Label) -> Drawn | None:
-    """A metastasis whose origin is told, or not."""
+    """A metastasis whose origin is given, or not."""
     frames, pick = organ_frames()["unknown"], words.chance.choice
     place, home, wrong = (pick(frames["places"]), *words.chance.sample(frames["homes"], 2))
     if place in (home, wrong):

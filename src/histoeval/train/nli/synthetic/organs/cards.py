@@ -1,4 +1,4 @@
-"""Cards of organs and what is diagnosed in them, and the wordings that they are told in."""
+"""Cards of organs and what is diagnosed in them, and their wordings."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def organ_frames() -> dict[str, Any]:
 
 
 def statement_of(words: Words) -> str:
-    """How a diagnosis is told; with its side, where the organ has one."""
+    """How a diagnosis is worded; with its side, where the organ has one."""
     frames = organ_frames()
     wordings: list[str] = [*frames["said"], *([] if words.side else frames["unsided"])]
     return words.chance.choice(wordings)

@@ -16,7 +16,7 @@ from histoeval.train.nli.synthetic.wordings import sentences
 
 
 def draw_side(words: Words, label: Label) -> Drawn | None:
-    """Which side it is on; what is said of the other side is open."""
+    """Which side it is on; the other side is left open."""
     if not words.side:
         return None
     frames, pick = organ_frames(), words.chance.choice
@@ -85,7 +85,7 @@ def draw_diagnosis(words: Words, label: Label) -> Drawn | None:
 
 
 def _one_of(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether one may be said of the other."""
+    """Whether one diagnosis may be the other."""
     return any(name in other["names"] or other["names"][0] in name for name in one["names"]) or any(
         name in other["names"][0] for name in one["names"]
     )

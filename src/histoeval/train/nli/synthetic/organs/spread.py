@@ -10,7 +10,7 @@ _PLURAL_FROM = 3
 
 
 def draw_origin(words: Words, label: Label) -> Drawn | None:
-    """Where a tumour arises, told by its name, its organ or the part of it."""
+    """Where a tumour arises, by its name, its organ or a part of it."""
     frames, pick, chance = organ_frames()["origin"], words.chance.choice, words.chance
     if chance.random() < 0.6:
         return _within(words, label)

@@ -100,7 +100,7 @@ def draw_markers(words: Words, label: Label) -> Drawn | None:
 
 
 def draw_findings(words: Words, label: Label) -> Drawn | None:
-    """Findings said and denied in one line, of which one is asked."""
+    """Findings affirmed and denied in one line, and a question on one of them."""
     frames, pick, chance = organ_frames()["finding"], words.chance.choice, words.chance
     names = chance.sample(frames["names"], chance.choice([2, 3, 3, 4]))
     *mentioned, unmentioned = names
@@ -126,7 +126,7 @@ def draw_findings(words: Words, label: Label) -> Drawn | None:
 
 
 def draw_named(words: Words, label: Label) -> Drawn | None:
-    """Margins, nodes and parts by their names: what is said of one says nothing of another."""
+    """Margins, nodes and parts by their names: a statement on one implies nothing of another."""
     pick, chance = words.chance.choice, words.chance
     row = pick(organ_frames()["named"])
     names = chance.sample(row["names"], chance.choice([2, 2, 3, 3, 4]))

@@ -20,7 +20,7 @@ from histoeval.runtime.threads import cores
 from histoeval.train.core.onnx_int8 import OnnxPart, token_part, write_parts
 from histoeval.train.grounding.cross_validation import FoldPredictions
 from histoeval.train.grounding.loop import TileDataset
-from histoeval.train.grounding.model import ImageTowerModel
+from histoeval.train.grounding.model import MEAN, STD, ImageTowerModel
 from histoeval.train.grounding.scope import (
     KEPT_IMAGES,
     KEPT_PHRASES,
@@ -33,7 +33,6 @@ from histoeval.train.grounding.scope import (
     wordings_of,
 )
 from histoeval.train.grounding.text_tower import PhraseTower
-from histoeval.train.grounding.vit import MEAN, STD
 from histoeval.trust.grounding import manifest as manifests
 
 _SCOPED = 1500

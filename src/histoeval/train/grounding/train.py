@@ -40,9 +40,8 @@ from histoeval.train.core.settings import FilePath, ModelName
 from histoeval.train.grounding.card import grounding_card
 from histoeval.train.grounding.cross_validation import FoldPredictions, cross_validate, taught_rows
 from histoeval.train.grounding.loop import LoopSettings, TileDataset, learn, steps_of
-from histoeval.train.grounding.model import ContrastiveModel, ImageTowerModel
+from histoeval.train.grounding.model import ContrastiveModel, ImageTowerModel, trunk_from_onnx
 from histoeval.train.grounding.text_tower import Distillation, PhraseTower, distil
-from histoeval.train.grounding.vit import trunk_from_onnx
 
 _LEARNED = ("train", "val")
 _LISTS = ("tile_concepts.tsv", "tile_kinds.tsv", "tile_organs.tsv")

@@ -10,18 +10,16 @@ from histoeval.train.nli.synthetic.concepts import (
     NEOPLASTIC,
     Making,
     PairDraw,
-    kinds_above,
-    kinds_below,
-    rival,
-)
-from histoeval.train.nli.synthetic.sites import (
     behaves_otherwise_there,
     behaves_there,
     cannot_arise,
     fits_site,
+    kinds_above,
+    kinds_below,
     other_place,
     other_specimen,
     place,
+    rival,
 )
 from histoeval.train.nli.synthetic.topics import TopicPair
 from histoeval.train.nli.synthetic.wordings import Part, sentences, table, worded

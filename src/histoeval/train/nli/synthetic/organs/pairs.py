@@ -17,7 +17,11 @@ from histoeval.train.nli.synthetic.organs.anatomy import (
     draw_hint,
     draw_letters,
     draw_name,
+    draw_numbered,
+    draw_origin,
     draw_part,
+    draw_spread,
+    draw_sure,
     draw_unknown_primary,
 )
 from histoeval.train.nli.synthetic.organs.cards import Draw, Drawn, Words, organ_frames
@@ -30,12 +34,6 @@ from histoeval.train.nli.synthetic.organs.lesions import (
     draw_site,
     draw_two_parts,
     draw_vague,
-)
-from histoeval.train.nli.synthetic.organs.spread import (
-    draw_numbered,
-    draw_origin,
-    draw_spread,
-    draw_sure,
 )
 from histoeval.train.nli.synthetic.organs.values import (
     draw_findings,

@@ -15,7 +15,7 @@ from histoeval.concordance.diagnosis import (
 from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts
-from histoeval.terms.concepts import Behaviour
+from histoeval.terms.catalogue import Behaviour
 
 _FURTHER, _MOST_FURTHER = 0.2, 0.5
 """What a further diagnosis costs that was left out or made up, and any number of them."""

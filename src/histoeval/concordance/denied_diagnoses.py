@@ -8,7 +8,7 @@ from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError,
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts
 from histoeval.report import Entity
-from histoeval.terms.concepts import Behaviour, diagnosis_tree
+from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.plain import plain
 
 _REVERSED = {Behaviour.MALIGNANT: 0.9, Behaviour.IN_SITU: 0.8, Behaviour.BORDERLINE: 0.7}

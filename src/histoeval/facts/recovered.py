@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from histoeval.extract.sentences import sentences
 from histoeval.facts.scope import TextScope, before, has_wording
 from histoeval.report import Assertion, Entity, EntityType, Report
-from histoeval.terms.concepts import Behaviour, concepts, find_diagnoses, main_concept
+from histoeval.terms.catalogue import Behaviour, concepts
 from histoeval.terms.findings import find_findings
 from histoeval.terms.matching import is_cased
+from histoeval.terms.naming import find_diagnoses, main_concept
 from histoeval.terms.values.marker_results import read_result
 from histoeval.terms.values.markers import find_markers
 from histoeval.terms.values.stages import read_stage

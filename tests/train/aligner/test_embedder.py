@@ -73,7 +73,7 @@ def test_the_first_layers_are_kept(encoder: Any) -> None:
     assert len(deep.encoder.layer) == 2
     with pytest.raises(ModelError, match="has 2 layers, and not 9"):
         shape_encoder(deep, EmbedderShape(layers=9))
-    with pytest.raises(ModelError, match="cannot be told"):
+    with pytest.raises(ModelError, match="cannot be found"):
         shape_encoder(Headless(config), EmbedderShape(layers=1))
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from histoeval.errors import InputError, Problem, SettingError
+from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
 from histoeval.metric import Metric, Score
 from histoeval.metrics.registry import MetricInfo, metric_entries
 from histoeval.report import Noun
@@ -93,7 +93,7 @@ def list_metrics(*, runnable: bool = False) -> list[MetricInfo]:
 def _runs(name: str) -> bool:
     try:
         return load(name).unavailable_reason() is None
-    except Exception as error:  # noqa: BLE001 - somebody else's plug-in may raise anything
+    except HistoEvalError as error:
         warnings.warn(f"the metric {name!r} is skipped: {error}", stacklevel=3)
         return False
 

@@ -184,7 +184,7 @@ def _words(text: str) -> Counter[str]:
     return Counter(re.findall(r"[a-z]+|\d+(?:\.\d+)?", text.lower()))
 
 
-@pytest.mark.release
+@pytest.mark.slow
 def test_concordance_scores_every_edit(concordance: ProbeFigures) -> None:
     assert (concordance.missing, concordance.problem) == (0, "")
 

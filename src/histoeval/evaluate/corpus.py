@@ -205,8 +205,8 @@ def split_by_report(
     spread over the parts as evenly as its reports allow. Parts keep the order of the passages.
     """
     if any(share < 0 for share in shares.values()) or abs(sum(shares.values()) - 1) > 1e-6:
-        said = ", ".join(f"{name} {share:g}" for name, share in shares.items())
-        raise SettingError(f"the shares must add up to 1, and these do not: {said}")
+        listed = ", ".join(f"{name} {share:g}" for name, share in shares.items())
+        raise SettingError(f"the shares must add up to 1, and these do not: {listed}")
     kept = list(passages)
     part_of = _parts(kept, {name: share for name, share in shares.items() if share}, seed)
     parts: dict[str, list[AnnotatedPassage]] = {name: [] for name in shares}

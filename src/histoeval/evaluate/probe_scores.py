@@ -50,7 +50,7 @@ class PairShare(Noun):
 
 
 class ProbeFigures(Noun):
-    """All figures of one metric on some probes.
+    """All scores of one metric on some probes.
 
     `below`: pairs of a harmless and a harmful edit of one reference; right where the harmful one
     scores below, a tie is wrong. `auroc`: the same over all references together; a tie is half
@@ -90,7 +90,7 @@ def figures_of(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> ProbeFigures:
-    """The figures of a metric, from its answers for `pairs_of` these probes."""
+    """The scores of a metric, from its answers for `pairs_of` these probes."""
     costs, problems = costs_of(metric, probes, answers)
     edits = [probe.edits for probe in probes]
     draws = draws_of(len(probes), resamples, seed)

@@ -51,13 +51,13 @@ class LabelledTile:
 
     @property
     def stain_kind(self) -> str:
-        """One of the four kinds of stain that are told apart."""
+        """One of the four kinds of stain."""
         return stain_kind(self.stain)
 
 
 @dataclass(frozen=True, slots=True)
 class TileConcept:
-    """Something that can be claimed of an image, and how it is said."""
+    """Something that can be claimed of an image, and its wordings."""
 
     group: str
     name: str
@@ -157,8 +157,8 @@ def all_entries() -> tuple[TileConcept, ...]:
 def _organ_entries() -> Iterator[TileConcept]:
     for row in _table("tile_organs.tsv"):
         own = tuple(wording.format(row["organ"]) for wording in _ORGAN_WORDINGS)
-        said = tuple(dict.fromkeys((*own, *_listed(row["other names"]))))
-        yield TileConcept("organ", row["organ"], said)
+        wordings = tuple(dict.fromkeys((*own, *_listed(row["other names"]))))
+        yield TileConcept("organ", row["organ"], wordings)
 
 
 def _concept_entries() -> Iterator[TileConcept]:

@@ -19,7 +19,7 @@ _ONLY_MARKS = re.compile(
     rf"(?:[\W_]*[.):,;&-][\W_]*(?:and\s+)?{MARK})*)?[\W_]*",
     re.IGNORECASE,
 )
-_LONGEST_MARKS = 24
+_MAX_MARK_CHARS = 24
 _BEGINS_WITH_CODE = re.compile(r"[a-z]{1,3}[A-Z0-9]|[a-z]-[A-Z]")
 _STAGE = r"[ycra]{0,2}p?\s?(?:[TNM]\s?(?:[0-4][a-d]?|[xX]|is|O)|[LVRG]\s?[0-4xX])"
 _ENDS_WITH_STAGE = re.compile(rf"(?<![A-Za-z]){_STAGE}\W*\Z")
@@ -80,7 +80,7 @@ def stop_ends_sentence(text: str, sentence: int, start: int, end: int, capitals:
 
 def only_marks(text: str, start: int, end: int) -> bool:
     """Whether there is nothing but punctuation and the number of a list item so far."""
-    return end - start <= _LONGEST_MARKS and _ONLY_MARKS.fullmatch(text, start, end) is not None
+    return end - start <= _MAX_MARK_CHARS and _ONLY_MARKS.fullmatch(text, start, end) is not None
 
 
 def _is_glued(text: str, sentence: int, start: int, end: int) -> bool:

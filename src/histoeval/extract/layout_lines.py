@@ -32,8 +32,8 @@ _CAPITALS = re.compile(r"(?=.*[A-Z]{4})[A-Z][A-Z &/()'-]{3,50}")
 _ENDS_IN_CAPITALS = re.compile(r"[A-Z]{3}[.,;]?\s*\Z")
 _CAPITALISED = re.compile(r"[A-Z][a-z]{2}")
 _LAST_WORD = re.compile(r"(\w+)\W*\Z")
-_MOST_WORDS_OF_A_LABEL = 8
-_LONGEST_LABEL_LINE = 100
+_MAX_LABEL_WORDS = 8
+_MAX_LABEL_CHARS = 100
 
 
 def parts_paragraphs(gap: str) -> bool:
@@ -69,7 +69,7 @@ def _is_heading(text: str, line: int, end: int, following: str) -> bool:
 
     A single word is none if the next line continues in small letters.
     """
-    if end - line > _LONGEST_LABEL_LINE:
+    if end - line > _MAX_LABEL_CHARS:
         return False
     if _HASHED.match(text, line) or _RULED.match(text, line):
         return True
@@ -98,7 +98,7 @@ def _opens_field(text: str, at: int) -> bool:
     if _BOLD.match(text, at) or _RULED.match(text, at):
         return True
     label = _LABELLED.match(text, at)
-    return label is not None and len(label[0].split()) <= _MOST_WORDS_OF_A_LABEL
+    return label is not None and len(label[0].split()) <= _MAX_LABEL_WORDS
 
 
 def _turns_capital(line: str, text: str, following: int) -> bool:

@@ -23,8 +23,8 @@ _BORDER = re.compile(rf"[{_STOP}][{_STOP}\"'\u2019”»)\]}}*_]*|{NEWLINE}\s*|[{
 _BRACKET = re.compile(r"[()\[\]]")
 _NOT_SPACE = re.compile(r"\S")
 _CAPITAL = re.compile(r"[A-Z]")
-_LONGEST_ASIDE = 200
-_SHORTEST_TEXT_WITHOUT_CAPITALS = 200
+_MAX_ASIDE_CHARS = 200
+_MIN_CHARS_WITHOUT_CAPITALS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _has_capitals(text: str) -> bool:
     """
     if _CAPITAL.search(text):
         return True
-    return len(text) < _SHORTEST_TEXT_WITHOUT_CAPITALS and " . " not in text
+    return len(text) < _MIN_CHARS_WITHOUT_CAPITALS and " . " not in text
 
 
 def _asides(text: str) -> list[tuple[int, int]]:
@@ -105,7 +105,7 @@ def _asides(text: str) -> list[tuple[int, int]]:
         at = bracket.start()
         if text[at] in "([":
             opened.append(at)
-        elif opened and at - (start := opened.pop()) <= _LONGEST_ASIDE:
+        elif opened and at - (start := opened.pop()) <= _MAX_ASIDE_CHARS:
             while asides and asides[-1][0] > start:
                 asides.pop()
             asides.append((start, at))

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from histoeval.extract.sentences import sentences
 from histoeval.facts.scope import TextScope, before, has_wording
 from histoeval.report import Assertion, Entity, EntityType, Report
-from histoeval.terms.concepts import Behaviour, concepts, find_diagnoses, main_concept
+from histoeval.terms.naming import Behaviour, concepts, find_diagnoses, main_concept
 from histoeval.terms.findings import find_findings
 from histoeval.terms.matching import is_cased
 from histoeval.terms.plain import words_of

@@ -8,8 +8,7 @@ from functools import cache, lru_cache
 
 from rapidfuzz.distance import OSA
 
-from histoeval.terms.catalogue import table
-from histoeval.terms.concepts import concepts
+from histoeval.terms.catalogue import concepts, table
 from histoeval.terms.findings import findings
 from histoeval.terms.plain import plain_word, words_of
 from histoeval.terms.sites import sites
@@ -52,11 +51,11 @@ def _near(plain: str) -> list[str]:
         for other in _by_length().get(length, ())
         if other[0] == plain[0]
         and OSA.distance(plain, other, score_cutoff=1) == 1
-        and _is_slip(plain, other)
+        and _is_typo(plain, other)
     ]
 
 
-def _is_slip(word: str, meant: str) -> bool:
+def _is_typo(word: str, meant: str) -> bool:
     """Whether two words that are a letter apart are one word; `sampled` and `sample` are two.
 
     So are those that differ in nothing but their last letter, or in one vowel (macro- and micro-).

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
-from histoeval.trust.grounding.claims import claims_of, not_seen, sorted_claims
-from histoeval.trust.grounding.phrases import visual
+from histoeval.trust.grounding.claims import claims_of, not_seen, sorted_claims, visual
 from tests.support.shipped_models import shipped_reader
 
 A, U = Assertion.ABSENT, Assertion.UNCERTAIN

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from histoeval.nli.features.lexicon import scenes
 from histoeval.nli.features.parse import Statements
 
@@ -22,38 +24,36 @@ def of_contrasts(one: Statements, other: Statements) -> dict[str, float]:
 
 def of_cues(one: Statements, other: Statements) -> dict[str, float]:
     """The cues of both texts beside each other."""
-    denied_one, denied_other = one.has("denied"), other.has("denied")
-    bad_one, bad_other = one.has("bad"), other.has("bad")
-    whole_one, whole_other = one.has("whole"), other.has("whole")
+    cues = "denied bad whole doubt past beside only most least insitu invasive".split()
+    premise, hypothesis = ({cue: text.has(cue) for cue in cues} for text in (one, other))
+    denied = premise["denied"], hypothesis["denied"]
     fresh = other.words - one.words
     return {
-        "denied_one": denied_one and not denied_other,
-        "denied_other": denied_other and not denied_one,
-        "denied_two": denied_one and denied_other,
-        "doubt_one": one.has("doubt"),
-        "doubt_other": other.has("doubt"),
-        "past_one": one.has("past"),
-        "past_other": other.has("past"),
-        "beside_other": other.has("beside"),
-        "only_one": one.has("only"),
-        "only_other": other.has("only"),
-        "bad_whole": bad_one and whole_other and not whole_one,
-        "whole_bad": whole_one and bad_other and not bad_one,
-        "bad_new": bad_other and not bad_one,
-        "most_least": one.has("most") and other.has("least"),
-        "least_most": one.has("least") and other.has("most"),
-        "insitu_invasive": one.has("insitu")
-        and other.has("invasive")
-        and not other.has("insitu")
-        and not denied_other,
-        "invasive_insitu": one.has("invasive")
-        and other.has("insitu")
-        and not one.has("insitu")
-        and not denied_one,
+        "denied_one": denied == (True, False),
+        "denied_other": denied == (False, True),
+        "denied_two": all(denied),
+        "doubt_one": premise["doubt"],
+        "doubt_other": hypothesis["doubt"],
+        "past_one": premise["past"],
+        "past_other": hypothesis["past"],
+        "beside_other": hypothesis["beside"],
+        "only_one": premise["only"],
+        "only_other": hypothesis["only"],
+        "bad_whole": premise["bad"] and hypothesis["whole"] and not premise["whole"],
+        "whole_bad": premise["whole"] and hypothesis["bad"] and not premise["bad"],
+        "bad_new": hypothesis["bad"] and not premise["bad"],
+        "most_least": premise["most"] and hypothesis["least"],
+        "least_most": premise["least"] and hypothesis["most"],
+        "insitu_invasive": premise["insitu"] and _invades(hypothesis),
+        "invasive_insitu": hypothesis["insitu"] and _invades(premise),
         "fresh": len(fresh) / max(1, len(other.words)),
         "all_fresh": fresh == other.words,
         "none_fresh": not fresh,
     }
+
+
+def _invades(cues: Mapping[str, bool]) -> bool:
+    return cues["invasive"] and not cues["insitu"] and not cues["denied"]
 
 
 def of_scenes(one: Statements, other: Statements) -> dict[str, float]:

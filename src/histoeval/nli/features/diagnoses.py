@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import product
 
 from histoeval.nli.features.parse import Statements
 from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, concepts, diagnosis_tree
-from histoeval.terms.findings import findings as all_findings
+from histoeval.terms.findings import is_kind_of
 
 
 def _kin(a: Concept, b: Concept) -> str:
@@ -55,16 +54,6 @@ def of_diagnoses(one: Statements, other: Statements) -> dict[str, float]:
     return named | bare | {"diagnosis_new": float(new)}
 
 
-@lru_cache(maxsize=1 << 12)
-def _above(id_: str) -> frozenset[str]:
-    """A finding and what it is a kind of."""
-    line, rows = {id_}, all_findings()
-    while (parent := rows[id_].parent) and parent not in line:
-        line.add(parent)
-        id_ = parent
-    return frozenset(line)
-
-
 def of_findings(one: Statements, other: Statements) -> dict[str, float]:
     """The findings of the hypothesis beside those of the premise."""
     same = opposite = new = 0
@@ -72,7 +61,7 @@ def of_findings(one: Statements, other: Statements) -> dict[str, float]:
         met = [
             a_denied
             for a, a_denied in one.findings
-            if (b in _above(a) and not a_denied) or (a in _above(b) and a_denied) or a == b
+            if (is_kind_of(b, a) if a_denied else is_kind_of(a, b))
         ]
         same |= b_denied in met
         opposite |= bool(met) and b_denied not in met

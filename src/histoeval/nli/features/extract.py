@@ -7,6 +7,7 @@ without terms of pathology has no features, and is left to the network.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from histoeval.nli.features.counts import of_counts
@@ -20,61 +21,29 @@ from histoeval.nli.features.stages import of_stages
 from histoeval.nli.features.values import of_markers, of_sizes
 
 _SAME = (
-    "size_same",
-    "count_same",
-    "marker_same",
-    "grade_same",
-    "grade_worked_same",
-    "stage_same",
-    "stage_worked_same",
-)
+    "size_same count_same marker_same grade_same grade_worked_same stage_same stage_worked_same"
+).split()
 _OTHER = (
-    "size_other",
-    "count_other",
-    "marker_opposite",
-    "grade_other",
-    "grade_worked_other",
-    "stage_other",
-    "stage_worked_other",
-)
-_NEW = ("size_open", "marker_new", "stage_axis", "grade_worked_open", "stage_worked_open")
-_OPPOSED = (
+    "size_other count_other marker_opposite grade_other grade_worked_other stage_other "
+    "stage_worked_other"
+).split()
+_NEW = "size_open marker_new stage_axis grade_worked_open stage_worked_open".split()
+_OPPOSED = [
     *_OTHER,
-    "side_opposite",
-    "side_elsewhere",
-    "grade_component",
-    "diagnosis_flip",
-    "finding_opposite",
-    "nodes_other",
-    "contrast",
-)
+    *(
+        "side_opposite side_elsewhere grade_component diagnosis_flip finding_opposite nodes_other "
+        "contrast"
+    ).split(),
+]
 _ELSEWHERE = (
-    "label_other",
-    "scene_frozen",
-    "scene_earlier",
-    "scene_sample",
-    "scene_imaging",
-    "scene_depth",
-    "side_heading",
-    "side_another",
-    "size_apart",
-)
+    "label_other scene_frozen scene_earlier scene_sample scene_imaging scene_depth side_heading "
+    "side_another size_apart"
+).split()
 """Other parts, other ways, other times of examination: one says nothing about the other."""
 _NOT_PLAIN = (
-    "denied_one",
-    "denied_other",
-    "doubt_one",
-    "past_one",
-    "past_other",
-    "beside_other",
-    "site_moved",
-    "site_beside",
-    "site_finer",
-    "site_new",
-    "side_new",
-    "grade_new",
-    "size_new",
-)
+    "denied_one denied_other doubt_one past_one past_other beside_other site_moved site_beside "
+    "site_finer site_new side_new grade_new size_new"
+).split()
 
 
 @cache
@@ -109,7 +78,7 @@ def extract_features(premise: str, hypothesis: str) -> dict[str, float] | None:
 def _sure(seen: dict[str, float], one: Statements, other: Statements) -> dict[str, float]:
     """What leaves little doubt: one thing is in both texts, and nothing else is against it."""
 
-    def any_of(names: tuple[str, ...]) -> bool:
+    def any_of(names: Iterable[str]) -> bool:
         return any(seen[name] for name in names)
 
     against, same, apart = any_of(_OPPOSED), any_of(_SAME), any_of(_ELSEWHERE)

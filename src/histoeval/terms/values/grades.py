@@ -144,7 +144,7 @@ def _either(words: list[str]) -> str:
 @cache
 def _systems() -> dict[str, _System]:
     return {
-        name.lower(): _System(
+        _spaced(name): _System(
             row["name"], tuple(row["tiers"]), tuple(row.get("sums", ())), row["about"]
         )
         for row in _data()["system"]
@@ -227,14 +227,7 @@ def _read_whole(text: str, system: _System) -> Grade | None:
 
 def _system_in(text: str) -> _System:
     found = _system_pattern().search(text)
-    if found is None:
-        return _NO_SYSTEM
-    return _systems().get(found["name"]) or _by_spaced_name()[_spaced(found["name"])]
-
-
-@cache
-def _by_spaced_name() -> dict[str, _System]:
-    return {_spaced(name): system for name, system in _systems().items()}
+    return _NO_SYSTEM if found is None else _systems()[_spaced(found["name"])]
 
 
 def _read_sum(text: str, system: _System) -> Grade | None:

@@ -3,7 +3,7 @@
 It learns by the multi-similarity loss with mined pairs, as SapBERT uses it: Wang et al. 2019
 (multi-similarity loss), Liu et al. 2021 (SapBERT). The values are those of the published SapBERT
 code: alpha 1, beta 60, base 0.5, and a margin of 0.2 in Euclidean distance for the miner, which
-keeps the pairs of all triplets that are not yet told apart by the margin.
+keeps the pairs of all triplets that the margin does not yet separate.
 """
 
 from __future__ import annotations
@@ -100,11 +100,11 @@ class EmbedderShape(Noun):
     """What is made of the encoder."""
 
     layers: Annotated[int, Field(ge=1)] | None = None
-    """How many of its layers are kept, from the first on; all when left out."""
+    """How many of its layers are kept, from the first on; all when omitted."""
     frozen: Annotated[int, Field(ge=0)] = 0
     """How many of these do not learn, from the first on; what is below them does not either."""
     dropout: Annotated[float, Field(ge=0, lt=1)] | None = None
-    """Share of numbers that are hidden while learning; the encoder's own when left out."""
+    """Share of numbers that are hidden while learning; the encoder's own when omitted."""
     pooling: Pooling = "mean"
     """What stands for a phrase: the mean of its tokens, or the state of the first one."""
     tokens: Annotated[int, Field(ge=4)] = 32
@@ -121,7 +121,7 @@ class Embedder(nn.Module):  # type: ignore[misc]
         self.padding = padding
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """One vector for each row; without a mask, padding is left out."""
+        """One vector for each row; without a mask, padding is skipped."""
         if mask is None:
             mask = (tokens != self.padding).long()
         states = self.encoder(input_ids=tokens, attention_mask=mask).last_hidden_state
@@ -159,7 +159,7 @@ def _layers(encoder: Any) -> tuple[Any, str]:
         for name, child in module.named_children():
             if isinstance(child, nn.ModuleList) and len(child) == count:
                 return module, name
-    raise ModelError("the layers of this encoder cannot be told: leave out `layers` and `frozen`")
+    raise ModelError("the layers of this encoder cannot be found: omit `layers` and `frozen`")
 
 
 def cut_pieces(encoder: Any, kept: Sequence[int]) -> None:

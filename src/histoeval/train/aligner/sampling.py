@@ -78,7 +78,7 @@ def phrases_of(
 ) -> NameSampler:
     """The arrays of a pool; `encode` gives the tokens of each of some names, `beside` the channel.
 
-    Names of more tokens than `longest` are left out where a concept has others.
+    Names of more tokens than `longest` are skipped where a concept has others.
     """
     names = iter(encode([name for concept in pool.concepts for name in concept.names]))
     variants = iter(encode([name for concept in pool.concepts for name in concept.variants]))
@@ -157,12 +157,12 @@ def draw(
     chance = np.random.default_rng(seed)
     one = _concepts(phrases, size, chance)
     two = _concepts(phrases, size, chance)
-    told = chance.random(size)
+    lot = chance.random(size)
     has_sibling = phrases.groups.lengths[one] > 0
-    beside = has_sibling & (told >= opposite) & (told < opposite + sibling)
+    beside = has_sibling & (lot >= opposite) & (lot < opposite + sibling)
     group = phrases.groups.pick(one[beside], chance.random(beside.sum()))
     two[beside] = phrases.members.pick(group, chance.random(beside.sum()))
-    against = (phrases.opposites.lengths[one] > 0) & (told < opposite)
+    against = (phrases.opposites.lengths[one] > 0) & (lot < opposite)
     two[against] = phrases.opposites.pick(one[against], chance.random(against.sum()))
     names = [_two_names(phrases, concepts, chance, own) for concepts in (one, two)]
     return Draws(np.concatenate(names, axis=1), np.stack([one, two], axis=1))

@@ -45,11 +45,11 @@ class AlignerSettings(Noun):
     shape: EmbedderShape = EmbedderShape()
     learning: AlignerTraining = AlignerTraining()
     least_pieces: Annotated[int, Field(ge=1)] | None = None
-    """Word pieces that stand in fewer names are cut from the vocabulary; none when left out."""
+    """Word pieces that stand in fewer names are cut from the vocabulary; none when omitted."""
     longest: Annotated[int, Field(ge=1)] | None = None
-    """Names of more tokens are learned only where a concept has no other; all when left out."""
+    """Names of more tokens are learned only where a concept has no other; all when omitted."""
     channel: Annotated[float, Field(ge=0)] | None = None
-    """Weight of the channel in the aligner that is written; that of learning when left out."""
+    """Weight of the channel in the aligner that is written; that of learning when omitted."""
     seed: int = 1
     name: str = "aligner"
     """What the aligner is called in signatures."""

@@ -118,6 +118,6 @@ def cut_tokenizer(tokenizer: Any, kept: Iterable[int]) -> Any:
     content["model"]["vocab"] = {p: new[n] for p, n in vocabulary.items() if n in new}
     for token in content["added_tokens"]:
         token["id"] = new[token["id"]]
-    for told in content.get("post_processor", {}).get("special_tokens", {}).values():
-        told["ids"] = [new[number] for number in told["ids"]]
+    for token_ids in content.get("post_processor", {}).get("special_tokens", {}).values():
+        token_ids["ids"] = [new[number] for number in token_ids["ids"]]
     return Tokenizer.from_str(json.dumps(content, ensure_ascii=False))

@@ -41,7 +41,7 @@ def by_name(files: Iterable[Path | None]) -> dict[str, Path]:
     given = [file for file in files if file is not None]
     named = {file.name: file for file in given}
     if len(named) < len(given):
-        raise InputError("two files have the same name: in results they could not be told apart")
+        raise InputError("two files have the same name: in results they could not be distinguished")
     return named
 
 

@@ -119,9 +119,9 @@ def _fault(
         return f"{where}: the setting {key} is missing"
     if fault["type"] == "extra_forbidden":
         return f"{where}: there is no setting {key}{_instead(place, model_class)}"
-    said = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    message = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
     given = "" if isinstance(fault["input"], dict) else f" and is {fault['input']!r}"
-    return f"{where}: {key} {said}{given}" if key else f"{where}: {said}"
+    return f"{where}: {key} {message}{given}" if key else f"{where}: {message}"
 
 
 def _instead(place: Sequence[str], model_class: type[BaseModel]) -> str:

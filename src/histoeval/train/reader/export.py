@@ -125,19 +125,19 @@ def write_tagger(
             beginning.labels,
         )
     ]
-    _fit_head(tagger, *_told(tagger, examples))
+    _fit_head(tagger, *_labelled(tagger, examples))
     save(tagger.model, tagger.tokenizer, folder)
 
 
-def _told(tagger: Transformer, examples: Sequence[ClassifierExample]) -> tuple[Any, Any]:
-    """What the encoder makes of each token that is told a label, and the labels."""
+def _labelled(tagger: Transformer, examples: Sequence[ClassifierExample]) -> tuple[Any, Any]:
+    """The state of each token that has a label, and the labels."""
     head, tagger.model.classifier = tagger.model.classifier, torch.nn.Identity()
     encoded = tagger.forward([e.tokens for e in examples], lambda output: output.logits)
     tagger.model.classifier = head
     vectors = torch.cat([torch.from_numpy(rows) for rows in encoded])
     labels = torch.tensor([number for example in examples for number in _labels(example)])
-    told = labels != IGNORE_INDEX
-    return vectors[told].to(tagger.device), labels[told].to(tagger.device)
+    labelled = labels != IGNORE_INDEX
+    return vectors[labelled].to(tagger.device), labels[labelled].to(tagger.device)
 
 
 def _labels(example: ClassifierExample) -> Sequence[int]:

@@ -50,7 +50,7 @@ def teachers_of(
 
 
 def label_windows(course: TrainingPlan, watch: Watch = ignore) -> dict[str, Any]:
-    """Have the teachers label all windows; how many there are, and how many were left out."""
+    """Have the teachers label all windows; how many there are, and how many were skipped."""
     teach = course.settings.teach
     assert teach is not None, "windows are labelled by teachers"
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -225,14 +225,7 @@ def stain_scores(
 def read_known(path: Path) -> TrainingSummary:
     """What a model folder has of its training data."""
     with np.load(path) as kept:
-        arrays: dict[str, Any] = {name: kept[name] for name in kept.files}
-    return TrainingSummary(
-        entries=arrays["entries"].tolist(),
-        groups=arrays["groups"].tolist(),
-        vectors=arrays["vectors"].astype(np.float32),
-        wordings=arrays["wordings"].tolist(),
-        owners=arrays["owners"].astype(np.int64),
-        meanings=arrays["meanings"].astype(np.float32),
-        centre=arrays["centre"].astype(np.float32),
-        whitening=arrays["whitening"].astype(np.float32),
-    )
+        lists = {name: kept[name].tolist() for name in ("entries", "groups", "wordings")}
+        floats = ("vectors", "meanings", "centre", "whitening")
+        rows = {name: kept[name].astype(np.float32) for name in floats}
+        return TrainingSummary(owners=kept["owners"].astype(np.int64), **lists, **rows)

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from histoeval.report import EntityType
 from histoeval.resources import load_toml
-from histoeval.terms.concepts import closeness, concepts, diagnosis_tree, main_concept
+from histoeval.terms.catalogue import closeness, concepts, diagnosis_tree
 from histoeval.terms.findings import find_findings, is_kind_of
+from histoeval.terms.naming import main_concept
 from histoeval.terms.plain import words_of
 from histoeval.terms.sites import find_sites, site_closeness
 from histoeval.trust.grounding.claims import CLAIMED

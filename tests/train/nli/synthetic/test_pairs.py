@@ -11,7 +11,7 @@ import pytest
 
 from histoeval.nli.entailer import LabelledPair
 from histoeval.terms.catalogue import concepts, diagnosis_tree
-from histoeval.terms.concepts import main_concept
+from histoeval.terms.naming import main_concept
 from histoeval.train.nli.synthetic.pairs import pairs_of_organs, pairs_sha256, pathology_pairs
 from histoeval.train.nli.synthetic.topics import combined, topics
 from histoeval.train.nli.synthetic.wordings import Part, is_held_out, of_part, table

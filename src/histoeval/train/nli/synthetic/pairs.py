@@ -91,7 +91,7 @@ _REPEATS = 40
 _OPENED = 0.08
 _AMERICAN = 0.35
 _OF_A_CANCER = frozenset({"synonym", "parent", "exclusive"})
-"""Categories of pairs on diagnoses in whose premises margins and nodes may be told."""
+"""Categories of pairs on diagnoses in whose premises margins and nodes may be mentioned."""
 _LONG_WORD = re.compile(r"[a-z0-9-]{4,}")
 _SAY_LITTLE = frozenset(sentences("say_little"))
 
@@ -106,7 +106,7 @@ class PairSettings(Noun):
     organs: Annotated[int, Field(ge=0)] = 0
     """Pairs from the cards of organs, without those of the development set."""
     by_hand: Annotated[int, Field(ge=0)] = 0
-    """How many times the pairs that were written one by one are learned from."""
+    """How many times the pairs that language models wrote are learned from."""
     dev: Annotated[int, Field(ge=3)] = 6_000
     """Pairs of the development set."""
 
@@ -146,7 +146,7 @@ def pathology_pairs(count: int, part: Part, seed: int) -> Iterator[LabelledPair]
 
 
 def _draw(chance: random.Random, part: Part, label: Label) -> TopicPair:
-    """A pair; a draw that often gives none is repeated, so that it is not heard less for it."""
+    """A pair; a draw that often gives none is repeated, so that it is not underrepresented."""
     draws, weights = zip(*_DRAWS, strict=True)
     while True:
         draw: Draw = chance.choices(draws, weights)[0]

@@ -60,7 +60,7 @@ def of_part(texts: Sequence[str], part: Part) -> tuple[str, ...]:
     return _parted(tuple(texts), part)
 
 
-def said(texts: Sequence[str], part: Part, chance: random.Random, **words: str) -> str:
+def worded(texts: Sequence[str], part: Part, chance: random.Random, **words: str) -> str:
     """One of several wordings, with its choices made and its places filled."""
     wording = chance.choice(of_part(texts, part))
     chosen = _CHOICE.sub(lambda found: chance.choice(found.group(1).split("|")), wording)

@@ -1,4 +1,4 @@
-"""Cards of organs and what is diagnosed in them, and the wordings that they are told in."""
+"""Cards of organs and what is diagnosed in them, and their wordings."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def organ_frames() -> dict[str, Any]:
     return table("organ_frames")
 
 
-def said_of(words: Words) -> str:
-    """How a diagnosis is told; with its side, where the organ has one."""
+def statement_of(words: Words) -> str:
+    """How a diagnosis is worded; with its side, where the organ has one."""
     frames = organ_frames()
     wordings: list[str] = [*frames["said"], *([] if words.side else frames["unsided"])]
     return words.chance.choice(wordings)

@@ -6,8 +6,7 @@ import pickle
 import pytest
 from pydantic import ValidationError
 
-from histoeval import Metric, Score, SettingError, Signature
-from histoeval.metrics.registry import METRICS, MetricEntry, create, register
+from histoeval import Score, Signature
 
 
 def test_a_signature_is_one_line_that_names_metric_settings_and_version() -> None:
@@ -28,6 +27,29 @@ def test_json_in_json_out_is_the_same_score() -> None:
     assert pickle.loads(pickle.dumps(score)) == score == copy.deepcopy(score)
 
 
+def test_a_score_is_printed_with_its_scale_and_counts_as_a_number() -> None:
+    score = Score(value=0.4751, signature=Signature(metric="x", bounds=(0, 1)))
+    assert str(score) == "x = 0.475 (0 to 1)"
+    assert float(score) == 0.4751
+    assert str(Score(value=2, signature=Signature(metric="x", bounds=(None, None)))) == (
+        "x = 2.000 (-infinity to infinity)"
+    )
+    assert str(Score(value=2, signature=Signature(metric="x"))) == "x = 2.000"
+
+
+def test_a_notebook_shows_parts_and_errors_and_runs_nothing() -> None:
+    score = Score(
+        value=0.5,
+        parts={"recall": 0.25},
+        evidence={"errors": [{"message": "omission: '<script>'"}]},
+        signature=Signature(metric="x"),
+    )
+    shown = score._repr_html_()
+    assert "recall</td><td>0.250" in shown
+    assert "&lt;script&gt;" in shown
+    assert "<script>" not in shown
+
+
 def test_the_parts_of_a_score_cannot_be_changed() -> None:
     score = Score(value=0.5, parts={"recall": 0.25}, signature=Signature(metric="x"))
     with pytest.raises(TypeError):
@@ -40,46 +62,3 @@ def test_the_parts_of_a_score_cannot_be_changed() -> None:
 def test_a_score_is_a_number(value: float) -> None:
     with pytest.raises(ValidationError):
         Score(value=value, signature=Signature(metric="x"))
-
-
-@pytest.mark.parametrize("name", sorted(METRICS))
-def test_every_metric_says_what_it_is(name: str) -> None:
-    metric = create(name)
-    assert isinstance(metric, Metric)
-    assert metric.name == name
-    assert metric.higher_is_better is True
-    low, high = metric.range
-    assert low < high
-    assert str(metric.signature).startswith(f"{name}|")
-    assert METRICS[name].summary
-
-
-def test_settings_are_given_with_the_name_and_stand_in_the_signature() -> None:
-    metric = create("bleu:order=2")
-    assert metric.name == "bleu:order=2"
-    assert "order:2" in str(metric.signature)
-
-
-@pytest.mark.parametrize(
-    ("spec", "complaint"),
-    [
-        ("blue", "no metric 'blue'; known: bert_score, bertscore, bleu"),
-        ("bleu:order", "'order' is not of the form name=value"),
-        ("bleu:order=two", "order: input should be a valid integer"),
-        ("bleu:ordre=2", "ordre"),
-        ("bleu_2:order=3", "'order' cannot be set here"),
-        ("hare:reader=x", "'reader' cannot be set here"),
-        ("hare:mode=fast", "mode: input should be 'paper' or 'upstream'"),
-        ("hare:threshold=2", "threshold: input should be less than 1"),
-    ],
-)
-def test_a_wrong_specification_is_refused_with_the_reason(spec: str, complaint: str) -> None:
-    with pytest.raises(SettingError, match=complaint):
-        create(spec)
-
-
-def test_a_metric_of_ones_own_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = MetricEntry("histoeval.metrics.bleu:Bleu", "mine", {"order": 3})
-    monkeypatch.setitem(METRICS, "my_bleu", METRICS["bleu"])  # so that it is gone afterwards
-    register("my_bleu", entry)
-    assert "order:3" in str(create("my_bleu").signature)

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import histoeval
+from benchmarks.api_speed import pair_times
 from benchmarks.startup import best_of
 
 VERBS = {
@@ -97,6 +98,12 @@ def test_importing_brings_in_nothing_heavy() -> None:
 def test_importing_takes_less_than_150_ms() -> None:
     bare = best_of([sys.executable, "-c", "pass"])
     assert best_of([sys.executable, "-c", "import histoeval"]) - bare < 150
+
+
+@pytest.mark.alone
+def test_a_short_pair_takes_a_loaded_concordance_less_than_60_ms() -> None:
+    times = pair_times()
+    assert times[len(times) // 2] < 60
 
 
 @pytest.mark.alone

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from histoeval.errors import InputError, Problem, SettingError
+from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
 from histoeval.metric import Metric, Score
 from histoeval.metrics.registry import MetricInfo, metric_entries
 from histoeval.report import Noun
@@ -57,7 +57,7 @@ def load(spec: str, *, models: Models | None = None, **settings: Any) -> Metric:
 
     Args:
         spec: a name as `list_metrics` gives it, with settings as in ``hare:threshold=0.5``.
-        models: the reader, aligner, encoder or judge to use; those of this package when left out.
+        models: the reader, aligner, encoder or judge to use; by default those of this package.
         **settings: the same settings by keyword.
 
     Returns:
@@ -93,7 +93,7 @@ def list_metrics(*, runnable: bool = False) -> list[MetricInfo]:
 def _runs(name: str) -> bool:
     try:
         return load(name).unavailable_reason() is None
-    except Exception as error:  # noqa: BLE001 - somebody else's plug-in may raise anything
+    except HistoEvalError as error:
         warnings.warn(f"the metric {name!r} is skipped: {error}", stacklevel=3)
         return False
 
@@ -134,8 +134,8 @@ def contradictions(
 
     Args:
         report: the text of the report.
-        models: the reader to use; the one of this package when left out.
-        nli: the NLI model: a folder, a hub name or an object; that of this package when left out.
+        models: the reader to use; by default that of this package.
+        nli: the NLI model: a folder, a hub name or an object; by default that of this package.
         top: how many pairs of statements are averaged: a number, a share, or both as in "0.3,3".
 
     Returns:
@@ -249,7 +249,7 @@ def extract(
         text: the column of the text, where it cannot be guessed.
         id: the column that names a report.
         encoding: of text files, where it cannot be detected.
-        models: the reader to use; the one of this package when left out.
+        models: the reader to use; by default that of this package.
         batch_size: reports handled together; it never changes what is read.
         overwrite: replace what `output` holds.
 
@@ -302,9 +302,9 @@ def judge(
     Args:
         data: pairs, as `score` takes them.
         candidates: the candidate text or texts, as `score` takes them.
-        llm: the judge or judges; the one that the environment variables HISTOEVAL_JUDGE_ENDPOINT
-            and HISTOEVAL_JUDGE_MODEL name when left out. A `JudgeConfig` has every other setting,
-            and replaces repeats, check_order, temperature and seed.
+        llm: the judge or judges; by default the one that the environment variables
+            HISTOEVAL_JUDGE_ENDPOINT and HISTOEVAL_JUDGE_MODEL name. A `JudgeConfig` has every
+            other setting, and replaces repeats, check_order, temperature and seed.
         prompt: rubric4, expert5, or a prompt file of your own.
         repeats: how often each judge is asked about each pair.
         check_order: ask once more with the candidate shown first.
@@ -419,12 +419,12 @@ def trust(
         data: a table (csv, tsv, jsonl, json, parquet), a polars or pandas frame, or records
             (dicts), with the columns id, image, report and, where there are any, report_augmented
             and report_attacked.
-        images: the folder of the images; that of the table when left out.
+        images: the folder of the images; by default that of the table.
         output: a folder for rows, summary, pictures and a page; a stopped run resumes there.
         encoder: the image-text encoder of grounding: a name, a folder or an object.
         nli: the NLI model of logic: a name, a folder or an object.
         distance: the distance of stability: a name or an object.
-        policy: weights and thresholds: a `Policy` or its file; those of the paper when left out.
+        policy: weights and thresholds: a `Policy` or its file; by default those of the paper.
         weights: of the three dimensions, as in "0.4,0.3,0.3".
         vlm: the model that wrote the reports, to ask it again: an `Endpoint`, a `VlmConfig` or an
             object.

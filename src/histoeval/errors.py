@@ -1,4 +1,4 @@
-"""What can go wrong, and how it is said.
+"""What can go wrong: exceptions and problems.
 
 Exceptions stop a command; they are for what the user must change before anything can be done::
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 
 class HistoEvalError(Exception):
-    """Base of everything this package raises on purpose; its text is meant for people."""
+    """Base of everything this package raises on purpose; its message is human-readable."""
 
 
 class InputError(HistoEvalError):
@@ -36,7 +36,7 @@ class ModelError(HistoEvalError):
 
 
 class EndpointError(HistoEvalError):
-    """A service cannot be reached, or refuses everything; going on would be no use."""
+    """A service cannot be reached, or refuses everything; retrying is no use."""
 
 
 class MissingDependency(HistoEvalError):  # noqa: N818 - reads better than MissingDependencyError

@@ -1,4 +1,4 @@
-"""What the names that people and models give to entity types mean in our types."""
+"""Names of entity types, as people and models write them, in our types."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from functools import cache
 from histoeval.resources import load_toml
 
 OUTSIDE = ("o", "outside", "none", "")
-"""What is said of a label that means nothing here."""
+"""Names of a label that means nothing here."""
 
 
 def plain(name: str) -> str:
-    """A name by its letters and digits only, since nobody agrees on the rest."""
+    """A name by its letters and digits only."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def told_names(names: Mapping[str, str | None] | None) -> dict[str, str]:
-    """What somebody says that labels mean, by plain name."""
+def given_names(names: Mapping[str, str | None] | None) -> dict[str, str]:
+    """The meanings that were given for labels, by plain name."""
     return {plain(name): (meaning or "").lower() for name, meaning in (names or {}).items()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from histoeval.concordance.changed_numbers import with_degrees, with_numbers
-from histoeval.concordance.evidence import NOT_SAID, ComparedPart, ErrorKind
+from histoeval.concordance.evidence import NOT_MENTIONED, ComparedPart, ErrorKind
 
 
 @pytest.mark.parametrize(
@@ -19,11 +19,11 @@ from histoeval.concordance.evidence import NOT_SAID, ComparedPart, ErrorKind
     ],
 )
 def test_a_number_in_the_place_of_another_costs(true: str, said: str) -> None:
-    part = with_numbers(NOT_SAID, 0, true, said)
+    part = with_numbers(NOT_MENTIONED, 0, true, said)
     assert part.value is not None
     assert 0 < part.value < 1
     assert [each.kind for each in part.mistakes] == [ErrorKind.MEASUREMENT_MISMATCH]
-    assert with_numbers(NOT_SAID, 1, true, said) == NOT_SAID
+    assert with_numbers(NOT_MENTIONED, 1, true, said) == NOT_MENTIONED
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.concordance.matching import paired
+from histoeval.concordance.grade_stage_size import paired
 
 VALUES = st.lists(st.integers(0, 6), max_size=9)
 TABLE = st.lists(st.sampled_from([None, 0.0, 0.25, 0.5, 1.0]), min_size=49, max_size=49)

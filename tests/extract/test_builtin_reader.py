@@ -204,18 +204,18 @@ def test_in_a_text_of_many_windows_everything_is_found_where_it_stands(
 def test_a_report_of_20_kilobytes_takes_less_than_half_a_minute(reader: BuiltinReader) -> None:
     source = random.Random(5)
     text = "\n".join(make_report(source, 40) for _ in range(100))[:20_000]
-    started = time.perf_counter()
+    started = time.process_time()
     (report,) = reader.read([text])
-    assert time.perf_counter() - started < 30
+    assert time.process_time() - started < 30
     assert is_sound(report, text)
     assert len(report.entities) > 300
 
 
 def test_a_megabyte_that_is_one_word_is_no_burden(reader: BuiltinReader) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     text = "Invasive carcinoma, ER: positive " + "1" * 1_000_000
     (report,) = reader.read([text])
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
     assert EntityType.DIAGNOSIS in kinds(report).values()
 
 

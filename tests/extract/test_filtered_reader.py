@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from histoeval.extract.filtered_reader import Kept, RememberingReader, SureReader
+from histoeval.extract.filtered_reader import CachingReader, Kept, SureReader
 from histoeval.report import Entity, EntityType, Relation, Report
 
 TEXT = "carcinoma grade two margin"
@@ -57,10 +57,10 @@ def test_of_a_reader_that_is_sure_of_phrases_the_mean_over_words_counts() -> Non
     class OfPhrases(Fixed):
         sure_of_phrases = True
 
-    reader = RememberingReader(OfPhrases())
+    reader = CachingReader(OfPhrases())
     (report,) = SureReader(reader, 0.7, "sure", "all").read([TEXT])
     assert [entity.text for entity in report.entities] == ["carcinoma", "grade two", "margin"]
-    assert not RememberingReader(Fixed()).sure_of_phrases
+    assert not CachingReader(Fixed()).sure_of_phrases
 
 
 def test_the_signature_says_what_was_kept() -> None:
@@ -71,7 +71,7 @@ def test_the_signature_says_what_was_kept() -> None:
 
 def test_a_text_is_read_once() -> None:
     fixed = Fixed()
-    reader = RememberingReader(fixed)
+    reader = CachingReader(fixed)
     assert reader.read(["a", "b", "a"]) == reader.read(["a", "b", "a"])
     assert fixed.read_texts == ["a", "b"]
     assert (reader.identity, reader.reads_relations) == ("fixed", True)

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.errors import ModelError
-from histoeval.extract.labels import read_tags, relation_label
-from histoeval.extract.tagging import entities_of, mark
+from histoeval.extract.tagging import entities_of, mark, read_tags, relation_label
 from histoeval.report import EntityType
 
 LABELS = ["O", "B-Diagnosis", "I-Diagnosis", "B-IHC_Marker", "I-IHC_Marker"]

@@ -77,7 +77,7 @@ def test_the_same_bits_when_read_again_by_a_reader_that_has_forgotten(
     alone: dict[str, Bits],
 ) -> None:
     reader = BuiltinReader(threads=1)
-    reader._remembered._most = 3
+    reader._cached._most = 3
     few = texts()[:8]
     for _ in range(2):
         assert [bits(report) for report in reader.read(few)] == [alone[text] for text in few]

@@ -66,10 +66,10 @@ def test_texts_leave_nothing_in_the_memory_of_sacrebleu() -> None:
 
 def test_long_texts_are_tokenised_as_short_ones_are_and_not_kept() -> None:
     source = random.Random(1)
-    text = "".join(source.choices("ab1,.-<&;\n ", k=bleu.LONGEST_KEPT + 1)) + "x"
-    kept = bleu._kept_tokens.cache_info().currsize
+    text = "".join(source.choices("ab1,.-<&;\n ", k=bleu.MAX_CACHED_CHARS + 1)) + "x"
+    kept = bleu._cached_tokens.cache_info().currsize
     assert tokenize(text) == Tokenizer13a.__call__.__wrapped__(Tokenizer13a(), text)  # type: ignore[no-untyped-call]
-    assert bleu._kept_tokens.cache_info().currsize == kept
+    assert bleu._cached_tokens.cache_info().currsize == kept
 
 
 def test_it_travels_to_another_process_and_still_scores() -> None:

@@ -8,8 +8,9 @@ from rich.text import Text
 
 from histoeval.cli.options.bundle import verb
 from histoeval.cli.options.output import print_tables
+from histoeval.errors import HistoEvalError
 from histoeval.metric import Metric
-from histoeval.metrics.registry import METRICS, models_of
+from histoeval.metrics.registry import metric_entries, models_of
 from histoeval.run.models import load_metrics
 from histoeval.view.terminal.scores import plain_table, range_text
 
@@ -21,24 +22,20 @@ def metrics() -> None:
     Examples:
       histoeval metrics
     """
-    made = dict(zip(METRICS, load_metrics(list(METRICS)), strict=True))
-    rows = [
-        [
-            name,
-            entry.summary,
-            range_text(*made[name].range),
-            "higher" if made[name].higher_is_better else "lower",
-            entry.needs,
-            _state(made[name]),
-        ]
-        for name, entry in METRICS.items()
-    ]
+    rows, reasons = [], []
+    for name, entry in metric_entries().items():
+        try:
+            (metric,) = load_metrics([name])
+        except HistoEvalError as error:  # a broken plug-in does not hide the other metrics
+            rows.append([name, entry.summary, "", "", entry.needs, "no"])
+            reasons.append(Text.assemble((name, "bold"), f" {error}"))
+            continue
+        better = "higher" if metric.higher_is_better else "lower"
+        bounds = range_text(*metric.range)
+        rows.append([name, entry.summary, bounds, better, entry.needs, _state(metric)])
+        if reason := metric.unavailable_reason():
+            reasons.append(Text.assemble((name, "bold"), f" {reason}"))
     columns = ["metric", "compares", "range", "better", "needs", "runs here"]
-    reasons = (
-        Text.assemble((name, "bold"), f" {reason}")
-        for name, metric in made.items()
-        if (reason := metric.unavailable_reason())
-    )
     print_tables([plain_table(columns, rows), *reasons])
 
 

@@ -1,4 +1,4 @@
-"""Numbers and degrees that changed between two texts, though no reader took them for anything.
+"""Numbers and severity words that differ between the reports but belong to no entity.
 
 `Three cores` that became `one core`, or a `mild` gastritis that became `severe`. Only an exchange
 counts, of what is in the reference alone for what is in the candidate alone, so that another
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from functools import lru_cache
 
 from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError, Severity
@@ -26,16 +25,17 @@ _DEGREE = re.compile(
     r"|\b(?P<severe>severe|marked|pronounced)(?:ly)?\b",
     re.IGNORECASE,
 )
-_NUMBER_COST, _MOST_NUMBERS = 0.3, 0.5
+_NUMBER_COST, _MAX_NUMBERS = 0.3, 0.5
 _DEGREE_COST = 0.2
 
-Found = dict[object, list[tuple[int, int]]]
+Place = tuple[int, int]
+Found = dict[object, list[Place]]
 """Values with the places where each stands."""
 
 
-def with_numbers(part: ComparedPart, told: int, reference: str, candidate: str) -> ComparedPart:
-    """The measurements, less what numbers cost that changed beyond those `told` of already."""
-    changed = _exchanged(numbers_in(reference), numbers_in(candidate))[told:]
+def with_numbers(part: ComparedPart, known: int, reference: str, candidate: str) -> ComparedPart:
+    """The measurements, less what numbers cost that changed beyond the `known` ones."""
+    changed = _exchanged(numbers_in(reference), numbers_in(candidate))[known:]
     if not changed:
         return part
     mistakes = tuple(
@@ -43,12 +43,12 @@ def with_numbers(part: ComparedPart, told: int, reference: str, candidate: str) 
             ErrorKind.MEASUREMENT_MISMATCH,
             "measurements",
             Severity.MINOR,
-            _entity(reference, true, EntityType.MEASUREMENT),
-            _entity(candidate, said, EntityType.MEASUREMENT),
+            _entity(reference, ref, EntityType.MEASUREMENT),
+            _entity(candidate, cand, EntityType.MEASUREMENT),
         )
-        for true, said in changed
+        for ref, cand in changed
     )
-    return _less(part, min(_MOST_NUMBERS, _NUMBER_COST * len(changed)), mistakes)
+    return _less(part, min(_MAX_NUMBERS, _NUMBER_COST * len(changed)), mistakes)
 
 
 def with_degrees(part: ComparedPart, reference: str, candidate: str) -> ComparedPart:
@@ -56,13 +56,13 @@ def with_degrees(part: ComparedPart, reference: str, candidate: str) -> Compared
     changed = _exchanged(_degrees(reference), _degrees(candidate))
     if not changed or any(mistake.kind == ErrorKind.WRONG_GRADE for mistake in part.mistakes):
         return part
-    true, said = changed[0]
+    ref, cand = changed[0]
     mistake = ReportError(
         ErrorKind.WRONG_GRADE,
         "grade",
         Severity.MODERATE,
-        _entity(reference, true, EntityType.DESCRIPTOR),
-        _entity(candidate, said, EntityType.DESCRIPTOR),
+        _entity(reference, ref, EntityType.DESCRIPTOR),
+        _entity(candidate, cand, EntityType.DESCRIPTOR),
     )
     return _less(part, _DEGREE_COST, (mistake,))
 
@@ -72,21 +72,17 @@ def _less(part: ComparedPart, cost: float, mistakes: tuple[ReportError, ...]) ->
     return ComparedPart(max(0.0, value - cost), part.matched, part.mistakes + mistakes)
 
 
-def _entity(text: str, place: tuple[int, int], kind: EntityType) -> Entity:
+def _entity(text: str, place: Place, kind: EntityType) -> Entity:
     start, end = place
     return Entity(text=text[start:end], start=start, end=end, type=kind, score=0.5)
 
 
-def _exchanged(
-    true: Mapping[object, list[tuple[int, int]]], said: Mapping[object, list[tuple[int, int]]]
-) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+def _exchanged(ref: Found, cand: Found) -> list[tuple[Place, Place]]:
     """What only the reference has, and what only the candidate has instead, from left to right."""
-    return list(zip(_left(true, said), _left(said, true), strict=False))
+    return list(zip(_left(ref, cand), _left(cand, ref), strict=False))
 
 
-def _left(
-    one: Mapping[object, list[tuple[int, int]]], other: Mapping[object, list[tuple[int, int]]]
-) -> list[tuple[int, int]]:
+def _left(one: Found, other: Found) -> list[Place]:
     """Where the values stand that the other has less often."""
     count = Counter({value: len(places) for value, places in other.items()})
     return sorted(place for value, places in one.items() for place in places[count[value] :])
@@ -109,7 +105,7 @@ def numbers_in(text: str) -> Found:
 
 @lru_cache(maxsize=1 << 9)
 def _degrees(text: str) -> Found:
-    """Degrees, each once: how often a word is said is a matter of style."""
+    """Degrees, each once: how often a word is repeated is a matter of style."""
     found: Found = {}
     for match in _DEGREE.finditer(text):
         found.setdefault(match.lastgroup, [match.span()])

@@ -1,4 +1,4 @@
-"""The diagnosis: is it the same, how far off is it, and does it behave alike?"""
+"""The leading diagnosis: is it the same, how close is it, and does it behave alike?"""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from histoeval.concordance.evidence import (
+    NOT_MENTIONED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
@@ -14,7 +15,8 @@ from histoeval.concordance.evidence import (
 )
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts
-from histoeval.terms.concepts import Behaviour, Concept, closeness, diagnosis_tree, refine
+from histoeval.terms.catalogue import Behaviour, Concept, closeness, diagnosis_tree
+from histoeval.terms.naming import refine
 from histoeval.terms.plain import plain
 from histoeval.terms.spelling import respelt
 
@@ -30,7 +32,7 @@ _NOTHING = {
     Behaviour.UNSPECIFIED: 0.3,
 }
 _NOTHING_HARMLESS = 0.6
-"""How well a behaviour agrees with a report that found nothing, or said nothing."""
+"""How well a behaviour agrees with a report that found nothing, or mentions nothing."""
 MATCHED, _SAME = 0.5, 0.85
 _BEHAVIOURS = {
     frozenset({Behaviour.MALIGNANT, Behaviour.IN_SITU}): 0.5,
@@ -57,28 +59,34 @@ _DEPTH_OF_DETAIL = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Diagnoses:
-    """What is compared of the diagnoses: three parts, and how much is covered on either side."""
+    """The parts that are compared of the diagnoses."""
 
     identity: ComparedPart
     behaviour: ComparedPart
     spread: ComparedPart
     completeness: ComparedPart
+    """How much of the reference's diagnoses the candidate has."""
     soundness: ComparedPart
+    """How much of the candidate's diagnoses the reference has."""
 
 
 def compare_diagnoses(reference: Facts, candidate: Facts, alike: Alike) -> Diagnoses:
-    """All that two reports say of their diagnoses."""
+    """All parts that concern the diagnoses."""
 
     def near(one: Diagnosis, other: Diagnosis) -> float:
         """Closeness that may differ by which of the two is the reference."""
         return diagnosis_closeness(one, other, alike)
 
+    def near_backward(one: Diagnosis, other: Diagnosis) -> float:
+        """Seen from the candidate, the reference is still the first of the two."""
+        return near(other, one)
+
     return Diagnoses(
         _identity(reference, candidate, near),
         _behaviour(reference, candidate, near),
         _spread(reference, candidate, near),
-        _covered(reference, candidate, near),
-        _covered_by(reference, candidate, near),
+        _covered(reference, candidate, near, ErrorKind.OMISSION),
+        _covered(candidate, reference, near_backward, ErrorKind.INVENTION),
     )
 
 
@@ -94,23 +102,26 @@ def _closeness(reference: Diagnosis, candidate: Diagnosis, alike: Alike) -> floa
     one, other = reference.concept, candidate.concept
     if one is None or other is None:
         return alike(reference.entity.text, candidate.entity.text)
-    return max(_said_of(one, other), _said_of(reference.wide or one, candidate.wide or other))
+    return max(
+        _concept_closeness(one, other),
+        _concept_closeness(reference.wide or one, candidate.wide or other),
+    )
 
 
-def _said_of(true: Concept, said: Concept) -> float:
+def _concept_closeness(ref: Concept, cand: Concept) -> float:
     """Closeness of concepts; an umbrella word says the less, the wider it is.
 
     A diagnosis, and what it is called at a site, are the same: the site is compared by itself.
     """
     tree = diagnosis_tree()
-    if not (true.generic or said.generic) and said in (refine(true, said.organs), true):
+    if not (ref.generic or cand.generic) and cand in (refine(ref, cand.organs), ref):
         return 1.0
-    if true.id != said.id and tree.is_a(true.id, said.id):
-        detail = tree.depth(said.id) / tree.depth(true.id)
-        return min(closeness(true, said), 0.25 + _DEPTH_OF_DETAIL * detail)
-    if true.id != said.id and tree.is_a(said.id, true.id) and true.behaviour == said.behaviour:
-        return max(closeness(true, said), _MORE_EXACT)
-    return closeness(true, said)
+    if ref.id != cand.id and tree.is_a(ref.id, cand.id):
+        detail = tree.depth(cand.id) / tree.depth(ref.id)
+        return min(closeness(ref, cand), 0.25 + _DEPTH_OF_DETAIL * detail)
+    if ref.id != cand.id and tree.is_a(cand.id, ref.id) and ref.behaviour == cand.behaviour:
+        return max(closeness(ref, cand), _MORE_EXACT)
+    return closeness(ref, cand)
 
 
 Near = Callable[[Diagnosis, Diagnosis], float]
@@ -131,12 +142,12 @@ def _identity(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
     first = max((near(r, c) for r in reference.first for c in candidate.first), default=0.0)
     leading = max((near(r, c) for r in reference.leading for c in candidate.leading), default=0.0)
     matched, mistakes = [], []
-    for true in reference.leading:
-        value, said = best_of(true, candidate.leading, near)
-        if said is not None and value >= MATCHED:
-            matched.append(EntityMatch("diagnosis", true.entity, said.entity, value))
+    for ref in reference.leading:
+        value, cand = best_of(ref, candidate.leading, near)
+        if cand is not None and value >= MATCHED:
+            matched.append(EntityMatch("diagnosis", ref.entity, cand.entity, value))
         if value < _SAME:
-            mistakes.extend(_mistake(true, said, value))
+            mistakes.append(_mistake(ref, cand, value))
     return ComparedPart((first + leading) / 2, tuple(matched), tuple(mistakes))
 
 
@@ -147,26 +158,20 @@ def _both_silent(reference: Facts, candidate: Facts) -> float | None:
     return None if not reference.nothing_found and not candidate.nothing_found else 0.5
 
 
-def _mistake(true: Diagnosis, said: Diagnosis | None, value: float) -> list[ReportError]:
-    severity = severity_of(true)
-    if said is None:
-        return [ReportError(ErrorKind.OMISSION, "diagnosis", severity, true.entity, None)]
-    call = _call(true, said)
-    if call is not None:
-        return [
-            ReportError(call, "diagnosis", _call_severity(true, said), true.entity, said.entity)
-        ]
-    if value >= MATCHED:
-        return [
-            ReportError(
-                ErrorKind.OMISSION, "diagnosis", Severity.MODERATE, true.entity, said.entity
-            )
-        ]
-    return [ReportError(ErrorKind.WRONG_DIAGNOSIS, "diagnosis", severity, true.entity, said.entity)]
+def _mistake(ref: Diagnosis, cand: Diagnosis | None, value: float) -> ReportError:
+    kind, severity = ErrorKind.WRONG_DIAGNOSIS, severity_of(ref)
+    if cand is None:
+        return ReportError(ErrorKind.OMISSION, "diagnosis", severity, ref.entity, None)
+    if (call := _call(ref, cand)) is not None:
+        malignant = Behaviour.MALIGNANT in (ref.behaviour, cand.behaviour)
+        kind, severity = call, Severity.CRITICAL if malignant else Severity.MAJOR
+    elif value >= MATCHED:
+        kind, severity = ErrorKind.OMISSION, Severity.MODERATE
+    return ReportError(kind, "diagnosis", severity, ref.entity, cand.entity)
 
 
 def severity_of(diagnosis: Diagnosis) -> Severity:
-    """How bad it is to miss or to invent a diagnosis."""
+    """How bad it is to omit or to hallucinate a diagnosis."""
     match diagnosis.behaviour:
         case Behaviour.MALIGNANT:
             return Severity.CRITICAL
@@ -178,23 +183,15 @@ def severity_of(diagnosis: Diagnosis) -> Severity:
             return Severity.MODERATE
 
 
-def _call(true: Diagnosis, said: Diagnosis) -> ErrorKind | None:
+def _call(ref: Diagnosis, cand: Diagnosis) -> ErrorKind | None:
     """Whether the candidate makes more or less of the disease than there is."""
-    if Behaviour.UNSPECIFIED in (true.behaviour, said.behaviour):
+    if Behaviour.UNSPECIFIED in (ref.behaviour, cand.behaviour):
         return None
-    if behaviour_agreement(true.behaviour, said.behaviour) >= MATCHED + 0.1:
+    if behaviour_agreement(ref.behaviour, cand.behaviour) >= MATCHED + 0.1:
         return None
     order = list(Behaviour)
-    worse = order.index(said.behaviour) < order.index(true.behaviour)
+    worse = order.index(cand.behaviour) < order.index(ref.behaviour)
     return ErrorKind.OVERCALL if worse else ErrorKind.UNDERCALL
-
-
-def _call_severity(true: Diagnosis, said: Diagnosis) -> Severity:
-    return (
-        Severity.CRITICAL
-        if Behaviour.MALIGNANT in (true.behaviour, said.behaviour)
-        else Severity.MAJOR
-    )
 
 
 def behaviour_agreement(one: Behaviour, other: Behaviour) -> float:
@@ -216,12 +213,12 @@ def _behaviour(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
     return ComparedPart(_NOTHING.get(named[0].behaviour, _NOTHING_HARMLESS))
 
 
-def _behave_alike(true: Diagnosis, said: Diagnosis, near: Near) -> float:
-    """Agreement of behaviours; a phrase that nobody knows behaves as one that reads the same."""
-    hedge = _HEDGE if true.hedged != said.hedged else 1.0
-    if (true.concept is None or said.concept is None) and near(true, said) >= _SAME * hedge:
+def _behave_alike(ref: Diagnosis, cand: Diagnosis, near: Near) -> float:
+    """Agreement of behaviours; an unknown phrase behaves as one that reads the same."""
+    hedge = _HEDGE if ref.hedged != cand.hedged else 1.0
+    if (ref.concept is None or cand.concept is None) and near(ref, cand) >= _SAME * hedge:
         return hedge
-    return behaviour_agreement(true.behaviour, said.behaviour) * hedge
+    return behaviour_agreement(ref.behaviour, cand.behaviour) * hedge
 
 
 def _spread(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
@@ -229,81 +226,44 @@ def _spread(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
     if not any(d.spread for d in (*reference.leading, *candidate.leading)):
         return ComparedPart(None)
     pairs = [
-        (true, said)
-        for true in reference.leading
-        if (said := best_of(true, candidate.leading, near)[1]) is not None
+        (ref, cand)
+        for ref in reference.leading
+        if (cand := best_of(ref, candidate.leading, near)[1]) is not None
     ]
     if not pairs:
         return ComparedPart(0.0)
     mistakes = tuple(
-        ReportError(ErrorKind.CONTRADICTION, "spread", Severity.MAJOR, true.entity, said.entity)
-        for true, said in pairs
-        if (true.spread is None) != (said.spread is None)
+        ReportError(ErrorKind.CONTRADICTION, "spread", Severity.MAJOR, ref.entity, cand.entity)
+        for ref, cand in pairs
+        if (ref.spread is None) != (cand.spread is None)
     )
-    right = sum((true.spread is None) == (said.spread is None) for true, said in pairs)
+    right = sum((ref.spread is None) == (cand.spread is None) for ref, cand in pairs)
     return ComparedPart(right / len(pairs), (), mistakes)
 
 
-def _weight(diagnosis: Diagnosis) -> float:
-    """How much a diagnosis counts beside others; one of an unknown name hardly."""
-    return 1.0 + diagnosis.rank
-
-
-def _covered(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
-    """How much of what the reference diagnoses the candidate says too."""
-    said = (*candidate.diagnoses, *candidate.others)
-    part = _coverage(reference.diagnoses, lambda d: best_of(d, said, near)[0], ErrorKind.OMISSION)
-    denials = tuple(
-        ReportError(
-            ErrorKind.CONTRADICTION, "diagnosis", severity_of(true), true.entity, denied.entity
-        )
-        for true in reference.diagnoses
-        for denied in candidate.denied
-        if not true.hedged and near(true, denied) >= _SAME and best_of(true, said, near)[0] < _SAME
-    )
-    return ComparedPart(part.value, part.matched, part.mistakes + denials)
-
-
-def _covered_by(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
-    """How much of what the candidate diagnoses the reference says too."""
-    true = (*reference.diagnoses, *reference.others)
-
-    def flipped(one: Diagnosis, other: Diagnosis) -> float:
-        """Seen from the candidate, the reference is still the first of the two."""
-        return near(other, one)
-
-    part = _coverage(
-        candidate.diagnoses, lambda d: best_of(d, true, flipped)[0], ErrorKind.INVENTION
-    )
-    denials = tuple(
-        ReportError(
-            ErrorKind.CONTRADICTION, "diagnosis", severity_of(said), denied.entity, said.entity
-        )
-        for said in candidate.diagnoses
-        for denied in reference.denied
-        if not said.hedged
-        and near(denied, said) >= _SAME
-        and best_of(said, true, flipped)[0] < _SAME
-    )
-    return ComparedPart(part.value, part.matched, part.mistakes + denials)
-
-
-def _coverage(
-    named: Sequence[Diagnosis], value: Callable[[Diagnosis], float], kind: ErrorKind
-) -> ComparedPart:
-    if not named:
-        return ComparedPart(None)
-    values = {id(each): value(each) for each in named}
-    total = sum(_weight(each) for each in named)
-    mistakes = tuple(
-        ReportError(
-            kind,
-            "diagnosis",
-            severity_of(each),
-            each.entity if kind == ErrorKind.OMISSION else None,
-            None if kind == ErrorKind.OMISSION else each.entity,
-        )
-        for each in named
-        if values[id(each)] < MATCHED
-    )
-    return ComparedPart(sum(_weight(e) * values[id(e)] for e in named) / total, (), mistakes)
+def _covered(one: Facts, other: Facts, near: Near, kind: ErrorKind) -> ComparedPart:
+    """How much of the diagnoses of one report the other has too, each weighted by its rank."""
+    if not one.diagnoses:
+        return NOT_MENTIONED
+    there = (*other.diagnoses, *other.others)
+    values = [best_of(each, there, near)[0] for each in one.diagnoses]
+    weights = [1.0 + each.rank for each in one.diagnoses]
+    mistakes = [
+        ReportError.one_sided(kind, "diagnosis", severity_of(each), each.entity)
+        for each, value in zip(one.diagnoses, values, strict=True)
+        if value < MATCHED
+    ]
+    for each, value in zip(one.diagnoses, values, strict=True):
+        for denied in other.denied:
+            if not each.hedged and value < _SAME and near(each, denied) >= _SAME:
+                pair = (each.entity, denied.entity)
+                mistakes.append(
+                    ReportError(
+                        ErrorKind.CONTRADICTION,
+                        "diagnosis",
+                        severity_of(each),
+                        *(pair if kind == ErrorKind.OMISSION else pair[::-1]),
+                    )
+                )
+    mean = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+    return ComparedPart(mean, (), tuple(mistakes))

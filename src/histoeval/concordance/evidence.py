@@ -1,4 +1,4 @@
-"""What was matched and what is wrong between two reports, for a person to check."""
+"""Matches and errors between two reports, for a person to check."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Severity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class EntityMatch:
-    """Two entities that say the same, or nearly so."""
+    """Two entities that mean the same, or nearly so."""
 
     part: str
     reference: Entity
@@ -48,7 +48,7 @@ class EntityMatch:
 
 @dataclass(frozen=True, slots=True)
 class ReportError:
-    """An error: its kind, how bad it is, and where it stands in the two reports."""
+    """An error: its kind, how bad it is, and where it is in the two reports."""
 
     kind: ErrorKind
     part: str
@@ -56,27 +56,36 @@ class ReportError:
     reference: Entity | None
     candidate: Entity | None
 
+    @classmethod
+    def one_sided(
+        cls, kind: ErrorKind, part: str, severity: Severity, entity: Entity
+    ) -> ReportError:
+        """An omission, of which only the reference has the entity, or an invention."""
+        if kind == ErrorKind.OMISSION:
+            return cls(kind, part, severity, entity, None)
+        return cls(kind, part, severity, None, entity)
+
     @property
     def message(self) -> str:
         """The error in words."""
         kind = self.kind.replace("_", " ")
         if self.reference is None:
-            return f"{kind}: {_said(self.candidate)} is not in the reference"
+            return f"{kind}: {_quoted(self.candidate)} is not in the reference"
         if self.candidate is None:
-            return f"{kind}: {_said(self.reference)} is not in the candidate"
-        return f"{kind}: {_said(self.candidate)} for {_said(self.reference)}"
+            return f"{kind}: {_quoted(self.reference)} is not in the candidate"
+        return f"{kind}: {_quoted(self.candidate)} for {_quoted(self.reference)}"
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedPart:
-    """One part of the comparison: its value, or None where neither report speaks of it."""
+    """One part of the comparison: its value, or None where neither report mentions it."""
 
     value: float | None
     matched: tuple[EntityMatch, ...] = ()
     mistakes: tuple[ReportError, ...] = field(default=())
 
 
-NOT_SAID = ComparedPart(None)
+NOT_MENTIONED = ComparedPart(None)
 
 
 def evidence_of(parts: Iterable[ComparedPart]) -> dict[str, Any]:
@@ -109,18 +118,10 @@ def evidence_of(parts: Iterable[ComparedPart]) -> dict[str, Any]:
 
 
 def _mention(entity: Entity | None) -> dict[str, Any] | None:
-    if entity is None:
-        return None
-    return {
-        "text": entity.text,
-        "start": entity.start,
-        "end": entity.end,
-        "type": str(entity.type),
-        "assertion": str(entity.assertion),
-    }
+    return None if entity is None else entity.model_dump(mode="json", exclude={"score"})
 
 
-def _said(entity: Entity | None) -> str:
+def _quoted(entity: Entity | None) -> str:
     if entity is None:
         return "nothing"
     phrase = " ".join(entity.text.split())

@@ -1,12 +1,13 @@
-"""Findings: what is affirmed and denied besides the diagnosis, and what was made up."""
+"""Findings: what is affirmed and denied besides the diagnosis, and what was hallucinated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
+from histoeval.concordance.diagnosis import Alike
 from histoeval.concordance.evidence import (
-    NOT_SAID,
+    NOT_MENTIONED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
@@ -17,33 +18,31 @@ from histoeval.facts.facts import BARE, Facts, FindingFact
 from histoeval.facts.lexical import LexicalFacts
 from histoeval.terms.findings import finding_closeness, findings, is_kind_of
 
-Alike = Callable[[str, str], float]
-
 _SAME = 0.6
 _BESIDE = 0.65
 """What is left of the closeness of a finding that is not the one looked for, nor a kind of it."""
 _ELSEWHERE = 0.5
-"""How close two words for growth are that are said of different places."""
+"""How close two words for growth are that concern different places."""
 _VERY = 0.95
 """From here on two findings are one, and cannot both be affirmed and denied."""
-_LEFT_OUT = {1: 0.1, 2: 0.25, 3: 0.4}
-_MADE_UP = {1: 0.15, 2: 0.25, 3: 0.4}
+_OMITTED = {1: 0.1, 2: 0.25, 3: 0.4}
+_INVENTED = {1: 0.15, 2: 0.25, 3: 0.4}
 _REVERSED = {1: 0.5, 2: 0.7, 3: 1.0}
 """What it costs to omit, to invent and to contradict a finding, by its importance."""
 _DENIAL = 0.5
-"""What of that remains when all that is left out is that something was not there."""
-_MOST = 0.5
-"""What omissions, or inventions, cost at most."""
+"""What of that remains when only a denial is omitted."""
+_MAX_COST = 0.5
+"""The highest cost of omissions, or of hallucinations."""
 _UNKNOWN_IMPORTANCE = 1
 
 
 def compare_findings(
     reference: Facts, candidate: Facts, alike: Alike
 ) -> tuple[ComparedPart, ComparedPart]:
-    """How much of the reference's findings the candidate has, and how much of its own is so.
+    """How much of the reference's findings the candidate has, and how much of its own is right.
 
     Costs add up, so that a finding counts as much in a long report as in a short one: most if one
-    report affirms what the other denies, less if it is left out or made up.
+    report affirms what the other denies, less if it is omitted or hallucinated.
     """
     complete = _complete(_once(reference.findings), candidate, alike)
     return complete, _sound(reference, _once(candidate.findings), alike)
@@ -84,16 +83,12 @@ def _nearest(
         same = one.denied == other.denied
         return (near if same or near >= _VERY else 0.0, same)
 
-    best = max(
-        others,
-        key=rank,
-        default=None,
-    )
+    best = max(others, key=rank, default=None)
     return (_closeness(one, best, alike), best) if best is not None else (0.0, None)
 
 
 def _stands(observed: FindingFact, other: LexicalFacts) -> bool:
-    """Whether the other text says it in words that nobody has read."""
+    """Whether the other text has it in words that the reader missed."""
     if observed.id is None:
         return other.has_words(observed.entity.text)
     return any(
@@ -105,9 +100,7 @@ def _stands(observed: FindingFact, other: LexicalFacts) -> bool:
 
 def importance(observed: FindingFact) -> int:
     """How much a finding matters, from 1 to 3; a word that is short for many, less."""
-    if observed.id is None:
-        return _UNKNOWN_IMPORTANCE
-    if observed.id in BARE:
+    if observed.id is None or observed.id in BARE:
         return _UNKNOWN_IMPORTANCE
     most = 2 if observed.id in _umbrellas() else 3
     return min(most, findings()[observed.id].importance)
@@ -126,21 +119,21 @@ def _severity(observed: FindingFact) -> Severity:
     return Severity(importance(observed))
 
 
-def _complete(true: Sequence[FindingFact], candidate: Facts, alike: Alike) -> ComparedPart:
-    """What is left after what was left out or reversed; only a finding can reverse a finding."""
-    if not true:
-        return NOT_SAID
-    said, mentioned = _once(candidate.findings), _once(candidate.mentioned)
+def _complete(ref: Sequence[FindingFact], candidate: Facts, alike: Alike) -> ComparedPart:
+    """What is left after omissions and reversals; only a finding can reverse a finding."""
+    if not ref:
+        return NOT_MENTIONED
+    cand, mentioned = _once(candidate.findings), _once(candidate.mentioned)
     omitted = reversed_ = 0.0
     matched, mistakes = [], []
-    for each in true:
-        near, best = _nearest(each, said, alike)
+    for each in ref:
+        near, best = _nearest(each, cand, alike)
         if best is None or near < _SAME:
             near, best = _nearest(each, [m for m in mentioned if m.denied == each.denied], alike)
         if (best is None or near < _SAME) and _stands(each, candidate.stated):
             continue
         if best is None or near < _SAME:
-            omitted += _LEFT_OUT[importance(each)] * (_DENIAL if each.denied else 1)
+            omitted += _OMITTED[importance(each)] * (_DENIAL if each.denied else 1)
             severity = Severity.MINOR if each.denied else _severity(each)
             mistakes.append(
                 ReportError(ErrorKind.OMISSION, "findings", severity, each.entity, None)
@@ -152,27 +145,27 @@ def _complete(true: Sequence[FindingFact], candidate: Facts, alike: Alike) -> Co
                 ReportError(ErrorKind.CONTRADICTION, "findings", severity, each.entity, best.entity)
             )
         else:
-            omitted += _LEFT_OUT[importance(each)] * (1 - near)
+            omitted += _OMITTED[importance(each)] * (1 - near)
             matched.append(EntityMatch("findings", each.entity, best.entity, near))
-    cost = min(_MOST, omitted) + reversed_
+    cost = min(_MAX_COST, omitted) + reversed_
     return ComparedPart(max(0.0, 1 - cost), tuple(matched), tuple(mistakes))
 
 
-def _sound(reference: Facts, said: Sequence[FindingFact], alike: Alike) -> ComparedPart:
-    """What is left after what was made up; most of it if the reference denies it."""
-    affirmed = [each for each in said if not each.denied]
+def _sound(reference: Facts, cand: Sequence[FindingFact], alike: Alike) -> ComparedPart:
+    """What is left after hallucinations; most of the cost if the reference denies them."""
+    affirmed = [each for each in cand if not each.denied]
     if not affirmed:
-        return NOT_SAID
-    true = _once(reference.mentioned)
+        return NOT_MENTIONED
+    ref = _once(reference.mentioned)
     cost = 0.0
     mistakes = []
     for each in affirmed:
-        near, best = _nearest(each, true, alike)
+        near, best = _nearest(each, ref, alike)
         if best is not None and near >= _VERY and best.denied:
-            cost += _MADE_UP[importance(each)]
+            cost += _INVENTED[importance(each)]
         elif (best is None or near < _SAME) and not _stands(each, reference.stated):
-            cost += _MADE_UP[importance(each)]
+            cost += _INVENTED[importance(each)]
             mistakes.append(
                 ReportError(ErrorKind.INVENTION, "findings", _severity(each), None, each.entity)
             )
-    return ComparedPart(1 - min(_MOST, cost), (), tuple(mistakes))
+    return ComparedPart(1 - min(_MAX_COST, cost), (), tuple(mistakes))

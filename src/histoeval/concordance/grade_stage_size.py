@@ -1,32 +1,37 @@
-"""Grade, stage and measurements: values that can be a little off or quite wrong."""
+"""Grade, stage and measurements: values that can be a little off or quite wrong.
+
+A value of one report is matched with the most alike of the other, each value once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import TypeVar
 
 from histoeval.concordance.changed_numbers import numbers_in
 from histoeval.concordance.evidence import (
-    NOT_SAID,
+    NOT_MENTIONED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
     ReportError,
     Severity,
 )
-from histoeval.concordance.matching import paired
 from histoeval.facts.facts import Facts
-from histoeval.facts.lexical import LexicalFacts, ValueMention
+from histoeval.facts.lexical import LexicalFacts, ValueMention, distinct_values
 from histoeval.terms.values import grades, measurements, stages
 from histoeval.terms.values.grades import Grade
 from histoeval.terms.values.measurements import Measurement
 
 Value = TypeVar("Value")
+Places = dict[Value, deque[int]]
 
-_OMITTED, _MOST_OMITTED = 0.1, 0.25
-"""What it costs not to give a value, and not to give any number of them."""
-_INVENTED, _MOST_INVENTED = 0.05, 0.15
+_OMITTED, _MAX_OMITTED = 0.1, 0.25
+"""The cost of a value that is omitted, and of all of them."""
+_INVENTED, _MAX_INVENTED = 0.05, 0.15
 _RIGHT = 0.85
 _WRONG_AT_LEAST = 0.3
 
@@ -46,8 +51,8 @@ class _Sort:
 def compare_grades(reference: Facts, candidate: Facts) -> ComparedPart:
     """The grade: that of the whole lesion, or of one aspect with that same aspect."""
     sort = _Sort("grade", ErrorKind.WRONG_GRADE, Severity.MAJOR, Severity.MODERATE)
-    true, said = _once(reference.grades), _once(candidate.grades)
-    return _compare(sort, true, said, _grades_alike, _heard(reference, candidate, _grade_stands))
+    ref, cand = distinct_values(reference.grades), distinct_values(candidate.grades)
+    return _compare(sort, ref, cand, _grades_alike, _elsewhere(reference, candidate, _grade_stands))
 
 
 def _grades_alike(one: Grade, other: Grade) -> float | None:
@@ -58,8 +63,8 @@ def _grades_alike(one: Grade, other: Grade) -> float | None:
 def compare_stages(reference: Facts, candidate: Facts) -> ComparedPart:
     """The stage, axis by axis."""
     sort = _Sort("stage", ErrorKind.WRONG_STAGE, Severity.MAJOR, Severity.MODERATE)
-    true, said = _once(reference.stages), _once(candidate.stages)
-    return _compare(sort, true, said, stages.agreement, _heard(reference, candidate, _stands))
+    ref, cand = distinct_values(reference.stages), distinct_values(candidate.stages)
+    return _compare(sort, ref, cand, stages.agreement, _elsewhere(reference, candidate, _stands))
 
 
 def compare_measurements(reference: Facts, candidate: Facts) -> ComparedPart:
@@ -67,18 +72,18 @@ def compare_measurements(reference: Facts, candidate: Facts) -> ComparedPart:
     sort = _Sort(
         "measurements", ErrorKind.MEASUREMENT_MISMATCH, Severity.MODERATE, Severity.MINOR, 0.6
     )
-    true, said = reference.measurements, candidate.measurements
-    heard = _heard(reference, candidate, _numbers_stand)
-    return _compare(sort, true, said, _measurements_alike, heard)
+    ref, cand = reference.measurements, candidate.measurements
+    elsewhere = _elsewhere(reference, candidate, _numbers_stand)
+    return _compare(sort, ref, cand, _measurements_alike, elsewhere)
 
 
-Heard = tuple[Callable[[ValueMention[Value]], bool], Callable[[ValueMention[Value]], bool]]
-"""Whether the candidate says a value of the reference in words nobody has read; and the reverse."""
+Elsewhere = tuple[Callable[[ValueMention[Value]], bool], Callable[[ValueMention[Value]], bool]]
+"""Whether the candidate has a value of the reference in words that were not read; and reverse."""
 
 
-def _heard(
+def _elsewhere(
     reference: Facts, candidate: Facts, stands: Callable[[ValueMention[Value], LexicalFacts], bool]
-) -> Heard[Value]:
+) -> Elsewhere[Value]:
     return (
         lambda value: stands(value, candidate.stated),
         lambda value: stands(value, reference.stated),
@@ -103,52 +108,49 @@ def _measurements_alike(one: Measurement, other: Measurement) -> float | None:
     return measurements.agreement(one, other)
 
 
-def _once(values: Sequence[ValueMention[Value]]) -> list[ValueMention[Value]]:
-    """Each value where it is first said."""
-    return list({sited.value: sited for sited in reversed(values)}.values())[::-1]
-
-
 def _compare(
     sort: _Sort,
-    true: Sequence[ValueMention[Value]],
-    said: Sequence[ValueMention[Value]],
+    ref: Sequence[ValueMention[Value]],
+    cand: Sequence[ValueMention[Value]],
     agreement: Callable[[Value, Value], float | None],
-    heard: Heard[Value],
+    elsewhere: Elsewhere[Value],
 ) -> ComparedPart:
     """What is left after every wrong value, and a little for those that only one report gives.
 
     Costs add up, so that a wrong value counts as much in a long report as in a short one.
     """
-    if not true and not said:
-        return NOT_SAID
-    pairs = paired([each.value for each in true], [each.value for each in said], agreement)
+    if not ref and not cand:
+        return NOT_MENTIONED
+    pairs = paired([each.value for each in ref], [each.value for each in cand], agreement)
     matched, mistakes = [], []
     cost = sum(_cost(sort, value) for _, _, value in pairs)
     for i, j, value in pairs:
         if value >= _RIGHT:
-            matched.append(EntityMatch(sort.part, true[i].entity, said[j].entity, value))
+            matched.append(EntityMatch(sort.part, ref[i].entity, cand[j].entity, value))
         else:
             severity = sort.wrong if value < 0.5 else Severity(max(1, sort.wrong - 1))
             mistakes.append(
-                ReportError(sort.kind, sort.part, severity, true[i].entity, said[j].entity)
+                ReportError(sort.kind, sort.part, severity, ref[i].entity, cand[j].entity)
             )
-    left_true = _unanswered(true, {i for i, _, _ in pairs}, said, agreement, heard[0])
-    left_said = _unanswered(said, {j for _, j, _ in pairs}, true, agreement, heard[1])
-    for i in left_true:
-        mistakes.append(
-            ReportError(ErrorKind.OMISSION, sort.part, sort.omitted, true[i].entity, None)
-        )
-    for j in left_said:
-        mistakes.append(
-            ReportError(ErrorKind.INVENTION, sort.part, Severity.MINOR, None, said[j].entity)
-        )
-    cost += min(_MOST_OMITTED, _OMITTED * len(left_true))
-    cost += min(_MOST_INVENTED, _INVENTED * len(left_said))
+    left_ref = _unanswered(ref, {i for i, _, _ in pairs}, cand, agreement, elsewhere[0])
+    left_cand = _unanswered(cand, {j for _, j, _ in pairs}, ref, agreement, elsewhere[1])
+    mistakes += [
+        *(
+            ReportError(ErrorKind.OMISSION, sort.part, sort.omitted, ref[i].entity, None)
+            for i in left_ref
+        ),
+        *(
+            ReportError(ErrorKind.INVENTION, sort.part, Severity.MINOR, None, cand[j].entity)
+            for j in left_cand
+        ),
+    ]
+    cost += min(_MAX_OMITTED, _OMITTED * len(left_ref))
+    cost += min(_MAX_INVENTED, _INVENTED * len(left_cand))
     return ComparedPart(max(0.0, 1 - cost), tuple(matched), tuple(mistakes))
 
 
 def _cost(sort: _Sort, value: float) -> float:
-    """What a value costs that agrees so far; one that is plainly another, something at least."""
+    """The cost of a value that agrees this far; of a plainly different one, some at least."""
     return max(_WRONG_AT_LEAST if value < _RIGHT else 0.0, sort.share * (1 - value))
 
 
@@ -157,13 +159,65 @@ def _unanswered(
     paired_off: set[int],
     others: Sequence[ValueMention[Value]],
     agreement: Callable[[Value, Value], float | None],
-    heard: Callable[[ValueMention[Value]], bool],
+    elsewhere: Callable[[ValueMention[Value]], bool],
 ) -> list[int]:
     """Values that the other report does not give, not even once for two mentions."""
     return [
         place
         for place, one in enumerate(ones)
         if place not in paired_off
-        and not heard(one)
+        and not elsewhere(one)
         and not any((agreement(one.value, other.value) or 0.0) >= _RIGHT for other in others)
     ]
+
+
+# --- matching -------------------------------------------------------------------------------------
+
+
+def paired(
+    ones: Sequence[Value], others: Sequence[Value], alike: Callable[[Value, Value], float | None]
+) -> list[tuple[int, int, float]]:
+    """Places in both and how alike they are; None is for what cannot be compared at all.
+
+    Of pairs that are as alike, the one comes first that stands first. Values that are the same are
+    looked at once, so that a long report that repeats itself costs no more than its length.
+    """
+    free, free_others = _places(ones), _places(others)
+    levels: dict[float, list[tuple[Value, Value]]] = {}
+    for one in free:
+        for other in free_others:
+            if (value := alike(one, other)) is not None:
+                levels.setdefault(value, []).append((one, other))
+    return sorted(
+        (i, j, value)
+        for value in sorted(levels, reverse=True)
+        for i, j in _taken(levels[value], free, free_others)
+    )
+
+
+def _places(values: Iterable[Value]) -> Places[Value]:
+    """Where each value stands."""
+    found: Places[Value] = {}
+    for place, value in enumerate(values):
+        found.setdefault(value, deque()).append(place)
+    return found
+
+
+def _taken(
+    pairs: Iterable[tuple[Value, Value]], free: Places[Value], free_others: Places[Value]
+) -> Iterator[tuple[int, int]]:
+    """Pairs of free places for values that are all as alike, taken from left to right."""
+    partners: dict[Value, list[Value]] = {}
+    for one, other in pairs:
+        partners.setdefault(one, []).append(other)
+    named = list(partners)
+    waiting = [(free[one][0], which) for which, one in enumerate(named) if free[one]]
+    heapify(waiting)
+    while waiting:
+        i, which = heappop(waiting)
+        places = [free_others[other] for other in partners[named[which]] if free_others[other]]
+        if places:
+            yield i, min(places, key=lambda each: each[0]).popleft()
+            free[named[which]].popleft()
+            if free[named[which]]:
+                heappush(waiting, (free[named[which]][0], which))

@@ -1,9 +1,9 @@
-"""Markers with their results: a positive that became a negative is worse than one left out."""
+"""Markers with their results: a positive that became a negative is worse than an omission."""
 
 from __future__ import annotations
 
 from histoeval.concordance.evidence import (
-    NOT_SAID,
+    NOT_MENTIONED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
@@ -15,9 +15,11 @@ from histoeval.facts.lexical import ValueMention
 from histoeval.terms.values.marker_results import Result, agreement
 from histoeval.terms.values.markers import known_markers
 
-_OMITTED, _INVENTED, _UNSAID = 0.85, 0.9, 0.95
-_MOST_LEFT = 0.3
-"""What it costs at most to leave out or to add markers, however many."""
+_Marker = ValueMention[Result | None]
+
+_OMITTED, _INVENTED, _NO_RESULT = 0.85, 0.9, 0.95
+_MAX_ONE_SIDED = 0.3
+"""The highest cost of markers that were omitted or added, however many."""
 _FLIPPED, _RIGHT = 0.3, 0.85
 
 
@@ -29,59 +31,54 @@ def compare_markers(reference: Facts, candidate: Facts) -> ComparedPart:
         if _is_comparable(key, reference, candidate)
     ]
     if not keys:
-        return NOT_SAID
+        return NOT_MENTIONED
     matched, mistakes = [], []
     wrong = left = 0.0
     for key in keys:
-        true, said = reference.markers.get(key), candidate.markers.get(key)
-        value = _agreement(true, said)
-        compared = bool(true and said and true.value and said.value)
+        ref, cand = reference.markers.get(key), candidate.markers.get(key)
+        value = _agreement(ref, cand)
+        compared = bool(ref and cand and ref.value and cand.value)
         if compared:
             wrong += 1 - value
         else:
             left += 1 - value
-        if true and said and value >= (_RIGHT if compared else 1.0):
-            matched.append(EntityMatch("markers", true.entity, said.entity, value))
+        if ref and cand and value >= (_RIGHT if compared else 1.0):
+            matched.append(EntityMatch("markers", ref.entity, cand.entity, value))
         else:
-            mistakes.append(_mistake(true, said, value))
-    cost = wrong + min(_MOST_LEFT, left)
+            mistakes.append(_mistake(ref, cand, value))
+    cost = wrong + min(_MAX_ONE_SIDED, left)
     return ComparedPart(max(0.0, 1 - cost), tuple(matched), tuple(mistakes))
 
 
 def _is_comparable(key: str, reference: Facts, candidate: Facts) -> bool:
-    """Whether both were read, or one does not name it; what nobody knows must be in both."""
+    """Whether both were read, or one does not name it; an unknown one must be in both."""
     if key in reference.markers and key in candidate.markers:
         return True
     silent = candidate if key in reference.markers else reference
     return key in known_markers() and key not in silent.stated.markers
 
 
-def _agreement(
-    true: ValueMention[Result | None] | None, said: ValueMention[Result | None] | None
-) -> float:
-    if true is None:
+def _agreement(ref: _Marker | None, cand: _Marker | None) -> float:
+    if ref is None:
         return _INVENTED
-    if said is None:
+    if cand is None:
         return _OMITTED
-    if true.value is None or said.value is None:
-        return 1.0 if true.value is said.value else _UNSAID
-    return agreement(true.value, said.value)
+    if ref.value is None or cand.value is None:
+        return 1.0 if ref.value is cand.value else _NO_RESULT
+    return agreement(ref.value, cand.value)
 
 
-def _mistake(
-    true: ValueMention[Result | None] | None, said: ValueMention[Result | None] | None, value: float
-) -> ReportError:
-    if true is None or said is None:
-        kind = ErrorKind.INVENTION if true is None else ErrorKind.OMISSION
-        return ReportError(
-            kind,
-            "markers",
-            Severity.MODERATE,
-            true.entity if true else None,
-            said.entity if said else None,
-        )
-    if true.value is None or said.value is None:
-        kind = ErrorKind.INVENTION if true.value is None else ErrorKind.OMISSION
-        return ReportError(kind, "markers", Severity.MINOR, true.entity, said.entity)
-    severity = Severity.MAJOR if value < _FLIPPED else Severity.MODERATE
-    return ReportError(ErrorKind.MARKER_FLIP, "markers", severity, true.entity, said.entity)
+def _mistake(ref: _Marker | None, cand: _Marker | None, value: float) -> ReportError:
+    if ref is None or cand is None:
+        kind, severity = _one_sided(ref), Severity.MODERATE
+    elif ref.value is None or cand.value is None:
+        kind, severity = _one_sided(ref.value), Severity.MINOR
+    else:
+        kind = ErrorKind.MARKER_FLIP
+        severity = Severity.MAJOR if value < _FLIPPED else Severity.MODERATE
+    entities = (None if each is None else each.entity for each in (ref, cand))
+    return ReportError(kind, "markers", severity, *entities)
+
+
+def _one_sided(ref: object | None) -> ErrorKind:
+    return ErrorKind.INVENTION if ref is None else ErrorKind.OMISSION

@@ -1,10 +1,10 @@
-"""Two readings, each in the light of the other.
+"""Makes the readings of two reports consistent with each other.
 
-A reader may find a phrase in one wording of a sentence and pass over it in another. Where two
-reports have the same words, and only in one of them they were found, they are taken as found in
-both; where they were taken for different things, for what they are in the reference. Whether they
-are denied is looked up in the words around them, by the same rule in both reports, so that a
-reader's slip is no difference and a `no` that came in or went is one.
+A reader may find a phrase in one wording of a sentence and miss it in another. Where two reports
+have the same words, and they were found in only one, they count as found in both; where they were
+read as different things, as what they are in the reference. Whether they are denied is looked up
+in the words around them, by the same rule in both reports, so that a mistake of the reader is no
+difference and a `no` that was added or dropped is one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from histoeval.facts.scope import stance_at
 from histoeval.report import Assertion, Entity, EntityType, Report
-from histoeval.terms.concepts import main_concept
+from histoeval.terms.naming import main_concept
 from histoeval.terms.plain import Word, words_of
 
 _Key = tuple[str, ...]
@@ -52,14 +52,14 @@ class _Read:
 
 
 def reconciled(reference: Report, candidate: Report) -> tuple[Report, Report]:
-    """Both reports, with what either reading shows of the other; the same ones if that is nothing.
+    """Both reports, each with what the other's reading shows; the same ones if that is nothing.
 
-    What is said of the reference comes first: the candidate is read as the reference was.
+    The reference comes first: the candidate is read as the reference was.
     """
     if reference is candidate:
         return reference, candidate
-    true, said = _read(reference), _read(candidate)
-    return _completed(true, said, ()), _completed(said, true, _agreed(true, said))
+    ref, cand = _read(reference), _read(candidate)
+    return _completed(ref, cand, ()), _completed(cand, ref, _agreed(ref, cand))
 
 
 @lru_cache(maxsize=512)
@@ -96,7 +96,7 @@ def _completed(own: _Read, other: _Read, instead: Sequence[tuple[int, Entity]]) 
 
 
 def _unread(own: _Read, other: _Read) -> Iterator[Entity]:
-    """What was read in the other report, stands here in the same words, and was passed over."""
+    """What was read in the other report, stands here in the same words, and was missed."""
     for key, places in other.entities.items():
         if key in own.entities:
             continue
@@ -114,7 +114,7 @@ def _unread(own: _Read, other: _Read) -> Iterator[Entity]:
 
 
 def _assertion(text: str, start: int, end: int, other: str, model: Entity) -> Assertion:
-    """What the other report says of it, unless the words around it plainly say otherwise."""
+    """The assertion of the other report, unless the words around it here plainly differ."""
     here, there = stance_at(text, start, end), stance_at(other, model.start, model.end)
     if here is None or here == there:
         return model.assertion
@@ -123,36 +123,36 @@ def _assertion(text: str, start: int, end: int, other: str, model: Entity) -> As
     return Assertion.PRESENT if here else Assertion.ABSENT
 
 
-def _agreed(true: _Read, said: _Read) -> list[tuple[int, Entity]]:
+def _agreed(ref: _Read, cand: _Read) -> list[tuple[int, Entity]]:
     """Entities of the candidate whose words the reference has, as they were read there."""
     found = []
-    for key, places in said.entities.items():
-        models = _first_of_each(true, true.entities.get(key, ()))
+    for key, places in cand.entities.items():
+        models = _first_of_each(ref, ref.entities.get(key, ()))
         if not models:
-            found += [(p, e) for p in places if (e := _named(said.report.entities[p], true))]
+            found += [(p, e) for p in places if (e := _named(cand.report.entities[p], ref))]
             continue
         for place in places:
-            entity = said.report.entities[place]
-            agreed = _like(entity, models, said.report.text, true.report.text)
+            entity = cand.report.entities[place]
+            agreed = _like(entity, models, cand.report.text, ref.report.text)
             if agreed != entity:
                 found.append((place, agreed))
     return found
 
 
-def _first_of_each(true: _Read, places: Sequence[int]) -> list[Entity]:
+def _first_of_each(ref: _Read, places: Sequence[int]) -> list[Entity]:
     """Of entities of the same words, the first of each type and assertion."""
     found: dict[tuple[str, str], Entity] = {}
     for place in places:
-        entity = true.report.entities[place]
+        entity = ref.report.entities[place]
         found.setdefault((entity.type, entity.assertion), entity)
     return list(found.values())
 
 
-def _named(entity: Entity, true: _Read) -> Entity | None:
+def _named(entity: Entity, ref: _Read) -> Entity | None:
     """A finding as a diagnosis, if the reference makes that diagnosis in other words."""
     if entity.type != EntityType.FINDING or (concept := main_concept(entity.text)) is None:
         return None
-    if concept.id not in true.diagnoses:
+    if concept.id not in ref.diagnoses:
         return None
     return entity.model_copy(update={"type": EntityType.DIAGNOSIS})
 
@@ -167,7 +167,7 @@ def _like(entity: Entity, models: Sequence[Entity], text: str, other: str) -> En
     if any(model.assertion == entity.assertion for model in same):
         same = [model for model in same if model.assertion == entity.assertion]
     here = stance_at(text, entity.start, entity.end)
-    said = entity.assertion
+    assertion = entity.assertion
     if here is not None:
-        said = _assertion(text, entity.start, entity.end, other, same[0])
-    return entity.model_copy(update={"type": same[0].type, "assertion": said})
+        assertion = _assertion(text, entity.start, entity.end, other, same[0])
+    return entity.model_copy(update={"type": same[0].type, "assertion": assertion})

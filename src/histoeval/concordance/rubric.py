@@ -27,7 +27,7 @@ _ACTIONS = {
     2: "A clinician would reach another conclusion in part.",
     1: "A clinician would be misled.",
 }
-_TOLD = 4
+_MAX_CITED = 4
 """How many errors the reasoning cites."""
 
 
@@ -57,29 +57,29 @@ def reasoning(scores: Mapping[str, int], parts: Iterable[ComparedPart]) -> str:
     every = list(parts)
     mistakes = sorted((m for part in every for m in part.mistakes), key=lambda m: -m.severity)
     matched = [match for part in every for match in part.matched if match.part == "diagnosis"]
-    said = [_VERDICTS[scores["critical_finding_concordance"]]]
+    sentences = [_VERDICTS[scores["critical_finding_concordance"]]]
     if matched:
         best = max(matched, key=lambda match: match.similarity)
-        said.append(f"'{best.candidate.text}' answers to '{best.reference.text}'.")
-    cited = _distinct(mistakes)[:_TOLD]
-    said.extend(f"{_sentence(mistake)}." for mistake in cited)
+        sentences.append(f"'{best.candidate.text}' answers to '{best.reference.text}'.")
+    cited = _distinct(mistakes)[:_MAX_CITED]
+    sentences.extend(f"{_sentence(mistake)}." for mistake in cited)
     rest = len(_distinct(mistakes)) - len(cited)
     if rest:
-        said.append(f"{rest} further points are listed as evidence.")
+        sentences.append(f"{rest} further points are listed as evidence.")
     if not any(m.kind == ErrorKind.INVENTION and m.severity > Severity.MINOR for m in mistakes):
-        said.append("Nothing of weight is added.")
+        sentences.append("Nothing of weight is added.")
     if not any(m.kind == ErrorKind.OMISSION and m.severity > Severity.MINOR for m in mistakes):
-        said.append("Nothing of weight is left out.")
-    said.append(_ACTIONS[scores["overall_equivalence"]])
-    return " ".join(" ".join(each.split()) for each in said)
+        sentences.append("Nothing of weight is left out.")
+    sentences.append(_ACTIONS[scores["overall_equivalence"]])
+    return " ".join(" ".join(each.split()) for each in sentences)
 
 
 def _distinct(mistakes: Iterable[ReportError]) -> list[ReportError]:
-    """Each error once, as it is first told."""
-    told: dict[str, ReportError] = {}
+    """Each error once, in the order of its first mention."""
+    distinct: dict[str, ReportError] = {}
     for mistake in mistakes:
-        told.setdefault(mistake.message, mistake)
-    return list(told.values())
+        distinct.setdefault(mistake.message, mistake)
+    return list(distinct.values())
 
 
 def _sentence(mistake: ReportError) -> str:

@@ -1,11 +1,11 @@
-"""Where it is: the organ, the place in it, and the side."""
+"""The site: the organ, the place in it, and the side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from histoeval.concordance.evidence import (
-    NOT_SAID,
+    NOT_MENTIONED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
@@ -13,24 +13,24 @@ from histoeval.concordance.evidence import (
     Severity,
 )
 from histoeval.facts.facts import Facts
-from histoeval.facts.lexical import ValueMention
+from histoeval.facts.lexical import ValueMention, distinct_values
 from histoeval.report import Entity
 from histoeval.terms.sites import find_sites, organ_of, site_closeness
 from histoeval.terms.values.laterality import Side
 
 _SAME_ORGAN, _OTHER_ORGAN = 0.5, 0.3
-_STRANGE, _MOST_STRANGE = 0.25, 0.5
-"""What it costs to speak of a place that the reference does not, and of any number of them."""
+_EXTRA_SITE, _MAX_EXTRA_SITES = 0.25, 0.5
+"""The cost of a site that only the candidate mentions, and of all of them."""
 _ONE_OF_BOTH = 0.5
 _ONE_SILENT = 0.6
 """What a site counts for that one of the two does not name."""
 
 
 def compare_sites(reference: Facts, candidate: Facts) -> ComparedPart:
-    """Whether both speak of the same organ, named or told by the diagnosis.
+    """Whether both are about the same organ, by name or by the diagnosis.
 
-    Each side's organ is looked for on the other. Where one of them says nothing of the organ there
-    is nothing to compare; that it was left out is an error, not a contradiction.
+    The organ of each report is looked for in the other. Where one of them does not mention it
+    there is nothing to compare; that it was omitted is an error, not a contradiction.
     """
     values = [
         value
@@ -38,7 +38,7 @@ def compare_sites(reference: Facts, candidate: Facts) -> ComparedPart:
         if (value := _found_in(one, other)) is not None
     ]
     if not values:
-        return _unsaid(reference, candidate)
+        return _one_silent(reference, candidate)
     value = sum(values) / len(values)
     matched = tuple(_matched(reference, candidate))
     if value >= _OTHER_ORGAN or matched:
@@ -47,9 +47,9 @@ def compare_sites(reference: Facts, candidate: Facts) -> ComparedPart:
 
 
 def same_named(reference: Facts, candidate: Facts) -> bool:
-    """Whether one names all sites that the other names, whatever their diagnoses tell."""
-    true, said = set(reference.organs), set(candidate.organs)
-    return bool(true and said) and (true <= said or said <= true)
+    """Whether one names all sites that the other names, whatever their diagnoses imply."""
+    ref, cand = set(reference.organs), set(candidate.organs)
+    return bool(ref and cand) and (ref <= cand or cand <= ref)
 
 
 def _found_in(one: Facts, other: Facts) -> float | None:
@@ -75,55 +75,51 @@ def _near(one: str, other: str) -> float:
     return 1.0 if near >= _SAME_ORGAN and organ_of(one) == organ_of(other) else near
 
 
-def _unsaid(reference: Facts, candidate: Facts) -> ComparedPart:
+def _one_silent(reference: Facts, candidate: Facts) -> ComparedPart:
     """Nothing to compare: both are silent, or only one says where it is."""
-    told = [bool(facts.organs or facts.homes) for facts in (reference, candidate)]
-    if not any(told):
-        return NOT_SAID
+    located = [bool(facts.organs or facts.homes) for facts in (reference, candidate)]
+    if not any(located):
+        return NOT_MENTIONED
     missed = tuple(
         ReportError(ErrorKind.OMISSION, "site", Severity.MINOR, site.entity, None)
         for site in reference.sites[:1]
     )
-    return ComparedPart(_ONE_SILENT, (), missed if told[0] else ())
+    return ComparedPart(_ONE_SILENT, (), missed if located[0] else ())
 
 
 def _matched(reference: Facts, candidate: Facts) -> Iterable[EntityMatch]:
     """Each site of the reference with the nearest one of the candidate."""
-    for true in _once(reference.sites):
+    for ref in distinct_values(reference.sites):
         best = max(
-            candidate.sites, key=lambda said: site_closeness(true.value, said.value), default=None
+            candidate.sites, key=lambda cand: site_closeness(ref.value, cand.value), default=None
         )
-        if best and (value := site_closeness(true.value, best.value)) >= _SAME_ORGAN:
-            yield EntityMatch("site", true.entity, best.entity, value)
-
-
-def _once(sites: Iterable[ValueMention[str]]) -> list[ValueMention[str]]:
-    return list({site.value: site for site in reversed(tuple(sites))}.values())[::-1]
+        if best and (value := site_closeness(ref.value, best.value)) >= _SAME_ORGAN:
+            yield EntityMatch("site", ref.entity, best.entity, value)
 
 
 def _wrong(reference: Facts, candidate: Facts) -> ReportError:
-    true = reference.sites[0].entity if reference.sites else _first_diagnosis(reference)
-    said = candidate.sites[0].entity if candidate.sites else _first_diagnosis(candidate)
-    return ReportError(ErrorKind.WRONG_SITE, "site", Severity.CRITICAL, true, said)
+    ref = reference.sites[0].entity if reference.sites else _first_diagnosis(reference)
+    cand = candidate.sites[0].entity if candidate.sites else _first_diagnosis(candidate)
+    return ReportError(ErrorKind.WRONG_SITE, "site", Severity.CRITICAL, ref, cand)
 
 
 def _first_diagnosis(facts: Facts) -> Entity | None:
     return facts.diagnoses[0].entity if facts.diagnoses else None
 
 
-def strange_sites(reference: Facts, candidate: Facts) -> ComparedPart:
-    """What is left after places that only the candidate speaks of, where both name some."""
+def extra_sites(reference: Facts, candidate: Facts) -> ComparedPart:
+    """What is left after sites that only the candidate mentions, where both name some."""
     known = {*reference.organs, *reference.homes}
     if not known or not candidate.sites:
-        return NOT_SAID
+        return NOT_MENTIONED
     mistakes = tuple(
         ReportError(ErrorKind.INVENTION, "no_inventions", Severity.MODERATE, None, site.entity)
-        for site in _once(candidate.sites)
+        for site in distinct_values(candidate.sites)
         if max(site_closeness(site.value, other) for other in known) < _SAME_ORGAN
         and site.value in candidate.organs
         and not reference.stated.has_word_of(site.entity.text)
     )
-    return ComparedPart(1 - min(_MOST_STRANGE, _STRANGE * len(mistakes)), (), mistakes)
+    return ComparedPart(1 - min(_MAX_EXTRA_SITES, _EXTRA_SITE * len(mistakes)), (), mistakes)
 
 
 def compare_sides(reference: Facts, candidate: Facts) -> ComparedPart:
@@ -138,14 +134,14 @@ def compare_sides(reference: Facts, candidate: Facts) -> ComparedPart:
         if not both:
             return found
         return _one_side(_by_side(near[c] for c in both), _by_side(beside[c] for c in both))
-    true, said = _by_organ(reference.sides), _by_organ(candidate.sides)
-    organs = sorted(set(true) & set(said))
-    pairs = [(true[organ], said[organ]) for organ in organs] or [
+    ref, cand = _by_organ(reference.sides), _by_organ(candidate.sides)
+    organs = sorted(set(ref) & set(cand))
+    pairs = [(ref[organ], cand[organ]) for organ in organs] or [
         (_by_side(reference.sides), _by_side(candidate.sides))
     ]
     parts = [_one_side(*pair) for pair in pairs if all(pair)]
     if not parts:
-        return NOT_SAID
+        return NOT_MENTIONED
     return ComparedPart(
         min(part.value for part in parts if part.value is not None),
         tuple(match for part in parts for match in part.matched),
@@ -166,17 +162,17 @@ def _nearest(facts: Facts) -> dict[str, ValueMention[Side]]:
 _Sides = dict[Side, Entity]
 
 
-def _one_side(true: _Sides, said: _Sides) -> ComparedPart:
-    shared = sorted(set(true) & set(said))
-    matched = tuple(EntityMatch("laterality", true[side], said[side], 1.0) for side in shared)
-    if set(true) == set(said):
+def _one_side(ref: _Sides, cand: _Sides) -> ComparedPart:
+    shared = sorted(set(ref) & set(cand))
+    matched = tuple(EntityMatch("laterality", ref[side], cand[side], 1.0) for side in shared)
+    if set(ref) == set(cand):
         return ComparedPart(1.0, matched)
     wrong = ReportError(
         ErrorKind.WRONG_LATERALITY,
         "laterality",
         Severity.MAJOR if shared else Severity.CRITICAL,
-        next((true[side] for side in true if side not in said), next(iter(true.values()))),
-        next((said[side] for side in said if side not in true), next(iter(said.values()))),
+        next((ref[side] for side in ref if side not in cand), next(iter(ref.values()))),
+        next((cand[side] for side in cand if side not in ref), next(iter(cand.values()))),
     )
     return ComparedPart(_ONE_OF_BOTH if shared else 0.0, matched, (wrong,))
 

@@ -1,8 +1,8 @@
-"""From the parts to one number: a few weights that can be printed, and that only ever go up.
+"""Combines the parts into one score: non-negative weights and a monotone calibration curve.
 
 A term is a part, or a product of parts, so that a part can count for more where another is right.
 The weighted mean of the terms goes through a rising curve to the scale it was fitted to. Weights
-are not negative, so that the number never falls when a part rises.
+are not negative, so that the score never falls when a part rises.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ class Combination(Noun):
     weights: Mapping[str, Weight]
     curve: MonotoneCurve
     floor: FiniteFloat = 0.0
-    """What does not come up to this is nothing: an expert would have written a zero."""
+    """Anything below counts as zero, as an expert would have scored it."""
 
     @model_validator(mode="after")
     def _knows_its_terms(self) -> Self:
         if unknown := set(self.weights) - set(TERMS):
-            raise ValueError(f"has terms that nobody knows: {', '.join(sorted(unknown))}")
+            raise ValueError(f"has unknown terms: {', '.join(sorted(unknown))}")
         if not sum(self.weights.values()) > 0:
             raise ValueError("has no weight at all")
         return self
@@ -95,9 +95,9 @@ class Combinations(Noun):
 
 
 def terms_of(parts: Mapping[str, float | None]) -> dict[str, float]:
-    """The value of every term; a part that neither report speaks of takes nothing away."""
-    told = {part: 1.0 if (value := parts.get(part)) is None else value for part in PARTS}
-    return {term: prod(told[part] for part in term.split("*")) for term in TERMS}
+    """The value of every term; a part that neither report mentions costs nothing."""
+    values = {part: 1.0 if (value := parts.get(part)) is None else value for part in PARTS}
+    return {term: prod(values[part] for part in term.split("*")) for term in TERMS}
 
 
 def matrix_of(rows: Sequence[Mapping[str, float | None]]) -> Floats:

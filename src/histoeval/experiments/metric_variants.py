@@ -18,7 +18,7 @@ from typing import Any
 
 from histoeval.concordance.compare import PARTS
 from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
-from histoeval.extract.filtered_reader import Kept, RememberingReader, SureReader
+from histoeval.extract.filtered_reader import CachingReader, Kept, SureReader
 from histoeval.io.results import ScoredMetric
 from histoeval.metric import Metric, Score, Signature
 from histoeval.metrics.base import MetricBase
@@ -110,7 +110,7 @@ def variants(
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         raise SettingError(f"{unknown[0]!r} cannot be taken apart; known: {', '.join(KINDS)}")
     models = models or Models()
-    reader = RememberingReader(load_reader(models)) if kinds or grid else None
+    reader = CachingReader(load_reader(models)) if kinds or grid else None
     models = models.model_copy(update={"reader": reader, "relations": None, "labels": None})
     aligner = load_aligner(models)
     found: list[Variant] = []
@@ -130,7 +130,7 @@ def variants(
     return found
 
 
-def _hare(reader: RememberingReader, aligner: Any) -> Iterator[Variant]:
+def _hare(reader: CachingReader, aligner: Any) -> Iterator[Variant]:
     """What counts of entities, and of relations: all, what is sure, or what is not."""
     for (entities, some), (relations, others) in itertools.product(TABLE_7, repeat=2):
         name = (

@@ -1,4 +1,4 @@
-"""A reader that passes on only what another reader is sure of, or only what it is not.
+"""Readers around another one: filtered by confidence, or cached.
 
 The HARE paper's table 7 asks what becomes of a metric that is given all that was read, only what
 the reader is sure of, or only what it is not sure of.
@@ -83,8 +83,8 @@ def sure_of_phrases(reader: Reader) -> bool:
     return bool(getattr(reader, "sure_of_phrases", False))
 
 
-class RememberingReader:
-    """A reader that reads no text twice, for those who ask about the same texts again and again."""
+class CachingReader:
+    """A reader that reads no text twice."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

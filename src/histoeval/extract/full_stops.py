@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from histoeval.extract.heading_lexicon import kind_of
 from histoeval.extract.layout_lines import MARK
-from histoeval.extract.words import listed
+from histoeval.extract.lexicon import kind_of, listed
 
 _NOT_SPACE = re.compile(r"\S")
 _NEXT_WORD = re.compile(r"[\W_]{0,8}([^\W_][\w'-]{0,40})?")
@@ -20,7 +19,7 @@ _ONLY_MARKS = re.compile(
     rf"(?:[\W_]*[.):,;&-][\W_]*(?:and\s+)?{MARK})*)?[\W_]*",
     re.IGNORECASE,
 )
-_LONGEST_MARKS = 24
+_MAX_MARK_CHARS = 24
 _BEGINS_WITH_CODE = re.compile(r"[a-z]{1,3}[A-Z0-9]|[a-z]-[A-Z]")
 _STAGE = r"[ycra]{0,2}p?\s?(?:[TNM]\s?(?:[0-4][a-d]?|[xX]|is|O)|[LVRG]\s?[0-4xX])"
 _ENDS_WITH_STAGE = re.compile(rf"(?<![A-Za-z]){_STAGE}\W*\Z")
@@ -59,7 +58,7 @@ def stop_ends_sentence(text: str, sentence: int, start: int, end: int, capitals:
     """Whether the sentence from `sentence` on ends with the stop `text[start:end]`.
 
     `capitals` says that the text has capital letters, so that a small one after a stop means
-    that the sentence goes on: in scanned reports a stop often stands for a line break.
+    that the sentence continues: in scanned reports a stop often stands for a line break.
     """
     if end == len(text):
         return True
@@ -81,7 +80,7 @@ def stop_ends_sentence(text: str, sentence: int, start: int, end: int, capitals:
 
 def only_marks(text: str, start: int, end: int) -> bool:
     """Whether there is nothing but punctuation and the number of a list item so far."""
-    return end - start <= _LONGEST_MARKS and _ONLY_MARKS.fullmatch(text, start, end) is not None
+    return end - start <= _MAX_MARK_CHARS and _ONLY_MARKS.fullmatch(text, start, end) is not None
 
 
 def _is_glued(text: str, sentence: int, start: int, end: int) -> bool:
@@ -110,7 +109,7 @@ def _is_query(stop: Stop) -> bool:
 
 
 def _is_leader(stop: Stop) -> bool:
-    """Dots that lead from a label to its value, or stand for something left out."""
+    """Dots that lead from a label to its value, or stand for an omission."""
     return stop.end - stop.start > 2 and stop.text[stop.start - 1].isspace()
 
 
@@ -160,7 +159,7 @@ def _parts_a_stage(stop: Stop) -> bool:
 
 
 def _parts_a_size(stop: Stop) -> bool:
-    """A decimal point with a space behind it, or a product that goes on."""
+    """A decimal point with a space behind it, or a product that continues."""
     word = stop.word
     if _TIMES.match(stop.text, stop.after) and word[-2:] in {"cm", "mm"}:
         return True
@@ -174,7 +173,7 @@ def _parts_a_size(stop: Stop) -> bool:
 
 
 def _is_aside(stop: Stop) -> bool:
-    """What stands in brackets, "(see comment)" or "(4.0 cm).", belongs to what was said before."""
+    """What stands in brackets, "(see comment)" or "(4.0 cm).", belongs to the sentence before."""
     return _ASIDE.match(stop.text, stop.after) is not None
 
 

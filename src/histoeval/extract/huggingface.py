@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.errors import ModelError
-from histoeval.extract.labels import read_tags, relation_label
-from histoeval.extract.tagging import entities_of, mark
+from histoeval.extract.tagging import entities_of, mark, read_tags, relation_label
 from histoeval.extract.tagset import softmax
 from histoeval.extract.windows import Window, windows, within
 from histoeval.report import (
@@ -84,7 +83,7 @@ class HuggingFaceReader:
             self.relater = Transformer(relations, "sequence-classification", runtime)
             self.related = relation_label(_label_names(self.relater), labels)
         self.relation_types = frozenset(relation_types or _learned_types(self.relater))
-        self._remembered = Memory(self._read, most=5_000)
+        self._cached = Memory(self._read, most=5_000)
 
     @property
     def identity(self) -> str:
@@ -105,7 +104,7 @@ class HuggingFaceReader:
 
     def read(self, texts: Sequence[str]) -> list[Report]:
         """Entities and relations of each text."""
-        return self._remembered(texts)
+        return self._cached(texts)
 
     def _read(self, texts: Sequence[str]) -> list[Report]:
         cut = [self._windows(text) for text in texts]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from histoeval.extract.heading_lexicon import kind_of
-from histoeval.extract.words import listed
+from histoeval.extract.lexicon import kind_of, listed
 
 NEWLINE = r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
 LINE_END = rf"(?=[^\S\n\r]*(?:{NEWLINE}|\Z))"
@@ -33,8 +32,8 @@ _CAPITALS = re.compile(r"(?=.*[A-Z]{4})[A-Z][A-Z &/()'-]{3,50}")
 _ENDS_IN_CAPITALS = re.compile(r"[A-Z]{3}[.,;]?\s*\Z")
 _CAPITALISED = re.compile(r"[A-Z][a-z]{2}")
 _LAST_WORD = re.compile(r"(\w+)\W*\Z")
-_MOST_WORDS_OF_A_LABEL = 8
-_LONGEST_LABEL_LINE = 100
+_MAX_LABEL_WORDS = 8
+_MAX_LABEL_CHARS = 100
 
 
 def parts_paragraphs(gap: str) -> bool:
@@ -68,9 +67,9 @@ def line_break_ends_sentence(text: str, line: int, end: int, following: int) -> 
 def _is_heading(text: str, line: int, end: int, following: str) -> bool:
     """Whether a whole line is a heading, a label that ends in a colon, or a drawn rule.
 
-    A single word is none if the next line goes on in small letters.
+    A single word is none if the next line continues in small letters.
     """
-    if end - line > _LONGEST_LABEL_LINE:
+    if end - line > _MAX_LABEL_CHARS:
         return False
     if _HASHED.match(text, line) or _RULED.match(text, line):
         return True
@@ -99,7 +98,7 @@ def _opens_field(text: str, at: int) -> bool:
     if _BOLD.match(text, at) or _RULED.match(text, at):
         return True
     label = _LABELLED.match(text, at)
-    return label is not None and len(label[0].split()) <= _MOST_WORDS_OF_A_LABEL
+    return label is not None and len(label[0].split()) <= _MAX_LABEL_WORDS
 
 
 def _turns_capital(line: str, text: str, following: int) -> bool:

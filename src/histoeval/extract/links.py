@@ -161,7 +161,7 @@ _BEARERS = [TYPES.index(EntityType.DIAGNOSIS), TYPES.index(EntityType.FINDING)]
 
 
 def _neighbour(types: Integers, places: Integers, step: int) -> Integers:
-    """The type of the entity so many places on, plus one; zero where there is none."""
+    """The type of the entity `step` places on, plus one; zero where there is none."""
     padded = np.concatenate([[0, 0], types + 1, [0, 0]])
     found: Integers = padded[places + 2 + step]
     return found

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from histoeval.extract.heading_lexicon import (
+from histoeval.extract.layout_lines import LINE_END
+from histoeval.extract.lexicon import (
     is_field,
     kind_of,
     may_be_field,
@@ -14,7 +15,6 @@ from histoeval.extract.heading_lexicon import (
     names_specimen,
     plain,
 )
-from histoeval.extract.layout_lines import LINE_END
 
 PART = "specimen_part"
 OTHER = "other"
@@ -86,7 +86,7 @@ def heading_at_line_start(place: HeadingCandidate) -> Heading | None:
 
 
 def heading_in_capitals(place: HeadingCandidate) -> Heading | None:
-    """The heading that stands in the middle of a line, told by its capitals."""
+    """The heading that stands in the middle of a line, recognised by its capitals."""
     found = _first((_named,), place)
     return found if found and found.title.isupper() else None
 

@@ -7,8 +7,8 @@ colon on a line of its own.
 
 The parts of a specimen ("A. Colon, biopsy:") are sections of the kind `specimen_part`. They and
 the headings that are not known by name stand inside the section of the last heading that is,
-and name its kind in `within`. All that is said under a diagnosis is thus what stands in the
-sections whose `kind` or `within` is "diagnosis".
+and name its kind in `within`. Everything under a diagnosis is thus in the sections
+whose `kind` or `within` is "diagnosis".
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from histoeval.extract.layout_lines import NEWLINE
+from histoeval.extract.lexicon import listed
 from histoeval.extract.section_titles import (
     OTHER,
     PART,
@@ -28,7 +29,6 @@ from histoeval.extract.section_titles import (
     heading_in_capitals,
 )
 from histoeval.extract.sentences import TextSpan, sentences
-from histoeval.extract.words import listed
 
 _LINE_BREAK = re.compile(NEWLINE)
 _CAPITALS_BEGIN = re.compile(r"(?<=[^A-Z\s])\s+(?=[A-Z]{4})")
@@ -88,7 +88,7 @@ def _nested(text: str) -> Iterator[tuple[Heading, str]]:
 def _in_sentence(
     place: HeadingCandidate, look: Callable[[HeadingCandidate], Heading | None]
 ) -> Iterator[Heading]:
-    """The heading at the start of a sentence, those behind it, and those told by capitals."""
+    """The heading at the start of a sentence, those behind it, and those recognised by capitals."""
     while True:
         if heading := look(place):
             yield heading

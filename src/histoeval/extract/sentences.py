@@ -1,11 +1,11 @@
 """Where the sentences of a report begin and end, as exact slices of its text.
 
 A sentence here is what a pathologist would read in one breath: a sentence of prose, an item of
-a list, a heading, or a label with its value. Nothing is copied, normalised or left out: the
+a list, a heading, or a label with its value. Nothing is copied, normalised or omitted: the
 sentences stand in order, do not overlap, and hold every character that is not white space.
 
 Reports come as prose, markdown, capitals without end, and scans whose line breaks were turned
-into full stops. What a full stop means is decided in `stops`, what a line break means in `lines`.
+into full stops. `full_stops` decides what a full stop means, `layout_lines` what a line break does.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _BORDER = re.compile(rf"[{_STOP}][{_STOP}\"'\u2019”»)\]}}*_]*|{NEWLINE}\s*|[{
 _BRACKET = re.compile(r"[()\[\]]")
 _NOT_SPACE = re.compile(r"\S")
 _CAPITAL = re.compile(r"[A-Z]")
-_LONGEST_ASIDE = 200
-_SHORTEST_TEXT_WITHOUT_CAPITALS = 200
+_MAX_ASIDE_CHARS = 200
+_MIN_CHARS_WITHOUT_CAPITALS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _has_capitals(text: str) -> bool:
     """
     if _CAPITAL.search(text):
         return True
-    return len(text) < _SHORTEST_TEXT_WITHOUT_CAPITALS and " . " not in text
+    return len(text) < _MIN_CHARS_WITHOUT_CAPITALS and " . " not in text
 
 
 def _asides(text: str) -> list[tuple[int, int]]:
@@ -105,7 +105,7 @@ def _asides(text: str) -> list[tuple[int, int]]:
         at = bracket.start()
         if text[at] in "([":
             opened.append(at)
-        elif opened and at - (start := opened.pop()) <= _LONGEST_ASIDE:
+        elif opened and at - (start := opened.pop()) <= _MAX_ASIDE_CHARS:
             while asides and asides[-1][0] > start:
                 asides.pop()
             asides.append((start, at))

@@ -19,7 +19,7 @@ from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import open_session, open_tokenizer
 
 NAME = "builtin"
-_REMEMBERED = 2_000
+_MAX_CACHED = 2_000
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ReaderStates:
         self._manifest = read_manifest(home)
         self._tokenizer = open_tokenizer(home / TOKENIZER)
         self._session = open_session(home / ENCODER)
-        self._remembered = Memory(self._encode, most=_REMEMBERED)
+        self._cached = Memory(self._encode, most=_MAX_CACHED)
 
     @property
     def identity(self) -> str:
@@ -48,7 +48,7 @@ class ReaderStates:
 
     def tokens(self, texts: Sequence[str]) -> list[States]:
         """The last-layer state of every token of each text."""
-        return self._remembered(texts)
+        return self._cached(texts)
 
     def _encode(self, texts: Sequence[str]) -> list[States]:
         return [self._states(text) for text in texts]

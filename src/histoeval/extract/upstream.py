@@ -1,6 +1,6 @@
 """Reading as the published HARE code reads, defects included.
 
-For people who must match published numbers, and for nothing else. What it does differently from
+Only for matching published numbers. What it does differently from
 `HuggingFaceReader`, each point as released: the text is cut into chunks of 450 token ids and
 decoded back; offsets found in a chunk are applied to the whole text; every ordered pair of
 entities is put to the relation model, whatever the types; when the tail stands before the head,
@@ -58,11 +58,11 @@ class UpstreamReader:
             )
         self._tagger = reader.tagger
         self._relater = reader.relater
-        self._remembered = Memory(self._read)
+        self._cached = Memory(self._read)
 
     def read(self, texts: Sequence[str]) -> list[UpstreamReading]:
         """One reading per text."""
-        return self._remembered(texts)
+        return self._cached(texts)
 
     def _read(self, texts: Sequence[str]) -> list[UpstreamReading]:
         entities = [self._entities(text) for text in texts]

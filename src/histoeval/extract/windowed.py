@@ -36,8 +36,8 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 _LEAST = np.float32(1e-9)
 
-REMEMBERED = 1_500_000
-"""Characters of the texts whose readings are kept, which take up to 80 bytes for each of them."""
+MAX_CACHED_CHARS = 1_500_000
+"""Characters of the texts whose readings are cached, at up to 80 bytes each."""
 
 
 class Engine(Protocol):
@@ -98,7 +98,7 @@ class WindowedReader:
         self.tokenizer = tokenizer
         self.engine = engine
         self.threads = threads
-        self._remembered = Memory(self._read, most=REMEMBERED, size=len)
+        self._cached = Memory(self._read, most=MAX_CACHED_CHARS, size=len)
 
     @property
     def reads_relations(self) -> bool:
@@ -107,7 +107,7 @@ class WindowedReader:
 
     def read(self, texts: Sequence[str]) -> list[Report]:
         """Entities with assertion, and relations, of each text."""
-        return self._remembered(texts)
+        return self._cached(texts)
 
     def complete(self, reports: Sequence[Report]) -> list[Report]:
         """The same entities with assertion and relations as this reader sees them."""

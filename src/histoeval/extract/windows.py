@@ -95,7 +95,7 @@ def _words(
 
 
 def _halves(text: str, start: int, end: int, measure: Measure, most: int) -> Iterator[_Piece]:
-    """A stretch of characters, halved until each part is at most so many tokens."""
+    """A stretch of characters, halved until each part has at most `most` tokens."""
     cost = max(1, measure(text[start:end]))
     if cost <= most or end - start == 1:
         yield _Piece(start, end, cost, opens_sentence=False)

@@ -8,15 +8,8 @@ from dataclasses import dataclass
 
 from histoeval.facts.scope import TextScope, before, clause_before, has_wording
 from histoeval.report import Assertion, Entity, EntityType
-from histoeval.terms.concepts import (
-    Behaviour,
-    Concept,
-    closeness,
-    concepts,
-    diagnosis_tree,
-    find_diagnoses,
-    main_concept,
-)
+from histoeval.terms.catalogue import Behaviour, Concept, closeness, concepts, diagnosis_tree
+from histoeval.terms.naming import find_diagnoses, main_concept
 from histoeval.terms.spelling import respelt
 
 _DEPOSITS = frozenset(
@@ -39,7 +32,7 @@ _ORIGIN = re.compile(r"\s+(?:primary|origin)\b(?!\s+(?:tumou?r|site|diagnosis))"
 _GAP = 8
 """Spaces over which two pieces of a name still stand together."""
 
-_MOST_HOMES = 4
+_MAX_HOMES = 4
 """A diagnosis that arises in more organs than this does not tell the organ."""
 
 _RANKS = {
@@ -138,9 +131,9 @@ def _as_one(
     """What an entity and its neighbours are one name of, if a reader has cut that up."""
     if stretch == (entity.start, entity.end):
         return None
-    said = respelt(text[slice(*stretch)])
-    whole = [m for m in find_diagnoses(said, likely) if m.start == 0 and m.end == len(said)]
-    return main_concept(said, likely) if whole else None
+    phrase = respelt(text[slice(*stretch)])
+    whole = [m for m in find_diagnoses(phrase, likely) if m.start == 0 and m.end == len(phrase)]
+    return main_concept(phrase, likely) if whole else None
 
 
 def _concept(entity: Entity, linked: Iterable[Entity], likely: frozenset[str]) -> Concept | None:
@@ -165,7 +158,7 @@ def _is_sharper(exact: Concept, concept: Concept) -> bool:
 def is_made(diagnosis: Diagnosis, text: str) -> bool:
     """Whether the report says that it is there, or may be.
 
-    Advice and history say neither, nor does it where the primary of a metastasis is told.
+    Advice and history do not count, nor does the primary of a metastasis.
     """
     if diagnosis.entity.assertion == Assertion.ABSENT:
         return False
@@ -200,7 +193,7 @@ def is_deposit(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
 
 
 def others_beside(made: Sequence[Diagnosis], concluded: Sequence[Diagnosis]) -> Iterator[Diagnosis]:
-    """What is said besides the conclusion, and is not a wider word for it."""
+    """Diagnoses besides the conclusion that are not wider words for it."""
     ids = {each.concept.id for each in concluded if each.concept}
     for each in made:
         wider = each.concept and (each.concept.id in ids or _is_umbrella(each.concept, ids))
@@ -242,6 +235,6 @@ def homes_of(diagnoses: Iterable[Diagnosis]) -> frozenset[str]:
     return frozenset(
         organ
         for each in diagnoses
-        if each.concept and len(each.concept.organs) <= _MOST_HOMES and each.spread is None
+        if each.concept and len(each.concept.organs) <= _MAX_HOMES and each.spread is None
         for organ in each.concept.organs
     )

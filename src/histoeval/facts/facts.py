@@ -17,9 +17,8 @@ from histoeval.facts.diagnoses import (
     others_beside,
     ranked,
 )
-from histoeval.facts.lexical import LexicalFacts, ValueMention, stated_in
+from histoeval.facts.lexical import LexicalFacts, ValueMention, lexical_facts, recovered, retyped
 from histoeval.facts.markers import markers_of
-from histoeval.facts.recovered import overlooked, retyped
 from histoeval.facts.scope import TextScope, concluding_text, has_wording, scope_of
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.findings import find_findings
@@ -119,7 +118,7 @@ def facts_of(report: Report) -> Facts:
     ]
     organs = _organs(report.text, scope)
     likely = _likely(organs)
-    entities = [*entities, *overlooked(report, likely, scope)]
+    entities = [*entities, *recovered(report, likely, scope)]
     details = {report.entities[head].start: linked for head, linked in tails.items()}
     named = list(named_diagnoses(entities, likely, details, scope, report.text))
     made = [each for each in named if is_made(each, report.text)]
@@ -136,7 +135,7 @@ def facts_of(report: Report) -> Facts:
         homes=homes_of(ranked(concluded, 1.0)),
         sites=tuple(_sites(entities)),
         sides=tuple(_valued(_of(entities, EntityType.SITE, EntityType.PROCEDURE), side_of)),
-        leading_sides=tuple(_valued(_homes_told(ranked(concluded, 0.1), details), side_of)),
+        leading_sides=tuple(_valued(_linked_sites(ranked(concluded, 0.1), details), side_of)),
         grades=(
             *_valued(_of(entities, EntityType.GRADE), read_grade),
             *_grades_in_names(concluded),
@@ -151,7 +150,7 @@ def facts_of(report: Report) -> Facts:
             _observed(_of(entities, EntityType.FINDING, EntityType.DIAGNOSIS), report, details)
         ),
         measurements=tuple(_valued(_of(entities, EntityType.MEASUREMENT), read_measurement)),
-        stated=stated_in(report.text),
+        stated=lexical_facts(report.text),
     )
 
 
@@ -163,7 +162,7 @@ def _tails(report: Report) -> dict[int, list[Entity]]:
     return found
 
 
-def _homes_told(
+def _linked_sites(
     diagnoses: Iterable[Diagnosis], details: Mapping[int, Sequence[Entity]]
 ) -> list[Entity]:
     """The sites that are linked to diagnoses."""

@@ -1,23 +1,31 @@
-"""What a text says by the catalogues alone: to look up what a reader has missed in it."""
+"""What the catalogues find in a text: facts of its words, and entities that the reader missed."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeVar
 
 from histoeval.extract.sentences import sentences
-from histoeval.report import Entity
+from histoeval.facts.scope import TextScope, before, has_wording
+from histoeval.report import Assertion, Entity, EntityType, Report
+from histoeval.terms.naming import Behaviour, concepts, find_diagnoses, main_concept
 from histoeval.terms.findings import find_findings
+from histoeval.terms.matching import is_cased
 from histoeval.terms.plain import words_of
 from histoeval.terms.spelling import respelt
 from histoeval.terms.values.grades import Grade, read_grade
+from histoeval.terms.values.marker_results import read_result
 from histoeval.terms.values.markers import find_markers
+from histoeval.terms.values.stages import read_stage
 
 Value = TypeVar("Value")
 
 _CLAUSES = re.compile(r"[,;()]")
+_NUMBERED = re.compile(r"[A-Z]-\d")
+"""A grade, as in MF-1, and no diagnosis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +36,14 @@ class ValueMention(Generic[Value]):
     value: Value
 
 
+def distinct_values(mentions: Sequence[ValueMention[Value]]) -> list[ValueMention[Value]]:
+    """Each value at its first mention."""
+    return list({each.value: each for each in reversed(mentions)}.values())[::-1]
+
+
 @dataclass(frozen=True, slots=True)
 class LexicalFacts:
-    """What the sentences of a text say."""
+    """What the sentences of a text mention."""
 
     findings: frozenset[tuple[str, bool]]
     """Findings by id, each with whether it is denied."""
@@ -52,19 +65,94 @@ class LexicalFacts:
 
 
 @lru_cache(maxsize=1 << 10)
-def stated_in(text: str) -> LexicalFacts:
-    """Read a text without a reader."""
-    said = [sentence.of(text) for sentence in sentences(text)]
-    found = {(each.id, each.denied) for one in said for each in find_findings(one)}
+def lexical_facts(text: str) -> LexicalFacts:
+    """The facts of a text without a reader."""
+    texts = [sentence.of(text) for sentence in sentences(text)]
+    found = {(each.id, each.denied) for one in texts for each in find_findings(one)}
     return LexicalFacts(
         frozenset(found),
-        tuple(frozenset(word.plain for word in words_of(one)) for one in said),
-        frozenset(marker for one in said for marker in find_markers(one)),
+        tuple(frozenset(word.plain for word in words_of(one)) for one in texts),
+        frozenset(marker for one in texts for marker in find_markers(one)),
         frozenset(
             grade
-            for one in said
+            for one in texts
             for clause in (one, *_CLAUSES.split(one))
             if (grade := read_grade(clause)) is not None
         ),
         text,
     )
+
+
+# --- what the reader missed or mistyped ----------------------------------------------------------
+
+
+def recovered(report: Report, likely: frozenset[str], scope: TextScope) -> Iterator[Entity]:
+    """Entities that the catalogues know and the reader missed, such as rare abbreviations."""
+    taken = bytearray(len(report.text))
+    for entity in report.entities:
+        taken[entity.start : entity.end] = b"1" * (entity.end - entity.start)
+    for sentence in sentences(report.text):
+        words = sentence.of(report.text)
+        found = (*_known_diagnoses(words, likely), *_known_findings(words))
+        for first, last, kind, denied in found:
+            start, end = sentence.start + first, sentence.start + last
+            if not scope.is_gap(start) and not any(taken[start:end]):
+                taken[start:end] = b"1" * (end - start)
+                yield Entity(
+                    text=report.text[start:end],
+                    start=start,
+                    end=end,
+                    type=kind,
+                    assertion=Assertion.ABSENT if denied else Assertion.PRESENT,
+                    score=0.5,
+                )
+
+
+def _known_diagnoses(
+    sentence: str, likely: frozenset[str]
+) -> Iterator[tuple[int, int, EntityType, bool]]:
+    for match in find_diagnoses(sentence, likely):
+        concept = concepts()[match.id]
+        if not concept.generic and concept.behaviour != Behaviour.NORMAL:
+            yield match.start, match.end, EntityType.DIAGNOSIS, has_wording("denial", sentence)
+
+
+def _known_findings(sentence: str) -> Iterator[tuple[int, int, EntityType, bool]]:
+    """Only what matters much, and only by its abbreviation: words are the reader's business."""
+    for found in find_findings(sentence):
+        if is_cased(sentence[found.start : found.end]):
+            denied = found.denied or has_wording("denial", sentence)
+            yield found.start, found.end, EntityType.FINDING, denied
+
+
+def retyped(entity: Entity, linked: Iterable[Entity], text: str) -> Entity:
+    """An entity with the type of its words, where the reader gave it another.
+
+    An abbreviation that no marker has is the diagnosis or finding of that name, and its result, or
+    the words before it, say whether it is there.
+    """
+    kind = _kind(entity)
+    if kind == entity.type:
+        return entity
+    assertion = entity.assertion
+    if entity.type == EntityType.MARKER:
+        results = [read_result(each.text) for each in linked if each.type == EntityType.RESULT]
+        absent = any(result is not None and result.polarity == "negative" for result in results)
+        if absent or has_wording("denial", before(text, entity.start)):
+            assertion = Assertion.ABSENT
+    return entity.model_copy(update={"type": kind, "assertion": assertion})
+
+
+def _kind(entity: Entity) -> EntityType:
+    """The type that the words of an entity have."""
+    known = main_concept(entity.text) is not None
+    match entity.type:
+        case EntityType.MARKER if not find_markers(entity.text):
+            if known and not _NUMBERED.search(entity.text):
+                return EntityType.DIAGNOSIS
+            return EntityType.FINDING if find_findings(entity.text) else entity.type
+        case EntityType.STAGE if known and read_stage(entity.text) is None:
+            return EntityType.DIAGNOSIS
+        case EntityType.DIAGNOSIS if not known and find_findings(entity.text):
+            return EntityType.FINDING
+    return entity.type

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from histoeval.facts.lexical import ValueMention
 from histoeval.facts.scope import TextScope
 from histoeval.report import Assertion, Entity, EntityType, Report
-from histoeval.terms.concepts import main_concept
 from histoeval.terms.findings import find_findings
+from histoeval.terms.naming import main_concept
 from histoeval.terms.plain import plain
 from histoeval.terms.values.marker_results import Result, read_result
 from histoeval.terms.values.markers import find_markers
@@ -34,9 +34,9 @@ def markers_of(
         if entity.type != EntityType.MARKER or scope.is_gap(entity.start):
             continue
         results = _own_results(report, place, tails.get(place, ()))
-        said = _heading(report.text, entity, results) or " ".join(each.text for each in results)
-        for key in find_markers(entity.text) or (_unknown(entity) if said else ()):
-            value = read_result(said, key) if said else None
+        result = _heading(report.text, entity, results) or " ".join(e.text for e in results)
+        for key in find_markers(entity.text) or (_unknown(entity) if result else ()):
+            value = read_result(result, key) if result else None
             if key not in found or found[key].value is None:
                 found[key] = ValueMention(_together(report, [entity, *results]), value)
     return found

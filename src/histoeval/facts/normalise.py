@@ -1,4 +1,4 @@
-"""A text as it is read: slips put right, abbreviations written out; and the way back to the text.
+"""Normalised text: typos corrected, abbreviations expanded; and the way back to the original.
 
 A reader that knows `lymphovascular invasion` may not know `LVI` or `lymphvascular`. Both reports of
 a pair are read as if their authors had written everything out, so that what differs between them is
@@ -21,7 +21,7 @@ from histoeval.terms.sites import find_sites
 from histoeval.terms.spelling import is_known, respelt
 
 _TOKEN = re.compile(r"(?<![\w/-])[A-Za-z][A-Za-z0-9]*(?:-[A-Z])?(?![\w-]|/[a-z\d]|\s?\d)")
-_LONGEST = 20_000
+_MAX_CHARS = 20_000
 """In longer texts abbreviations of several meanings are left as they are."""
 
 
@@ -54,7 +54,7 @@ class NormalisedText:
 
 
 def normalised(text: str) -> NormalisedText:
-    """The text with slips of the pen put right, and abbreviations written out."""
+    """The text with typos corrected and abbreviations expanded."""
     pieces: list[str] = []
     changes: list[tuple[int, int, int, int]] = []
     at = length = 0
@@ -99,19 +99,19 @@ def _expanded(text: str) -> Iterator[tuple[int, int, str]]:
         written = token.group()
         plural = written.endswith("s") and written not in _abbreviations()
         short = _abbreviations().get(written.removesuffix("s") if plural else written)
-        if short is None or (short.only_capitals and _says_nothing(text, token.start())):
+        if short is None or (short.only_capitals and _is_uninformative(text, token.start())):
             continue
         if len(short.meanings) == 1:
             meaning: str | None = short.meanings[0][0]
         else:
             words = f" {plain(text)} " if words is None else words
-            meaning = _meant(short, words, text) if len(text) <= _LONGEST else None
+            meaning = _meant(short, words, text) if len(text) <= _MAX_CHARS else None
         if meaning is not None:
             yield token.start(), token.end(), meaning + ("s" if plural else "")
 
 
-def _says_nothing(text: str, place: int) -> bool:
-    """Whether capitals say nothing: the line has no others, or a number makes a unit of them."""
+def _is_uninformative(text: str, place: int) -> bool:
+    """Whether capitals tell nothing: the line has only capitals, or a number makes them a unit."""
     if text[:place].rstrip()[-1:].isdigit():
         return True
     start, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
@@ -142,7 +142,7 @@ def _belongs(meaning: str, organs: frozenset[str]) -> bool:
     return any(arises_in(concepts()[match.id], organs) for match in find_diagnoses(meaning))
 
 
-# --- slips ---------------------------------------------------------------------------------------
+# --- typos ---------------------------------------------------------------------------------------
 
 
 def _corrected(text: str) -> Iterator[tuple[int, int, str]]:

@@ -1,4 +1,4 @@
-"""Where a report states something, and where it only advises, or leaves a gap to be filled in."""
+"""Where a report states or denies something, only advises, or leaves a gap to fill in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GAP = re.compile(
     rf"\[(?=[^\[\]\n]*(?:{_TO_FILL_IN}))[^\[\]\n]{{3,}}\]|<(?:insert|specify|name|date)[^<>\n]*>",
     re.IGNORECASE,
 )
-"""What a template leaves to be filled in: nothing in it is said by anybody."""
+"""What a template leaves to be filled in: nothing in it is a statement."""
 
 
 _BREAK = re.compile(r"[.;:\n]")
@@ -46,7 +46,7 @@ _UP_TO_VERDICT = (
     r"(?!but\b|with\b|which\b|is\b|are\b|was\b|were\b|not?\b|in\b|of\b|by\b|on\b)[\w-]+){0,4}?"
     r"[ ]*(?:[:=(-]\s*|\b(?:is|are|was|were|be|been)\s+)?(?:both |all |also )?"
 )
-"""Words between a thing and what is said of it."""
+"""Words between a thing and the verdict on it."""
 _REACH, _CLAUSE_REACH = 100, 40
 
 
@@ -85,7 +85,7 @@ def concluding_text(text: str, scope: TextScope) -> str:
 
 
 def before(text: str, place: int) -> str:
-    """What stands before a place in the same statement, and near enough to be said of it."""
+    """The words before a place in the same statement, near enough to concern it."""
     return _BREAK.split(text[max(0, place - _REACH) : place])[-1]
 
 
@@ -102,18 +102,18 @@ def stance_at(text: str, start: int, end: int) -> bool | None:
     """
     if _DENIED_LIST.search(text[max(0, start - _REACH) : start]):
         return False
-    said = _within_list(before(text, start), text[end : end + _REACH])
-    if denial := _last(_wording("denial"), said):
-        return bool(_NOT.search(said[: denial.start()]))
+    words = _within_list(before(text, start), text[end : end + _REACH])
+    if denial := _last(_wording("denial"), words):
+        return bool(_NOT.search(words[: denial.start()]))
     if verdict := _verdict().match(text, end):
         return verdict["denied"] is None
-    return True if has_wording("affirmed_before", said) else None
+    return True if has_wording("affirmed_before", words) else None
 
 
-def _within_list(said: str, after: str) -> str:
-    """What may be said of the next words: of one in a list that ends in or, from its beginning."""
+def _within_list(words: str, after: str) -> str:
+    """The words that concern what follows them; in a list that ends in `or`, from its beginning."""
     break_at = _CONTRAST if _LIST_GOES_ON.match(after) else _CONTRAST_OR_COMMA
-    return break_at.split(said)[-1]
+    return break_at.split(words)[-1]
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
@@ -125,7 +125,7 @@ def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 
 @cache
 def _verdict() -> re.Pattern[str]:
-    """What is said of a thing after it: of two that could be meant, the longer."""
+    """A verdict behind a thing: of two that could be meant, the longer."""
     denied, affirmed = (
         "|".join(re.escape(each) for each in sorted(_listed()[kind], key=len, reverse=True))
         for kind in ("denied_after", "affirmed_after")

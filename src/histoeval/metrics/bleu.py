@@ -16,14 +16,14 @@ from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 from histoeval.metric import Score
 from histoeval.metrics.base import STRICT, PairMetric
 
-LONGEST_KEPT = 10_000
-"""Texts of more characters are tokenised anew each time."""
+MAX_CACHED_CHARS = 10_000
+"""Longer texts are not cached."""
 
 
 def _without_caches() -> Callable[[str], str]:
-    """The tokeniser of mteval-v13a as sacrebleu has it, less its memory.
+    """The tokeniser of mteval-v13a as sacrebleu has it, without its caches.
 
-    It would remember 65,536 texts of any length, twice: gigabytes over a corpus of long reports.
+    They would hold 65,536 texts of any length, twice: gigabytes over a corpus of long reports.
     """
     tokenizer: Any = Tokenizer13a()  # type: ignore[no-untyped-call]
     inner = TokenizerRegexp()  # type: ignore[no-untyped-call]
@@ -32,13 +32,13 @@ def _without_caches() -> Callable[[str], str]:
 
 
 _tokenize = _without_caches()
-_kept_tokens = lru_cache(maxsize=1 << 12)(_tokenize)
+_cached_tokens = lru_cache(maxsize=1 << 12)(_tokenize)
 
 
 def tokenize(text: str) -> str:
-    """The tokens of a text with a blank between; enough texts are kept for all orders of BLEU."""
+    """The tokens of a text with a blank between; cached for all orders of BLEU."""
     text = text.rstrip()
-    return _kept_tokens(text) if len(text) <= LONGEST_KEPT else _tokenize(text)
+    return _cached_tokens(text) if len(text) <= MAX_CACHED_CHARS else _tokenize(text)
 
 
 @dataclass(frozen=True, config=STRICT)

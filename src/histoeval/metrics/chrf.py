@@ -42,7 +42,7 @@ class Chrf(PairMetric):
 
     def score_pair(self, reference: str, candidate: str) -> Score:
         """The chrF of one candidate, and the counts that the corpus value needs."""
-        # sacrebleu tells these counts to nobody else; tests/parity tells when they change.
+        # These counts have no public name in sacrebleu; tests/parity fails when they change.
         (counts,) = self._chrf._extract_corpus_statistics([candidate], [[reference]])
         precision, recall = mean_shares(counts)
         return Score(

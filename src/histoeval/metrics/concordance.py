@@ -1,7 +1,7 @@
 """Concordance: does the candidate say what the reference says, as an expert would judge it?
 
-Both reports are read, their facts compared part by part (`histoeval.concord`), and the parts
-combined with weights that were fitted to experts' scores. docs/concordance.md tells it all.
+Both reports are read, their facts compared part by part (`histoeval.concordance`), and the parts
+combined with weights that were fitted to experts' scores. docs/concordance.md has the details.
 """
 
 from __future__ import annotations
@@ -92,12 +92,12 @@ class Concordance(ModelMetric):
         return [self._compared(*both, *side) for both, side in zip(facts, sides, strict=True)]
 
     def _compared(
-        self, true: Facts, said: Facts, reference: NormalisedText, candidate: NormalisedText
+        self, ref: Facts, cand: Facts, reference: NormalisedText, candidate: NormalisedText
     ) -> ReportComparison:
         """The parts of a comparison, with evidence in the reports' own words."""
-        parts = compare(true, said, self._phrases.likeness)
+        parts = compare(ref, cand, self._phrases.likeness)
         shown = {name: restored(part, reference, candidate) for name, part in parts.items()}
-        return ReportComparison(true, said, shown)
+        return ReportComparison(ref, cand, shown)
 
     @cached_property
     def _phrases(self) -> PhraseSimilarity:
@@ -116,7 +116,7 @@ class Concordance(ModelMetric):
 
 
 def _nothing_to_compare(metric: str) -> Problem:
-    """What is said of a pair of which nothing was understood: no number."""
+    """The problem of a pair of which nothing was understood."""
     message = "neither report states anything that can be compared"
     return Problem(code="metric_failed", metric=metric, message=message)
 
@@ -145,15 +145,15 @@ class PhraseSimilarity:
 def _facts(reference: Report, candidate: Report) -> tuple[Facts, Facts]:
     """What both reports say, each read in the light of the other."""
     one, other = reconciled(reference, candidate)
-    true = facts_of(one)
-    return true, true if other is one else facts_of(other)
+    ref = facts_of(one)
+    return ref, ref if other is one else facts_of(other)
 
 
-def _unknown_phrases(true: Facts, said: Facts) -> Iterator[str]:
+def _unknown_phrases(ref: Facts, cand: Facts) -> Iterator[str]:
     """The diagnoses and findings that no catalogue knows, and those they may be compared with."""
     for ones, others in (
-        ((*true.made, *true.denied), (*said.made, *said.denied)),
-        (true.findings, said.findings),
+        ((*ref.made, *ref.denied), (*cand.made, *cand.denied)),
+        (ref.findings, cand.findings),
     ):
         sides = [{each.entity.text: each.known for each in side} for side in (ones, others)]
         if sides[0].keys() == sides[1].keys():

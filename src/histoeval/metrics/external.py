@@ -62,12 +62,11 @@ class Peer(SettledMetric, ABC):
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """All pairs at once; a number that is none becomes a problem."""
-        if reason := self.unavailable_reason():
-            raise SettingError(f"{self.name} {reason}")
-        said = self.ask([pair.reference for pair in pairs], [pair.candidate for pair in pairs])
-        if len(said) != len(pairs):
-            raise SettingError(f"{self.package} gave {len(said)} scores for {len(pairs)} pairs")
-        return [self._answer(float(value)) for value in said]
+        self._demand_available()
+        values = self.ask([pair.reference for pair in pairs], [pair.candidate for pair in pairs])
+        if len(values) != len(pairs):
+            raise SettingError(f"{self.package} gave {len(values)} scores for {len(pairs)} pairs")
+        return [self._answer(float(value)) for value in values]
 
     def _answer(self, value: float) -> Score | Problem:
         if not math.isfinite(value):
@@ -181,8 +180,8 @@ class RadEval(Peer):
             for reference, candidate in zip(references, candidates, strict=True)
         ]
 
-    def _number(self, told: dict[str, Any]) -> float:
-        numbers = {name: v for name, v in told.items() if isinstance(v, int | float)}
+    def _number(self, found: dict[str, Any]) -> float:
+        numbers = {name: v for name, v in found.items() if isinstance(v, int | float)}
         usual = [name for name in (self.metric, f"{self.metric}_partial") if name in numbers]
         key = self.key or next(iter(usual or (numbers if len(numbers) == 1 else ())), "")
         if key not in numbers:

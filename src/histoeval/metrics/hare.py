@@ -208,9 +208,9 @@ def _concluded(report: Report, counting: Set[int]) -> set[int]:
 
     All that are not denied, if none stands there.
     """
-    said = {place for place in counting if report.entities[place].assertion != Assertion.ABSENT}
+    affirmed = {p for p in counting if report.entities[p].assertion != Assertion.ABSENT}
     scope = scope_of(report.text)
-    return {place for place in said if scope.concludes(report.entities[place].start)} or said
+    return {p for p in affirmed if scope.concludes(report.entities[p].start)} or affirmed
 
 
 def _link(report: Report, relation: Relation) -> Link:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, overload
 
 from pydantic import ValidationError
 
-from histoeval.errors import SettingError
+from histoeval.errors import HistoEvalError, SettingError
 from histoeval.metric import Metric
 from histoeval.metrics.base import as_metric
 
@@ -209,6 +209,10 @@ def create(spec: str, models: Mapping[str, object] | None = None, **settings: An
         return as_metric(_made(kind, full, {**entry.settings, **given, **filled}))
     except ValidationError as error:
         raise SettingError(f"in metric {spec!r}: {_first_complaint(error)}") from error
+    except Exception as error:  # whatever a plug-in raises
+        if name in METRICS or isinstance(error, HistoEvalError):
+            raise
+        raise _broken(name, entry, error) from error
 
 
 def _made(kind: Callable[..., Any], name: str, settings: Mapping[str, Any]) -> Any:
@@ -236,13 +240,15 @@ def _resolved(name: str) -> tuple[MetricEntry, Callable[..., Any]]:
         raise SettingError(f"there is no metric {name!r}; known: {', '.join(sorted(entries))}")
     try:
         return entry, entry.resolve()
-    except Exception as error:  # whatever somebody else's module raises when it is imported
+    except Exception as error:  # whatever a plug-in raises when it is imported
         if name in METRICS:
             raise
-        raise SettingError(
-            f"the metric {name!r}, a {entry.summary}, cannot be loaded: "
-            f"{type(error).__name__}: {error}"
-        ) from error
+        raise _broken(name, entry, error) from error
+
+
+def _broken(name: str, entry: MetricEntry, error: Exception) -> SettingError:
+    message = f"the metric {name!r}, a {entry.summary}, cannot be loaded"
+    return SettingError(f"{message}: {type(error).__name__}: {error}")
 
 
 def _first_complaint(error: ValidationError) -> str:

@@ -28,8 +28,8 @@ NEEDED = tuple(
     pattern.format(part)
     for pattern, part in product(("index.{}", "data.{}", "{}.exc"), ("adj", "adv", "noun", "verb"))
 )
-LONGEST_KEPT = 64
-"""Words of more letters are looked up anew each time, so that blobs of data fill no memory."""
+MAX_CACHED_LETTERS = 64
+"""Longer words are not cached, so that blobs of data fill no memory."""
 
 _reading = Lock()
 
@@ -124,9 +124,9 @@ class _Reader(WordNetCorpusReader):  # type: ignore[misc]
 
 @lru_cache(maxsize=1)
 def load(place: Path) -> _Reader:
-    """The WordNet in this folder or zip file, by nltk's reader, kept for the next call."""
+    """The WordNet in this folder or zip file, by nltk's reader, cached."""
     try:
-        # nltk warns that other languages are missing when it is told that there are none.
+        # nltk warns that other languages are missing when there are none.
         with warnings.catch_warnings(action="ignore"):
             return _Reader(_Root(place), omw_reader=None)
     except (WordNetError, LookupError, StopIteration, ValueError, OSError, BadZipFile) as error:
@@ -135,7 +135,7 @@ def load(place: Path) -> _Reader:
 
 def synonyms(place: Path, word: str) -> frozenset[str]:
     """The word, and the single words that share a synset with it, spelt as WordNet spells them."""
-    return _kept(place, word) if len(word) <= LONGEST_KEPT else _looked_up(place, word)
+    return _cached(place, word) if len(word) <= MAX_CACHED_LETTERS else _looked_up(place, word)
 
 
 def _looked_up(place: Path, word: str) -> frozenset[str]:
@@ -149,4 +149,4 @@ def _looked_up(place: Path, word: str) -> frozenset[str]:
     return frozenset(name for name in names if "_" not in name) | {word}
 
 
-_kept = lru_cache(maxsize=1 << 14)(_looked_up)
+_cached = lru_cache(maxsize=1 << 14)(_looked_up)

@@ -158,6 +158,9 @@ def agree(
         models: the reader, aligner and encoder to use.
         output: a folder for agreement.json and, in it, the scores.
         overwrite: replace the scores that the folder holds.
+
+    Example:
+        >>> histoeval.agree("sheet.tsv", metrics="concordance,bleu").to_polars()
     """
     check_scale(scale)
     source = sheet_source(sheet, columns or GUESS, encoding)

@@ -98,8 +98,8 @@ class Comparison(Frames):
 
 
 def compare(
-    files: Sequence[str | Path],
-    *,
+    files: str | Path | Sequence[str | Path],
+    *more: str | Path,
     metric: str | None = None,
     cases: str | Path | None = None,
     tie: float = 0.0,
@@ -112,6 +112,7 @@ def compare(
 
     Args:
         files: `scores.jsonl` files, or their folders; one file may hold several systems.
+        *more: further ones, where they are not in a list.
         metric: which score to go by; needed where there are several.
         cases: a table of id and case; without one each id is a case of its own.
         tie: scores that differ by no more are neither won nor lost.
@@ -119,8 +120,12 @@ def compare(
         resamples: for the intervals.
         permutations: for the tests.
         seed: another one draws other resamples.
+
+    Example:
+        >>> histoeval.compare("results/one", "results/other", metric="concordance").to_polars()
     """
-    read = [(Path(file), list(read_rows(Path(file)))) for file in files]
+    first = [files] if isinstance(files, str | Path) else files
+    read = [(Path(file), list(read_rows(Path(file)))) for file in (*first, *more)]
     metric = _metric(metric, read)
     systems = _systems(read, metric)
     about = _about(read, metric)

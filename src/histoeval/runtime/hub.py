@@ -1,7 +1,7 @@
-"""Where a model is to be had: in a folder, among what the hub's library has kept, or on the hub.
+"""Where a model is to be had: in a folder, in the hub library's cache, or on the hub.
 
 That library asks again and again before it gives up. Somebody who has misspelt a name, or sits
-behind a firewall, is told after one question.
+behind a firewall, is noticed after one request.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _why_not_on_hub(name: str) -> str | None:
 
 
 def _is_kept(name: str) -> bool:
-    """Whether the library has kept a model of the hub from an earlier day."""
+    """Whether the hub library has a model in its cache."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.utils import HFValidationError
 

@@ -61,7 +61,7 @@ class Memory(Generic[Key, T]):
 
 _LOADED: dict[str, OrderedDict[Hashable, Any]] = {}
 _LOADING = RLock()
-_MOST_LOADED = 2
+_MAX_LOADED = 2
 """Models of one kind that a process keeps: those used last."""
 
 
@@ -78,7 +78,7 @@ def shared_model(kind: str, key: Hashable, load: Callable[[], T]) -> T:
         if key not in known:
             known[key] = load()
         known.move_to_end(key)
-        while len(known) > _MOST_LOADED:
+        while len(known) > _MAX_LOADED:
             known.popitem(last=False)
         model: T = known[key]
         return model

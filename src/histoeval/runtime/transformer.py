@@ -52,7 +52,7 @@ def require_hf() -> None:
 
 @dataclass(frozen=True)
 class Runtime:
-    """Where and how models run; what is left out is chosen for the machine."""
+    """Where and how models run; by default chosen for the machine."""
 
     device: str | None = None
     dtype: Dtype | None = None
@@ -208,7 +208,7 @@ def _torch() -> Any:
 
 
 def choose_device(wanted: str | None) -> str:
-    """Where a model runs: where it was said to, or on the best there is."""
+    """The device of a model: the one that was named, or the best there is."""
     torch = _torch()
     if wanted is None:
         return "cuda" if torch.cuda.is_available() else "cpu"
@@ -234,8 +234,8 @@ def _positions_kept_back(model: Any) -> int:
 def fingerprint(model: Any, tokenizer: Any, spare: Collection[str]) -> str:
     """The first digits of a hash over weights, shape and tokenizer: what a number depends on.
 
-    Weights that the checkpoint does not hold, and that the task does not use, are left out: they
-    are drawn anew at every load.
+    Weights that the checkpoint does not hold, and that the task does not use, are skipped: they
+    are random at every load.
     """
     digest = hashlib.sha256(tokenizer.backend_tokenizer.to_str().encode())
     config = model.config.to_dict()

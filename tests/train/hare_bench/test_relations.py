@@ -16,14 +16,21 @@ pytest.importorskip("transformers")
 
 from histoeval.errors import InputError
 from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.labels import relation_label
+from histoeval.extract.tagging import relation_label
 from histoeval.io.corpus import write_corpus
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval.train.hare_bench.classifier import UntrainedClassifier
 from histoeval.train.hare_bench.config import RelationSettings
-from histoeval.train.hare_bench.entity_pairs import MARKERS, EntityPair, pairs_of, sample
-from histoeval.train.hare_bench.relations import LABELS, evaluate, train_relations
+from histoeval.train.hare_bench.relations import (
+    LABELS,
+    MARKERS,
+    EntityPair,
+    evaluate,
+    pairs_of,
+    sample,
+    train_relations,
+)
 from tests.support.tiny_corpus import PASSAGES, Learned, passage
 
 if TYPE_CHECKING:

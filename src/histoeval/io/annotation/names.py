@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from histoeval.errors import InputError, SettingError
-from histoeval.labels import OUTSIDE, known_names, plain, told_names
+from histoeval.labels import OUTSIDE, given_names, known_names, plain
 from histoeval.report import Assertion, EntityType
 from histoeval.resources import load_toml
 
@@ -55,7 +55,7 @@ class Vocabulary:
                     f"the label {name!r} cannot mean {meaning!r}: say {', '.join(EntityType)}, "
                     "or O for nothing"
                 )
-        self._meanings = known_names() | told_names(labels)
+        self._meanings = known_names() | given_names(labels)
 
     def type_of(self, names: Sequence[str]) -> EntityType | None:
         """The type that the first name with a meaning stands for; None if it means nothing."""

@@ -1,7 +1,7 @@
-"""Grouped cross-validation of a grounding model: what it says of cases that it has not learned.
+"""Grouped cross-validation of a grounding model: predictions for cases that it has not learned.
 
-Cases are dealt out to folds organ by organ and behaviour by behaviour. What the models of the folds
-say of the tiles they were not shown is what figures, the calibration and the limits come from.
+Cases are dealt out to folds organ by organ and behaviour by behaviour. The scores,
+the calibration and the limits come from predictions for tiles that a model was not shown.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from histoeval.trust.grounding.builtin import stain_scores
 
 @dataclass(frozen=True, slots=True)
 class FoldPredictions:
-    """What models said of tiles they had not learned."""
+    """What models predicted for tiles they had not learned."""
 
     cosines: Array
     """Tiles by entries."""

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from histoeval.io.corpus import AnnotatedPassage
 from histoeval.runtime.transformer import Transformer
-from histoeval.train.core.card import card, markdown_table, numbers_of, score_rows
+from histoeval.table import markdown_table
+from histoeval.train.core.card import card, numbers_of, score_rows
 from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
 from histoeval.train.core.loop import fit
 from histoeval.train.core.model_folder import ModelFolder

@@ -30,7 +30,7 @@ from histoeval.train.reader.examples import ReaderBatch, ReaderExample, annotate
 from histoeval.train.reader.language_adaptation import Adaptation, GapFiller, gap_loss, stretches
 from histoeval.train.reader.model import JointReader, loss_of
 from histoeval.train.reader.plan import TrainingPlan, Who
-from histoeval.train.reader.soft_label_files import load_examples
+from histoeval.train.reader.soft_labels import load_examples
 
 OVERLAP = 64
 """Tokens that the windows of a long annotated passage share."""

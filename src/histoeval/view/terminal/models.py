@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from histoeval.evaluate.nli import COLUMNS as NLI_COLUMNS
-from histoeval.evaluate.nli import told_rows
+from histoeval.evaluate.nli import nli_rows
 from histoeval.table import ResultTable, terminal_table
 from histoeval.train.aligner.card import (
     OPPOSITE_COLUMNS,
@@ -37,7 +37,7 @@ def aligner_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
 def nli_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
     """A table for each set of pairs, and a line on calibration."""
     for name, found in scores.items():
-        yield terminal_table(ResultTable(name, NLI_COLUMNS, told_rows(found)))
+        yield terminal_table(ResultTable(name, NLI_COLUMNS, nli_rows(found)))
         calibration = found["calibration"]
         yield Text(
             f"confidence {calibration['confidence']:.3f}, "

@@ -1,0 +1,161 @@
+"""Diagnoses besides the leading one: omitted or hallucinated, denied by one report only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from histoeval.concordance.diagnosis import (
+    MATCHED,
+    Alike,
+    Near,
+    best_of,
+    diagnosis_closeness,
+    severity_of,
+)
+from histoeval.concordance.evidence import (
+    NOT_MENTIONED,
+    ComparedPart,
+    ErrorKind,
+    ReportError,
+    Severity,
+)
+from histoeval.facts.diagnoses import Diagnosis
+from histoeval.facts.facts import Facts
+from histoeval.terms.naming import Behaviour, diagnosis_tree
+from histoeval.terms.plain import plain
+
+_ADDITIONAL, _MAX_ADDITIONAL = 0.2, 0.5
+"""The cost of an additional diagnosis that was omitted or hallucinated, and of all of them."""
+_REVERSED = {Behaviour.MALIGNANT: 0.9, Behaviour.IN_SITU: 0.8, Behaviour.BORDERLINE: 0.7}
+_REVERSED_OTHER = 0.5
+"""The cost of affirming what the other report denies, by behaviour."""
+_DENIAL_OMITTED, _MAX_DENIALS_OMITTED = 0.2, 0.3
+_GRAVE = frozenset({Behaviour.MALIGNANT, Behaviour.IN_SITU})
+_GRAVE_LEFT = 0.7
+"""What is left of the behaviour when one of these was denied by one report only."""
+_OPEN = frozenset({Behaviour.MALIGNANT, Behaviour.UNSPECIFIED})
+
+
+# --- additional diagnoses, where the leading one is right ---------------------------------------
+
+
+def compare_additional(
+    reference: Facts, candidate: Facts, alike: Alike
+) -> tuple[ComparedPart, ComparedPart]:
+    """Where the leading diagnosis is right: what else was omitted, and what else hallucinated."""
+
+    def near(one: Diagnosis, other: Diagnosis) -> float:
+        """The better of both directions: here neither report is the measure of the other."""
+        return max(diagnosis_closeness(one, other, alike), diagnosis_closeness(other, one, alike))
+
+    return (
+        _additional(reference, candidate, near, ErrorKind.OMISSION),
+        _additional(candidate, reference, near, ErrorKind.INVENTION),
+    )
+
+
+def _additional(one: Facts, other: Facts, near: Near, kind: ErrorKind) -> ComparedPart:
+    """What is left after diagnoses of one report that the other has in no words."""
+    if not one.diagnoses:
+        return NOT_MENTIONED
+    unmatched = [
+        each
+        for each in (*one.diagnoses, *one.others)
+        if each.known
+        and each.behaviour != Behaviour.NORMAL
+        and best_of(each, other.made, near)[0] < MATCHED
+        and not other.stated.has_words(each.entity.text)
+    ]
+    mistakes = tuple(
+        ReportError.one_sided(kind, "diagnosis", severity_of(each), each.entity)
+        for each in unmatched
+    )
+    return ComparedPart(1 - min(_MAX_ADDITIONAL, _ADDITIONAL * len(unmatched)), (), mistakes)
+
+
+# --- denied diagnoses ----------------------------------------------------------------------------
+
+
+def compare_denials(reference: Facts, candidate: Facts) -> ComparedPart:
+    """What is left after diagnoses that one report denies and the other makes or omits."""
+    if not reference.denied and not candidate.denied:
+        return NOT_MENTIONED
+    affirmed = _reversed(reference, candidate)
+    withdrawn = _reversed(candidate, reference)
+    mistakes = [
+        ReportError(ErrorKind.CONTRADICTION, "findings", _severity(denied), ref.entity, cand.entity)
+        for denied, ref, cand in (
+            *((denied, denied, made) for denied, made in affirmed),
+            *((denied, made, denied) for denied, made in withdrawn),
+        )
+    ]
+    cost = sum(
+        _REVERSED.get(denied.behaviour, _REVERSED_OTHER) for denied, _ in (*affirmed, *withdrawn)
+    )
+    counted = {id(denied) for denied, _ in affirmed}
+    omitted = [each for each in _not_mentioned(reference, candidate) if id(each) not in counted]
+    cost += min(_MAX_DENIALS_OMITTED, _DENIAL_OMITTED * len(omitted))
+    mistakes += [
+        ReportError(ErrorKind.OMISSION, "findings", Severity.MINOR, each.entity, None)
+        for each in omitted
+    ]
+    return ComparedPart(max(0.0, 1 - cost), (), tuple(mistakes))
+
+
+def with_denials(behaviour: ComparedPart, reference: Facts, candidate: Facts) -> ComparedPart:
+    """The behaviour; less where only one of the reports denies a malignancy."""
+    both = [*_reversed(reference, candidate), *_reversed(candidate, reference)]
+    if behaviour.value is None or not any(denied.behaviour in _GRAVE for denied, _ in both):
+        return behaviour
+    return ComparedPart(behaviour.value * _GRAVE_LEFT, behaviour.matched, behaviour.mistakes)
+
+
+def _severity(denied: Diagnosis) -> Severity:
+    return Severity.CRITICAL if denied.behaviour == Behaviour.MALIGNANT else Severity.MAJOR
+
+
+def _reversed(one: Facts, other: Facts) -> list[tuple[Diagnosis, Diagnosis]]:
+    """What one report denies, and only denies, and the other makes, and only makes."""
+    found: dict[str, tuple[Diagnosis, Diagnosis]] = {}
+    for denied in one.denied:
+        made = next((each for each in other.made if _same(denied, each)), None)
+        if made is None or made.hedged or _any_same(denied, one.made):
+            continue
+        if not _any_same(denied, other.denied):
+            found.setdefault(_name(denied), (denied, made))
+    return list(found.values())
+
+
+def _not_mentioned(reference: Facts, candidate: Facts) -> list[Diagnosis]:
+    """What the reference denies and the candidate does not mention."""
+    found: dict[str, Diagnosis] = {}
+    for denied in reference.denied:
+        mentioned = _any_alike(denied, (*candidate.denied, *candidate.made))
+        if not mentioned and not candidate.stated.has_words(denied.entity.text):
+            found.setdefault(_name(denied), denied)
+    return list(found.values())
+
+
+def _name(diagnosis: Diagnosis) -> str:
+    return diagnosis.concept.id if diagnosis.concept else plain(diagnosis.entity.text)
+
+
+def _same(one: Diagnosis, other: Diagnosis) -> bool:
+    return _name(one) == _name(other) or plain(one.entity.text) == plain(other.entity.text)
+
+
+def _any_same(one: Diagnosis, others: Sequence[Diagnosis]) -> bool:
+    return any(_same(one, other) for other in others)
+
+
+def _any_alike(one: Diagnosis, others: Sequence[Diagnosis]) -> bool:
+    """Whether one of the others is the same, a kind of it, or another word for any malignancy."""
+    return any(_same(one, other) or _akin(one, other) for other in others)
+
+
+def _akin(one: Diagnosis, other: Diagnosis) -> bool:
+    if one.concept is None or other.concept is None:
+        return False
+    tree, a, b = diagnosis_tree(), one.concept, other.concept
+    both_open = a.generic and b.generic and {a.behaviour, b.behaviour} <= _OPEN
+    return both_open or tree.is_a(a.id, b.id) or tree.is_a(b.id, a.id)

@@ -1,0 +1,154 @@
+"""The front door: one pair, many, metrics as objects, and whatever holds texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+import histoeval
+from histoeval import Endpoint, HistoEvalError, InputError, Models, SettingError
+from histoeval.align.builtin import BuiltinAligner
+from histoeval.extract.builtin import BuiltinReader
+from histoeval.metric import Metric
+from histoeval.run.models import load_metrics
+from tests.support.fake_server import Loopback, serving
+from tests.support.judge_pairs import make_pair
+
+REFERENCE = "Left breast, core biopsy: invasive ductal carcinoma, grade 2. ER positive."
+CANDIDATE = "Right breast, core biopsy: invasive ductal carcinoma, grade 2. ER positive."
+
+
+def test_a_metric_scores_one_pair_as_installed() -> None:
+    score = histoeval.load("concordance")(REFERENCE, CANDIDATE)
+    assert 0 < float(score) < 1
+    assert str(score) == f"concordance = {score.value:.3f} (0 to 1)"
+    assert "<b>concordance = " in score._repr_html_()
+
+
+def test_models_are_loaded_once_and_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    concordance = histoeval.load("concordance")
+
+    def again(*_: object, **__: object) -> None:
+        raise AssertionError("loaded again")
+
+    monkeypatch.setattr(BuiltinReader, "__init__", again)
+    monkeypatch.setattr(BuiltinAligner, "__init__", again)
+    hare: Any = histoeval.load("hare")
+    assert hare.reader is concordance.reader  # type: ignore[attr-defined]
+    assert histoeval.load("rubric_offline").unavailable_reason() is None
+    histoeval.score(REFERENCE, CANDIDATE, metrics="concordance")
+
+
+def test_settings_stand_in_the_name_or_beside_it() -> None:
+    by_name, by_keyword = histoeval.load("bleu:order=2"), histoeval.load("bleu", order=2)
+    assert by_name.name == by_keyword.name == "bleu:order=2"
+    assert by_name.signature == by_keyword.signature
+    with pytest.raises(SettingError, match="not the name of one metric"):
+        histoeval.load("bleu,chrf")
+
+
+def test_explain_gives_the_evidence() -> None:
+    score = histoeval.explain(REFERENCE, CANDIDATE)
+    assert score.evidence["errors"][0]["kind"] == "wrong_laterality"
+    assert histoeval.explain("a b c d", "a b c d", histoeval.load("bleu")).value == pytest.approx(
+        100
+    )
+
+
+def test_contradictions_of_one_report() -> None:
+    logic = histoeval.contradictions(f"{REFERENCE} No malignancy is seen.")
+    assert logic.contradictions
+    with pytest.raises(InputError, match="two statements"):
+        histoeval.contradictions("Colon.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings"),
+    [
+        (("a b", "a c"), {}),
+        ((), {"references": "a b", "candidates": "a c"}),
+        ((["a b"], ["a c"]), {}),
+        ((), {"references": ["a b"], "candidates": {"mine": ["a c"]}}),
+        (([{"reference": "a b", "candidate": "a c"}],), {}),
+        ((polars.DataFrame({"reference": ["a b"], "candidate": ["a c"]}),), {}),
+    ],
+)
+def test_texts_lists_records_and_frames_go_in(
+    arguments: tuple[Any, ...], settings: dict[str, Any]
+) -> None:
+    (row,) = histoeval.score(*arguments, metrics="rouge_1", **settings)
+    assert row.scores["rouge_1"].value == 0.5
+
+
+def test_files_go_in(tmp_path: Path) -> None:
+    (tmp_path / "true.txt").write_text("a b\nc\n", "utf-8")
+    (tmp_path / "mine.txt").write_text("a c\nc\n", "utf-8")
+    files = str(tmp_path / "true.txt"), str(tmp_path / "mine.txt")
+    for found in (
+        histoeval.score(*files, metrics="rouge_1"),
+        histoeval.score(list(files), metrics="rouge_1"),
+    ):
+        assert [row.scores["rouge_1"].value for row in found] == [0.5, 1.0]
+
+
+def test_metrics_are_names_and_objects() -> None:
+    mine = histoeval.load("rouge_1")
+    found = histoeval.score("a b", "a c", metrics=["chrf", mine, "bleu"])
+    assert list(found.summary["metrics"]) == ["chrf", "rouge_1", "bleu"]
+    with pytest.raises(SettingError, match="two metrics are called 'rouge_1'"):
+        histoeval.score("a b", "a c", metrics=["rouge_1", mine])
+    with pytest.raises(SettingError, match="is not a metric"):
+        load_metrics([3])
+
+
+def test_one_text_is_extracted_as_a_list_of_one() -> None:
+    text = "Left breast: invasive carcinoma."
+    assert histoeval.extract(text).reports == histoeval.extract([text]).reports
+
+
+def test_metrics_are_listed_with_what_they_need() -> None:
+    listed = {metric.name: metric for metric in histoeval.list_metrics()}
+    assert listed["bertscore"].needs == "--encoder"
+    runnable = {metric.name for metric in histoeval.list_metrics(runnable=True)}
+    assert {"concordance", "bleu"} <= runnable
+    assert not {"bertscore", "judge_rubric4"} & runnable
+
+
+def test_a_metric_without_its_model_says_what_to_give() -> None:
+    metric: Metric = histoeval.load("bertscore")
+    with pytest.raises(SettingError, match=r"--encoder .*Models\(encoder=\.\.\.\)"):
+        metric("a", "b")
+
+
+def test_judges_need_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HISTOEVAL_JUDGE_ENDPOINT", raising=False)
+    with pytest.raises(SettingError, match="pass llm=Endpoint"):
+        histoeval.judge("a", "b")
+    one, other = Endpoint(model="m", key_env="A"), Endpoint(model="n", key_env="B")
+    with pytest.raises(SettingError, match="the same key"):
+        histoeval.judge("a", "b", llm=[one, other])
+
+
+def test_judges_are_named_by_endpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HISTOEVAL_CACHE", str(tmp_path / "cache"))
+    pairs = [make_pair(number) for number in range(3)]
+    with serving(Loopback()) as server:
+        llm = [Endpoint(url=server.url, model="one"), Endpoint(url=server.url, model="two")]
+        found = histoeval.judge(pairs, llm=llm, beside="rouge_1")
+    assert len(found) == 3
+    assert set(found[pairs[0].id].scores) >= {"judge_rubric4", "judge_rubric4@one", "rouge_1"}
+    assert len(found.summary["usage"]) == 2
+
+
+def test_failures_carry_the_reason() -> None:
+    with pytest.raises(HistoEvalError, match="neither report states anything"):
+        histoeval.load("concordance")("x", "y")
+
+
+def test_models_may_be_objects() -> None:
+    reader: Any = load_metrics("hare")[0]
+    made: Any = histoeval.load("hare", models=Models(reader=reader.reader, aligner="lexical"))
+    assert made.reader is reader.reader

@@ -2,7 +2,7 @@
 
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, distances, slide,
 grounding, reader-memory and sensitivity; options belong to the last four. Without a name all are
-measured but the last, which takes an hour and data that are not here.
+measured but the last, which takes an hour and needs data that are not in the repository.
 """
 
 from __future__ import annotations
@@ -12,15 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 
 from histoeval.errors import SettingError
+from histoeval.table import markdown_table
 
 Options = Sequence[str]
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    print(f"\n### {title}\n")
-    for line in (columns, ["---"] * len(columns), *rows):
-        print("| " + " | ".join(line) + " |")
-    sys.stdout.flush()
+    print(f"\n### {title}\n\n{markdown_table(columns, rows)}", flush=True)
 
 
 def startup(_: Options) -> None:
@@ -109,8 +107,8 @@ def reader_memory(options: Options) -> None:
 def sensitivity(options: Options) -> None:
     from benchmarks import sensitivity
 
-    for told in sensitivity.measure(options):
-        table(*told)
+    for found in sensitivity.measure(options):
+        print(f"\n### {found.title}\n\n{markdown_table(found.columns, found.rows)}", flush=True)
 
 
 USUAL: dict[str, Callable[[Options], None]] = {

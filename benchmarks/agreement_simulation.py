@@ -1,4 +1,4 @@
-"""Whether intervals cover, and tests err, as often as they say.
+"""Simulated coverage of intervals and false positive rate of tests.
 
 `python -m benchmarks.agreement_simulation [coverage|tests|systems] [RUNS]`.
 
@@ -30,13 +30,13 @@ Numbers = NDArray[np.float64]
 RUNS, RESAMPLES, PERMUTATIONS = 1000, 500, 199
 LARGE = 200_000
 CUTS = (0.3, 0.8, 1.3, 2.0, 2.8)
-"""Where the experts' whole scores begin; 60 % of pairs are below the first."""
+"""Thresholds of the experts' integer scores; 60 % of pairs are below the first."""
 
 
 def sheet(
     source: np.random.Generator, cases: int, per_case: int, rhos: Sequence[float]
 ) -> tuple[list[Numbers], Numbers, list[int]]:
-    """Metrics that follow experts with these correlations, the experts, and the cases."""
+    """Metrics with these correlations with experts, the experts, and the cases."""
     case = np.repeat(np.arange(cases), per_case)
 
     def column() -> Numbers:
@@ -49,7 +49,7 @@ def sheet(
 
 
 def _truths(rho: float) -> dict[Coefficient, float]:
-    """What a very large sheet shows; Kendall as scipy counts it, which takes less memory."""
+    """The correlations on a very large sheet; Kendall by scipy, which takes less memory."""
     if not rho:
         return dict.fromkeys(Coefficient, 0.0)
     (metric,), experts, _ = sheet(np.random.default_rng(999), LARGE, 1, [rho])
@@ -61,7 +61,7 @@ def _truths(rho: float) -> dict[Coefficient, float]:
 
 
 def coverage(cases: int, per_case: int, rho: float, runs: int) -> list[str]:
-    """The share of runs in which each interval holds the truth, and in which p finds something."""
+    """The share of runs in which each interval contains the truth, and p is significant."""
     truths = _truths(rho)
     held = dict.fromkeys(Coefficient, 0)
     for seed in range(runs):
@@ -75,7 +75,7 @@ def coverage(cases: int, per_case: int, rho: float, runs: int) -> list[str]:
 
 
 def false_findings(cases: int, per_case: int, runs: int, first: int = 0) -> list[list[str]]:
-    """How often each test finds something where there is nothing, by coefficient."""
+    """The false positive rate of each test, by coefficient."""
     tests: dict[str, Callable[..., float | None]] = {
         "p of a correlation, by case": _p_by_case,
         "p of a correlation, rows independent": lambda w, x, _y, z, *_: classical_p(w, x, z),
@@ -115,7 +115,7 @@ def _p_by_case(
 
 
 def contests(cases: int, per_case: int, runs: int) -> list[list[str]]:
-    """How often two systems of equal worth are told apart."""
+    """How often two equally good systems differ significantly."""
     wrong = {"two systems: randomisation": 0, "two systems: bootstrap": 0}
     for seed in range(runs):
         (one, other), _, case = sheet(np.random.default_rng(seed), cases, per_case, [0.5, 0.5])

@@ -21,14 +21,14 @@ Row = tuple[str, ...]
 
 
 def measure() -> list[Row]:
-    """What each part takes, at each number of cases."""
+    """Time and memory of each part, for each number of cases."""
     return [_apart(what, cases) for what in ("intervals", "study") for cases in SIZES]
 
 
 def _apart(what: str, cases: int) -> Row:
     command = [sys.executable, "-m", "benchmarks.agreement_speed", what, str(cases)]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    wall, processor, megabytes = told
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    wall, processor, megabytes = output.split()
     name = "all intervals" if what == "intervals" else "the whole study, with within-case and tests"
     return (name, str(cases), wall, processor, megabytes)
 

@@ -1,4 +1,4 @@
-"""How long concordance and HARE take for as much as the expert sheet holds, and where it goes.
+"""Time of concordance and HARE on a workload of the size of the expert sheet.
 
 The paper's HARE took 192 s on an A5000 for these 600 pairs. Both metrics share one reader, which
 reads each text once, as `histoeval score` does. Reports of twice the length show how time grows.

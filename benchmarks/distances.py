@@ -1,4 +1,4 @@
-"""How far harmless and harmful edits of our own probes lie from their reports, by each distance."""
+"""Distances of harmless and harmful probe edits from their reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = ["distance", "harmless", "harmful", "worst edits", "AUROC", "missing",
 
 
 def measure(names: Sequence[str] = NAMES, every: int = 1) -> list[tuple[str, ...]]:
-    """A row for each distance, over every so many-th probe."""
+    """A row for each distance, over every n-th probe."""
     probes = read_probes()[::every]
     edits = [(probe.reference, edit) for probe in probes for edit in probe.edits]
     rows = []
@@ -36,6 +36,6 @@ def measure(names: Sequence[str] = NAMES, every: int = 1) -> list[tuple[str, ...
 
 
 def auroc(above: Sequence[float], below: Sequence[float]) -> float:
-    """How often one of the first lies above one of the second; a tie is half."""
+    """How often a value of the first is above one of the second; ties count half."""
     wins = sum((a > b) + 0.5 * (a == b) for a in above for b in below)
     return wins / (len(above) * len(below))

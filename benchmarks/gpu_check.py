@@ -2,7 +2,7 @@
 
 `python -m benchmarks.gpu_check` prints, for a random GatorTronS-shaped model with 6 layers, in how
 many of 200 reports the entities, relations or their confidences change when the reports are
-shuffled and handed over 1, 7 and 64 at a time; and reports per second.
+shuffled and batched by 1, 7 and 64; and reports per second.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ def measure(arguments: Sequence[str] = ()) -> list[tuple[str, ...]]:
             write_slide(path, width, height, 0.5, square)
             tiles = "all" if settings.all and not number else "sample"
             command = [sys.executable, "-m", "benchmarks.grounding_speed", str(path)]
-            told = subprocess.check_output([*command, settings.encoder, tiles], text=True).split()
-            rows.append((f"{width:,} x {height:,}, {tiles}", *told))
+            output = subprocess.check_output([*command, settings.encoder, tiles], text=True)
+            rows.append((f"{width:,} x {height:,}, {tiles}", *output.split()))
     return rows
 
 

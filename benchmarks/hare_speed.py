@@ -1,4 +1,4 @@
-"""How much faster paper mode is than the published loop, and which step gives what.
+"""Speed-up of paper mode over the published loop, step by step.
 
 Both run the same random model, shaped like GatorTronS (hidden 1024, 16 heads) with 6 of its 24
 layers, on the 60 longest pairs of the bundled examples, in one process on the same threads. The
@@ -64,7 +64,7 @@ def _ladder(
     found = {text: tagger._entities(text) for text in distinct}
     tagging = _seconds(lambda: [tagger._entities(text) for text in distinct[:SAMPLE]]) / SAMPLE
     passes = {text: len(found[text]) * (len(found[text]) - 1) for text in distinct}
-    asked = sum(passes[text] for text in texts)
+    count = sum(passes[text] for text in texts)
     asked_once = sum(passes.values())
     sample = _sample(found)
 
@@ -73,9 +73,9 @@ def _ladder(
     unpadded = _pass_seconds(reader, sample, padding="do_not_pad")
     batched = _batched_seconds(reader, sample)
     steps = [
-        ("published loop, one pass at a time, padded to 512", asked, padded, len(texts)),
-        ("no padding", asked, unpadded, len(texts)),
-        ("batched by token budget, longest first", asked, batched, len(texts)),
+        ("published loop, one pass at a time, padded to 512", count, padded, len(texts)),
+        ("no padding", count, unpadded, len(texts)),
+        ("batched by token budget, longest first", count, batched, len(texts)),
         ("each distinct text once", asked_once, batched, len(distinct)),
     ]
     timed = [(name, n, n * each + reads * tagging) for name, n, each, reads in steps]
@@ -124,7 +124,7 @@ def _batched_seconds(reader: HuggingFaceReader, marked: Sequence[str]) -> float:
 
 
 def _count_candidates(reader: HuggingFaceReader) -> Callable[[], int]:
-    """Counts what is put to the relation model from now on."""
+    """Count the candidates of the relation model from now on."""
     counted = 0
     original = reader._relations
 

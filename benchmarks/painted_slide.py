@@ -1,7 +1,7 @@
 """Slides of any size made of one painted square: a pyramidal TIFF whose blocks are stored once.
 
 Every block of the grid points to one of a few that are stored, so that a slide of 100,000 x
-60,000 px takes some megabytes on the disk; a reader cannot tell, and decodes each of them anew.
+60,000 px takes some megabytes on disk; readers decode each block as usual.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def write_slide(path: Path, width: int, height: int, mpp: float, square: Pixels)
 
 
 def _store(file: io.BufferedWriter, square: Pixels, step: int) -> list[list[tuple[int, int]]]:
-    """Blocks of the square at one level, by row and column: where each is, and how long."""
+    """Blocks of the square at one level, by row and column: offset and length."""
     small = Image.fromarray(square).reduce(step) if step > 1 else Image.fromarray(square)
     pixels = np.asarray(small)
     again = max(1, BLOCK // pixels.shape[0])
@@ -87,7 +87,7 @@ def _write_level(
     mpp: float,
     reduced: int,
 ) -> int:
-    """One page of the TIFF; where the place of the next one is to be written."""
+    """Write one page of the TIFF; returns where to write the offset of the next."""
     rows, columns = -(-size[1] // BLOCK), -(-size[0] // BLOCK)
     grid = [
         blocks[row % len(blocks)][column % len(blocks)]
@@ -125,7 +125,7 @@ def _write_level(
 
 
 def _entry(file: io.BufferedWriter, tag: int, kind: int, values: tuple[int, ...]) -> bytes:
-    """One tag; what does not fit into it is written to the file first."""
+    """One tag; values that do not fit into it are written to the file first."""
     packed = struct.pack(f"<{len(values)}{'H' if kind == SHORT else 'I'}", *values)
     count = len(values) // 2 if kind == RATIONAL else len(values)
     if len(packed) > 4:

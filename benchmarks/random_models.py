@@ -1,6 +1,6 @@
 """Models with random weights and a real tokenizer, of any size, for tests and timings.
 
-They know nothing, but they are whole: a token classifier, a two-label relation classifier and an
+They are untrained but complete: a token classifier, a two-label relation classifier and an
 encoder, saved as folders that load like any other. Heads are scaled so that predictions are
 spread over labels and confidences instead of sitting at chance.
 """
@@ -71,7 +71,7 @@ def make_models(folder: Path, texts: list[str], shape: Shape) -> ModelFolders:
 
 
 def _make_tokenizer(texts: list[str]) -> Any:
-    """Every word of the texts and every character is a token; nothing is left to chance."""
+    """Every word of the texts and every character is a token."""
     words = {word for text in texts for word in re.findall(r"\w+|[^\w\s]", text.lower())}
     characters = {c for word in words for c in word} | set(string.printable.lower().strip())
     pieces = sorted(words | characters) + [f"##{c}" for c in sorted(characters)]
@@ -99,7 +99,7 @@ def _config(tokenizer: Any, shape: Shape, labels: list[str]) -> Any:
 
 
 def _randomise(model: Any, shape: Shape, seed: int) -> None:
-    """Words that differ, positions that matter a little, and a head that is sometimes sure."""
+    """Distinct words, small position embeddings, and a head that is sometimes confident."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, weights in model.named_parameters():

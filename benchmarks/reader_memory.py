@@ -1,7 +1,7 @@
 """Peak memory and speed of `histoeval extract` on a long file of distinct reports.
 
 `python -m benchmarks reader-memory [--reports N] [--words N]`. The command runs in a process of
-its own, which is looked at now and then, so that it can be seen whether memory stays flat.
+its own, which is sampled, to show whether memory stays flat.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LIMIT_S = 1_400
 
 
 def write_reports(path: Path, reports: int, words: int) -> None:
-    """Texts of about so many words, each with its number in it, so that none is a repeat."""
+    """Texts of about this many words, each with its number in it, so that all are distinct."""
     choose = random.Random(0)
     with path.open("w", encoding="utf-8") as file:
         for number in range(reports):
@@ -52,16 +52,16 @@ def _command(given: Path, found: Path) -> list[str]:
 
 
 def _watch(command: list[str], found: Path, reports: int) -> Iterator[Row]:
-    """A row for every fifth of the file; the last one when it is done, or out of time."""
+    """A row for every fifth of the file; the last when it is done or the time is up."""
     start, lines = time.perf_counter(), _Lines(found)
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    peak, told = 0.0, 0
+    peak, printed = 0.0, 0
     while process.poll() is None:
         time.sleep(0.5)
         peak = max(peak, _peak_so_far(process.pid))
         seconds = time.perf_counter() - start
-        if lines.count() >= (told + 1) * reports // STEPS and told < STEPS - 1:
-            told += 1
+        if lines.count() >= (printed + 1) * reports // STEPS and printed < STEPS - 1:
+            printed += 1
             yield _row(lines.count(), peak, seconds)
         if seconds > LIMIT_S:
             process.terminate()
@@ -73,7 +73,7 @@ def _watch(command: list[str], found: Path, reports: int) -> Iterator[Row]:
 
 
 class _Lines:
-    """Counts the lines of a file that grows, each of them once."""
+    """Counts the lines of a growing file incrementally."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.place, self.seen = path, 0, 0
@@ -89,7 +89,7 @@ class _Lines:
 
 
 def _peak_so_far(pid: int) -> float:
-    """Where the system says; nothing elsewhere, and the peak is then that of the whole run."""
+    """The peak so far, if the system reports it; else the peak is that of the whole run."""
     path = Path(f"/proc/{pid}/status")
     lines = path.read_text().splitlines() if path.exists() else []
     return max(

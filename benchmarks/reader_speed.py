@@ -1,4 +1,4 @@
-"""How fast the builtin reader is, and how much faster than two models asked pair by pair.
+"""Speed of the builtin reader, and its speed-up over two models run pair by pair.
 
 The published scheme is run with an encoder of the reader's own shape (MiniLM-L6) and random
 weights, once as a token classifier and once as a relation classifier: a tagging pass per text, and
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def measure() -> list[Row]:
-    """Speed over the bundled examples, and over as much as the expert sheet holds."""
+    """Speed on the bundled examples, and on a workload of the size of the expert sheet."""
     return [
         _speed("bundled examples", example_texts(), TRIES),
         _speed(f"{EXPERT_PAIRS} pairs of {EXPERT_WORDS} words a side", expert_sized_texts(), 1),
@@ -65,7 +65,7 @@ def expert_sized_texts() -> list[str]:
 
 
 def _read(texts: Sequence[str], tries: int) -> tuple[float, list[Report]]:
-    """The middle one of several times, each with a reader that remembers nothing."""
+    """The median of several times, each with an empty cache."""
     times: list[float] = []
     for _ in range(tries):
         reader = BuiltinReader()

@@ -43,7 +43,7 @@ SHARDS = "shard-*.tar"
 
 
 def measure(arguments: Sequence[str] = ()) -> Iterator[ResultTable]:
-    """Every table, as it is finished; one that says so where the data are not there."""
+    """Every table when it is finished; one that says so if the data are missing."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks sensitivity")
     parser.add_argument("--shared", type=Path, default=SHARED)
     parser.add_argument("--work", type=Path, default=None)
@@ -119,7 +119,7 @@ def on_reports(
 
 
 def on_tiles(folder: Path, most: int, work: Path, reader: Reader) -> Iterator[ResultTable]:
-    """Table 1 on tiles of unseen cases: true captions, the same reworded, and foreign ones."""
+    """Table 1 on tiles of unseen cases: true captions, paraphrases, and decoys."""
     index = [json.loads(line) for line in (folder / "index.jsonl").read_text("utf-8").splitlines()]
     every = sorted((t for t in index if t["split"] == "test"), key=lambda t: str(t["key"]))
     tiles = random.Random(7).sample(every, min(most, len(every)))
@@ -156,7 +156,7 @@ def reported(tiles: Sequence[dict[str, Any]]) -> Iterator[dict[str, str]]:
 
 
 def unpack(folder: Path, tiles: Sequence[dict[str, Any]], out: Path) -> None:
-    """The pictures of some tiles, out of their shards; those that are there already stay."""
+    """Extract the images of some tiles from their shards, unless they exist."""
     out.mkdir(parents=True, exist_ok=True)
     wanted = {t["key"]: t for t in tiles if not (out / f"{t['key']}.jpg").exists()}
     for shard in sorted({str(tile["shard"]) for tile in wanted.values()}):
@@ -170,7 +170,7 @@ def unpack(folder: Path, tiles: Sequence[dict[str, Any]], out: Path) -> None:
 def captioned(
     tiles: Sequence[dict[str, Any]], every: Sequence[dict[str, Any]]
 ) -> Iterator[PerturbedRow]:
-    """Each tile with its own caption, with that in other words, and with two that are foreign."""
+    """Each tile with its own caption, a paraphrase of it, and two decoys."""
     chance = random.Random(7)
     for tile in tiles:
         own = f"{tile['organ'].capitalize()}, biopsy: {tile['diagnosis']}."
@@ -203,7 +203,7 @@ def captioned(
 
 
 def _far(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether a diagnosis is of another organ and behaviour, so that it is wrong for certain."""
+    """Whether a diagnosis is of another organ and behaviour, and so certainly wrong."""
     differs = one["benign_or_malignant"] != other["benign_or_malignant"]
     return bool(one["organ"] != other["organ"] and differs)
 
@@ -219,5 +219,5 @@ def _notes(title: str, notes: Sequence[str]) -> ResultTable:
 if __name__ == "__main__":
     import sys
 
-    for told in measure(sys.argv[1:]):
-        print(f"\n{markdown(told)}", flush=True)
+    for found in measure(sys.argv[1:]):
+        print(f"\n{markdown(found)}", flush=True)

@@ -35,8 +35,8 @@ def measure(arguments: Sequence[str] = ()) -> list[tuple[str, ...]]:
             path = Path(folder, f"{width}x{height}.tif")
             write_slide(path, width, height, 0.5, square)
             command = [sys.executable, "-m", "benchmarks.slide_speed", str(path)]
-            told = subprocess.check_output([*command, str(settings.tiles)], text=True).split()
-            rows.append((f"{width:,} x {height:,}", *told))
+            numbers = subprocess.check_output([*command, str(settings.tiles)], text=True).split()
+            rows.append((f"{width:,} x {height:,}", *numbers))
         return rows
 
 
@@ -58,7 +58,7 @@ def examine(path: Path, most: int) -> list[str]:
 
 
 def _peak() -> float:
-    """In MB. The system's other count, where it has this one, begins with that of the parent."""
+    """Peak memory in MB; the portable counter would include that of the parent process."""
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []
     if found := [int(line.split()[1]) for line in lines if line.startswith("VmHWM")]:
@@ -68,9 +68,9 @@ def _peak() -> float:
 
 
 def compare() -> list[tuple[str, ...]]:
-    """Who reads, microns per pixel of the slide, tiles per second, and as a ratio to openslide.
+    """Reader, microns per pixel of the slide, tiles per second, and the ratio to openslide.
 
-    The last column is the ratio of processor time, which does not depend on who else is there.
+    The last column is the ratio of processor time, which does not depend on other processes.
     """
     square = paint()
     rows = []
@@ -83,7 +83,7 @@ def compare() -> list[tuple[str, ...]]:
 
 
 def _ratios(path: Path, mpp: float) -> list[tuple[str, ...]]:
-    """The fastest of a few rounds of each; they take turns, since others use the machine too."""
+    """The fastest of a few alternating rounds of each, since the machine may be shared."""
     from histoeval.slides.open import open_slide
     from histoeval.slides.tiles import TileRequest, plan_tiles, read_tiles
     from histoeval.slides.tissue import find_tissue
@@ -122,7 +122,7 @@ def _ratios(path: Path, mpp: float) -> list[tuple[str, ...]]:
 
 
 def _plain(path: Path, corners: list[tuple[int, int]], side: int) -> None:
-    """What anybody would write: the region, brought to the size of the tile, as an array."""
+    """The straightforward way: the region, resized to the tile, as an array."""
     import openslide
 
     with openslide.OpenSlide(str(path)) as slide:

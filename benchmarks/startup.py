@@ -1,4 +1,4 @@
-"""How long a person waits before anything happens."""
+"""Start-up time of the import and of commands."""
 
 from __future__ import annotations
 

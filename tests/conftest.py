@@ -18,7 +18,7 @@ from tests.support.shipped_models import (
     shipped_entailer,
     shipped_reader,
 )
-from tests.support.training_fixtures import plain_encoder, tagger, tiny_corpus
+from tests.support.training_fixtures import plain_encoder, tagger, tiny_aligner, tiny_corpus
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders

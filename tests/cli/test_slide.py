@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from PIL import Image
 
 from histoeval.cli.main import app
 from histoeval.errors import InputError, OutputError, SettingError
+from tests.support.command import histoeval_here
 from tests.support.painted_slides import draw_ink, glass, put, spoil, stained, write_pyramid
 
 
@@ -109,14 +108,14 @@ def test_microns_that_make_no_sense_are_refused(slide: Path, tmp_path: Path, at:
     assert isinstance(result.exception, SettingError)
 
 
-def test_people_get_one_sentence_and_exit_code_2(tmp_path: Path) -> None:
+def test_people_get_one_sentence_and_exit_code_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "case.svs").write_text("not a slide")
-    command = [sys.executable, "-m", "histoeval.cli.main", "slide", "info"]
-    done = subprocess.run(
-        [*command, str(tmp_path / "case.svs")], capture_output=True, text=True, check=False
+    done = histoeval_here(
+        "slide", "info", "case.svs", cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys
     )
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith("histoeval: ")
-    assert "is not an image, although its name says so" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("histoeval: ")
+    assert "is not an image, although its name says so" in done.err
+    assert len(done.err.splitlines()) == 1

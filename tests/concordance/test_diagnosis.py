@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from histoeval.concordance.diagnosis import behaviour_agreement
 from histoeval.concordance.evidence import ErrorKind, Severity
-from histoeval.terms.concepts import Behaviour
+from histoeval.terms.catalogue import Behaviour
 from tests.support.report_builder import kinds_of, mistakes_of, parts_of, value_of
 
 IDC = "Breast: {diagnosis:invasive ductal carcinoma}."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from histoeval.evaluate.nli import evaluate_nli, told_rows
+from histoeval.evaluate.nli import evaluate_nli, nli_rows
 from histoeval.nli.entailer import Entailment, LabelledPair, NliPair
 
 ANSWERS = {
@@ -56,7 +56,7 @@ def test_accuracy_and_contradictions_are_counted_over_all_and_by_category() -> N
 
 def test_rows_for_people_leave_open_what_cannot_be_said() -> None:
     told = evaluate_nli(Parrot(), pairs_of("bee", "bnn")).model_dump(mode="json")
-    assert told_rows(told) == [
+    assert nli_rows(told) == [
         ["all", "2", "1.000", "", "", ""],
         ["b", "2", "1.000", "", "", ""],
     ]

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from histoeval.errors import InputError, ModelError
-from histoeval.evaluate.annotators import annotator_agreement
 from histoeval.evaluate.calibration import calibration
+from histoeval.evaluate.corpus import annotator_agreement
 from histoeval.evaluate.estimates import figures_of
 from histoeval.evaluate.mistakes import mistakes
 from histoeval.evaluate.reader import (

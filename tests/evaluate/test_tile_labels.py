@@ -31,8 +31,7 @@ from histoeval.evaluate.tile_labels import (
     stain_kind,
     targets_of,
 )
-from histoeval.train.grounding.calibration import fit_curve
-from histoeval.train.grounding.scope import fit_images
+from histoeval.train.grounding.scope import fit_curve, fit_images
 
 
 def tile(organ: str | None, behaviour: str | None = None, **others: str | None) -> LabelledTile:

@@ -220,8 +220,11 @@ def test_each_text_is_read_once() -> None:
     assert sorted(reader.seen) == ["a", "b"]
 
 
-@pytest.mark.slow
-def test_a_text_of_a_megabyte_is_compared_in_seconds() -> None:
+@pytest.mark.parametrize(
+    ("cases", "seconds"), [(1_440, 8), pytest.param(7_200, 20, marks=pytest.mark.release)]
+)
+def test_a_text_of_a_megabyte_is_compared_in_seconds(cases: int, seconds: int) -> None:
+    """A fifth of it every day: time that grew with the square would be seen there too."""
     source = random.Random(7)
     case = (
         "DIAGNOSIS: {{site:Right breast}}: {{diagnosis:Invasive ductal carcinoma}}, "
@@ -230,15 +233,15 @@ def test_a_text_of_a_megabyte_is_compared_in_seconds() -> None:
         "{{diagnosis:?lymphoma}}.\n"
     )
     marked = "".join(
-        case.format(source.randint(1, 300) / 10, source.randint(1, 99)) for _ in range(7_200)
+        case.format(source.randint(1, 300) / 10, source.randint(1, 99)) for _ in range(cases)
     )
     text = report(marked).text
-    assert len(text) > 1_000_000
+    assert len(text) > 140 * cases
     reader = MarkedReader([marked])
     metric = Concordance(name="concordance", reader=reader, aligner=LexicalAligner())
     start = time.process_time()
     (score,) = metric.score([Pair(id="1", reference=text, candidate=text)])
-    assert time.process_time() - start < 20
+    assert time.process_time() - start < seconds
     assert isinstance(score, Score)
     assert score.value == 1.0
 

@@ -88,8 +88,9 @@ def test_a_reader_that_is_given_is_used_as_it_is() -> None:
     assert load_reader(Models(reader=reader)) is reader
 
 
-def test_a_text_is_distinguished_from_the_name_of_a_file(tmp_path: Path) -> None:
-    assert len(read_reports("HER2 negative, no invasion.")) == 1
+def test_one_text_is_distinguished_from_the_name_of_a_file(tmp_path: Path) -> None:
+    found = read_reports("HER2 negative, no invasion.", models=Models(reader=WordReader()))
+    assert [row.id for row in found] == ["0"]
     with pytest.raises(InputError, match="does not exist"):
         read_reports(tmp_path / "my reports.csv")
     with pytest.raises(InputError, match="does not exist"):

@@ -5,19 +5,26 @@ from __future__ import annotations
 import itertools
 import math
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from PIL import Image
 
 from histoeval.errors import InputError, SettingError
 from histoeval.slides.open import open_slide
 from histoeval.slides.resolution import Resolution
 from histoeval.slides.slide import Pixels, Slide, levels_of
-from histoeval.slides.tiles import TilePlan, TileRequest, plan_tiles, read_tiles, spread_sample
+from histoeval.slides.tiles import (
+    TilePlace,
+    TilePlan,
+    TileRequest,
+    plan_tiles,
+    read_tiles,
+    spread_sample,
+)
 from histoeval.slides.tissue import find_tissue
 from tests.support.painted_slides import glass, put, spoil, stained, write_pyramid
 from tests.support.paths import SHARED
@@ -242,12 +249,15 @@ def test_requests_that_make_no_sense_are_refused(asked: dict[str, float]) -> Non
         TileRequest(**asked)  # type: ignore[arg-type]
 
 
-class Spot(NamedTuple):
-    row: int
-    column: int
+GRID = [
+    TilePlace(row, column, 512 * column, 512 * row, 512, 512, tissue=1.0, inside=1.0)
+    for row in range(20)
+    for column in range(30)
+]
 
 
-GRID = [Spot(row, column) for row in range(20) for column in range(30)]
+def places(some: list[TilePlace]) -> NDArray[np.int64]:
+    return np.array([(place.row, place.column) for place in some])
 
 
 @settings(max_examples=30)
@@ -255,14 +265,14 @@ GRID = [Spot(row, column) for row in range(20) for column in range(30)]
 def test_a_sample_has_its_size_no_repeats_and_keeps_the_order(count: int, seed: int) -> None:
     sample = spread_sample(GRID, count, seed)
     assert len(sample) == count == len(set(sample))
-    assert sample == sorted(sample)
+    assert sample == sorted(sample, key=lambda place: place.id)
     assert sample == spread_sample(GRID, count, seed)
 
 
 def test_a_sample_leaves_no_large_part_of_the_slide_out() -> None:
     for seed in range(10):
-        sample = np.array(spread_sample(GRID, 40, seed))
-        gaps = [np.hypot(*(sample - spot).T).min() for spot in np.array(GRID)]
+        sample = places(spread_sample(GRID, 40, seed))
+        gaps = [np.hypot(*(sample - spot).T).min() for spot in places(GRID)]
         side = math.sqrt(len(GRID) / 40)
         assert max(gaps) < 2.3 * side
         quarters = {(row // 10, column // 15) for row, column in sample.tolist()}

@@ -1,18 +1,24 @@
-"""Our own reports with a logic error and a harmless rewording each, read by the builtin reader."""
+"""Our reports for the rules of logic, read by the shipped reader, and a model of fixed answers."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from histoeval.extract.builtin import BuiltinReader
+import pytest
+
 from histoeval.nli.entailer import Entailment, NliPair
 from histoeval.report import Report
+from histoeval.trust.logic.read_specimens import specimens_of
+from histoeval.trust.logic.rules.registry import broken_rules
+from histoeval.trust.results import Contradiction
 from tests.support.paths import DATA
+from tests.support.shipped_models import shipped_reader
 
-FILE = DATA / "logic_reports.jsonl"
+if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
 
 
 class Case(NamedTuple):
@@ -25,9 +31,9 @@ class Case(NamedTuple):
     reworded: str
 
 
+@cache
 def cases() -> list[Case]:
-    """All that the file holds."""
-    rows = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
+    """The edited reports of `logic_reports.jsonl`."""
     return [
         Case(
             row["id"],
@@ -36,44 +42,57 @@ def cases() -> list[Case]:
             row["report"].replace(*row["error"]),
             row["report"].replace(*row["rewording"]),
         )
-        for row in rows
+        for row in rows("logic_reports")
     ]
 
 
 @cache
-def _reader() -> BuiltinReader:
-    return BuiltinReader(threads=1)
+def rows(file: str) -> list[dict[str, str]]:
+    """The rows of one of the files of reports."""
+    return [json.loads(line) for line in (DATA / f"{file}.jsonl").read_text("utf-8").splitlines()]
 
 
-@cache
-def _read_before() -> dict[str, Report]:
-    """The reports that most tests look at, read together."""
-    texts = [text for case in cases()[1::2] for text in (case.true, case.wrong)]
-    return dict(zip(texts, _reader().read(texts), strict=True))
+def errors_of(kind: str) -> list[ParameterSet]:
+    """Every second report with an error of a kind, for `parametrize`."""
+    return [pytest.param(each.wrong, id=each.id) for each in cases()[1::2] if each.kind == kind]
+
+
+def reports(*ids: str) -> list[ParameterSet]:
+    """Reports of `logic_more` and `logic_sites_grades` by their ids, for `parametrize`."""
+    known = {row["id"]: row["report"] for row in (*rows("logic_more"), *rows("logic_sites_grades"))}
+    return [pytest.param(known[id_], id=id_) for id_ in ids]
 
 
 @cache
 def read(text: str) -> Report:
-    """A report as the builtin reader reads it, once for all tests."""
-    if (known := _read_before().get(text)) is not None:
-        return known
-    (report,) = _reader().read([text])
+    """A report as the shipped reader reads it, once for all tests."""
+    (report,) = shipped_reader().read([text])
     return report
 
 
-class Says:
+def contradictions(text: str) -> list[Contradiction]:
+    """What the rules find in a report."""
+    return broken_rules(specimens_of(read(text))[0])
+
+
+def rules_broken(text: str) -> set[str]:
+    """The rules that find something in a report."""
+    return {each.source.removeprefix("rule:") for each in contradictions(text)}
+
+
+class FixedEntailer:
     """A model that gives each pair the contradiction a test wants."""
 
-    identity = "says"
+    identity = "fixed"
 
     def __init__(self, contradiction: float = 0.0, **of_words: float) -> None:
         self._otherwise = contradiction
         self._of_words = of_words
-        self.asked: list[NliPair] = []
+        self.judged: list[NliPair] = []
 
     def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
         """The contradiction of the first word that stands in a hypothesis, or the usual one."""
-        self.asked.extend(pairs)
+        self.judged.extend(pairs)
         return [self._one(pair) for pair in pairs]
 
     def _one(self, pair: NliPair) -> Entailment:

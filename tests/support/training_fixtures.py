@@ -42,7 +42,25 @@ def tagger(
 
     output = tmp_path_factory.mktemp("learned") / "ner"
     data = {"encoder": str(plain_encoder), "train": tiny_corpus, "dev": tiny_corpus}
-    recipe = {"epochs": 40, "rate": 5e-3, "warm_up": 0.1, "notes": "Written | by hand."}
-    told = data | recipe
-    train_ner(NerSettings.model_validate(told), output, device="cpu")
-    return Learned(output, told)
+    recipe = {"epochs": 40, "rate": 5e-3, "warm_up": 0.1, "notes": "Written | by us."}
+    settings = data | recipe
+    train_ner(NerSettings.model_validate(settings), output, device="cpu")
+    return Learned(output, settings)
+
+
+@pytest.fixture(scope="session")
+def tiny_aligner(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) -> Learned:
+    """An aligner that was trained on a few names, from its settings to its folder."""
+    from histoeval.train.aligner.train import AlignerSettings, train_aligner
+    from tests.support.tiny_names import settings_of, write_names, write_opposites
+
+    folder = tmp_path_factory.mktemp("aligner")
+    settings = settings_of(
+        write_names(folder),
+        tiny_models.aligner,
+        opposites=str(write_opposites(folder)),
+        least_pieces=1,
+        notes="Of our own | writing.",
+    )
+    train_aligner(AlignerSettings.model_validate(settings), folder / "aligner", device="cpu")
+    return Learned(folder / "aligner", settings)

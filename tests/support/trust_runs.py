@@ -16,11 +16,11 @@ from typer.testing import CliRunner, Result
 
 import histoeval.run.trust.setup
 from histoeval.cli.main import app
-from histoeval.extract.builtin import BuiltinReader
 from histoeval.nli.entailer import Entailment, NliPair
 from histoeval.trust.stability.distance import ConcordanceDistance
 from tests.support.colour_encoder import STRANGE, ColourEncoder
 from tests.support.painted_slides import stained
+from tests.support.shipped_models import shipped_aligner, shipped_reader
 
 TRUE = "Colon, biopsy: adenocarcinoma. Glands infiltrate the submucosa. No lymphovascular invasion."
 TORN = "Colon, biopsy: adenocarcinoma. Necrosis is present. There is no necrosis."
@@ -54,21 +54,16 @@ class Calm:
 
 
 @cache
-def reader() -> BuiltinReader:
-    return BuiltinReader()
-
-
-@cache
 def distance() -> ConcordanceDistance:
-    return ConcordanceDistance(reader())
+    return ConcordanceDistance(shipped_reader(), shipped_aligner())
 
 
 @pytest.fixture(name="quick")
 def quick_instruments(monkeypatch: pytest.MonkeyPatch) -> ColourEncoder:
     """The shipped reader, loaded once, and stand-ins for what else has weights."""
     encoder, home = ColourEncoder(), histoeval.run.trust.setup
-    monkeypatch.setattr(home, "load_reader", lambda _: reader())
-    monkeypatch.setattr(home, "load_entailer", lambda given, *_: given or Calm())
+    monkeypatch.setattr(home, "load_reader", lambda _: shipped_reader())
+    monkeypatch.setattr(home, "load_entailer", lambda named, *_: named or Calm())
     monkeypatch.setattr(home, "open_encoder", lambda *_: encoder)
     monkeypatch.setattr(home, "builtin_decoys", lambda: STRANGE)
     monkeypatch.setattr(home, "open_distance", lambda *_, **__: distance())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.terms.concepts import concepts
+from histoeval.terms.catalogue import concepts
 from histoeval.terms.spelling import respelt
 
 

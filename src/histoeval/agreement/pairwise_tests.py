@@ -82,7 +82,6 @@ def rank(
     permutations = max(permutations, ceil(2 * len(named) / LEVEL))
 
     def compare(pair: tuple[str, str]) -> Rivals:
-        """Compare two metrics."""
         return _compare(panel, *pair, coefficient, resamples, permutations, seed)
 
     pairs = side_by_side(compare, named)

@@ -116,7 +116,6 @@ def _with_groups(panel: Panel, plan: StudyPlan, drawn: Resamples) -> list[Metric
     several = len(set(panel.groups)) < len(panel)
 
     def one(name: str) -> MetricVsExperts:
-        """One metric over all rows, and within groups."""
         within: Within | None = follow_within(name, panel, drawn) if several else None
         whole = follow(name, panel, plan.expert_range, drawn)
         return whole.model_copy(update={"within": within})
@@ -128,7 +127,6 @@ def _apart(panel: Panel, label: str, plan: StudyPlan) -> dict[str, tuple[MetricV
     """The same for each value of a label."""
 
     def one(part: Panel) -> tuple[MetricVsExperts, ...]:
-        """All metrics on the rows of one value, with resamples of their own."""
         drawn = resample(part.groups, plan.resamples, plan.seed)
         return tuple(follow(name, part, plan.expert_range, drawn) for name in part.metrics)
 

@@ -14,7 +14,7 @@ import numpy as np
 from histoeval.align.aligner import Vectors, unit
 
 PLACES = 4096
-"""How many runs can be told apart; two that share a place count as one."""
+"""Size of the hash table; two runs that share a place count as one."""
 
 LENGTHS = (2, 3, 4)
 
@@ -37,7 +37,7 @@ class LexicalAligner:
 
 
 def _places(phrase: str) -> list[int]:
-    """The places of all runs, those that begin and end words told apart from those inside."""
+    """The places of all runs; those at the edges of words differ from those inside."""
     if not (words := phrase.casefold().split()):
         return []
     spelled = f" {' '.join(words)} "

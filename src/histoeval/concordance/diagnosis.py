@@ -15,7 +15,8 @@ from histoeval.concordance.evidence import (
 )
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts
-from histoeval.terms.concepts import Behaviour, Concept, closeness, diagnosis_tree, refine
+from histoeval.terms.catalogue import Behaviour, Concept, closeness, diagnosis_tree
+from histoeval.terms.naming import refine
 from histoeval.terms.plain import plain
 from histoeval.terms.spelling import respelt
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from histoeval.facts.scope import stance_at
 from histoeval.report import Assertion, Entity, EntityType, Report
-from histoeval.terms.concepts import main_concept
+from histoeval.terms.naming import main_concept
 from histoeval.terms.plain import Word, words_of
 
 _Key = tuple[str, ...]

@@ -1,4 +1,4 @@
-"""All figures of an aligner: concepts found by names it never saw, and opposites told apart."""
+"""All scores of an aligner: concepts found by unseen names, and opposites kept apart."""
 
 from __future__ import annotations
 

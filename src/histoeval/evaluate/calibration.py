@@ -1,4 +1,4 @@
-"""Whether a confidence means what it says: of what is said with 0.8, 80 % should be right."""
+"""Whether a confidence means what it says: of answers with confidence 0.8, 80 % should be right."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ BINS = 15
 """As many as the literature on calibration uses."""
 
 Judged = tuple[float, bool]
-"""A confidence, and whether what was said with it is right."""
+"""A confidence, and whether that answer is right."""
 
 
 class Bin(Noun):
-    """What was said with about the same confidence: how sure it was, and how often right."""
+    """Answers of about the same confidence: their mean confidence, and how often they are right."""
 
     low: float
     high: float
@@ -30,7 +30,7 @@ class CalibrationError(Noun):
     """The mean distance of confidence and accuracy over bins, and the bins.
 
     `error` is over bins of equal width, `adaptive_error` over bins of about equal count, which
-    looks closer where most confidences are. Bins that are empty are left out.
+    looks closer where most confidences are. Empty bins are skipped.
     """
 
     count: int

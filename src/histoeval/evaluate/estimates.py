@@ -62,12 +62,17 @@ def figures_of(
     return figures
 
 
-def share_estimate(above: float, below: float, drawn: Counts, cases: int) -> ReportEstimate | None:
-    """A share with its interval, from resampled numerators and denominators; None of nothing."""
-    if not below:
+def share_estimate(counts: Counts, draws: Counts) -> ReportEstimate | None:
+    """The sum of the first column over that of the second, by case, with its interval."""
+    return ratio_estimate(counts.sum(axis=0), draws @ counts, len(counts))
+
+
+def ratio_estimate(counts: Counts, drawn: Counts, cases: int) -> ReportEstimate | None:
+    """The first of two counts over the second, with its interval; None of nothing."""
+    if not counts[1]:
         return None
     some = drawn[drawn[:, 1] > 0]
-    return estimate_of(above / below, some[:, 0] / some[:, 1], cases)
+    return estimate_of(counts[0] / counts[1], some[:, 0] / some[:, 1], cases)
 
 
 def estimate_of(value: float, drawn: Counts, cases: int) -> ReportEstimate:

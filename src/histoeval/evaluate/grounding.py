@@ -1,7 +1,7 @@
-"""All figures of a grounding model that is written: tiles of a split, beside what chance gives.
+"""All scores of a written grounding model on the tiles of a split, with chance level.
 
 The model is asked as it is shipped, picture by picture. Tiles that it calls unknown are counted,
-and figures are given with them and without.
+and scores are given with them and without.
 """
 
 from __future__ import annotations
@@ -15,8 +15,16 @@ import numpy as np
 
 from histoeval.errors import InputError
 from histoeval.evaluate.grounding_scores import ScoredTiles, apart, figures, replaced_figures
-from histoeval.evaluate.tile_labels import HE, LabelledTile, TileConcept, all_entries, read_tiles
-from histoeval.evaluate.tiles import INDEX, Pixels, read_pixels
+from histoeval.evaluate.tile_labels import (
+    HE,
+    INDEX,
+    LabelledTile,
+    Pixels,
+    TileConcept,
+    all_entries,
+    read_pixels,
+    read_tiles,
+)
 from histoeval.progress import ignore
 from histoeval.resources import resource_text
 from histoeval.trust.grounding.builtin import BuiltinEncoder
@@ -60,7 +68,7 @@ def evaluate_grounding(
     split: str,
     report: Callable[[int], object] = ignore,
 ) -> dict[str, Any]:
-    """Every figure for the tiles of a split."""
+    """Every score for the tiles of a split."""
     tiles = tiles_of(folder, split)
     vectors = embedded(encoder, read_pixels(folder, tiles), report)
     return figures_of(encoder, tiles, vectors)
@@ -69,39 +77,39 @@ def evaluate_grounding(
 def figures_of(
     encoder: BuiltinEncoder, tiles: Sequence[LabelledTile], vectors: Vectors
 ) -> dict[str, Any]:
-    """Every figure, from the vectors of the tiles."""
+    """Every score, from the vectors of the tiles."""
     entries = entries_known(encoder)
     organs = [entry.name for entry in entries if entry.group == "organ"]
     known = np.array([scope.known for scope in encoder.image_scope(vectors)])
     stained = np.array([tile.stain_kind == HE for tile in tiles])
     cosines = vectors.astype(np.float64) @ encoder.known.vectors.T.astype(np.float64)
     curves = encoder.manifest.calibrations
-    told: dict[str, Any] = {"scope": _scope(tiles, known)}
+    results: dict[str, Any] = {"scope": _scope(tiles, known)}
     for name, kept in (("all tiles", stained), ("known tiles", stained & known)):
         places = np.flatnonzero(kept).tolist()
         if not places:
             continue
         found = ScoredTiles([tiles[i] for i in places], entries, cosines[places])
-        told[name] = {
+        results[name] = {
             **figures(found, organs),
             "replaced, tiles": replaced_figures(found, curves),
             "replaced, slides": replaced_figures(found.slides(np.max), curves),
         }
-    return told
+    return results
 
 
 def phrases_told(encoder: BuiltinEncoder) -> dict[str, Any]:
     """Whether other wordings of what was learned are known, and other diagnoses are not.
 
-    The list is of our own writing, and none of its phrases is in the bank.
+    The list was written by language models, and none of its phrases is in the bank.
     """
     rows = list(probes())
     scopes = encoder.phrase_scope([phrase for _, phrase in rows])
     known = np.array([truth for truth, _ in rows])
     likeness = np.array([scope.likeness for scope in scopes])
-    told = apart(likeness[known], likeness[~known], encoder.manifest.scope.phrases.threshold)
+    results = apart(likeness[known], likeness[~known], encoder.manifest.scope.phrases.threshold)
     wrong = [p for (t, p), scope in zip(rows, scopes, strict=True) if t != scope.known]
-    return {**told, "count": len(rows), "wrong": wrong}
+    return {**results, "count": len(rows), "wrong": wrong}
 
 
 def probes() -> Iterator[tuple[bool, str]]:

@@ -59,7 +59,7 @@ class ScoredTiles:
     entries: Sequence[TileConcept]
     cosines: Array
     taught: npt.NDArray[np.bool_] | None = None
-    """For each cosine whether the model had learned of the entry; all of them when left out."""
+    """For each cosine whether the model had learned of the entry; all of them when omitted."""
 
     def column(self, group: str, name: str) -> Array | None:
         """The cosines with one entry; nothing if the bank does not hold it."""
@@ -88,11 +88,11 @@ def scored(
     tiles: Sequence[LabelledTile],
     entries: Sequence[TileConcept],
     vectors: npt.NDArray[np.float32],
-    said: npt.NDArray[np.float32],
+    entry_vectors: npt.NDArray[np.float32],
 ) -> ScoredTiles:
     """Tiles in H&E against all entries."""
     kept = [place for place, tile in enumerate(tiles) if tile.stain_kind == HE]
-    cosines = vectors[kept].astype(np.float64) @ said.T.astype(np.float64)
+    cosines = vectors[kept].astype(np.float64) @ entry_vectors.T.astype(np.float64)
     return ScoredTiles([tiles[place] for place in kept], entries, cosines)
 
 
@@ -190,7 +190,7 @@ def apart(known: Array, unknown: Array, limit: float) -> dict[str, float | None]
 
 @dataclass(frozen=True, slots=True)
 class ScoredClaims:
-    """True and foreign claims about images, by how far each stands above foreign ones."""
+    """True claims and decoys about images, by how far each stands above decoys."""
 
     distances: Array
     true: npt.NDArray[np.bool_]
@@ -198,22 +198,22 @@ class ScoredClaims:
 
 
 def distances_of(found: ScoredTiles, targets: Targets) -> Array:
-    """Each cosine in standard deviations above the mean of foreign claims of the same group."""
+    """Each cosine in standard deviations above the mean of decoys of the same group."""
     distances = np.zeros_like(found.cosines)
     for group in CLAIMED:
         places = [i for i, entry in enumerate(found.entries) if entry.group == group]
         if not places:
             continue
-        cosines, foreign = found.cosines[:, places], targets[:, places] == FALSE
-        count = np.maximum(foreign.sum(axis=1, keepdims=True), 1)
-        mean = (cosines * foreign).sum(axis=1, keepdims=True) / count
-        spread = np.sqrt((((cosines - mean) * foreign) ** 2).sum(axis=1, keepdims=True) / count)
+        cosines, decoys = found.cosines[:, places], targets[:, places] == FALSE
+        count = np.maximum(decoys.sum(axis=1, keepdims=True), 1)
+        mean = (cosines * decoys).sum(axis=1, keepdims=True) / count
+        spread = np.sqrt((((cosines - mean) * decoys) ** 2).sum(axis=1, keepdims=True) / count)
         distances[:, places] = (cosines - mean) / np.maximum(spread, 1e-6)
     return distances
 
 
 def claims_of(found: ScoredTiles, groups: Sequence[str] = CLAIMED) -> ScoredClaims:
-    """All true claims and all foreign ones, of which each image has many more."""
+    """All true claims and all decoys, of which each image has many more."""
     targets = found.targets()
     distances = distances_of(found, targets)
     columns = np.array([entry.group in groups for entry in found.entries])
@@ -224,15 +224,15 @@ def claims_of(found: ScoredTiles, groups: Sequence[str] = CLAIMED) -> ScoredClai
 
 
 def curve(distances: Array, given: LogisticCalibration) -> Array:
-    """From 0 (foreign) to 1 (true)."""
+    """From 0 (decoy) to 1 (true)."""
     return logistic(given.slope * (distances - given.midpoint))
 
 
 def replaced_figures(
     found: ScoredTiles, curves: Mapping[str, LogisticCalibration]
 ) -> dict[str, dict[str, float]]:
-    """The calibrated value of true claims, of foreign ones, and the drop between, by group."""
-    told = {}
+    """The calibrated value of true claims, of decoys, and the drop between, by group."""
+    rows = {}
     for name, groups in _TOLD.items():
         claims = claims_of(found, [group for group in groups if KINDS[group] in curves])
         if not claims.true.any() or claims.true.all():
@@ -243,10 +243,10 @@ def replaced_figures(
             if of.any():
                 values[of] = curve(claims.distances[of], curves[KINDS[group]])
         true, foreign = float(values[claims.true].mean()), float(values[~claims.true].mean())
-        told[name] = {
+        rows[name] = {
             "true": true,
             "foreign": foreign,
             "drop": 1 - foreign / true,
             "auroc": auroc(values, list(claims.true)) or 0.0,
         }
-    return told
+    return rows

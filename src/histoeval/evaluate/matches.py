@@ -35,7 +35,7 @@ ASSERTED = (EntityType.DIAGNOSIS, EntityType.FINDING)
 HARE_FOLD: Mapping[EntityType, EntityType] = {kind: kind for kind in HARE_TYPES} | {
     EntityType.GRADE: EntityType.DESCRIPTOR
 }
-"""What our types are in the paper's five: its descriptor is ours and grade, told apart by none."""
+"""What our types are in the paper's five: its descriptor is ours and grade together."""
 
 PAIRS = tuple("-".join(kinds) for kinds in sorted(RELATION_TYPES))
 """The names of the relations, by the types they link."""

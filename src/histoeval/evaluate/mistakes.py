@@ -1,11 +1,11 @@
-"""What a reader got wrong, passage by passage, for people to look at."""
+"""What a reader got wrong, passage by passage, human-readable."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
 from histoeval.evaluate.matches import ASSERTED, entity_keys, key_of, link_of, relation_keys
-from histoeval.evaluate.predictions import PredictedPassage
+from histoeval.evaluate.reader import PredictedPassage
 from histoeval.report import Entity, Noun, Report
 
 _PLACE = ("id", "source", "report", "text")

@@ -1,4 +1,4 @@
-"""All figures of an NLI model: accuracy, contradictions found, categories, calibration."""
+"""All scores of an NLI model: accuracy, contradictions found, categories, calibration."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def evaluate_nli(
 
 
 def judged(pairs: Sequence[LabelledPair], found: Sequence[Entailment]) -> NliEvaluation:
-    """The figures, from the answers."""
+    """The scores, from the answers."""
     answers = [(pair.label, answer.label) for pair, answer in zip(pairs, found, strict=True)]
     groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for pair, answer in zip(pairs, answers, strict=True):
@@ -63,14 +63,14 @@ def judged(pairs: Sequence[LabelledPair], found: Sequence[Entailment]) -> NliEva
         (max(answer), answer.label == pair.label) for pair, answer in zip(pairs, found, strict=True)
     ]
     return NliEvaluation(
-        whole=_told(answers),
-        categories={name: _told(groups[name]) for name in sorted(groups)},
+        whole=_scores(answers),
+        categories={name: _scores(groups[name]) for name in sorted(groups)},
         confusion={right: {str(k): n for k, n in row.items()} for right, row in confusion.items()},
         calibration=calibration(sure),
     )
 
 
-def _told(answers: Sequence[tuple[str, str]]) -> NliScores:
+def _scores(answers: Sequence[tuple[str, str]]) -> NliScores:
     right = sum(truth == given for truth, given in answers)
     hits = sum(truth == given == _CONTRADICTION for truth, given in answers)
     gold = sum(truth == _CONTRADICTION for truth, _ in answers)
@@ -87,13 +87,13 @@ def _told(answers: Sequence[tuple[str, str]]) -> NliScores:
 COLUMNS = ("", "pairs", "accuracy", "contradiction: precision", "recall", "F1")
 
 
-def told_rows(evaluation: Mapping[str, Any]) -> list[list[str]]:
-    """A row for all pairs and for each category, of figures as JSON has them."""
+def nli_rows(evaluation: Mapping[str, Any]) -> list[list[str]]:
+    """A row for all pairs and for each category, of scores as JSON has them."""
     named = [("all", evaluation["whole"]), *evaluation["categories"].items()]
     figures = ("accuracy", "precision", "recall", "f1")
     return [
-        [name, f"{told['pairs']:,}", *(_share(told[figure]) for figure in figures)]
-        for name, told in named
+        [name, f"{scores['pairs']:,}", *(_share(scores[figure]) for figure in figures)]
+        for name, scores in named
     ]
 
 

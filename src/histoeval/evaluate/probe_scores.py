@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.errors import Problem, SettingError
-from histoeval.evaluate.estimates import ReportEstimate, draws_of, share_estimate
+from histoeval.evaluate.estimates import ReportEstimate, draws_of, ratio_estimate, share_estimate
 from histoeval.evaluate.probes import Edit, Effect, Probe, pairs_of
 from histoeval.metric import Metric, Score
 from histoeval.report import Noun
@@ -50,7 +50,7 @@ class PairShare(Noun):
 
 
 class ProbeFigures(Noun):
-    """All figures of one metric on some probes.
+    """All scores of one metric on some probes.
 
     `below`: pairs of a harmless and a harmful edit of one reference; right where the harmful one
     scores below, a tie is wrong. `auroc`: the same over all references together; a tie is half
@@ -90,7 +90,7 @@ def figures_of(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> ProbeFigures:
-    """The figures of a metric, from its answers for `pairs_of` these probes."""
+    """The scores of a metric, from its answers for `pairs_of` these probes."""
     costs, problems = costs_of(metric, probes, answers)
     edits = [probe.edits for probe in probes]
     draws = draws_of(len(probes), resamples, seed)
@@ -170,7 +170,7 @@ def _within(
         known = ~np.isnan(theirs)
         wanted &= known[:, None] & known[None, :]
         counts[place] = (wanted & (theirs[None, :] > theirs[:, None])).sum(), wanted.sum()
-    return PairShare(pairs=int(counts[:, 1].sum()), share=_share(counts, draws))
+    return PairShare(pairs=int(counts[:, 1].sum()), share=share_estimate(counts, draws))
 
 
 def _across(edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], draws: Numbers) -> PairShare:
@@ -197,7 +197,9 @@ def _across(edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], draws: Nu
     drawn = [((draws @ table) * draws).sum(axis=1) for table in (right, pairs)]
     return PairShare(
         pairs=int(pairs.sum()),
-        share=share_estimate(right.sum(), pairs.sum(), np.stack(drawn, axis=1), len(edits)),
+        share=ratio_estimate(
+            np.array([right.sum(), pairs.sum()]), np.stack(drawn, axis=1), len(edits)
+        ),
     )
 
 
@@ -223,11 +225,6 @@ def _means(
             severity=sum(edit.severity for edit in same) / len(same),
             edits=len(same),
             scored=int(counts[:, 1].sum()),
-            cost=_share(counts, draws),
+            cost=share_estimate(counts, draws),
         )
     return dict(sorted(means.items(), key=lambda item: item[1].severity))
-
-
-def _share(counts: Numbers, draws: Numbers) -> ReportEstimate | None:
-    """The sum of the first column over that of the second, by reference."""
-    return share_estimate(*counts.sum(axis=0), draws @ counts, len(counts))

@@ -1,7 +1,7 @@
 """Probes: references, each edited in controlled ways of which it is known whether they do harm.
 
-A metric that can be trusted takes little for a synonym and much for a benign tumour that was made
-malignant. The probes that are shipped are of our own writing; docs/probes.md tells what they hold
+A metric that can be trusted costs little for a synonym and much for a benign tumour called
+malignant. The shipped probes were written by language models; docs/probes.md says what they hold
 and how to write others.
 """
 
@@ -36,7 +36,7 @@ class Edit(Noun):
     """A reference, changed in one way.
 
     `severity` is 0 for a harmless edit, and from 1 on for a harmful one, the worse the higher.
-    `change` says for people what was done.
+    `change` describes the edit for readers.
     """
 
     kind: Words
@@ -107,8 +107,8 @@ def _probe(line: str, where: str) -> Probe:
     except ValidationError as error:
         complaint = error.errors()[0]
         place = ".".join(map(str, complaint["loc"]))
-        said = complaint["msg"].removeprefix("Value error, ")
-        raise InputError(f"{where}: {place + ': ' if place else ''}{said}") from error
+        message = complaint["msg"].removeprefix("Value error, ")
+        raise InputError(f"{where}: {place + ': ' if place else ''}{message}") from error
 
 
 def _refuse_contradictions(probes: Sequence[Probe], path: Path) -> None:

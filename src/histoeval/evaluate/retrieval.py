@@ -108,9 +108,10 @@ def share_of(
 ) -> ReportEstimate:
     """The share of hits, with a 95 % interval over concepts."""
     _, groups = np.unique(concepts, return_inverse=True)
-    counts = np.stack([np.bincount(groups, hits.astype(float)), np.bincount(groups)], axis=1)
-    drawn = draws_of(len(counts), resamples, seed) @ counts
-    return share_estimate(*counts.sum(axis=0), drawn, len(counts)) or ReportEstimate(value=0.0)
+    right, asked = np.bincount(groups, hits.astype(float)), np.bincount(groups).astype(float)
+    counts = np.stack([right, asked], axis=1)
+    found = share_estimate(counts, draws_of(len(counts), resamples, seed))
+    return found or ReportEstimate(value=0.0)
 
 
 class Retrieval(Noun):

@@ -10,7 +10,9 @@ learned.
 from __future__ import annotations
 
 import csv
+import io
 import json
+import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from histoeval.errors import InputError
+from histoeval.errors import InputError, MissingDependency
 from histoeval.resources import resource_text
 
 TRUE, FALSE, UNKNOWN = 1, 0, -1
@@ -49,13 +51,13 @@ class LabelledTile:
 
     @property
     def stain_kind(self) -> str:
-        """One of the four kinds of stain that are told apart."""
+        """One of the four kinds of stain."""
         return stain_kind(self.stain)
 
 
 @dataclass(frozen=True, slots=True)
 class TileConcept:
-    """Something that can be claimed of an image, and how it is said."""
+    """Something that can be claimed of an image, and its wordings."""
 
     group: str
     name: str
@@ -155,8 +157,8 @@ def all_entries() -> tuple[TileConcept, ...]:
 def _organ_entries() -> Iterator[TileConcept]:
     for row in _table("tile_organs.tsv"):
         own = tuple(wording.format(row["organ"]) for wording in _ORGAN_WORDINGS)
-        said = tuple(dict.fromkeys((*own, *_listed(row["other names"]))))
-        yield TileConcept("organ", row["organ"], said)
+        wordings = tuple(dict.fromkeys((*own, *_listed(row["other names"]))))
+        yield TileConcept("organ", row["organ"], wordings)
 
 
 def _concept_entries() -> Iterator[TileConcept]:
@@ -233,3 +235,51 @@ def _organ_target(organ: str | None, asked: str) -> int:
 
 def _same(value: str | None, asked: str) -> int:
     return UNKNOWN if value is None else int(value == asked)
+
+
+INDEX = "index.jsonl"
+SIDE = 224
+"""Pixels of a side of a tile."""
+
+Pixels = npt.NDArray[np.uint8]
+
+
+def read_pixels(folder: Path, tiles: Sequence[LabelledTile]) -> Pixels:
+    """The pictures of these tiles, in their order: rows, columns, and red, green, blue."""
+    wanted = {tile.key: place for place, tile in enumerate(tiles)}
+    pixels = np.zeros((len(tiles), SIDE, SIDE, 3), np.uint8)
+    for key, content in _members(folder):
+        if key in wanted:
+            pixels[wanted.pop(key)] = _picture(content, key)
+    if wanted:
+        raise InputError(f"{folder} has no picture for {len(wanted)} tiles, as {min(wanted)}")
+    return pixels
+
+
+def _members(folder: Path) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(folder.glob("*.tar")):
+        try:
+            with tarfile.open(path) as shard:
+                for member in shard:
+                    file = shard.extractfile(member)
+                    if file is not None:
+                        yield Path(member.name).stem, file.read()
+        except (OSError, tarfile.TarError) as error:
+            raise InputError(f"{path} cannot be read: {error}") from error
+
+
+def _picture(content: bytes, key: str) -> Pixels:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingDependency(
+            "Pillow is not installed: tiles need it; run: pip install pillow"
+        ) from error
+    try:
+        with Image.open(io.BytesIO(content)) as picture:
+            pixels = np.asarray(picture.convert("RGB"), np.uint8)
+    except OSError as error:
+        raise InputError(f"the tile {key} is no picture: {error}") from error
+    if pixels.shape != (SIDE, SIDE, 3):
+        raise InputError(f"the tile {key} has {pixels.shape[:2]} pixels and not {SIDE} x {SIDE}")
+    return pixels

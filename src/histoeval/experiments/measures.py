@@ -32,7 +32,8 @@ from histoeval.trust.grounding.encoder import ImageTextEncoder
 from histoeval.trust.grounding.load import open_encoder
 from histoeval.trust.grounding.score import ground
 from histoeval.trust.logic.score import DEFAULT_TOP, Top, logic_of, signature_of
-from histoeval.trust.stability.score import Distance, stability_of
+from histoeval.trust.stability.distance import Distance
+from histoeval.trust.stability.score import stability_of
 
 METRICS = ("bleu", "bertscore", "hare", "concordance")
 GROUNDING, RAW, LOGIC, STABILITY = "grounding", "grounding_raw", "logic", "stability"

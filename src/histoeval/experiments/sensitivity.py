@@ -41,7 +41,7 @@ from histoeval.statistics.resampling import (
     estimate,
     resample,
 )
-from histoeval.trust.stability.score import open_distance
+from histoeval.trust.stability.distance import open_distance
 
 SCORES = "scores.jsonl"
 PER_CENT = 100.0

@@ -8,15 +8,8 @@ from dataclasses import dataclass
 
 from histoeval.facts.scope import TextScope, before, clause_before, has_wording
 from histoeval.report import Assertion, Entity, EntityType
-from histoeval.terms.concepts import (
-    Behaviour,
-    Concept,
-    closeness,
-    concepts,
-    diagnosis_tree,
-    find_diagnoses,
-    main_concept,
-)
+from histoeval.terms.catalogue import Behaviour, Concept, closeness, concepts, diagnosis_tree
+from histoeval.terms.naming import find_diagnoses, main_concept
 from histoeval.terms.spelling import respelt
 
 _DEPOSITS = frozenset(

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from histoeval.facts.lexical import ValueMention
 from histoeval.facts.scope import TextScope
 from histoeval.report import Assertion, Entity, EntityType, Report
-from histoeval.terms.concepts import main_concept
 from histoeval.terms.findings import find_findings
+from histoeval.terms.naming import main_concept
 from histoeval.terms.plain import plain
 from histoeval.terms.values.marker_results import Result, read_result
 from histoeval.terms.values.markers import find_markers

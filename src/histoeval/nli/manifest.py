@@ -23,7 +23,7 @@ TOKENS = 256
 
 
 def hypothesis_tokens(tokens: int) -> int:
-    """Of a long pair, the hypothesis keeps at most so many, and the premise has the rest."""
+    """Tokens that the hypothesis of a long pair keeps; the premise has the rest."""
     return tokens * 3 // 8
 
 
@@ -33,7 +33,7 @@ class EntailerManifest(HashedFiles):
     tokens: Annotated[int, Field(ge=16)] = TOKENS
     hypothesis_tokens: Annotated[int, Field(ge=4)] = hypothesis_tokens(TOKENS)
     opinion: Reranker | None = None
-    """What terms say is heard beside the network, where there is one."""
+    """The re-ranker, where there is one."""
     details: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")

@@ -51,14 +51,6 @@ class _Block(NamedTuple):
                 yield _Block(self.x + x, self.y + y, width, height)
 
 
-class _Piece(NamedTuple):
-    """A block with its pixels, or with the reason why it has none."""
-
-    block: _Block
-    pixels: Pixels | None
-    reason: str = ""
-
-
 def make_overview(slide: Slide, scale: float, workers: int = WORKERS) -> Overview:
     """An overview with one pixel for about `scale` pixels of level 0 along a side (2/3 at least).
 
@@ -71,13 +63,13 @@ def make_overview(slide: Slide, scale: float, workers: int = WORKERS) -> Overvie
     pixels = np.full((height, width, 3), WHITE, np.uint8)
     damaged, damage = np.zeros((height, width), bool), []
     blocks = _Block(0, 0, width, height).split(max(1, BLOCK // factor))
-    for pieces in in_order(partial(_reduced, slide, number, factor), blocks, workers):
-        for piece in pieces:
-            if piece.pixels is None:
-                damaged[piece.block.window] = True
-                damage.append(piece.reason)
+    for parts in in_order(partial(_reduced, slide, number, factor), blocks, workers):
+        for block, found in parts:
+            if isinstance(found, str):
+                damaged[block.window] = True
+                damage.append(found)
             else:
-                pixels[piece.block.window] = piece.pixels
+                pixels[block.window] = found
     return Overview(pixels, level.downsample * factor, damaged, tuple(damage))
 
 
@@ -90,8 +82,10 @@ def make_thumbnail(slide: Slide, side: int) -> Image.Image:
     return picture if picture.size == size else picture.resize(size, Image.Resampling.BOX)
 
 
-def _reduced(slide: Slide, number: int, factor: int, block: _Block) -> list[_Piece]:
-    """The downscaled block; if it is damaged, the parts of it that are not."""
+def _reduced(
+    slide: Slide, number: int, factor: int, block: _Block
+) -> list[tuple[_Block, Pixels | str]]:
+    """The downscaled block; if it is damaged, its parts, or the reason of the smallest ones."""
     level = slide.levels[number]
     x, y = block.x * factor, block.y * factor
     width = min(block.width * factor, level.width - x)
@@ -101,9 +95,9 @@ def _reduced(slide: Slide, number: int, factor: int, block: _Block) -> list[_Pie
     except DamagedRegion as error:
         side = max(1, SMALL_BLOCK // factor)
         if max(block.width, block.height) <= side:
-            return [_Piece(block, None, str(error))]
-        smaller = block.split(side)
-        return [piece for each in smaller for piece in _reduced(slide, number, factor, each)]
+            return [(block, str(error))]
+        smaller = (_reduced(slide, number, factor, each) for each in block.split(side))
+        return [part for parts in smaller for part in parts]
     if factor > 1:
         pixels = np.asarray(Image.fromarray(pixels).reduce(factor))
-    return [_Piece(block, pixels)]
+    return [(block, pixels)]

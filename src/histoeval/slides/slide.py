@@ -9,6 +9,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from histoeval.errors import InputError
 from histoeval.slides.resolution import Resolution
@@ -106,6 +107,14 @@ def levels_of(sizes: list[tuple[int, int]]) -> tuple[SlideLevel, ...]:
         if w and h and w < levels[-1].width:
             levels.append(SlideLevel(w, h, (width / w + height / h) / 2))
     return tuple(levels)
+
+
+def on_white(picture: Image.Image) -> Pixels:
+    """The pixels of an image on a white background, like glass."""
+    if picture.mode == "RGBA" and picture.getchannel("A").getextrema()[0] < WHITE:
+        page = Image.new("RGBA", picture.size, (WHITE,) * 4)
+        picture = Image.alpha_composite(page, picture)
+    return np.asarray(picture.convert("RGB"))
 
 
 def damaged(path: Path, x: int, y: int, reason: object) -> DamagedRegion:

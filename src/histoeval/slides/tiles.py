@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from random import Random
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,22 +229,7 @@ def _notes(across: _Axis, down: _Axis, tissue: Tissue) -> Iterator[str]:
         yield f"pen ink was excluded, {ink:.1%} of the slide"
 
 
-class OnGrid(Protocol):
-    """Anything with a place on a grid."""
-
-    @property
-    def row(self) -> int:
-        """Counted from the top, from 0."""
-
-    @property
-    def column(self) -> int:
-        """Counted from the left, from 0."""
-
-
-T = TypeVar("T", bound=OnGrid)
-
-
-def spread_sample(places: Sequence[T], count: int, seed: int) -> list[T]:
+def spread_sample(places: Sequence[TilePlace], count: int, seed: int) -> list[TilePlace]:
     """A stratified random sample of the places, in the order given.
 
     The places are sorted along a Hilbert curve, where neighbours on the curve are neighbours on the
@@ -260,13 +245,13 @@ def spread_sample(places: Sequence[T], count: int, seed: int) -> list[T]:
     return [places[number] for number in sorted(chosen)]
 
 
-def _side(places: Sequence[OnGrid]) -> int:
+def _side(places: Sequence[TilePlace]) -> int:
     """The smallest power of two that the grid fits into."""
     longest = max(max(place.row, place.column) for place in places) + 1
     return 1 << (longest - 1).bit_length()
 
 
-def _along_hilbert(place: OnGrid, side: int) -> int:
+def _along_hilbert(place: TilePlace, side: int) -> int:
     """The position of a place on the Hilbert curve over a square of this side."""
     x, y, distance = place.column, place.row, 0
     step = side // 2

@@ -164,7 +164,6 @@ def _pearson(one: Numbers, other: Numbers, case: Positions, cases: int) -> Stati
     sums = by_case(np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1), case, cases)
 
     def value(times: Numbers) -> Numbers:
-        """Pearson's r of each resample."""
         count, *rest = (times.T @ sums).T
         mean_x, mean_y, xx, yy, xy = (ratio(column, count) for column in rest)
         spread = _above_rounding(xx - mean_x**2) * _above_rounding(yy - mean_y**2)
@@ -209,7 +208,6 @@ def _spearman(one: Numbers, other: Numbers, case: Positions, cases: int) -> Stat
     x, y = _levels(one), _levels(other)
 
     def value(times: Numbers) -> Numbers:
-        """Spearman's rho of each resample."""
         rows = times[case]
         in_x, in_y = x.weights(rows), y.weights(rows)
         ranks = _middle_ranks(in_x)[x.of_row]

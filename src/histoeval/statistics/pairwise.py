@@ -212,7 +212,6 @@ def _weighted(
     spanning = [_spanning(one, other, rows, epsilon, resamples) for rows in across]
 
     def value(times: Numbers) -> Numbers:
-        """The mean accuracy of groups in each resample."""
         total, count = (times.T @ sums).T
         for statistic in spanning:
             share = statistic(times)
@@ -233,7 +232,6 @@ def _spanning(
     rows_of = np.bincount(case, minlength=len(resamples.times)).astype(np.float64)
 
     def share(times: Numbers) -> Numbers:
-        """Of the pairs of rows in a resample, those on which both sides agree."""
         pairs = (rows_of @ times) ** 2 - rows_of @ (times * times)
         return ratio(agreed(times), pairs)
 

@@ -91,7 +91,6 @@ def pairs_needed(
         return SampleSize(difference=difference, reason="the two metrics do not differ at all")
 
     def power(drawn: int) -> float:
-        """The power with this many cases."""
         found = power_at(statistic, units, drawn, level, simulations, seed)
         progress(PowerStep(cases=drawn, power=found))
         return found

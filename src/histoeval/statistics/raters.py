@@ -59,7 +59,6 @@ def _alpha(table: Numbers, resamples: Resamples) -> Statistic:
     sums = by_case(both.reshape(len(both), -1), resamples.case, len(resamples.times))
 
     def value(times: Numbers) -> Numbers:
-        """1 minus observed over expected disagreement, with the ranks of the resample."""
         coincide = (times.T @ sums).reshape(-1, len(levels), len(levels))
         margin = coincide.sum(axis=2)
         middle = np.cumsum(margin, axis=1) - margin / 2
@@ -104,7 +103,6 @@ def _kappa(pair: Numbers, resamples: Resamples) -> Statistic:
     sums = by_case(columns, resamples.case, len(resamples.times))
 
     def value(times: Numbers) -> Numbers:
-        """From centred means and squares, so that nothing cancels."""
         count, *rest = (times.T @ sums).T
         mean_a, mean_b, squares, apart = (ratio(column, count) for column in rest)
         return 1 - ratio(apart, squares - 2 * mean_a * mean_b)
@@ -123,7 +121,6 @@ def icc(ratings: ArrayLike, resamples: Resamples) -> Estimate:
     squares = _mean_squares(some, resamples.of(complete))
 
     def value(times: Numbers) -> Numbers:
-        """The share of the variance that lies between rows."""
         count, rows, columns, error = squares(times)
         below = rows + (raters - 1) * error + raters * ratio(columns - error, count)
         return ratio(rows - error, below)

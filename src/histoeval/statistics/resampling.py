@@ -176,7 +176,6 @@ def pair_sums(matrix: NDArray[np.int8], case: Positions, cases: int) -> Statisti
     strips = _upper_strips(sums.astype(kind))
 
     def total(times: Numbers) -> Numbers:
-        """The sum over all pairs of drawn rows."""
         drawn: NDArray[Any] = times[present].astype(kind)
         found = np.zeros(times.shape[1])
         for first, strip in strips:

@@ -110,7 +110,6 @@ def swapped_difference(
     )
 
     def difference(times: Numbers) -> Numbers:
-        """The metric after swapping minus the other one."""
         return chosen(times) - chosen(np.roll(times, units, axis=0))
 
     return difference

@@ -1,4 +1,4 @@
-"""What a report observes besides its diagnosis: invasion, margins, necrosis, inflammation.
+"""Findings, what a report observes besides its diagnosis: invasion, margins, necrosis.
 
 A phrase gives the findings it names, and whether its own wording denies them: "clear margins" and
 "margins" name the same finding, one denied and one not. Findings stand in a small is-a tree.
@@ -23,13 +23,13 @@ Suggests = Literal["malignant", "benign", "inflammatory", "normal", "none"]
 
 _DENIED = "!"
 """Stands before the id of a finding that a name denies."""
-_LONGEST_SCATTERED = 14
-"""The words of a name are looked for apart only in phrases of so many words."""
-_LONGEST_KEPT = 1_000
+_MAX_SCATTERED = 14
+"""In phrases of more words, the words of a name must stand together."""
+_MAX_CACHED = 1_000
 _WIDEST_GAP = 4
 """How many other words may stand between the words of a name."""
 _NEAR = 6
-"""How many words after a name are looked at for a denial."""
+"""Words after a name in which it may be denied."""
 _BREAK = re.compile(r"[;:]")
 _STOP = re.compile(r"[.;]")
 _REFUSING = frozenset({"no", "not", "without", "nor"})
@@ -39,7 +39,7 @@ _TO_BE = frozenset({"is", "are", "was", "were", "be", "been"})
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that can be observed: how much it matters, what it speaks for, how it is written.
+    """Something that can be observed: its importance, what it suggests, how it is written.
 
     `importance` is 3 for what changes treatment or stage, 2 for what supports a diagnosis, 1 for
     background. `names` are the wordings that affirm it, `denials` those that deny it.
@@ -59,8 +59,7 @@ class Finding:
 class FoundFinding:
     """A finding named in a phrase: where, which, and whether the wording itself denies it.
 
-    What a reader says of the assertion of the phrase comes on top: a finding is denied if either
-    says so.
+    The reader's assertion of the phrase comes on top: a finding is denied if either denies it.
     """
 
     start: int
@@ -80,7 +79,6 @@ class _Span:
     """How many words of the phrase the name uses, small words not counted."""
 
 
-@cache
 def _data() -> dict[str, Any]:
     return load_toml("terms/data/findings.toml")
 
@@ -111,7 +109,7 @@ def find_findings(phrase: str) -> tuple[FoundFinding, ...]:
     ("vascular and perineural invasion"); then with their words apart or in another order ("the
     stroma appears desmoplastic").
     """
-    return _remembered(phrase) if len(phrase) <= _LONGEST_KEPT else _find(phrase)
+    return _cached_find(phrase) if len(phrase) <= _MAX_CACHED else _find(phrase)
 
 
 def finding_of(phrase: str) -> FoundFinding | None:
@@ -166,7 +164,7 @@ def _find(phrase: str) -> tuple[FoundFinding, ...]:
     return _judged(sorted(spans, key=lambda s: (s.first, s.last)), phrase, words)
 
 
-_remembered = lru_cache(maxsize=1 << 13)(_find)
+_cached_find = lru_cache(maxsize=1 << 13)(_find)
 
 
 def _together(phrase: str, words: Sequence[Word]) -> list[_Span]:
@@ -214,7 +212,7 @@ def _by_rarest_word() -> dict[str, tuple[tuple[frozenset[str], str], ...]]:
 
 def _with_scattered(spans: list[_Span], phrase: str, words: Sequence[Word]) -> list[_Span]:
     """The spans, with names whose words stand apart in place of shorter ones they overlap."""
-    if not 2 <= len(words) <= _LONGEST_SCATTERED or _BREAK.search(phrase):
+    if not 2 <= len(words) <= _MAX_SCATTERED or _BREAK.search(phrase):
         return spans
     for new in sorted(_scattered(words), key=lambda s: (-s.size, s.last - s.first, s.first, s.id)):
         rivals = [s for s in spans if s.first <= new.last and new.first <= s.last]

@@ -16,9 +16,9 @@ _CASED = re.compile(r"(?=.*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*|(?=(?:.*[A-Z]){2})[A-Z
 _WITH_DIGIT = re.compile(r"(?=.*\d).{3,}")
 """An abbreviation that no ordinary word can be taken for, in whatever case it is typed (CIN3)."""
 _STOP = re.compile(r"[;!?]|\.(?=\s)|:(?=\s)")
-_MOST_WORDS_IN_CAPITALS = 3
-_LONGEST_KEPT = 1_000
-"""Phrases of more characters are searched anew each time."""
+_MAX_WORDS_IN_CAPITALS = 3
+_MAX_CACHED = 1_000
+"""Phrases of more characters are not cached."""
 _END = ""
 _Trie = dict[str, Any]
 
@@ -39,7 +39,7 @@ def is_cased(name: str) -> bool:
 
 def in_capitals(phrase: str, words: Sequence[Word]) -> bool:
     """Whether a phrase is typed in capitals, so that they say nothing (ALL MARGINS ARE FREE)."""
-    return len(words) > _MOST_WORDS_IN_CAPITALS and not any(c.islower() for c in phrase)
+    return len(words) > _MAX_WORDS_IN_CAPITALS and not any(c.islower() for c in phrase)
 
 
 class NameMatcher:
@@ -53,14 +53,14 @@ class NameMatcher:
     def __init__(self, names: Mapping[str, str]) -> None:
         self._plain: _Trie = {}
         self._cased: _Trie = {}
-        self._remembered = lru_cache(maxsize=1 << 12)(self._find)
+        self._cached = lru_cache(maxsize=1 << 12)(self._find)
         self.learn(names)
 
     def learn(self, names: Mapping[str, str]) -> None:
         """Take more names."""
         for name, id_ in names.items():
             self._add(name, id_)
-        self._remembered.cache_clear()
+        self._cached.cache_clear()
 
     def _add(self, name: str, id_: str) -> None:
         words = words_of(name)
@@ -75,7 +75,7 @@ class NameMatcher:
 
     def find(self, phrase: str) -> tuple[NameMatch, ...]:
         """All names in a phrase, from left to right; where two overlap, the longer one."""
-        return self._remembered(phrase) if len(phrase) <= _LONGEST_KEPT else self._find(phrase)
+        return self._cached(phrase) if len(phrase) <= _MAX_CACHED else self._find(phrase)
 
     def exact(self, phrase: str) -> str | None:
         """What the whole phrase is a name of, if it is one."""

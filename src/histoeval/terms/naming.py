@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tree, table
+from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, concepts, diagnosis_tree, table
 from histoeval.terms.matching import NameMatch, NameMatcher, in_capitals, is_cased
 from histoeval.terms.plain import words_of
 from histoeval.terms.sites import contains, find_sites, organ_of, site_tree
 
 _SEVERITY = {behaviour: -rank for rank, behaviour in enumerate(Behaviour)}
-_HARMLESS = frozenset({Behaviour.BENIGN, Behaviour.NON_NEOPLASTIC, Behaviour.NORMAL})
 _MALIGNANCY = "malignant_neoplasm"
 _METASTASIS = "metastatic_neoplasm"
 _Words = frozenset[str]
@@ -60,9 +59,9 @@ def find_diagnoses(phrase: str, organs: frozenset[str] = frozenset()) -> tuple[N
     words = words_of(phrase)
     if not organs or in_capitals(phrase, words):
         return found
-    told = {w.start: (w.end, id_) for w in words if (id_ := _meaning(w.text, organs))}
-    covered = {m.start for m in found if m.start in told and m.end > told[m.start][0]}
-    read = [NameMatch(s, end, id_) for s, (end, id_) in told.items() if s not in covered]
+    short = {w.start: (w.end, id_) for w in words if (id_ := _meaning(w.text, organs))}
+    covered = {m.start for m in found if m.start in short and m.end > short[m.start][0]}
+    read = [NameMatch(s, end, id_) for s, (end, id_) in short.items() if s not in covered]
     kept = [m for m in found if not any(m.start < r.end and r.start < m.end for r in read)]
     return tuple(sorted([*kept, *read], key=lambda match: match.start))
 
@@ -194,7 +193,7 @@ def _statements(phrase: str, organs: frozenset[str]) -> list[_Statement]:
 def _name(phrase: str, match: NameMatch, before: Sequence[str]) -> _Name:
     """What a match names; what does no harm is no longer that when it is called malignant."""
     text, concept = phrase[match.start : match.end], concepts()[match.id]
-    if "malignant" in before and concept.behaviour in _HARMLESS:
+    if "malignant" in before and concept.behaviour in HARMLESS:
         return _Name(_MALIGNANCY, frozenset({"malignant"}) | _content(text))
     return _Name(match.id, _content(concept.name if is_cased(text) else text))
 
@@ -204,7 +203,7 @@ def _is_umbrella_of_another(id_: str, ids: set[str]) -> bool:
 
 
 def _weight(name: _Name) -> tuple[int, bool, int]:
-    """What speaks for a diagnosis as the main one; dysplasia of nothing named is no more than it.
+    """The rank of a diagnosis as the main one; dysplasia ranks no higher than a benign lesion.
 
     An adenoma with dysplasia is an adenoma.
     """
@@ -254,9 +253,9 @@ def _under_rarest_word(names: Iterable[_Name]) -> dict[str, list[_Name]]:
 def refine(concept: Concept, organs: frozenset[str]) -> Concept:
     """The same diagnosis as it is called at a site, if there is just one; else itself.
 
-    Such a one is a kind of the diagnosis, arises at the site, and has a name that is the
-    diagnosis's own but for the words of a site. What is metastatic is left as it is, for it lies
-    where it did not arise.
+    Such a one is a kind of the diagnosis, arises at the site, and has the name of the
+    diagnosis apart from the words of a site. What is metastatic stays as it is, since it lies where
+    it did not arise.
     """
     if not organs or diagnosis_tree().is_a(concept.id, _METASTASIS):
         return concept
@@ -280,7 +279,7 @@ def _at_organ(concept: Concept, organs: frozenset[str]) -> bool:
 
 @cache
 def _at_sites(id_: str) -> tuple[str, ...]:
-    """The kinds of a diagnosis that are called as it is, but for a site."""
+    """The kinds of a diagnosis that have its name apart from a site."""
     own = {_content(name) for name in concepts()[id_].names}
     return tuple(
         kind

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 import unicodedata
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -19,17 +18,25 @@ from typing import Any, NamedTuple
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import extract_iter
 
-from histoeval.resources import resource_text
+from histoeval.resources import load_toml
 
 _TOKEN = re.compile(r"[^\W_]+(?:\.\d+)*(?:['\u2018\u2019\u02bc][^\W_]+)?|[+%&]")
 _POSSESSIVE = re.compile(r"['\u2018\u2019\u02bc]s$")
 _APOSTROPHES = re.compile(r"['\u2018\u2019\u02bc]")
 _LIGATURES = {"æ": "ae", "œ": "oe", "ß": "ss", "ø": "o"}
 _SHORT = 3
-"""A word of so many letters is never taken for a plural (gas, CNS, AIS)."""
+"""A word of up to this many letters is never taken for a plural (gas, CNS, AIS)."""
 
-_LONGEST_KEPT = 300
-"""The words of phrases of more characters are found anew each time."""
+_MAX_CACHED = 300
+"""The words of phrases of more characters are not cached."""
+MAX_CHARS = 2_000
+"""Characters of a phrase in which a value is searched; an entity has some tens of them."""
+_DASHES = re.compile(r"[\u2010-\u2015\u2212]")
+
+
+def normalised(phrase: str) -> str:
+    """The beginning of a phrase in NFKC form, with plain hyphens for all dashes."""
+    return _DASHES.sub("-", unicodedata.normalize("NFKC", phrase[:MAX_CHARS]))
 
 
 class Word(NamedTuple):
@@ -41,10 +48,8 @@ class Word(NamedTuple):
     end: int
 
 
-@cache
 def _data() -> dict[str, Any]:
-    text = resource_text("terms/data/spelling.toml")
-    return tomllib.loads(text)
+    return load_toml("terms/data/spelling.toml")
 
 
 @cache
@@ -131,11 +136,11 @@ def words_of(phrase: str) -> list[Word]:
 
     Plus, per cent and ampersand are words of their own; all other punctuation stands between words.
     """
-    return _words_of(phrase) if len(phrase) > _LONGEST_KEPT else list(_kept_words(phrase))
+    return _words_of(phrase) if len(phrase) > _MAX_CACHED else list(_cached_words(phrase))
 
 
 @lru_cache(maxsize=1 << 14)
-def _kept_words(phrase: str) -> tuple[Word, ...]:
+def _cached_words(phrase: str) -> tuple[Word, ...]:
     return tuple(_words_of(phrase))
 
 

@@ -28,7 +28,6 @@ class Site:
     whole: bool
 
 
-@cache
 def _data() -> dict[str, Any]:
     return load_toml("terms/data/organs.toml")
 
@@ -71,7 +70,7 @@ def _operations() -> NameMatcher:
 
 
 def find_operated(phrase: str) -> tuple[NameMatch, ...]:
-    """The sites that are told by what was done to them, as a mastectomy tells the breast."""
+    """The sites that an operation is of, as a mastectomy is of the breast."""
     return _operations().find(phrase)
 
 
@@ -94,7 +93,7 @@ def system_of(site: str) -> str:
 @cache
 def contains(a: str, b: str) -> bool:
     """Whether one of two sites is the other, or a part of it."""
-    return site_tree().is_a(a, b) or site_tree().is_a(b, a)
+    return site_tree().are_kin(a, b)
 
 
 @cache

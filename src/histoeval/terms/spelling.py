@@ -1,4 +1,4 @@
-"""Slips of the pen: a word that nobody knows and that is one letter off one that is known."""
+"""Typos: an unknown word that is one letter off a known one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from functools import cache, lru_cache
 
 from rapidfuzz.distance import OSA
 
-from histoeval.terms.catalogue import table
-from histoeval.terms.concepts import concepts
+from histoeval.terms.catalogue import concepts, table
 from histoeval.terms.findings import findings
 from histoeval.terms.plain import plain_word, words_of
 from histoeval.terms.sites import sites
@@ -26,7 +25,7 @@ _MORE = (
 
 @lru_cache(maxsize=1 << 14)
 def respelt(phrase: str) -> str:
-    """The phrase with slips of one letter put right, in words of the catalogues."""
+    """The phrase with typos of one letter corrected, in words of the catalogues."""
     return _WORD.sub(lambda found: _meant(found.group()), phrase)
 
 
@@ -45,18 +44,18 @@ def _meant(word: str) -> str:
 
 
 def _near(plain: str) -> list[str]:
-    """The known words that are a slip away."""
+    """The known words that are one typo away."""
     return [
         other
         for length in (len(plain) - 1, len(plain), len(plain) + 1)
         for other in _by_length().get(length, ())
         if other[0] == plain[0]
         and OSA.distance(plain, other, score_cutoff=1) == 1
-        and _is_slip(plain, other)
+        and _is_typo(plain, other)
     ]
 
 
-def _is_slip(word: str, meant: str) -> bool:
+def _is_typo(word: str, meant: str) -> bool:
     """Whether two words that are a letter apart are one word; `sampled` and `sample` are two.
 
     So are those that differ in nothing but their last letter, or in one vowel (macro- and micro-).

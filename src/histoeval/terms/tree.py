@@ -21,7 +21,7 @@ class Tree:
         for id_, above in self._parents.items():
             for parent in above:
                 if parent not in self._parents:
-                    raise ValueError(f"{id_} is said to be a {parent}, which does not exist")
+                    raise ValueError(f"{id_} has the parent {parent}, which does not exist")
                 self._children[parent].append(id_)
         self._refuse_circles()
         self.ancestors = lru_cache(maxsize=None)(self._ancestors)
@@ -77,6 +77,10 @@ class Tree:
     def is_a(self, a: str, b: str) -> bool:
         """Whether a is b, or a kind of it."""
         return b in self.ancestors(a)
+
+    def are_kin(self, a: str, b: str) -> bool:
+        """Whether either is the other, or a kind of it."""
+        return self.is_a(a, b) or self.is_a(b, a)
 
     def distance(self, a: str, b: str) -> int | None:
         """The fewest steps from a to b over something that both are; nothing if there is none."""

@@ -1,8 +1,8 @@
 """Three dimensions become one trust value, and the value a verdict: deploy, review or reject.
 
 The paper's sum, and nothing else: nothing that is missing is replaced, and no weight is re-scaled.
-What can still be said with something missing are bounds: trust with the worst and with the best
-that the missing dimension could be.
+With something missing there are still bounds: trust with the worst and with the best value that
+the missing dimension could have.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def fuse(
 ) -> Trust:
     """Trust and verdict. With something missing there are bounds only, and never `deploy`.
 
-    `claims_known` is the share of the claims that grounding is about, where that is told.
+    `claims_known` is the share of the claims that grounding is about, where that is known.
     """
     policy = policy.weighing(weights)
     known = dict(zip(DIMENSIONS, (grounding, logic, stability), strict=True))

@@ -1,7 +1,7 @@
 """The nouns of trust: what a report claims, and what each dimension found about it.
 
-Each dimension is a value between 0 and 1 with the evidence a person can check. Where a dimension
-cannot be told there is a `Problem` in its place, and never a number.
+Each dimension is a value between 0 and 1 with evidence that can be checked. Where it cannot be
+measured there is a `Problem` in its place, and never a number.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Claim(Noun):
     type: EntityType
     assertion: Assertion
     phrase: str
-    """Short and visual, as an image encoder is asked: "adenocarcinoma of the colon"."""
+    """Short and visual, for an image encoder: "adenocarcinoma of the colon"."""
 
 
 class Spot(Noun):
@@ -43,15 +43,15 @@ class Spot(Noun):
 
 
 class Support(Noun):
-    """How well an image bears out one claim, and where on it."""
+    """How well an image supports one claim, and where on it."""
 
     claim: Claim
     cosine: FiniteFloat | None = None
     value: Share | None = None
-    """Calibrated against claims foreign to the image; missing where the encoder cannot know."""
+    """Calibrated against decoys; missing where the claim is out of the encoder's scope."""
     spot: Spot | None = None
     unknown: str | None = None
-    """Why the encoder says that it does not know; such claims are not part of the mean."""
+    """Why the claim is out of scope; such claims are not part of the mean."""
 
 
 class Grounding(Noun):
@@ -79,7 +79,7 @@ class Contradiction(Noun):
 
 
 class Logic(Noun):
-    """Equation (2): one less the mean of the K highest contradiction probabilities."""
+    """Equation (2): 1 minus the mean of the K highest contradiction probabilities."""
 
     value: Share
     pairs: Annotated[int, Field(ge=1)]
@@ -100,11 +100,11 @@ class Shift(Noun):
     distance: Share
     report: str
     changed: tuple[str, ...] = ()
-    """For people: what was said before and is not now, or is said now and was not."""
+    """What was reported before and is not now, or the reverse, human-readable."""
 
 
 class Stability(Noun):
-    """Equation (3): one less the mean of the visual and the semantic distance."""
+    """Equation (3): 1 minus the mean of the visual and the semantic distance."""
 
     value: Share
     shifts: tuple[Shift, ...]

@@ -20,7 +20,8 @@ from histoeval.experiments.edits.registry import (
 )
 from histoeval.experiments.edits.source_report import Change, NotApplicable, Original, applied
 from histoeval.report import Report
-from histoeval.terms.concepts import Behaviour, closeness, main_concept
+from histoeval.terms.catalogue import Behaviour, closeness
+from histoeval.terms.naming import main_concept
 from tests.support.edited_reports import BENIGN, MALIGNANT, read
 
 

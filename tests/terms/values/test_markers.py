@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.terms.values.markers import find_markers, known_markers, marker_key, marker_of
+from histoeval.terms.values.markers import find_markers, known_markers, marker_of
 
 ONE = {
     "ER": "estrogen receptor",
@@ -119,7 +119,7 @@ NO_MARKER = [
 @pytest.mark.parametrize(("phrase", "marker"), (ONE | MISREAD).items())
 def test_a_marker_is_known_by_any_of_its_names(phrase: str, marker: str) -> None:
     assert find_markers(phrase) == (marker,)
-    assert marker_of(phrase) == marker_key(phrase) == marker
+    assert marker_of(phrase) == marker
 
 
 @pytest.mark.parametrize(("phrase", "markers"), SEVERAL.items())
@@ -132,12 +132,6 @@ def test_several_markers_come_in_the_order_of_the_phrase(
 @pytest.mark.parametrize("phrase", NO_MARKER)
 def test_other_words_are_no_markers(phrase: str) -> None:
     assert find_markers(phrase) == ()
-    assert marker_key(phrase).startswith("?")
-
-
-def test_an_unknown_marker_meets_itself_however_it_is_called() -> None:
-    assert marker_key("XYZ9") == marker_key("xyz9 immunostain") == "?xyz9"
-    assert marker_key("XYZ9") != marker_key("XYZ8")
 
 
 def test_every_name_of_the_data_leads_to_its_marker_and_to_no_other() -> None:
@@ -150,7 +144,6 @@ def test_every_name_of_the_data_leads_to_its_marker_and_to_no_other() -> None:
 @given(st.text())
 def test_any_text_can_be_read(text: str) -> None:
     assert set(find_markers(text)) <= known_markers()
-    assert marker_key(text)
 
 
 @given(st.sampled_from(sorted(ONE.keys() - {"er"})), st.sampled_from(["", " ", ":", " stain", "."]))

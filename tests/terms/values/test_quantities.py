@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from histoeval.terms.values.number_words import in_figures
+from histoeval.terms.values.number_words import in_digits
 from histoeval.terms.values.quantities import quantities
 from histoeval.terms.values.quantity_relations import Fits, compared
 
@@ -79,4 +79,4 @@ def test_units_and_subjects_are_told() -> None:
     ],
 )
 def test_numbers_in_words_become_figures(words: str, figures: str) -> None:
-    assert in_figures(words) == figures
+    assert in_digits(words) == figures

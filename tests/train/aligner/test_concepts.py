@@ -9,15 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.io.ontology.obo import OntologyConcept
+from histoeval.terms.plain import form, is_held_out
 from histoeval.train.aligner.compositions import COMPOSED
-from histoeval.train.aligner.concepts import (
-    ConceptPool,
-    NamedConcept,
-    PoolMaker,
-    bag,
-    form,
-    is_held_out,
-)
+from histoeval.train.aligner.concepts import ConceptPool, NamedConcept, PoolMaker, bag
 from histoeval.train.aligner.contrasts import Contrasts
 from histoeval.train.aligner.spelling_variants import Variants, spelling_table
 

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from histoeval.train.aligner.loss import multi_similarity
+from histoeval.train.aligner.embedder import multi_similarity
 
 
 def vectors(rows: int, seed: int) -> list[list[float]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -63,19 +62,6 @@ def test_long_names_are_left_out_where_there_are_others(pool: ConceptPool) -> No
     short = phrases_of(pool, encode, longest=1)
     assert short.own.tolist() == [1, 1, 1, 1]
     assert short.tokens.lengths.tolist() == [2, 2, 1, 2, 1, 2, 2], "variants are kept"
-
-
-def test_what_is_saved_is_what_is_loaded(phrases: NameSampler, tmp_path: Path) -> None:
-    phrases.save(tmp_path / "phrases.npz")
-    again = NameSampler.load(tmp_path / "phrases.npz")
-    for part in ("tokens", "opposites", "groups", "members", "allies"):
-        one, other = getattr(phrases, part), getattr(again, part)
-        assert one.starts.tolist() == other.starts.tolist()
-        assert one.values.tolist() == other.values.tolist()
-    assert again.weight.tolist() == [1.0, 2.0, 0.0, 1.0]
-    assert draw(again, 50, (1,), opposite=0.5, sibling=0.3, own=0.7).names.tolist() == (
-        draw(phrases, 50, (1,), opposite=0.5, sibling=0.3, own=0.7).names.tolist()
-    )
 
 
 def test_names_of_a_draw_are_names_of_its_concepts_and_two_where_there_are_two(

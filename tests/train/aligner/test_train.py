@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,30 +16,21 @@ from histoeval.align.builtin import BuiltinAligner
 from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.errors import InputError, OutputError
 from histoeval.runtime.transformer import Runtime
+from histoeval.train.aligner.embedder import learn
 from histoeval.train.aligner.train import AlignerSettings, aligner_request, begin, train_aligner
-from tests.support.tiny_names import settings_of, write_names, write_opposites
-
-if TYPE_CHECKING:
-    from benchmarks.random_models import ModelFolders
-
-
-@pytest.fixture(scope="module")
-def told(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder = tmp_path_factory.mktemp("names")
-    return settings_of(
-        write_names(folder),
-        tiny_models.aligner,
-        opposites=str(write_opposites(folder)),
-        least_pieces=1,
-        notes="Of our own | writing.",
-    )
+from histoeval.train.hare_bench.classifier import save
+from tests.support.tiny_corpus import Learned
+from tests.support.tiny_names import write_names
 
 
-@pytest.fixture(scope="module")
-def trained(told: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    output = tmp_path_factory.mktemp("trained") / "aligner"
-    train_aligner(AlignerSettings.model_validate(told), output, device="cpu")
-    return output
+@pytest.fixture
+def told(tiny_aligner: Learned) -> dict[str, Any]:
+    return tiny_aligner.settings
+
+
+@pytest.fixture
+def trained(tiny_aligner: Learned) -> Path:
+    return tiny_aligner.folder
 
 
 def test_the_folder_is_whole_and_says_what_it_is(trained: Path) -> None:
@@ -78,9 +69,13 @@ def test_a_finished_training_is_found_and_another_one_refused(
 def test_two_trainings_give_the_same_weights(
     told: dict[str, Any], trained: Path, tmp_path: Path
 ) -> None:
-    train_aligner(AlignerSettings.model_validate(told), tmp_path / "again", device="cpu")
-    for file in ("encoder.onnx", "tokenizer.json"):
-        assert (tmp_path / "again" / file).read_bytes() == (trained / file).read_bytes()
+    settings = AlignerSettings.model_validate(told)
+    again = begin(settings, "cpu")
+    learn(again.embedder, again.phrases, settings.learning, tokens=32, seed=settings.seed)
+    save(again.embedder.encoder, again.for_transformers, tmp_path)
+    assert (tmp_path / "model.safetensors").read_bytes() == (
+        trained / "model.safetensors"
+    ).read_bytes()
 
 
 def test_no_name_of_a_held_out_concept_is_among_the_phrases(told: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from tokenizers import BertWordPieceTokenizer, Tokenizer
 from tokenizers.models import BPE
 
 from histoeval.errors import ModelError
-from histoeval.train.core.vocabulary import cut_tokenizer, kept_pieces
+from histoeval.train.core.encoder import cut_tokenizer, kept_pieces
 
 WORDS = ["carcinoma", "lobular", "banana", "##oma", "carcin"]
 NAMES = ["lobular carcinoma", "carcinoma", "lobular"]

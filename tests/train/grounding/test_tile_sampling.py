@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from histoeval.evaluate.tile_labels import LabelledTile
-from histoeval.train.grounding.tile_sampling import weights_of
+from histoeval.train.grounding.loop import weights_of
 
 
 def tile(concept: str, behaviour: str | None) -> LabelledTile:

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("onnx")
 pytest.importorskip("PIL")
 
 from histoeval.errors import InputError, ModelError, OutputError
 from histoeval.evaluate.grounding import evaluate_grounding
-from histoeval.train.aligner.train import AlignerSettings, train_aligner
+from histoeval.train.grounding import train as grounding
 from histoeval.train.grounding.train import GroundingSettings, train_grounding
 from histoeval.trust.grounding.builtin import BuiltinEncoder
-from tests.support.tiny_names import settings_of as names_settings
-from tests.support.tiny_names import write_names
+from tests.support.tiny_corpus import Learned
 from tests.support.tiny_tiles import settings_of, write_tiles, write_trunk
 
 if TYPE_CHECKING:
@@ -30,19 +29,41 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def told(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def told(
+    tiny_models: ModelFolders, tiny_aligner: Learned, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
     folder = write_tiles(tmp_path_factory.mktemp("tiles"))
     write_trunk(folder / "trunk.onnx")
-    teacher = tmp_path_factory.mktemp("teacher") / "aligner"
-    names = names_settings(write_names(folder), tiny_models.aligner)
-    train_aligner(AlignerSettings.model_validate(names), teacher, device="cpu")
-    return settings_of(folder, tiny_models.aligner, teacher, notes="Of our own | making.")
+    notes = "Of our own | making."
+    return settings_of(folder, tiny_models.aligner, tiny_aligner.folder, notes=notes)
+
+
+class WrittenError(Exception):
+    """The model is trained, and what follows is not of interest."""
 
 
 @pytest.fixture(scope="module")
-def trained(told: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def learned() -> list[dict[str, Any]]:
+    """The weights of each model that was trained, in their order."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def trained(
+    told: dict[str, Any],
+    learned: list[dict[str, Any]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
     output = tmp_path_factory.mktemp("trained") / "grounding"
-    train_grounding(GroundingSettings.model_validate(told), output, device="cpu")
+    write = grounding.write
+
+    def write_and_remember(settings: Any, request: Any, matcher: Any, *more: Any) -> Any:
+        learned.append({name: w.clone() for name, w in matcher.state_dict().items()})
+        return write(settings, request, matcher, *more)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(grounding, "write", write_and_remember)
+        train_grounding(GroundingSettings.model_validate(told), output, device="cpu")
     return output
 
 
@@ -131,9 +152,12 @@ def stop_at(last: int) -> Watch:
     return watch
 
 
-@pytest.mark.slow
-def test_a_killed_training_that_goes_on_equals_one_that_was_left_alone(
-    told: dict[str, Any], trained: Path, tmp_path: Path
+@pytest.mark.usefixtures("trained")
+def test_a_killed_training_that_resumes_equals_one_that_was_left_alone(
+    told: dict[str, Any],
+    learned: list[dict[str, Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings, output = GroundingSettings.model_validate(told), tmp_path / "grounding"
     in_a_fold, in_the_last_stage = 3 + 10, 3 + 12 + 12 + 20
@@ -142,12 +166,19 @@ def test_a_killed_training_that_goes_on_equals_one_that_was_left_alone(
             train_grounding(settings, output, device="cpu", watch=stop_at(last))
         assert [file.name for file in output.iterdir()] == ["checkpoint.pt"]
     seen: list[int] = []
-    train_grounding(settings, output, device="cpu", watch=lambda step, *_: seen.append(step))
+
+    def write(settings: Any, request: Any, matcher: Any, *_: Any) -> None:
+        learned.append(dict(matcher.state_dict()))
+        raise WrittenError
+
+    monkeypatch.setattr(grounding, "write", write)
+    with pytest.raises(WrittenError):
+        train_grounding(settings, output, device="cpu", watch=lambda step, *_: seen.append(step))
     assert seen[-1] == 3 + 12 + 12 + 36
     assert seen[0] >= in_the_last_stage, "what was done is not done again"
-    assert {file.name: file.read_bytes() for file in output.iterdir()} == {
-        file.name: file.read_bytes() for file in trained.iterdir()
-    }
+    first, second = learned[0], learned[-1]
+    assert first.keys() == second.keys()
+    assert all(torch.equal(first[name], second[name]) for name in first)
 
 
 def test_a_stopped_training_with_other_settings_is_refused_and_overwrite_begins_anew(

@@ -13,7 +13,7 @@ pytest.importorskip("onnx")
 
 from histoeval.errors import ModelError
 from histoeval.train.grounding.augmentation import AugmentationSettings, normalised, view
-from histoeval.train.grounding.vit import EPSILON, GRID, trunk_from_onnx
+from histoeval.train.grounding.model import EPSILON, GRID, trunk_from_onnx
 from tests.support.tiny_tiles import WIDTH, write_trunk
 
 

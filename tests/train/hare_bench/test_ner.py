@@ -152,7 +152,7 @@ def test_the_card_tells_data_recipe_scores_weights_and_notes(learned: Path) -> N
     card = (learned / "README.md").read_text("utf-8")
     results = json.loads((learned / "results.json").read_text("utf-8"))
     assert "| all types | 22 | 22 | 1.000 | 1.000 | 1.000 |" in card
-    assert "\nWritten | by hand.\n" in card
+    assert "\nWritten | by us.\n" in card
     assert results["weights"]["model.safetensors"] in card
     assert results["request"]["data"]["train"]["sha256"] in card
     assert "| rate | 0.005 |" in card

@@ -22,8 +22,15 @@ from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval.train.hare_bench.classifier import UntrainedClassifier
 from histoeval.train.hare_bench.config import RelationSettings
-from histoeval.train.hare_bench.entity_pairs import MARKERS, EntityPair, pairs_of, sample
-from histoeval.train.hare_bench.relations import LABELS, evaluate, train_relations
+from histoeval.train.hare_bench.relations import (
+    LABELS,
+    MARKERS,
+    EntityPair,
+    evaluate,
+    pairs_of,
+    sample,
+    train_relations,
+)
 from tests.support.tiny_corpus import PASSAGES, Learned, passage
 
 if TYPE_CHECKING:

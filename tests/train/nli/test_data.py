@@ -13,7 +13,6 @@ from histoeval.errors import InputError
 from histoeval.nli.entailer import LabelledPair
 from histoeval.nli.manifest import EntailerManifest
 from histoeval.train.nli.data import (
-    EncodedPairs,
     encode_pairs,
     labelled_sets,
     negation_pairs,
@@ -94,17 +93,14 @@ class Letters:
         return type("Found", (), {"ids": [ord(letter) for letter in text]})
 
 
-def test_pairs_are_padded_to_the_longest_of_a_batch_and_come_back_from_a_file(
-    tmp_path: Path,
-) -> None:
+def test_pairs_are_padded_to_the_longest_of_a_batch() -> None:
     pairs = [
         LabelledPair(premise="ab", hypothesis="c", label="contradiction", category=""),
         LabelledPair(premise="d", hypothesis="efgh", label="entailment", category=""),
     ]
     limits = EntailerManifest(name="letters", files={}, tokens=16, hypothesis_tokens=4)
     encoded = encode_pairs(pairs, Letters(), limits)
-    encoded.save(tmp_path / "pairs.npz")
-    tokens, kinds, mask = EncodedPairs.load(tmp_path / "pairs.npz").padded([0, 1], padding=0)
+    tokens, kinds, mask = encoded.padded([0, 1], padding=0)
     assert tokens.tolist() == [[1, 97, 98, 2, 99, 2, 0, 0], [1, 100, 2, 101, 102, 103, 104, 2]]
     assert kinds.tolist() == [[0, 0, 0, 0, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1, 1, 1]]
     assert np.array_equal(mask.sum(axis=1), [6, 8])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from histoeval.extract.builtin import BuiltinReader
 from histoeval.extract.manifest import ENCODER, LINKER, read_manifest
 from histoeval.extract.tagset import TAGS, spans_of
 from histoeval.report import Entity, EntityType, Relation, Report
+from histoeval.train.core import onnx_int8
 from histoeval.train.core.loop import Schedule, fit
 from histoeval.train.reader.examples import ReaderExample, annotated, collate
 from histoeval.train.reader.export import write_reader
@@ -163,9 +166,26 @@ def test_several_readers_answer_with_the_mean_of_their_shares(
     assert np.abs((alone[0] + alone[1]) / 2 - both).max() < 2e-3
 
 
+@pytest.fixture(scope="module")
+def exported_once() -> Iterator[None]:
+    """Graphs by their outputs: they are the same whether they are rounded afterwards or not."""
+    graphs: dict[tuple[str, ...], Any] = {}
+    export = onnx_int8.exported
+
+    def exported(module: Any, example: Any, shapes: Any, outputs: list[str]) -> Any:
+        if tuple(outputs) not in graphs:
+            graphs[tuple(outputs)] = export(module, example, shapes, outputs)
+        return deepcopy(graphs[tuple(outputs)])
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(onnx_int8, "exported", exported)
+        yield
+
+
 @pytest.fixture(scope="module", params=["rounded", "whole"])
 def shipped(
     request: pytest.FixtureRequest,
+    exported_once: None,
     learned: JointReader,
     tokenizer: Any,
     tmp_path_factory: pytest.TempPathFactory,

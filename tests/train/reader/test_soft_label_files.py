@@ -13,7 +13,7 @@ from histoeval.extract.links import LEVELS
 from histoeval.extract.tagset import ASSERTIONS, TAGS, TokenSpan, spans_of
 from histoeval.report import EntityType
 from histoeval.train.reader.examples import ReaderExample, collate, linkable
-from histoeval.train.reader.soft_label_files import load_examples, save_examples
+from histoeval.train.reader.soft_labels import load_examples, save_examples
 from tests.support.tiny_corpus import PASSAGES, passage
 
 TEXTS = [*PASSAGES, passage("none", "Nothing to see here."), passage("one", "[D:tumour]")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +23,7 @@ from histoeval.train.core.model_folder import TrainingStep
 from histoeval.train.reader import teachers
 from histoeval.train.reader.config import ReaderSettings
 from histoeval.train.reader.plan import TrainingPlan
-from histoeval.train.reader.soft_label_files import load_examples
+from histoeval.train.reader.soft_labels import load_examples
 from histoeval.train.reader.steps import gold_examples, part_of, teach
 from histoeval.train.reader.train import Surroundings, take_steps
 from tests.support.reader_corpus import KNOWN, Bench, calm_copy, write_bench
@@ -200,6 +200,12 @@ def test_windows_are_labelled_in_parts_and_finished_parts_are_kept(
         assert np.array_equal(one.tag_shares, other.tag_shares)  # type: ignore[arg-type]
 
 
+def one_after_the_other(act: Callable[..., object], jobs: Iterable[Any], most: int) -> None:
+    """Stands for processes that finish in another order."""
+    for job in reversed(list(jobs)):
+        act(*job)
+
+
 @pytest.mark.slow
 def test_teachers_trained_at_once_are_those_trained_one_by_one(
     bench: Bench, taken: Taken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -216,6 +222,7 @@ def test_teachers_trained_at_once_are_those_trained_one_by_one(
         assert all(torch.allclose(state[name], same[name], atol=1e-3) for name in state)
     monkeypatch.undo()
     monkeypatch.setattr(teachers, "PART", 10)
+    monkeypatch.setattr(teachers, "together", one_after_the_other)
     assert teachers.label_windows(course)["windows"] == taken.outcome[1]["windows"]
     labelled, same_windows = (
         [e for file in sorted(c.labelled.folder.glob("*.npz")) for e in load_examples(file)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
-from histoeval.trust.grounding.claims import claims_of, not_seen, sorted_claims
-from histoeval.trust.grounding.phrases import visual
+from histoeval.trust.grounding.claims import claims_of, not_seen, sorted_claims, visual
+from tests.support.shipped_models import shipped_reader
 
 A, U = Assertion.ABSENT, Assertion.UNCERTAIN
 
@@ -190,9 +190,7 @@ def test_visual_words_are_lower_case_without_asides() -> None:
 
 
 def test_claims_of_the_builtin_reader_name_the_organ() -> None:
-    from histoeval.extract.builtin import BuiltinReader
-
-    (report,) = BuiltinReader().read(["Thyroid, left lobe: papillary carcinoma. No necrosis."])
+    (report,) = shipped_reader().read(["Thyroid, left lobe: papillary carcinoma. No necrosis."])
     parts = sorted_claims(claims_of(report))
     assert any("papillary carcinoma" in claim.phrase for claim in parts.asserted)
     assert any("thyroid" in claim.phrase for claim in parts.asserted)

@@ -133,7 +133,7 @@ def test_tiles_that_cannot_be_read_are_counted_and_the_others_looked_at(tmp_path
     spoil(path, 0, 0)
     bag = filled(path)
     assert len(bag.spots) == len(whole.spots) - 4
-    assert "1 left out: tiles that cannot be read" in bag.notes
+    assert "1 skipped: tiles that cannot be read" in bag.notes
 
 
 def test_tiles_smaller_than_a_patch_are_refused(tmp_path: Path) -> None:

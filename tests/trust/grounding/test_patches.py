@@ -80,7 +80,7 @@ def test_glass_and_black_are_left_out_and_counted(tmp_path: Path) -> None:
     assert found[0].spot == Spot(x=0, y=0, width=224, height=224)
     assert left_out["patches that are black"] == 1
     assert len(found) + left_out.total() == 9
-    assert all("left out" in note for note in left_out.notes())
+    assert all("skipped" in note for note in left_out.notes())
 
 
 def test_patches_of_a_slide_are_its_pixels_at_twenty_times(tmp_path: Path) -> None:

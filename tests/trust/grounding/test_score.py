@@ -245,7 +245,7 @@ def test_an_encoder_that_gives_all_phrases_the_same_is_not_believed() -> None:
 
     found = ground(bag_of("pink"), [claim("pink matrix")], Dull(), STRANGE)
     assert isinstance(found, Problem)
-    assert "tell one claim from another" in found.message
+    assert "the same cosine" in found.message
 
 
 def test_an_encoder_that_knows_too_few_foreign_claims_cannot_tell() -> None:
@@ -255,7 +255,7 @@ def test_an_encoder_that_knows_too_few_foreign_claims_cannot_tell() -> None:
 
     found = ground(bag_of("pink"), [claim("pink matrix")], Narrow(), STRANGE)
     assert isinstance(found, Problem)
-    assert "foreign claims" in found.message
+    assert "decoy claims" in found.message
 
 
 def test_all_kinds_stand_in_where_the_encoder_knows_too_few_of_one() -> None:

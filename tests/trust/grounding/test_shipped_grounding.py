@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from histoeval.evaluate.grounding import embedded, figures_of, phrases_told, tiles_of
-from histoeval.evaluate.tiles import read_pixels
+from histoeval.evaluate.tile_labels import read_pixels
 from histoeval.report import EntityType
 from histoeval.trust.grounding.builtin import BuiltinEncoder
 from tests.support.paths import SHARED

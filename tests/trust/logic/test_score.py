@@ -18,7 +18,7 @@ from histoeval.trust.logic.score import DEFAULT_TOP, Top, equation_2, logic_of, 
 from histoeval.trust.logic.sentence_pairs import sentence_pairs
 from histoeval.trust.logic.statements import MAX_PAIRS, pairs_of, statements_of
 from histoeval.trust.results import Logic
-from tests.support.logic_reports import Says, cases, read
+from tests.support.logic_reports import FixedEntailer, cases, read
 
 TRUE = (
     "Malignant glands infiltrate the muscularis propria. Lymphovascular invasion is not "
@@ -28,8 +28,8 @@ WRONG = TRUE + " Lymphovascular invasion is present."
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
-def logic(text: str, model: Says | None = None, top: Top = DEFAULT_TOP) -> Logic:
-    found = logic_of(read(text), model or Says(), top=top)
+def logic(text: str, model: FixedEntailer | None = None, top: Top = DEFAULT_TOP) -> Logic:
+    found = logic_of(read(text), model or FixedEntailer(), top=top)
     assert isinstance(found, Logic)
     return found
 
@@ -110,7 +110,7 @@ def test_a_rule_takes_the_place_of_the_model_on_the_same_sentences() -> None:
 
 
 def test_the_value_is_equation_2_over_what_was_shown() -> None:
-    found = logic(WRONG, Says(0.9), top=Top(number=2))
+    found = logic(WRONG, FixedEntailer(0.9), top=Top(number=2))
     rest = 2 - len(found.contradictions)
     shown = sum(each.probability for each in found.contradictions)
     assert 1 - shown / 2 >= found.value - 1e-9
@@ -119,15 +119,15 @@ def test_the_value_is_equation_2_over_what_was_shown() -> None:
 
 
 def test_a_model_is_asked_both_ways_and_the_lower_answer_counts() -> None:
-    one_way = Says(0.0, adenocarcinoma=0.99)
+    one_way = FixedEntailer(0.0, adenocarcinoma=0.99)
     assert logic(TRUE, one_way, top=Top(number=1)).value > 0.9
-    assert any("adenocarcinoma" not in pair.hypothesis for pair in one_way.asked)
+    assert any("adenocarcinoma" not in pair.hypothesis for pair in one_way.judged)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 50])
 def test_what_is_not_asked_the_other_way_round_could_not_have_counted(k: int) -> None:
     said = {"adenocarcinoma": 0.9, "glands": 0.7, "Lymphovascular": 0.8, "Necrosis": 0.85}
-    some, every = Says(0.2, **said), Says(0.2, **said)
+    some, every = FixedEntailer(0.2, **said), FixedEntailer(0.2, **said)
     value = logic(TRUE, some, top=Top(number=k)).value
     held = [p for s in specimens_of(read(TRUE))[0] for p in pairs_of(statements_of(s))]
     forth = every.judge([NliPair(p.first.passage.text, p.second.text) for p in held])
@@ -137,48 +137,48 @@ def test_what_is_not_asked_the_other_way_round_could_not_have_counted(k: int) ->
     assert not any(p.opposed for p in held)
     assert value == pytest.approx(1 - sum(sorted(rare)[-k:]) / min(k, len(rare)), abs=1e-9)
     whole = [p for s in specimens_of(read(TRUE))[0] for p in sentence_pairs(s)]
-    assert len(some.asked) <= len(every.asked) + 2 * len(whole)
+    assert len(some.judged) <= len(every.judged) + 2 * len(whole)
 
 
 def test_a_model_alone_counts_for_less_where_nothing_is_opposed() -> None:
-    found = logic(TRUE, Says(0.9), top=Top(number=1))
+    found = logic(TRUE, FixedEntailer(0.9), top=Top(number=1))
     odds = 9 * (0.02 / 0.98) / 0.5
     assert found.value == pytest.approx(1 - odds / (1 + odds), abs=1e-6)
 
 
 def test_a_model_counts_in_full_where_statements_are_opposed() -> None:
     text = "There is no nuclear atypia. The diagnosis is squamous cell carcinoma of the skin."
-    found = logic(text, Says(0.8), top=Top(number=1))
+    found = logic(text, FixedEntailer(0.8), top=Top(number=1))
     assert found.value == pytest.approx(0.2)
     assert found.contradictions[0].source == "nli"
 
 
 @pytest.mark.parametrize("text", ["", "See comment.", "Necrosis.", "\n\n", "\U0001f52c"])
 def test_a_report_without_two_statements_has_a_reason_and_no_number(text: str) -> None:
-    found = logic_of(read(text), Says())
+    found = logic_of(read(text), FixedEntailer())
     assert isinstance(found, Problem)
     assert found.code == "too_few_statements"
 
 
 def test_the_signature_pins_the_model_the_rules_and_k() -> None:
     signature = logic(TRUE).signature
-    assert signature == signature_of(Says(), DEFAULT_TOP)
-    assert "nli:says" in signature
+    assert signature == signature_of(FixedEntailer(), DEFAULT_TOP)
+    assert "nli:fixed" in signature
     assert "rules:" in signature
-    assert signature != signature_of(Says(), Top(number=5))
+    assert signature != signature_of(FixedEntailer(), Top(number=5))
 
 
 def test_logic_falls_by_a_quarter_on_errors_and_not_on_rewording() -> None:
     rows = cases()[1::4]
-    true = [logic(case.true, Says(0.3)).value for case in rows]
-    wrong = [logic(case.wrong, Says(0.3)).value for case in rows]
-    reworded = [logic(case.reworded, Says(0.3)).value for case in rows]
+    true = [logic(case.true, FixedEntailer(0.3)).value for case in rows]
+    wrong = [logic(case.wrong, FixedEntailer(0.3)).value for case in rows]
+    reworded = [logic(case.reworded, FixedEntailer(0.3)).value for case in rows]
     assert sum(wrong) <= 0.74 * sum(true)
     assert sum(reworded) >= 0.95 * sum(true)
 
 
 def test_the_same_report_has_the_same_logic_to_the_bit() -> None:
-    assert logic(WRONG, Says(0.4)) == logic(WRONG, Says(0.4))
+    assert logic(WRONG, FixedEntailer(0.4)) == logic(WRONG, FixedEntailer(0.4))
 
 
 def test_a_megabyte_is_bounded_in_pairs_and_in_time_and_says_so() -> None:
@@ -198,10 +198,10 @@ def test_a_megabyte_is_bounded_in_pairs_and_in_time_and_says_so() -> None:
                 )
             )
         text += words
-    model = Says(0.1)
+    model = FixedEntailer(0.1)
     began = time.process_time()
     found = logic_of(Report(text=text, entities=tuple(entities)), model)
     assert time.process_time() - began < 15
     assert isinstance(found, Logic)
     assert found.notes
-    assert len(model.asked) <= 2 * MAX_PAIRS
+    assert len(model.judged) <= 2 * MAX_PAIRS

@@ -1,9 +1,10 @@
-"""A report as statements, and which of them are held against each other."""
+"""The statements of a report, and the pairs of them that are compared."""
 
 from __future__ import annotations
 
 from histoeval.trust.logic.read_specimens import specimens_of
-from histoeval.trust.logic.statements import Statement, StatementPair, pairs_of, statements_of
+from histoeval.trust.logic.statements import StatementPair, pairs_of, statements_of
+from histoeval.trust.logic.verbalise import Statement
 from tests.support.logic_reports import cases, read
 
 COLON = (

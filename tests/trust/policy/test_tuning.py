@@ -14,9 +14,9 @@ from histoeval.trust.policy.tuning import (
     LabelledReports,
     TuningPlan,
     deal,
-    figures,
     fit,
     grid,
+    objectives,
     routes,
     tune,
 )
@@ -46,17 +46,17 @@ def test_the_grid_holds_every_dealing_once() -> None:
 def test_the_figures_are_those_of_others() -> None:
     random = np.random.default_rng(0)
     trust, levels = random.random((4, 50)).round(1), random.integers(0, 5, 50).astype(float)
-    for row, figure in zip(trust, figures(trust, levels, "spearman"), strict=True):
+    for row, figure in zip(trust, objectives(trust, levels, "spearman"), strict=True):
         assert figure == pytest.approx(stats.spearmanr(row, levels).statistic)
     right = (levels > 2).astype(float)
-    for row, figure in zip(trust, figures(trust, right, "auroc"), strict=True):
+    for row, figure in zip(trust, objectives(trust, right, "auroc"), strict=True):
         assert figure == pytest.approx(roc_auc_score(right, row))
 
 
 def test_where_nothing_differs_there_is_no_figure() -> None:
     flat, levels = np.full((1, 5), 0.5), np.arange(5.0)
-    assert np.isnan(figures(flat, levels, "spearman")).all()
-    assert np.isnan(figures(flat, np.ones(5), "auroc")).all()
+    assert np.isnan(objectives(flat, levels, "spearman")).all()
+    assert np.isnan(objectives(flat, np.ones(5), "auroc")).all()
 
 
 def test_a_case_is_never_in_two_folds_and_labels_are_spread() -> None:

@@ -291,4 +291,4 @@ def test_a_tile_that_could_not_be_asked_about_leaves_no_report() -> None:
 def test_answers_that_were_cut_off_are_told() -> None:
     found = written({"a": VlmAnswer("one", cut=True), "b": VlmAnswer("two")})
     assert isinstance(found, TileReport)
-    assert "1 of 2 answers were cut off" in found.notes[0]
+    assert "1 of 2 answers hit the token limit" in found.notes[0]

@@ -1,4 +1,4 @@
-"""What the codes of a phrase say: T, N and M, stage groups, grades, Gleason scores, and numbers."""
+"""The codes of a phrase: T, N and M, stage groups, grades, Gleason scores, and numbers."""
 
 from __future__ import annotations
 
@@ -75,17 +75,17 @@ def _grade_groups(phrase: str) -> Iterator[int]:
 
 
 def nothing(phrase: str) -> int:
-    """How often a code or a count says that there is none: N0, R0, 0 of 12."""
+    """How often a code or a count is none: N0, R0, 0 of 12."""
     return len(_NOTHING.findall(phrase))
 
 
 def something(phrase: str) -> bool:
-    """Whether a code says that there is some: N1, L1, R1."""
+    """Whether a code is positive: N1, L1, R1."""
     return _SOMETHING.search(phrase) is not None
 
 
 def numbers(phrase: str) -> list[str]:
-    """All different figures, in figures, words, Roman or as a letter behind another code."""
+    """All different numbers: in digits, words, Roman numerals or as a letter after a code."""
     words = re.findall(r"[A-Za-z]+", phrase)
     found = {*_FIGURES.findall(phrase)}
     found |= {_NUMBER_WORDS[word.lower()] for word in words if word.lower() in _NUMBER_WORDS}

@@ -1,12 +1,12 @@
-"""What the words of a phrase say on axes of two values: left or right, acute or chronic, yes or no.
+"""The words of a phrase as values on axes of two: left or right, acute or chronic, yes or no.
 
-`data/meanings.toml` says which words. A negation is a value of its own (`polarity`), but for the
+`data/meanings.toml` has the words. A negation is a value of its own (`polarity`), except for the
 words that it turns into their opposite: `without invasion` is what `noninvasive` is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
@@ -26,7 +26,7 @@ Words = tuple[str, ...]
 
 
 class AxisMention(NamedTuple):
-    """A value of an axis, and at which word of the phrase it is said."""
+    """A value of an axis, and the word of the phrase that has it."""
 
     at: int
     axis: str
@@ -43,7 +43,7 @@ class Axis:
 
 
 @dataclass(slots=True)
-class Lexicon:
+class AxisLexicon:
     """Wordings by their plain words, by how words begin and how they end; each with values."""
 
     axes: dict[str, Axis] = field(default_factory=dict)
@@ -52,36 +52,33 @@ class Lexicon:
     ends: dict[str, list[tuple[str, Sign]]] = field(default_factory=dict)
     longest: int = 1
 
-    def put(self, wording: str, axis: str, sign: Sign) -> None:
-        """Add a wording of a value."""
-        if wording.endswith("-"):
-            self.begins.setdefault(wording[:-1], []).append((axis, sign))
-        elif wording.startswith("-"):
-            self.ends.setdefault(wording[1:], []).append((axis, sign))
-        else:
-            words = tuple(plain(wording).split())
-            self.whole.setdefault(words, []).append((axis, sign))
-            self.longest = max(self.longest, len(words))
+    def put(self, wordings: Iterable[str], axis: str, sign: Sign) -> None:
+        """Add the wordings of a value."""
+        for wording in wordings:
+            if wording.endswith("-"):
+                self.begins.setdefault(wording[:-1], []).append((axis, sign))
+            elif wording.startswith("-"):
+                self.ends.setdefault(wording[1:], []).append((axis, sign))
+            else:
+                words = tuple(plain(wording).split())
+                self.whole.setdefault(words, []).append((axis, sign))
+                self.longest = max(self.longest, len(words))
 
 
 @cache
-def lexicon() -> Lexicon:
-    """What `meanings.toml` holds."""
+def lexicon() -> AxisLexicon:
+    """The content of `meanings.toml`."""
     content = load_toml("align/opposites/data/meanings.toml")
-    made = Lexicon({POLARITY: Axis(POLARITY)})
-    for kind, sign in (("negation", -1), ("affirmation", 1)):
-        for wording in content["polarity"][kind]:
-            made.put(wording, POLARITY, -1 if sign < 0 else 1)
-    for wording in content["polarity"]["idle"]:
-        made.put(wording, _IDLE, 1)
+    made = AxisLexicon({POLARITY: Axis(POLARITY)})
+    polarity = content["polarity"]
+    made.put(polarity["negation"], POLARITY, -1)
+    made.put(polarity["affirmation"], POLARITY, 1)
+    made.put(polarity["idle"], _IDLE, 1)
     for row in content["axis"]:
         name = row["name"]
         made.axes[name] = Axis(name, row.get("turns", False), row.get("weight", 1.0))
-        one, other = row["values"]
-        for wording in one:
-            made.put(wording, name, 1)
-        for wording in other:
-            made.put(wording, name, -1)
+        made.put(row["values"][0], name, 1)
+        made.put(row["values"][1], name, -1)
     return made
 
 
@@ -96,11 +93,11 @@ class AxisValues:
 
 def meaning_of(phrase: str) -> AxisValues:
     """What the words of a phrase say. An axis with both values in one phrase says nothing."""
-    said = [*_found(plain(phrase).split())]
-    negations = [each.at for each in said if each.axis == POLARITY and each.sign < 0]
-    affirmed = any(each.axis == POLARITY and each.sign > 0 for each in said)
+    found = [*_found(plain(phrase).split())]
+    negations = [each.at for each in found if each.axis == POLARITY and each.sign < 0]
+    affirmed = any(each.axis == POLARITY and each.sign > 0 for each in found)
     values: dict[str, set[Sign]] = {}
-    for each in said:
+    for each in found:
         if each.axis not in (POLARITY, _IDLE):
             sign = each.sign
             if lexicon().axes[each.axis].turns:
@@ -114,7 +111,7 @@ def meaning_of(phrase: str) -> AxisValues:
 
 
 def _found(words: Sequence[str]) -> Iterator[AxisMention]:
-    """All that is said, the longest wording at each place."""
+    """All mentions, the longest wording at each place."""
     known = lexicon()
     at = 0
     while at < len(words):
@@ -132,9 +129,9 @@ def _found(words: Sequence[str]) -> Iterator[AxisMention]:
 def _affixed(word: str) -> list[tuple[str, Sign]]:
     """What a word says by how it begins and ends."""
     known = lexicon()
-    said: list[tuple[str, Sign]] = []
+    values: list[tuple[str, Sign]] = []
     for affixes, fits in ((known.begins, word.startswith), (known.ends, word.endswith)):
         for affix, entry in affixes.items():
             if fits(affix) and len(word) >= len(affix) + _LEAST_REST:
-                said += entry
-    return said
+                values += entry
+    return values

@@ -1,4 +1,4 @@
-"""Which markers a phrase names, fast: whole names only, as our list of markers writes them."""
+"""The markers in a phrase, fast: whole names only, as our list of markers has them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from histoeval.terms.catalogue import table
 
 _PIECE = re.compile(r"[A-Za-z]+|\d+")
 _SHORT = 4
-"""A name of so few letters and no figure is one only as it is written: `MET`, and not `met`."""
+"""A name of up to this many letters and no digit must be written as it is: `MET`, not `met`."""
 
 Pieces = tuple[str, ...]
 

@@ -2,7 +2,7 @@
 
 To a model of language, phrases that differ in one word are much alike, whatever the word. The
 channel reads that word: values that exclude each other have opposite numbers, stages and Gleason
-scores point in different directions, and what is not said is zero.
+scores point in different directions, and what is not mentioned is zero.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ VERSION = 1
 _ASSUMED = 0.3
 """Polarity of what is neither denied nor affirmed."""
 _NUMBERS, _MARKERS = 16, 32
-"""How many signs tell numbers apart, and markers."""
+"""How many signs distinguish numbers, and markers."""
 _OF_NUMBERS, _OF_MARKERS, _OF_PARTS = 0.5, 0.75, 0.5
 _STAGE_AXES = ("T", "N", "M", "group")
 _LEVELS = {
@@ -92,16 +92,16 @@ def channel(phrase: str) -> Vectors:
 def _put_words(row: Vectors, phrase: str) -> None:
     """Sides, grades, polarity and the other axes of two values."""
     known, at = lexicon().axes, places()
-    said = meaning_of(phrase)
-    signs = {axis: float(sign) for axis, sign in said.signs.items()}
+    meaning = meaning_of(phrase)
+    signs = {axis: float(sign) for axis, sign in meaning.signs.items()}
     for grade in grades(phrase):
         signs["second grade" if grade == 2 else "grade"] = 1.0 if grade <= 2 else -1.0
     for pattern in sevens(phrase):
         signs["seven"] = 1.0 if pattern == 3 else -1.0
     for axis, sign in signs.items():
         row[at[axis]] = sign * (known[axis].weight if axis in known else 1.0)
-    denials = said.denials + nothing(phrase)
-    affirmed = denials or said.affirmed or something(phrase)
+    denials = meaning.denials + nothing(phrase)
+    affirmed = denials or meaning.affirmed or something(phrase)
     row[at[POLARITY]] = -1 if denials % 2 else 1 if affirmed else _ASSUMED
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from histoeval.cli.options.bundle import option
 from histoeval.cli.options.endpoint import REQUESTS, TlsOptions, one_complaint
 from histoeval.errors import SettingError
-from histoeval.judge.choice import ENDPOINT, MODEL, JudgeConfig
+
+if TYPE_CHECKING:
+    from histoeval.judge.choice import JudgeConfig
 
 JUDGES = "Judges"
+ENDPOINT, MODEL = "HISTOEVAL_JUDGE_ENDPOINT", "HISTOEVAL_JUDGE_MODEL"
+"""They name the judge where no option does."""
 
 PromptOption = Annotated[str, option("Prompt: rubric4, expert5, or a YAML file.", REQUESTS)]
 RepeatsOption = Annotated[
@@ -55,6 +59,8 @@ class JudgeOptions:
             return None
         if not endpoint or not model:
             raise SettingError("a judge needs both --endpoint and --model")
+        from histoeval.judge.choice import JudgeConfig  # an event loop, for few who score
+
         others["tls"] = vars(self.tls)
         with one_complaint():
             return JudgeConfig(endpoints=tuple(endpoint), models=tuple(model), **others)

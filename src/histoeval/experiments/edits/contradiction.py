@@ -23,7 +23,8 @@ from histoeval.experiments.edits.wrong_detail import (
     sides,
 )
 from histoeval.report import EntityType
-from histoeval.terms.concepts import Behaviour, closeness, main_concept
+from histoeval.terms.catalogue import Behaviour, closeness
+from histoeval.terms.naming import main_concept
 from histoeval.terms.sites import find_sites
 from histoeval.terms.values.laterality import side_of
 

@@ -19,8 +19,9 @@ from histoeval.experiments.edits.source_report import (
     tables,
 )
 from histoeval.report import EntityType
-from histoeval.terms.concepts import Behaviour, Concept, closeness, diagnosis_tree, main_concept
-from histoeval.terms.concepts import concepts as all_concepts
+from histoeval.terms.catalogue import Behaviour, Concept, closeness, diagnosis_tree
+from histoeval.terms.catalogue import concepts as all_concepts
+from histoeval.terms.naming import main_concept
 from histoeval.terms.sites import find_sites, site_closeness
 
 Made = tuple[Change, ...] | NotApplicable

@@ -14,8 +14,9 @@ from histoeval.extract.sections import sections
 from histoeval.extract.sentences import Sentence, sentences
 from histoeval.report import Assertion, Entity, EntityType, Noun, Report
 from histoeval.resources import load_toml
-from histoeval.terms.concepts import Behaviour, Concept, diagnosis_tree, main_concept
+from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree
 from histoeval.terms.findings import Finding, find_findings, findings
+from histoeval.terms.naming import main_concept
 
 _SURE = 0.5
 """An entity that the reader is less sure of is not built on."""

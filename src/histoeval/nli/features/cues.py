@@ -1,18 +1,19 @@
-"""What words without a term of their own say of a pair: contrasts, doubt, denial, what is new."""
+"""Features of wording: contrasts, denial, doubt, new words, and how something was examined."""
 
 from __future__ import annotations
 
-from histoeval.nli.features.lexicon import has_cue
-from histoeval.nli.features.pair_lexicon import has_word, scene_rows
+from collections.abc import Mapping
+
+from histoeval.nli.features.lexicon import scenes
 from histoeval.nli.features.parse import Statements
 
 
 def of_contrasts(one: Statements, other: Statements) -> dict[str, float]:
     """The contrasts of both texts beside each other."""
-    both = [(a, b) for a, b in zip(one.members, other.members, strict=True) if a and b]
+    both = [(a, b) for a, b in zip(one.contrasts, other.contrasts, strict=True) if a and b]
     opposed = sum(not a & b for a, b in both)
     shared = sum(bool(a & b) for a, b in both)
-    flipped = has_cue("denied", one.text) != has_cue("denied", other.text)
+    flipped = one.has("denied") != other.has("denied")
     return {
         "contrast": min(2, opposed) * (not flipped),
         "contrast_denied": min(2, opposed) * flipped,
@@ -23,57 +24,53 @@ def of_contrasts(one: Statements, other: Statements) -> dict[str, float]:
 
 def of_cues(one: Statements, other: Statements) -> dict[str, float]:
     """The cues of both texts beside each other."""
-    denied_one, denied_other = has_cue("denied", one.text), has_cue("denied", other.text)
-    bad_one, bad_other = has_cue("bad", one.text), has_cue("bad", other.text)
-    whole_one, whole_other = has_cue("whole", one.text), has_cue("whole", other.text)
+    cues = "denied bad whole doubt past beside only most least insitu invasive".split()
+    premise, hypothesis = ({cue: text.has(cue) for cue in cues} for text in (one, other))
+    denied = premise["denied"], hypothesis["denied"]
     fresh = other.words - one.words
     return {
-        "denied_one": denied_one and not denied_other,
-        "denied_other": denied_other and not denied_one,
-        "denied_two": denied_one and denied_other,
-        "doubt_one": has_cue("doubt", one.text),
-        "doubt_other": has_cue("doubt", other.text),
-        "past_one": has_cue("past", one.text),
-        "past_other": has_cue("past", other.text),
-        "beside_other": has_cue("beside", other.text),
-        "only_one": has_cue("only", one.text),
-        "only_other": has_cue("only", other.text),
-        "bad_whole": bad_one and whole_other and not whole_one,
-        "whole_bad": whole_one and bad_other and not bad_one,
-        "bad_new": bad_other and not bad_one,
-        "most_least": has_cue("most", one.text) and has_cue("least", other.text),
-        "least_most": has_cue("least", one.text) and has_cue("most", other.text),
-        "insitu_invasive": has_cue("insitu", one.text)
-        and has_cue("invasive", other.text)
-        and not has_cue("insitu", other.text)
-        and not denied_other,
-        "invasive_insitu": has_cue("invasive", one.text)
-        and has_cue("insitu", other.text)
-        and not has_cue("insitu", one.text)
-        and not denied_one,
+        "denied_one": denied == (True, False),
+        "denied_other": denied == (False, True),
+        "denied_two": all(denied),
+        "doubt_one": premise["doubt"],
+        "doubt_other": hypothesis["doubt"],
+        "past_one": premise["past"],
+        "past_other": hypothesis["past"],
+        "beside_other": hypothesis["beside"],
+        "only_one": premise["only"],
+        "only_other": hypothesis["only"],
+        "bad_whole": premise["bad"] and hypothesis["whole"] and not premise["whole"],
+        "whole_bad": premise["whole"] and hypothesis["bad"] and not premise["bad"],
+        "bad_new": hypothesis["bad"] and not premise["bad"],
+        "most_least": premise["most"] and hypothesis["least"],
+        "least_most": premise["least"] and hypothesis["most"],
+        "insitu_invasive": premise["insitu"] and _invades(hypothesis),
+        "invasive_insitu": hypothesis["insitu"] and _invades(premise),
         "fresh": len(fresh) / max(1, len(other.words)),
         "all_fresh": fresh == other.words,
         "none_fresh": not fresh,
     }
 
 
+def _invades(cues: Mapping[str, bool]) -> bool:
+    return cues["invasive"] and not cues["insitu"] and not cues["denied"]
+
+
 def of_scenes(one: Statements, other: Statements) -> dict[str, float]:
-    """Whether both texts tell of one look at one thing, or of a biopsy and the resection."""
+    """Whether both texts are of one examination, or one of a biopsy and one of the resection."""
     found = {}
-    for name, first, second in scene_rows():
-        told = bool(first.search(one.text)), bool(second.search(one.text))
-        asked = bool(first.search(other.text)), bool(second.search(other.text))
-        apart = (told == (True, False) and asked == (False, True)) or (
-            told == (False, True) and asked == (True, False)
-        )
+    for name, first, second in scenes():
+        premise = bool(first.search(one.text)), bool(second.search(one.text))
+        hypothesis = bool(first.search(other.text)), bool(second.search(other.text))
+        apart = {premise, hypothesis} == {(True, False), (False, True)}
         found[f"scene_{name}"] = float(apart)
-    if has_cue("denied", one.text):
+    if one.has("denied"):
         found["scene_component"] = 0.0
     kinds = [{label.split()[0] for label in text.labels} for text in (one, other)]
     return found | {
         "label_other": bool(kinds[0] & kinds[1]) and not one.labels & other.labels,
-        "known_thing": has_word("forms", "definite", other.text),
-        "heading": has_word("forms", "heading", other.text),
-        "sole_one": has_word("forms", "sole", one.text),
-        "another": has_word("forms", "another", other.text),
+        "known_thing": other.has_word("forms", "definite"),
+        "heading": other.has_word("forms", "heading"),
+        "sole_one": one.has_word("forms", "sole"),
+        "another": other.has_word("forms", "another"),
     }

@@ -1,21 +1,16 @@
-"""What two texts say of diagnoses and findings: the same, a kind of it, its parent, or denied."""
+"""Features of diagnoses and findings: the same, a kind of it, its parent, or denied."""
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import product
 
-from histoeval.nli.features.lexicon import has_cue
 from histoeval.nli.features.parse import Statements
-from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tree
-from histoeval.terms.findings import findings as all_findings
-
-_BAD = frozenset({Behaviour.MALIGNANT})
-_GOOD = frozenset({Behaviour.BENIGN, Behaviour.NON_NEOPLASTIC, Behaviour.NORMAL})
+from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, concepts, diagnosis_tree
+from histoeval.terms.findings import is_kind_of
 
 
 def _kin(a: Concept, b: Concept) -> str:
-    """What a diagnosis of the premise is to one of the hypothesis."""
+    """The relation of a diagnosis of the premise to one of the hypothesis."""
     tree = diagnosis_tree()
     if a.id == b.id:
         return "same"
@@ -42,34 +37,21 @@ def of_diagnoses(one: Statements, other: Statements) -> dict[str, float]:
                 out["flip"] = 1.0
             continue
         out[kin] = 1.0
-        out["bad_good"] = max(
-            out["bad_good"], first.behaviour in _BAD and second.behaviour in _GOOD
-        )
-        out["good_bad"] = max(
-            out["good_bad"], first.behaviour in _GOOD and second.behaviour in _BAD
-        )
+        for name, bad, good in (("bad_good", first, second), ("good_bad", second, first)):
+            opposed = bad.behaviour is Behaviour.MALIGNANT and good.behaviour in HARMLESS
+            out[name] = max(out[name], opposed)
     related = out["same"] or out["kind"]
     out["other"] = float(out["other"] and not related and not out["parent"])
     new = bool(other.diagnoses) and not one.diagnoses
-    told = {f"diagnosis_{name}": value for name, value in out.items()}
-    sure = other.bare and not has_cue("doubt", one.text)
+    named = {f"diagnosis_{name}": value for name, value in out.items()}
+    sure = other.bare and not one.has("doubt")
     bare = {f"bare_{name}": sure and out[name] for name in ("same", "kind", "parent", "other")}
     within = all(
         any(_kin(concepts()[a], concepts()[b]) in ("same", "kind") for a, _ in one.diagnoses)
         for b, _ in other.diagnoses
     )
     bare |= {"bare_new": other.bare and new, "bare_all": sure and within and not new}
-    return told | bare | {"diagnosis_new": float(new)}
-
-
-@lru_cache(maxsize=1 << 12)
-def _above(id_: str) -> frozenset[str]:
-    """A finding and what it is a kind of."""
-    line, rows = {id_}, all_findings()
-    while (parent := rows[id_].parent) and parent not in line:
-        line.add(parent)
-        id_ = parent
-    return frozenset(line)
+    return named | bare | {"diagnosis_new": float(new)}
 
 
 def of_findings(one: Statements, other: Statements) -> dict[str, float]:
@@ -79,7 +61,7 @@ def of_findings(one: Statements, other: Statements) -> dict[str, float]:
         met = [
             a_denied
             for a, a_denied in one.findings
-            if (b in _above(a) and not a_denied) or (a in _above(b) and a_denied) or a == b
+            if (is_kind_of(b, a) if a_denied else is_kind_of(a, b))
         ]
         same |= b_denied in met
         opposite |= bool(met) and b_denied not in met

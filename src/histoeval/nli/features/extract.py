@@ -1,12 +1,13 @@
-"""What the terms of a premise and a hypothesis say of each other, as numbers beside a network's.
+"""The features of a premise and a hypothesis, as numbers for the re-ranker.
 
-Sides, grades, stages, markers, diagnoses, findings, sites and sizes are read from both; each
-number says whether something of the hypothesis is said by the premise, is opposed by it, or is new.
-What nothing of pathology is found in has no such numbers, and is left to the network.
+Sides, grades, stages, markers, diagnoses, findings, sites and sizes are read from both; a feature
+is whether something of the hypothesis is in the premise, is opposed by it, or is new. A pair
+without terms of pathology has no features, and is left to the network.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from histoeval.nli.features.counts import of_counts
@@ -16,76 +17,43 @@ from histoeval.nli.features.grades import of_grades
 from histoeval.nli.features.laterality import of_sides
 from histoeval.nli.features.parse import Statements, statements
 from histoeval.nli.features.sites import of_places
-from histoeval.nli.features.sizes import of_sizes
 from histoeval.nli.features.stages import of_stages
-from histoeval.nli.features.values import of_markers
+from histoeval.nli.features.values import of_markers, of_sizes
 
 _SAME = (
-    "size_same",
-    "count_same",
-    "marker_same",
-    "grade_same",
-    "grade_worked_same",
-    "stage_same",
-    "stage_worked_same",
-)
+    "size_same count_same marker_same grade_same grade_worked_same stage_same stage_worked_same"
+).split()
 _OTHER = (
-    "size_other",
-    "count_other",
-    "marker_opposite",
-    "grade_other",
-    "grade_worked_other",
-    "stage_other",
-    "stage_worked_other",
-)
-_NEW = ("size_open", "marker_new", "stage_axis", "grade_worked_open", "stage_worked_open")
-_OPPOSED = (
+    "size_other count_other marker_opposite grade_other grade_worked_other stage_other "
+    "stage_worked_other"
+).split()
+_NEW = "size_open marker_new stage_axis grade_worked_open stage_worked_open".split()
+_OPPOSED = [
     *_OTHER,
-    "side_opposite",
-    "side_elsewhere",
-    "grade_component",
-    "diagnosis_flip",
-    "finding_opposite",
-    "nodes_other",
-    "contrast",
-)
+    *(
+        "side_opposite side_elsewhere grade_component diagnosis_flip finding_opposite nodes_other "
+        "contrast"
+    ).split(),
+]
 _ELSEWHERE = (
-    "label_other",
-    "scene_frozen",
-    "scene_earlier",
-    "scene_sample",
-    "scene_imaging",
-    "scene_depth",
-    "side_heading",
-    "side_another",
-    "size_apart",
-)
-"""Other parts, other means, other times: what is told of one says nothing on the other."""
+    "label_other scene_frozen scene_earlier scene_sample scene_imaging scene_depth side_heading "
+    "side_another size_apart"
+).split()
+"""Other parts, other ways, other times of examination: one says nothing about the other."""
 _NOT_PLAIN = (
-    "denied_one",
-    "denied_other",
-    "doubt_one",
-    "past_one",
-    "past_other",
-    "beside_other",
-    "site_moved",
-    "site_beside",
-    "site_finer",
-    "site_new",
-    "side_new",
-    "grade_new",
-    "size_new",
-)
+    "denied_one denied_other doubt_one past_one past_other beside_other site_moved site_beside "
+    "site_finer site_new side_new grade_new size_new"
+).split()
 
 
 @cache
 def feature_names() -> tuple[str, ...]:
-    """What all numbers are called, in their order."""
+    """The names of all features, in their order."""
     return tuple(extract_features("tumour", "tumour") or ())
 
 
 def extract_features(premise: str, hypothesis: str) -> dict[str, float] | None:
-    """What terms say of a pair, by name; nothing where neither text is of pathology."""
+    """The features of a pair, by name; None where neither text is about pathology."""
     one, other = statements(premise), statements(hypothesis)
     if not (one.is_pathology or other.is_pathology):
         return None
@@ -103,28 +71,28 @@ def extract_features(premise: str, hypothesis: str) -> dict[str, float] | None:
         **of_cues(one, other),
         **of_scenes(one, other),
     }
-    told = {name: float(value) for name, value in seen.items()}
-    return told | _sure(told, one, other)
+    values = {name: float(value) for name, value in seen.items()}
+    return values | _sure(values, one, other)
 
 
-def _sure(told: dict[str, float], one: Statements, other: Statements) -> dict[str, float]:
-    """What leaves little to say: one thing is told and asked, and nothing else speaks of it."""
+def _sure(seen: dict[str, float], one: Statements, other: Statements) -> dict[str, float]:
+    """What leaves little doubt: one thing is in both texts, and nothing else is against it."""
 
-    def any_of(names: tuple[str, ...]) -> bool:
-        return any(told[name] for name in names)
+    def any_of(names: Iterable[str]) -> bool:
+        return any(seen[name] for name in names)
 
     against, same, apart = any_of(_OPPOSED), any_of(_SAME), any_of(_ELSEWHERE)
-    certain = not told["doubt_one"] and not apart
+    certain = not seen["doubt_one"] and not apart
     plain = not any_of(_NOT_PLAIN)
-    named = (told["bare_same"] and one.bare) or told["bare_kind"]
-    named = named and told["bare_all"] and plain and not one.labels
-    named = named and (told["site_whole"] or not other.sites)
-    finer = told["bare_parent"] and one.bare and plain
-    part = told["grade_component"] and not told["side_opposite"]
+    named = (seen["bare_same"] and one.bare) or seen["bare_kind"]
+    named = named and seen["bare_all"] and plain and not one.labels
+    named = named and (seen["site_whole"] or not other.sites)
+    finer = seen["bare_parent"] and one.bare and plain
+    part = seen["grade_component"] and not seen["side_opposite"]
     opened = any_of(_NEW) or finer
     return {
         "sure_same": float(
-            bool(told["only_side_free"]) or (bool(same or named) and not against and certain)
+            bool(seen["only_side_free"]) or (bool(same or named) and not against and certain)
         ),
         "sure_other": float(
             any_of(("only_side_held", "both_sides_free"))
@@ -132,5 +100,5 @@ def _sure(told: dict[str, float], one: Statements, other: Statements) -> dict[st
         ),
         "sure_open": float(bool(part) or (bool(opened) and not against and not same)),
         "sure_apart": float(apart),
-        "sure_home": float(bool(told["spread_home"]) and bool(told["site_moved_spread"])),
+        "sure_home": float(bool(seen["spread_home"]) and bool(seen["site_moved_spread"])),
     }

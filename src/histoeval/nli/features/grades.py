@@ -1,4 +1,4 @@
-"""What two texts say of grades: the same, another, on another scale, or worked out."""
+"""Features of grades: the same, another, on another scale, or implied."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PART = re.compile(
 
 
 def of_grades(one: Statements, other: Statements) -> dict[str, float]:
-    """The grades of the hypothesis beside those of the premise, told or worked out."""
+    """The grades of the hypothesis beside those of the premise, stated or implied."""
     same = different = False
     for (a, a_denied), (b, b_denied) in product(one.grades, other.grades):
         if None not in (a.about, b.about) and a.about != b.about:
@@ -37,8 +37,8 @@ def of_grades(one: Statements, other: Statements) -> dict[str, float]:
         different |= near >= _GRADES_SAME and flipped
         different |= near < _GRADES_OTHER and not flipped
     apart = bool(other.components - one.components)
-    told, asked = graded(one.text), graded(other.text)
-    fits = _fits(told, asked, one, other)
+    given, claimed = graded(one.text), graded(other.text)
+    fits = _fits(given, claimed, one, other)
     part = bool(_PART.search(one.text)) != bool(_PART.search(other.text))
     return {
         "grade_same": same and not different and fits is None,
@@ -56,28 +56,28 @@ def of_grades(one: Statements, other: Statements) -> dict[str, float]:
 
 
 def _fits(
-    told: ImpliedGrades, asked: ImpliedGrades, one: Statements, other: Statements
+    given: ImpliedGrades, claimed: ImpliedGrades, one: Statements, other: Statements
 ) -> Fits | None:
-    """What one grade is to another where a scale has to be worked out or changed."""
-    if asked.gleason and told.group and not told.gleason:
+    """The relation of two grades where a scale has to be worked out or changed."""
+    if claimed.gleason and given.group and not given.gleason:
         return (
             Fits.OPEN
-            if asked.group & told.group and told.group != {"1"}
-            else _sets(told.group, asked.group)
+            if claimed.group & given.group and given.group != {"1"}
+            else _sets(given.group, claimed.group)
         )
-    if told.group and asked.group:
-        return _sets(told.group, asked.group)
-    if told.number and asked.number and (told.worked or asked.worked):
-        return _sets(told.number, asked.number)
-    if (has_tiers(one.text) or has_tiers(other.text)) and told.number and asked.tier:
-        return _sets(frozenset(_TIER[each] for each in told.number), asked.tier)
-    if has_tiers(one.text) and told.tier and asked.number and not told.number:
-        fits = _sets(told.tier, frozenset(_TIER[each] for each in asked.number))
+    if given.group and claimed.group:
+        return _sets(given.group, claimed.group)
+    if given.number and claimed.number and (given.worked or claimed.worked):
+        return _sets(given.number, claimed.number)
+    if (has_tiers(one.text) or has_tiers(other.text)) and given.number and claimed.tier:
+        return _sets(frozenset(_TIER[each] for each in given.number), claimed.tier)
+    if has_tiers(one.text) and given.tier and claimed.number and not given.number:
+        fits = _sets(given.tier, frozenset(_TIER[each] for each in claimed.number))
         return Fits.OPEN if fits is Fits.SAME else fits
     return None
 
 
-def _sets(told: frozenset[str], asked: frozenset[str]) -> Fits:
-    if told <= asked:
+def _sets(given: frozenset[str], claimed: frozenset[str]) -> Fits:
+    if given <= claimed:
         return Fits.SAME
-    return Fits.OPEN if told & asked else Fits.OTHER
+    return Fits.OPEN if given & claimed else Fits.OTHER

@@ -1,41 +1,37 @@
-"""Words that change what a statement says (`data/cues.toml`): denial, doubt, contrasts."""
+"""Word lists of the features (`data/cues.toml`, `data/pairs.toml`); all texts are in lower case."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
-from histoeval.resources import load_toml
+from histoeval.terms.lexicon import Lexicon
 
-
-@cache
-def _cues() -> dict[str, Any]:
-    return load_toml("nli/features/data/cues.toml")
-
-
-def _between_words(wording: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![a-z0-9-])(?:{wording})(?![a-z0-9])")
-
-
-@cache
-def _cue(name: str) -> re.Pattern[str]:
-    return _between_words("|".join(_cues()[name]))
+CUES, PAIRS = (
+    Lexicon(
+        f"nli/features/data/{name}.toml", before="(?<![a-z0-9-])", after="(?![a-z0-9])", flags=0
+    )
+    for name in ("cues", "pairs")
+)
 
 
 @cache
 def _contrasts() -> tuple[tuple[re.Pattern[str], ...], ...]:
-    return tuple(tuple(_between_words(word) for word in row) for row in _cues()["contrasts"])
+    return tuple(tuple(map(CUES.any_of, row)) for row in CUES.entry("contrasts"))
 
 
-def members(text: str) -> tuple[frozenset[int], ...]:
-    """Which of the words of each contrast a text has."""
+def contrasts_in(text: str) -> tuple[frozenset[int], ...]:
+    """For each row of opposites, which of them a text has."""
     return tuple(
         frozenset(place for place, word in enumerate(row) if word.search(text))
         for row in _contrasts()
     )
 
 
-def has_cue(name: str, text: str) -> bool:
-    """Whether a text in lower case has one of the words of a list."""
-    return _cue(name).search(text) is not None
+@cache
+def scenes() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...]:
+    """Ways and times of examination, each as a pair of patterns that are not the same."""
+    return tuple(
+        (name, PAIRS.any_of(first), PAIRS.any_of(second))
+        for name, (first, second) in PAIRS.entry("scenes").items()
+    )

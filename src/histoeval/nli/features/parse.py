@@ -1,13 +1,13 @@
-"""What a text of pathology says, as far as terms tell: the two sides of a pair are read so."""
+"""Parses premise and hypothesis into comparable facts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from histoeval.nli.features.lexicon import has_cue, members
+from histoeval.nli.features.lexicon import CUES, PAIRS, contrasts_in
 from histoeval.terms.findings import find_findings
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import find_operated, find_sites, organ_of
@@ -26,11 +26,6 @@ _EXPRESSION = re.compile(
     r"(?:\b(?P<no>no|without|lack of|absence of|absent)\b(?:\W+[\w/-]+){0,3}?\W+)?(?<!loss of )"
     r"(?:over)?(?:expression|amplification|staining|immunoreactivity|rearrangement)\b"
 )
-_COMPONENT = re.compile(
-    r"dcis|in situ|invasive|previous|biopsy|resect|excision|metasta|recurren|left|right|component"
-    r"|deposits|elsewhere|node",
-    re.IGNORECASE,
-)
 _NODE_STAGE = re.compile(r"\bN([0-3])|pN([0-3])")
 _NODES_FREE = re.compile(
     r"\b(?:no|none|without|0)\b[^.;]{0,30}\bnod|nod\w*(?: metastas\w+)?[^.;]{0,25}"
@@ -41,7 +36,6 @@ _NODES_HELD = re.compile(
     r"metastas\w+ (?:in|to)[^.;]{0,25}\bnod|positive[^.;]{0,12} nod|[1-9]\d*\s*(?:/|of)\s*\d+"
     r"[^.;]{0,25}\bnod"
 )
-_FREE_WORDS = 0
 _BEFORE = re.compile(r"[,:]| but | with ")
 _AFTER = re.compile(
     r"\s*(?:is|are|was|were)?\s*(?:not (?:present|seen|identified|found|detected|demonstrated)"
@@ -59,33 +53,14 @@ _REMAINS = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[a-z][a-z0-9-]{2,}")
-_LABEL = re.compile(
-    r"\b(part|specimen|core|block|polyp|jar|slide|level|fragment|nodule|container|biopsy|segment"
-    r"|node|tumou?r|station)s?\s+([a-z]?\d{1,2}|[ivx]{1,4}[ab]?|[a-h])\b",
-    re.IGNORECASE,
-)
 _AT = re.compile(r"\b(?:(?P<clock>\d{1,2}) ?o'clock|at (?P<deep>\d{1,2}) ?cm\b)")
-_ORDINAL = re.compile(
-    r"\b(first|second|third|larger|smaller|upper|lower|deep|lateral|medial|superior|inferior|proximal"
-    r"|distal|anterior|posterior|sentinel|axillary|pelvic|hilar|mediastinal|para-aortic|inguinal"
-    r"|circumferential|peripheral|apical)\b",
-    re.IGNORECASE,
-)
-_SMALL = frozenset(
-    "the and are was were with from that this there has have been for its not into but any all his "
-    "her their which patient shows show showing seen present identified found noted".split()
-)
-_PLAIN = frozenset(
-    "tumour tumor diagnosis consistent features findings support lesion histology biopsy excision "
-    "compatible final only type".split()
-)
-_MOST = 600
+_MAX_CHARS = 600
 """Characters of a text that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """What a text says, as far as terms tell."""
+    """What a text states, as far as its terms are known."""
 
     text: str
     words: frozenset[str]
@@ -102,31 +77,40 @@ class Statements:
     counts: tuple[CountRange, ...]
     labels: frozenset[str]
     places: frozenset[str]
-    members: tuple[frozenset[int], ...]
+    contrasts: tuple[frozenset[int], ...]
+    """For each row of opposites, which of them it has."""
     bare: bool
-    """Whether it says little more than a diagnosis."""
+    """Whether it has hardly more than a diagnosis."""
     nodes: bool | None
-    """Whether lymph nodes are involved, where that is told."""
+    """Whether lymph nodes are involved, where that is given."""
     components: frozenset[str]
-    """Of what a grade may be told besides the tumour."""
+    """What a grade may be of besides the tumour."""
+
+    def has(self, cue: str) -> bool:
+        """Whether it has a word of a list of `cues.toml`."""
+        return CUES.has(self.text, cue)
+
+    def has_word(self, group: str, name: str) -> bool:
+        """Whether it has a word of a list of `pairs.toml`."""
+        return PAIRS.has(self.text, group, name)
 
     @property
     def is_pathology(self) -> bool:
-        """Whether anything of pathology is said."""
+        """Whether it is about pathology at all."""
         stained = any(result is not None for _, result in self.markers)
-        return stained or has_cue("pathology", self.text)
+        return stained or self.has("pathology")
 
 
 @lru_cache(maxsize=1 << 14)
 def statements(text: str) -> Statements:
-    """What a text says, clause by clause."""
-    text = text[:_MOST]
+    """What a text states, clause by clause."""
+    text = text[:_MAX_CHARS]
     low = text.lower()
     clauses = [part.strip() for part in _CLAUSES.split(text) if part and part.strip()]
     whole = [part.strip() for part in re.split(r"[.;\n](?=\s|$)", text) if part.strip()]
     return Statements(
         text=low,
-        words=frozenset(_WORD.findall(low)) - _SMALL,
+        words=frozenset(_WORD.findall(low)) - PAIRS.ids("reading", "stop_words"),
         sides=frozenset(_sides(clauses, whole)),
         grades=tuple(_grades(clauses)),
         stages=tuple(
@@ -138,19 +122,30 @@ def statements(text: str) -> Statements:
         sites=frozenset(match.id for match in (*find_sites(text), *find_operated(text))),
         quantities=quantities(text),
         counts=counts(text),
-        labels=frozenset(_labels(text)),
-        places=frozenset(found.lower() for found in _ORDINAL.findall(text)),
-        members=members(low),
+        labels=frozenset(_labels(low)),
+        places=frozenset(_words("places").findall(low)),
+        contrasts=contrasts_in(low),
         bare=_is_bare(text),
         nodes=_nodes(text),
-        components=frozenset(found.lower() for found in _COMPONENT.findall(text)),
+        components=frozenset(_words("components").findall(low)),
     )
 
 
-def _labels(text: str) -> Iterator[str]:
+@cache
+def _words(name: str) -> re.Pattern[str]:
+    words = "|".join(PAIRS.entry("reading", name))
+    forms = {
+        "components": words,
+        "places": rf"\b({words})\b",
+        "numbered": rf"\b({words})s?\s+([a-z]?\d{{1,2}}|[ivx]{{1,4}}[ab]?|[a-h])\b",
+    }
+    return re.compile(forms[name])
+
+
+def _labels(low: str) -> Iterator[str]:
     """Parts by their names, and places by the clock or by how far in they lie."""
-    yield from (" ".join(found).lower() for found in _LABEL.findall(text))
-    for found in _AT.finditer(text.lower()):
+    yield from (" ".join(found) for found in _words("numbered").findall(low))
+    for found in _AT.finditer(low):
         yield f"clock {found['clock']}" if found["clock"] else f"at {found['deep']}"
 
 
@@ -160,12 +155,12 @@ def _is_bare(text: str) -> bool:
     left = text
     for match in sorted((*found, *find_sites(text)), key=lambda match: -match.start):
         left = left[: match.start] + " " + left[match.end :]
-    words = set(_WORD.findall(left.lower())) - _SMALL - _PLAIN
-    return bool(found) and len(words) <= _FREE_WORDS
+    known = PAIRS.ids("reading", "stop_words") | PAIRS.ids("reading", "plain_words")
+    return bool(found) and set(_WORD.findall(left.lower())) <= known
 
 
 def _nodes(text: str) -> bool | None:
-    """Whether nodes are involved; nothing where it is not told, or told of some only."""
+    """Whether nodes are involved; None where that is not given, or given of some only."""
     states = {found != "0" for pair in _NODE_STAGE.findall(text) for found in pair if found}
     low = text.lower()
     if _NODES_FREE.search(low):
@@ -208,7 +203,7 @@ def _markers(whole: Iterable[str]) -> Iterator[tuple[str, marker_results.Result 
 
 
 def _result(piece: str, marker: str) -> marker_results.Result | None:
-    """The result of a marker; "no expression" and "expression" are said of the protein."""
+    """The result of a marker; "no expression" and "expression" are of the protein."""
     if found := _EXPRESSION.search(piece.lower()):
         return marker_results.Result(polarity="negative" if found["no"] else "positive")
     return marker_results.read_result(piece, marker)
@@ -217,7 +212,7 @@ def _result(piece: str, marker: str) -> marker_results.Result | None:
 def _denied(sentence: str, start: int, end: int) -> bool:
     """Whether what stands at a place of a sentence is denied there."""
     before = _BEFORE.split(sentence[:start])[-1]
-    return has_cue("denied", before) or _AFTER.match(sentence[end:]) is not None
+    return CUES.has(before, "denied") or _AFTER.match(sentence[end:]) is not None
 
 
 def _diagnoses(whole: Iterable[str]) -> Iterator[tuple[str, bool]]:
@@ -238,4 +233,4 @@ def _grades(clauses: Iterable[str]) -> Iterator[tuple[grades.Grade, bool]]:
         other = _NO_GRADE.search(part) and not _GRADED.search(part)
         grade = None if other else grades.read_grade(part)
         if grade:
-            yield grade, has_cue("denied", part.lower())
+            yield grade, CUES.has(part.lower(), "denied")

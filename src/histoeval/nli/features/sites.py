@@ -1,8 +1,7 @@
-"""What two texts say of places: one that holds the other, a finer one, one elsewhere."""
+"""Features of sites: one within the other, a finer one, one elsewhere."""
 
 from __future__ import annotations
 
-from histoeval.nli.features.lexicon import has_cue
 from histoeval.nli.features.parse import Statements
 from histoeval.terms.sites import site_tree, system_of
 
@@ -12,20 +11,20 @@ _REGIONS = frozenset({"body_region", "body_cavity"})
 def of_places(one: Statements, other: Statements) -> dict[str, float]:
     """The sites and parts of the hypothesis beside those of the premise."""
     tree = site_tree()
-    told, asked = one.sites, other.sites
-    wholes = {b for b in asked if any(tree.is_a(a, b) for a in told)}
-    finer = {b for b in asked - wholes if any(tree.is_a(b, a) for a in told)}
-    apart = {b for b in asked - wholes - finer if _has_rivals(b, told)}
-    spread = has_cue("spread", one.text) or has_cue("spread", other.text)
-    moved = bool(apart) and has_cue("home", other.text)
+    known, sites = one.sites, other.sites
+    wholes = {b for b in sites if any(tree.is_a(a, b) for a in known)}
+    finer = {b for b in sites - wholes if any(tree.is_a(b, a) for a in known)}
+    apart = {b for b in sites - wholes - finer if _has_rivals(b, known)}
+    spread = one.has("spread") or other.has("spread")
+    moved = bool(apart) and other.has("home")
     return {
         "site_whole": bool(wholes) and not finer and not apart,
         "site_finer": bool(finer) and not apart,
         "site_moved": moved and not spread,
         "site_moved_spread": moved and spread,
         "site_beside": bool(apart) and not moved,
-        "site_new": bool(asked) and not told,
-        "spread_home": has_cue("spread", one.text) and has_cue("home", other.text),
+        "site_new": bool(sites) and not known,
+        "spread_home": one.has("spread") and other.has("home"),
         "label_new": bool(other.labels - one.labels),
         "label_same": bool(other.labels & one.labels),
         "place_new": bool(other.places - one.places),
@@ -33,11 +32,10 @@ def of_places(one: Statements, other: Statements) -> dict[str, float]:
     }
 
 
-def _has_rivals(site: str, told: frozenset[str]) -> bool:
-    """Whether a site is none of those told, and of the body as they are: an arm holds bones."""
+def _has_rivals(site: str, known: frozenset[str]) -> bool:
+    """Whether any known site is of the same level, region or organ: an arm contains bones."""
     loose = system_of(site) in _REGIONS
-    rivals = [each for each in told if (system_of(each) in _REGIONS) == loose]
-    return bool(rivals)
+    return any((system_of(each) in _REGIONS) == loose for each in known)
 
 
 def is_apart(one: Statements, other: Statements) -> bool:

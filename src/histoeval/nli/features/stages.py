@@ -1,4 +1,4 @@
-"""What two texts say of stages: the same, another, a finer one, or one that is worked out."""
+"""Features of stages: the same, another, a finer one, or one that is implied."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNKNOWN = ("x", "+")
 
 
 def of_stages(one: Statements, other: Statements) -> dict[str, float]:
-    """The stages of the hypothesis beside those of the premise, told or worked out."""
+    """The stages of the hypothesis beside those of the premise, stated or implied."""
     found = {_compared(a, b, one) for a, b in product(one.stages, other.stages)} - {None}
     worked = _worked(one, other)
     both = None not in (one.nodes, other.nodes)
@@ -38,7 +38,7 @@ def of_stages(one: Statements, other: Statements) -> dict[str, float]:
 
 
 def _compared(a: Stage, b: Stage, one: Statements) -> Fits | None:
-    """What one stage is to another, over the axes that both name."""
+    """The relation of two stages, over the axes that both name."""
     if "c" in {a.prefix, b.prefix} and a.prefix != b.prefix:
         return Fits.OPEN
     found = [
@@ -53,29 +53,30 @@ def _compared(a: Stage, b: Stage, one: Statements) -> Fits | None:
     return Fits.OPEN if Fits.OPEN in found else Fits.SAME
 
 
-def _axis(told: str, asked: str, *, at_least: bool) -> Fits:
-    if told == asked:
+def _axis(given: str, claimed: str, *, at_least: bool) -> Fits:
+    if given == claimed:
         return Fits.OPEN if at_least else Fits.SAME
-    if told[0] in _UNKNOWN or asked[0] in _UNKNOWN:
+    if given[0] in _UNKNOWN or claimed[0] in _UNKNOWN:
         return Fits.OPEN
     if at_least:
-        return Fits.OPEN if rank(asked) > rank(told) else Fits.OTHER
-    if told.startswith(asked):
-        return Fits.SAME if not asked.isupper() or len(told) == len(asked) else _group(told, asked)
-    return _group(told, asked) if asked.startswith(told) else Fits.OTHER
+        return Fits.OPEN if rank(claimed) > rank(given) else Fits.OTHER
+    if given.startswith(claimed) and not claimed.isupper():
+        return Fits.SAME
+    alike = given.startswith(claimed) or claimed.startswith(given)
+    return _group(given, claimed) if alike else Fits.OTHER
 
 
-def _group(told: str, asked: str) -> Fits:
-    """Roman figures begin alike without being alike: I, II, III."""
-    numbers = [re.match(r"[IV]+|\d|[a-z]+", each) for each in (told, asked)]
+def _group(given: str, claimed: str) -> Fits:
+    """Roman numerals begin alike without being alike: I, II, III."""
+    numbers = [re.match(r"[IV]+|\d|[a-z]+", each) for each in (given, claimed)]
     first, second = (found.group() if found else "" for found in numbers)
     if first != second:
         return Fits.OTHER
-    return Fits.SAME if len(told) > len(asked) else Fits.OPEN
+    return Fits.SAME if len(given) > len(claimed) else Fits.OPEN
 
 
 def _worked(one: Statements, other: Statements) -> set[Fits]:
-    """A stage that is asked of what is told in sizes, counts and words; and the reverse."""
+    """A stage of the hypothesis against sizes, counts and words of the premise; and the reverse."""
     if not (one.stages or other.stages):
         return set()
     organ = organ_at(one.text)
@@ -83,14 +84,14 @@ def _worked(one: Statements, other: Statements) -> set[Fits]:
     if organ is None:
         return set()
     found: set[Fits] = set()
-    told, asked = worked_out(one.text, organ), worked_out(other.text, organ)
+    given, claimed = worked_out(one.text, organ), worked_out(other.text, organ)
     for stage in other.stages:
-        for known, value in ((told.tumour, stage.t), (told.nodes, stage.n)):
+        for known, value in ((given.tumour, stage.t), (given.nodes, stage.n)):
             if known and value and value[0] not in _UNKNOWN:
                 higher = rank(value) > max(map(rank, known)) and _LEAST.search(one.text)
                 found.add(Fits.SAME if _fits(known, value) else Fits.OPEN if higher else Fits.OTHER)
     for stage in one.stages:
-        for known, value in ((asked.tumour, stage.t), (asked.nodes, stage.n)):
+        for known, value in ((claimed.tumour, stage.t), (claimed.nodes, stage.n)):
             if known and value and value[0] not in _UNKNOWN and not other.stages:
                 found.add(Fits.OPEN if _fits(known, value) else Fits.OTHER)
     return found

@@ -31,7 +31,8 @@ from histoeval.trust.grounding.score import ground
 from histoeval.trust.logic.score import Top, logic_of
 from histoeval.trust.policy.policy import DIMENSIONS, Policy
 from histoeval.trust.results import Grounding, Logic, Stability
-from histoeval.trust.stability.score import Distance, stability_of
+from histoeval.trust.stability.distance import Distance
+from histoeval.trust.stability.score import stability_of
 
 if TYPE_CHECKING:
     from histoeval.trust.stability.examine import Examination

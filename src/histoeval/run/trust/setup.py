@@ -18,7 +18,7 @@ from histoeval.trust.grounding.encoder import ImageTextEncoder
 from histoeval.trust.grounding.load import BUILTIN, open_encoder
 from histoeval.trust.logic.score import DEFAULT_TOP, Top
 from histoeval.trust.policy.policy import Policy, read_policy, weights_of
-from histoeval.trust.stability.score import Distance, open_distance
+from histoeval.trust.stability.distance import Distance, open_distance
 
 ALL = "all"
 """In place of a number: every tile of a slide."""

@@ -6,13 +6,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from PIL import Image
-
 from histoeval.errors import InputError, MissingDependency
 from histoeval.slides import require
 from histoeval.slides.resolution import Resolution, stated, text_number
-from histoeval.slides.slide import Pixels, Slide, damaged, levels_of
+from histoeval.slides.slide import Pixels, Slide, damaged, levels_of, on_white
 
 CACHE_BYTES = 64 << 20
 """For decoded blocks, shared by all threads."""
@@ -77,19 +74,11 @@ class OpenslideSlide(Slide):
         except self._openslide.OpenSlideError as error:
             del self._handles.handle
             raise damaged(self.path, *place, error) from error
-        return _on_white(picture)
+        return on_white(picture)
 
     def close(self) -> None:
         """Drop this thread's handle; those of other threads end with them."""
         self._handles = threading.local()
-
-
-def _on_white(picture: Image.Image) -> Pixels:
-    """Without transparency: unscanned parts become white, like the glass."""
-    if picture.getchannel("A").getextrema()[0] == 255:
-        return np.asarray(picture.convert("RGB"))
-    page = Image.new("RGBA", picture.size, (255, 255, 255, 255))
-    return np.asarray(Image.alpha_composite(page, picture).convert("RGB"))
 
 
 def _resolution(properties: Any) -> Resolution | None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-import numpy as np
 from PIL import Image, ImageOps
 
 from histoeval.errors import InputError
-from histoeval.slides.slide import WHITE, Pixels, Slide, levels_of
+from histoeval.slides.slide import Pixels, Slide, levels_of, on_white
 
 MAX_PIXELS = 150_000_000
 """Plain images are decoded whole; larger ones must be tiled slides."""
@@ -39,20 +38,14 @@ def _decoded(path: Path) -> Pixels:
                         f"{path} has pixels of mode {picture.mode}; save it with 8 bits per colour"
                     )
                 upright = ImageOps.exif_transpose(picture)
-                return np.asarray(_on_white(upright))
+                opaque = "A" not in upright.mode and "transparency" not in upright.info
+                return on_white(upright if opaque else upright.convert("RGBA"))
         except Image.DecompressionBombError as error:
             raise _too_large(path) from error
         except InputError:
             raise
         except Exception as error:  # decoders raise anything on damaged files
             raise InputError(f"{path} is damaged and cannot be decoded: {error}") from error
-
-
-def _on_white(picture: Image.Image) -> Image.Image:
-    if "A" not in picture.mode and "transparency" not in picture.info:
-        return picture.convert("RGB")
-    page = Image.new("RGBA", picture.size, (WHITE,) * 4)
-    return Image.alpha_composite(page, picture.convert("RGBA")).convert("RGB")
 
 
 def _refuse_size(path: Path, width: int, height: int) -> None:

@@ -6,11 +6,14 @@ import math
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from histoeval.resources import load_toml
-from histoeval.terms.values.number_words import in_figures
-from histoeval.terms.values.quantity_lexicon import ending
+from histoeval.terms.lexicon import Lexicon, any_of
+from histoeval.terms.values.number_words import in_digits
+from histoeval.terms.values.quantities import ending
+
+COUNTS = Lexicon("terms/data/counts.toml", before="(?<![a-z0-9-])", after="(?![a-z0-9])", flags=0)
+"""Words by which counts are read, in lower case."""
 
 Range = tuple[float, float]
 _SENTENCES = re.compile(r"[;\n]|\.(?!\d)")
@@ -26,7 +29,7 @@ _ONE = (
 
 
 class CountRange(NamedTuple):
-    """So many of so many of a thing, as ranges; what is not told is empty."""
+    """N of M of a thing, as ranges; None where one is not given."""
 
     noun: str
     part: Range | None
@@ -34,24 +37,13 @@ class CountRange(NamedTuple):
     total: Range | None
     where: frozenset[str]
     free: Range | None = None
-    """How many are told not to have it."""
-
-
-@cache
-def _data() -> dict[str, Any]:
-    return load_toml("terms/data/counts.toml")
-
-
-@cache
-def word(name: str) -> re.Pattern[str]:
-    """A list of words."""
-    return re.compile(rf"(?<![a-z0-9-])(?:{_data()['words'][name]})(?![a-z0-9])")
+    """How many do not have it."""
 
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    nouns = "|".join(f"(?P<{name}>{words})" for name, words in _data()["nouns"].items())
-    bare = "|".join(_data()["nouns"].values())
+    nouns = "|".join(f"(?P<{name}>{words})" for name, words in COUNTS.entry("nouns").items())
+    bare = "|".join(COUNTS.entry("nouns").values())
     of, total = (
         r"(?:out )?of (?:the |these |all |them )?",
         rf"(?P<total>\d+) {_BETWEEN}(?:{nouns})\b",
@@ -64,26 +56,26 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "of_them": re.compile(rf"\b{total}[^.\d]{{0,60}}?\b(?P<part>\d+) (?={has})"),
         "plain": re.compile(rf"(?<![\d/.x])\b(?P<number>\d+) {_BETWEEN}(?:{nouns})\b"),
         "after": re.compile(
-            rf"\b(?:{nouns})\b(?: |: )(?:(?:{_data()['words']['found']})\b[a-z ]{{0,14}}?)?"
+            rf"\b(?:{nouns})\b(?: |: )(?:(?:{COUNTS.entry('words')['found']})\b[a-z ]{{0,14}}?)?"
             r"(?P<number>\d+)\b"
         ),
         "one": re.compile(_ONE.format(between=_BETWEEN, nouns=bare)),
         "noise": re.compile(
-            rf"(?<![a-z0-9])(?:{_data()['words']['labelled']})|\b(?:{_data()['words']['measured']})"
+            rf"(?<![a-z0-9])(?:{COUNTS.entry('words')['labelled']})|\b(?:{COUNTS.entry('words')['measured']})"
         ),
     }
 
 
 @lru_cache(maxsize=1 << 13)
 def counts(text: str) -> tuple[CountRange, ...]:
-    """The counts that a text tells."""
+    """The counts in a text."""
     low = text.lower()
     known = _patterns()
-    low = in_figures(known["one"].sub("1", _NONE.sub("0", low)))
+    low = in_digits(known["one"].sub("1", _NONE.sub("0", low)))
     if not any(map(str.isdigit, low)):
         return ()
     low = known["noise"].sub(" ", low)
-    about_nodes = word("nodal").search(low) is not None
+    about_nodes = COUNTS.has(low, "words", "nodal")
     return tuple(
         count
         for part in _SENTENCES.split(low)
@@ -109,7 +101,7 @@ def _of_sentence(
 
 def _read(found: re.Match[str], near: str, text: str, about_nodes: bool) -> CountRange | None:
     got = found.groupdict()
-    noun = next((name for name in _data()["nouns"] if got.get(name)), None)
+    noun = next((name for name in COUNTS.entry("nouns") if got.get(name)), None)
     if noun is None:
         held = re.search(r"\bcores?\b", text)
         noun = "node" if about_nodes else "core" if held else None
@@ -131,14 +123,14 @@ def _alone(found: re.Match[str], noun: str, where: frozenset[str], text: str) ->
     near = found.group() + " " + re.split(r"\d", text[found.end() : found.end() + 60])[0]
     if found.start("number") > found.start():
         near = text[max(0, found.start() - 15) : found.end()]
-        if word("held").search(near) and not re.search(r"\bun", near):
+        if COUNTS.has(near, "words", "held") and not re.search(r"\bun", near):
             return CountRange(noun, value, None, where)
-    if re.search(r"\buninvolved\b", found.group()) or word("free").search(near):
+    if re.search(r"\buninvolved\b", found.group()) or COUNTS.has(near, "words", "free"):
         every = re.search(r"\b(?:all|every|each)\b", text)
         if every:
             return CountRange(noun, (0.0, 0.0), value, where)
         return CountRange(noun, None, None, where, value)
-    if word("held").search(text):
+    if COUNTS.has(text, "words", "held"):
         return CountRange(noun, value, None, where)
     return CountRange(noun, None, value, where)
 
@@ -160,5 +152,7 @@ def _where(text: str) -> frozenset[str]:
 
 @cache
 def _rows() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    rows = _data()["where"].items()
-    return tuple((row, re.compile(rf"(?<![a-z-])(?:{words})(?![a-z])")) for row, words in rows)
+    return tuple(
+        (row, any_of(words, before="(?<![a-z-])", after="(?![a-z])", flags=0))
+        for row, words in COUNTS.entry("where").items()
+    )

@@ -1,16 +1,16 @@
-"""How high a grade a phrase gives, in whatever system, on one scale from lowest to highest."""
+"""The grade that a phrase gives, in whatever system, on one scale from lowest to highest."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from histoeval.resources import load_toml
+from histoeval.terms.plain import normalised
+from histoeval.terms.values.number_words import rank_number
 
-_LONGEST_READ = 2_000
 _RANK = r"(?:[1-9]|[il1|]{1,3}|[il1|]?v)"
 _RANKS = (
     rf"(?P<a>{_RANK})(?P<sub>[abc])?"
@@ -39,7 +39,6 @@ _DEGREE = (
 _TIDY = tuple(
     (re.compile(pattern), written)
     for pattern, written in (
-        (r"[\u2010-\u2015\u2212]", "-"),
         (r"[()\[\]{}]", " "),
         (r"\bone\b", "1"), (r"\btwo\b", "2"), (r"\bthree\b", "3"), (r"\bfour\b", "4"),
         (r"\s+", " "),
@@ -81,7 +80,7 @@ class Grade:
 
 
 def agreement(a: Grade, b: Grade) -> float:
-    """How well two grades agree, from 0 to 1: one less the distance of their values.
+    """How well two grades agree, from 0 to 1: 1 minus the distance of their values.
 
     So neighbours of three ranks agree to 0.5, of four to 0.67, of five (Gleason) to 0.75. A grade
     of no named scheme is taken to be of the other's. Low and high grade agree to 0.9 at least
@@ -119,7 +118,6 @@ def _value(level: float, of: int | None) -> float:
     return min(1.0, max(0.0, (level - 1) / (ranks - 1)))
 
 
-@cache
 def _data() -> dict[str, Any]:
     return load_toml("terms/data/grades.toml")
 
@@ -146,7 +144,7 @@ def _either(words: list[str]) -> str:
 @cache
 def _systems() -> dict[str, _System]:
     return {
-        name.lower(): _System(
+        _spaced(name): _System(
             row["name"], tuple(row["tiers"]), tuple(row.get("sums", ())), row["about"]
         )
         for row in _data()["system"]
@@ -188,11 +186,11 @@ def _spaced(word: str) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def read_grade(phrase: str) -> Grade | None:
-    """The grade that a phrase gives, or nothing if it gives none.
+    """The grade that a phrase gives, or None.
 
     If it gives the grade of the whole and of parts, the whole counts.
     """
-    text = unicodedata.normalize("NFKC", phrase[:_LONGEST_READ]).lower()
+    text = normalised(phrase).lower()
     for pattern, written in _TIDY:
         text = pattern.sub(written, text)
     text = text.strip()
@@ -229,14 +227,7 @@ def _read_whole(text: str, system: _System) -> Grade | None:
 
 def _system_in(text: str) -> _System:
     found = _system_pattern().search(text)
-    if found is None:
-        return _NO_SYSTEM
-    return _systems().get(found["name"]) or _by_spaced_name()[_spaced(found["name"])]
-
-
-@cache
-def _by_spaced_name() -> dict[str, _System]:
-    return {_spaced(name): system for name, system in _systems().items()}
+    return _NO_SYSTEM if found is None else _systems()[_spaced(found["name"])]
 
 
 def _read_sum(text: str, system: _System) -> Grade | None:
@@ -274,20 +265,13 @@ def _read_ranks(text: str, system: _System) -> Grade | None:
 
 def _level(groups: dict[str, str]) -> tuple[float, int | None]:
     """The rank, and of how many, if the phrase says so: 2 of 3, II/III; 1-2 and I/II are 1.5."""
-    first = _number(groups["a"])
+    first = rank_number(groups["a"])
     if "b" not in groups:
         return float(first), None
-    second = _number(groups["b"])
+    second = rank_number(groups["b"])
     if groups["sep"] in ("/", "of", "out of") and (second >= 3 or first == second == 2):
         return (float(first), second) if first <= second <= 5 else (float(first), None)
     return (first + second) / 2, None
-
-
-def _number(rank: str) -> int:
-    """A rank in Arabic or Roman figures, with l and | misread for I."""
-    if rank.endswith("v"):
-        return 4 if len(rank) == 2 else 5
-    return int(rank) if rank.isdigit() and len(rank) == 1 else len(rank)
 
 
 def _read_words(text: str) -> Grade | None:
@@ -324,7 +308,7 @@ def _read_gleason(text: str) -> Grade | None:
         group = groups["scores"].get(score) or groups["sums"].get(total, 1)
         return _gleason(f"Gleason {score}", float(group))
     if found := _GROUP.search(text):
-        group = _number(found["a"])
+        group = rank_number(found["a"])
         return _gleason(f"Gleason group {group}", float(group)) if group <= 5 else None
     if not (found := _GLEASON_SUM.search(text)):
         return None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from histoeval.resources import load_toml
+from histoeval.terms.lexicon import Lexicon
 from histoeval.terms.values.quantities import quantities
 
 _NOTTINGHAM = ((5, "1"), (7, "2"), (9, "3"))
@@ -19,7 +19,7 @@ _OF_SUM = {6: "1", 7: "23", 8: "4", 9: "5", 10: "5"}
 
 
 class ImpliedGrades(NamedTuple):
-    """The grades that a text leaves on each scale; empty where it tells nothing."""
+    """The grades that a text leaves open on each scale; empty where it gives none."""
 
     number: frozenset[str] = frozenset()
     group: frozenset[str] = frozenset()
@@ -31,57 +31,49 @@ class ImpliedGrades(NamedTuple):
     """Whether the number was worked out."""
 
 
-@cache
-def _data() -> dict[str, Any]:
-    return load_toml("terms/data/implied_grades.toml")
-
-
-@cache
-def _pattern(group: str, name: str) -> re.Pattern[str]:
-    return re.compile(_data()[group][name])
+_GRADES = Lexicon("terms/data/implied_grades.toml", before="", flags=0)
 
 
 @cache
 def _rows(kind: str) -> tuple[tuple[re.Pattern[str], Mapping[str, Any]], ...]:
-    return tuple((re.compile(row["of"]), row) for row in _data()[kind])
+    return tuple((re.compile(row["of"]), row) for row in _GRADES.entry(kind))
 
 
 @lru_cache(maxsize=1 << 13)
 def graded(low: str) -> ImpliedGrades:
-    """What a text in lower case tells of grades."""
+    """The grades that a text in lower case states or implies."""
     stated = frozenset(_stated(low))
     worked = frozenset() if stated else frozenset(_worked(low))
-    sums = frozenset(
-        "+".join(found) for found in _pattern("gleason", "sum").findall(low) if "gleason" in low
-    )
-    tier = frozenset(name for name in ("low", "high") if _pattern("stated", name).search(low))
+    patterns = _GRADES.pattern("gleason", "sum").findall(low) if "gleason" in low else ()
+    sums = frozenset("+".join(found) for found in patterns)
+    tier = frozenset(name for name in ("low", "high") if _GRADES.has(low, "stated", name))
     return ImpliedGrades(stated or worked, frozenset(_groups(low)), tier, sums, bool(worked))
 
 
 def has_tiers(low: str) -> bool:
-    """Whether a text speaks of a scale of two."""
-    return _pattern("stated", "tiers").search(low) is not None
+    """Whether a text mentions a scale of two."""
+    return _GRADES.has(low, "stated", "tiers")
 
 
 def _stated(low: str) -> Iterator[str]:
-    for found in _pattern("stated", "number").finditer(low):
+    for found in _GRADES.pattern("stated", "number").finditer(low):
         value = next(each for each in found.groups() if each)
         yield _ROMAN.get(value, value)
     for value, name in enumerate(("one", "two", "three"), start=1):
-        if _pattern("stated", name).search(low):
+        if _GRADES.pattern("stated", name).search(low):
             yield str(value)
 
 
 def _groups(low: str) -> Iterator[str]:
-    """Grade groups of the prostate, as they are told or as the patterns make them."""
-    for found in _pattern("gleason", "group").finditer(low):
+    """Grade groups of the prostate, stated or made up of the patterns."""
+    for found in _GRADES.pattern("gleason", "group").finditer(low):
         yield next(each for each in found.groups() if each)
     if "gleason" not in low:
         return
-    for first, second in _pattern("gleason", "sum").findall(low):
+    for first, second in _GRADES.pattern("gleason", "sum").findall(low):
         both = int(first), int(second)
         yield _GROUPS.get(both) or ("4" if sum(both) == 8 else "5")
-    for found in _pattern("gleason", "score").finditer(low):
+    for found in _GRADES.pattern("gleason", "score").finditer(low):
         yield from _OF_SUM[int(next(each for each in found.groups() if each))]
 
 
@@ -93,14 +85,14 @@ def _worked(low: str) -> Iterator[str]:
 
 
 def _by_scores(low: str) -> Iterator[str]:
-    if total := _pattern("scores", "total_of_nine").search(low):
+    if total := _GRADES.pattern("scores", "total_of_nine").search(low):
         yield _row(_NOTTINGHAM, float(next(each for each in total.groups() if each)))
         return
     for names, rows in (
         (("differentiation", "mitoses", "necrosis"), _SARCOMA),
         (("tubules", "nuclei", "mitoses"), _NOTTINGHAM),
     ):
-        scores = [_pattern("scores", name).search(low) for name in names]
+        scores = [_GRADES.pattern("scores", name).search(low) for name in names]
         if all(scores):
             yield _row(rows, float(sum(int(each[1]) for each in scores if each)))
             return
@@ -112,8 +104,8 @@ def _by_amounts(low: str) -> Iterator[str]:
             if not of.search(low):
                 continue
             for each in quantities(low):
-                told = each.kind == kind and (each.subject or "mitoses") == row["subject"]
-                if told and math.isfinite(each.low + each.high) and "at least" not in low:
+                relevant = each.kind == kind and (each.subject or "mitoses") == row["subject"]
+                if relevant and math.isfinite(each.low + each.high) and "at least" not in low:
                     value = _row(row["rows"], (each.low + each.high) / 2)
                     yield from (value,) if value else ()
 

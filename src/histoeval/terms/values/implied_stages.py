@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from histoeval.resources import load_toml
+from histoeval.terms.lexicon import Lexicon
 from histoeval.terms.values.counts import counts
 from histoeval.terms.values.quantities import Quantity, quantities
+
+_STAGES = Lexicon("terms/data/implied_stages.toml", before="", flags=0)
 
 Table = tuple[tuple[float, str], ...]
 
@@ -24,15 +26,10 @@ class _Organ(NamedTuple):
 
 
 class ImpliedStages(NamedTuple):
-    """The categories that what a text tells leaves; empty where it says nothing of them."""
+    """The categories that a text leaves open; empty where it gives nothing for them."""
 
     tumour: frozenset[str]
     nodes: frozenset[str]
-
-
-@cache
-def _data() -> dict[str, Any]:
-    return load_toml("terms/data/implied_stages.toml")
 
 
 @cache
@@ -45,7 +42,7 @@ def _organs() -> tuple[_Organ, ...]:
             _table(row.get("nodes", ())),
             tuple((re.compile(words), value) for words, value in row["extent"]),
         )
-        for row in _data()["organ"]
+        for row in _STAGES.entry("organ")
     )
 
 
@@ -53,9 +50,8 @@ def _table(rows: Sequence[Sequence[Any]]) -> Table:
     return tuple((float(most), str(value)) for most, value in rows)
 
 
-@cache
 def _word(name: str) -> re.Pattern[str]:
-    return re.compile(_data()["words"][name])
+    return _STAGES.pattern("words", name)
 
 
 @lru_cache(maxsize=1 << 13)
@@ -66,7 +62,7 @@ def organ_at(low: str) -> int | None:
 
 @lru_cache(maxsize=1 << 13)
 def worked_out(low: str, organ: int) -> ImpliedStages:
-    """What a text in lower case leaves of the categories of an organ."""
+    """The categories of an organ that a text in lower case leaves open."""
     table = _organs()[organ]
     return ImpliedStages(frozenset(_tumour(low, table)), frozenset(_nodes(low, table, organ)))
 
@@ -85,7 +81,7 @@ def _tumour(low: str, table: _Organ) -> Iterator[str]:
 
 
 def _of_tumour(low: str, kind: str) -> list[Quantity]:
-    """The sizes of a tumour that are told exactly."""
+    """The sizes of a tumour that are given exactly."""
     return [
         each
         for each in quantities(low)
@@ -105,14 +101,14 @@ def _row(rows: Table, each: Quantity) -> str | None:
 
 
 def _nodes(low: str, table: _Organ, organ: int) -> Iterator[str]:
-    told = [count for count in counts(low) if count.noun == "node" and count.part]
+    nodes = [count for count in counts(low) if count.noun == "node" and count.part]
     if _word("cells").search(low):
         yield "0"
     elif _word("micro").search(low) and organ == 0:
         yield "1mi"
-    elif told:
-        most = sum(count.part[1] for count in told if count.part)
-        least = sum(count.part[0] for count in told if count.part)
+    elif nodes:
+        most = sum(count.part[1] for count in nodes if count.part)
+        least = sum(count.part[0] for count in nodes if count.part)
         if not least and organ == 1 and _word("deposits").search(_word("denied").sub(" ", low)):
             yield "1c"
         elif not most:

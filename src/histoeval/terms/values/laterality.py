@@ -10,19 +10,11 @@ from functools import lru_cache
 from histoeval.terms.plain import Word, words_of
 from histoeval.terms.sites import find_sites
 
-_WORDS = {
-    "left": "left",
-    "leftward": "left",
-    "right": "right",
-    "rightward": "right",
-    "bilateral": "bilateral",
-    "bilaterally": "bilateral",
-    "lul": "left",
-    "lll": "left",
-    "rul": "right",
-    "rml": "right",
-    "rll": "right",
-}
+_WORDS = (
+    dict.fromkeys(("left", "leftward", "lul", "lll"), "left")
+    | dict.fromkeys(("right", "rightward", "rul", "rml", "rll"), "right")
+    | dict.fromkeys(("bilateral", "bilaterally"), "bilateral")
+)
 _SHORT = {"l": "left", "lt": "left", "r": "right", "rt": "right", "both": "bilateral"}
 """Sides only where a site follows: R is also a drug's letter, RT also radiotherapy."""
 _AS_TYPED = frozenset({"Lt", "Rt"})
@@ -40,9 +32,9 @@ class Side(StrEnum):
 @lru_cache(maxsize=1 << 12)
 def side_of(phrase: str) -> Side | None:
     """The side that a phrase names; left and right together are both sides."""
-    said = _OTHERWISE.sub(lambda m: " " * len(m.group()), phrase)
-    words = words_of(said)
-    site_starts = {match.start for match in find_sites(said)}
+    phrase = _OTHERWISE.sub(lambda m: " " * len(m.group()), phrase)
+    words = words_of(phrase)
+    site_starts = {match.start for match in find_sites(phrase)}
     named = {_side_at(i, words, site_starts) for i in range(len(words))} - {None}
     if len(named) > 1:
         return Side.BILATERAL

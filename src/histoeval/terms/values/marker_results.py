@@ -1,23 +1,21 @@
-"""What a phrase says a marker showed: positive or negative, how strongly, and in how many cells."""
+"""The result of a marker in a phrase: positive or negative, how strong, and in how many cells."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
 from histoeval.resources import load_toml
-from histoeval.terms.plain import closest_word
+from histoeval.terms.lexicon import WORD_START, any_of
+from histoeval.terms.plain import closest_word, normalised
 from histoeval.terms.values.measurements import percent_agreement, read_percent
 
 Polarity = Literal["positive", "negative", "equivocal"]
 
-_LONGEST_READ = 2_000
 _GAP = re.compile(r"(?<=\w)[\s-]+")
-_DASHES = re.compile(r"[\u2010-\u2015\u2212]")
 _SCORE = re.compile(
     r"(?<![\d.+])(?:[0-4]\s?\+?\s?(?:-|to|/)\s?)?(?P<n>[0-4])\s?(?:\+(?!\s?[\d+])|plus\b)"
     r"|\bscore\s*(?:of|:|=)?\s*(?P<s>[0-3])(?![\d.%/+])"
@@ -108,7 +106,6 @@ def _extent(result: Result) -> str | None:
     return next((extent for extent in _EXTENTS if middle <= bands[extent]), "diffuse")
 
 
-@cache
 def _data() -> dict[str, Any]:
     return load_toml("terms/data/results.toml")
 
@@ -129,7 +126,7 @@ def _finder(rows: Iterable[dict[str, Any]]) -> _Finder:
     by_word = {word.lower(): row for row in rows for word in row["words"]}
     longest_first = sorted(by_word, key=lambda word: (-len(word), word))
     written = (r"[\s-]*".join(map(re.escape, _GAP.split(word))) for word in longest_first)
-    pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(written)})(?![^\W_])")
+    pattern = any_of(written, before=WORD_START, after=r"(?![^\W_])", flags=0)
     return _Finder(pattern, {_GAP.sub("", word): row for word, row in by_word.items()})
 
 
@@ -169,7 +166,7 @@ def _cutoff(marker: str | None) -> float | None:
 def _points() -> list[tuple[re.Pattern[str], int]]:
     return [
         (
-            re.compile(rf"\b(?:{'|'.join(map(str.lower, row['names']))})\b{_OF_POINTS}"),
+            any_of(map(str.lower, row["names"]), before=r"\b", after=rf"\b{_OF_POINTS}", flags=0),
             row["positive_from"],
         )
         for row in _data()["points"]
@@ -178,12 +175,12 @@ def _points() -> list[tuple[re.Pattern[str], int]]:
 
 @cache
 def _negated() -> re.Pattern[str]:
-    words = "|".join(sorted(_data()["negations"], key=len, reverse=True))
-    return re.compile(rf"\b(?:{words})(?:[\s-]+[a-z]+){{0,2}}[\s-]*$")
+    words = sorted(_data()["negations"], key=len, reverse=True)
+    return any_of(words, before=r"\b", after=r"(?:[\s-]+[a-z]+){0,2}[\s-]*$", flags=0)
 
 
-class _Said(NamedTuple):
-    """One thing that a phrase says of a result."""
+class _Statement(NamedTuple):
+    """One thing that a phrase states about a result."""
 
     polarity: Polarity | None = None
     strength: int | None = None
@@ -192,18 +189,17 @@ class _Said(NamedTuple):
     tested: bool = True
 
 
-_OPPOSITE: dict[Polarity | None, Polarity] = {"positive": "negative", "negative": "positive"}
+_OPPOSITE = ("positive", "negative")
 
 
 @lru_cache(maxsize=1 << 13)
 def read_result(phrase: str, marker: str | None = None) -> Result | None:
-    """The result that a phrase states, or nothing if it states none.
+    """The result that a phrase states, or None.
 
     The marker it is about, by its id, matters for those with rules of their own: HER2 is negative
     with 0 and 1+ and equivocal with 2+, p53 has patterns, ER and PD-L1 are positive from 1 %.
     """
-    text = _DASHES.sub("-", unicodedata.normalize("NFKC", phrase[:_LONGEST_READ])).lower()
-    text = " ".join(text.split())
+    text = " ".join(normalised(phrase).lower().split())
     if marker is not None and (levels := _levels(marker)) is not None:
         return _read_level(text, levels)
     return _read(text, marker) or _read(_respelt(text), marker)
@@ -211,31 +207,31 @@ def read_result(phrase: str, marker: str | None = None) -> Result | None:
 
 def _read(text: str, marker: str | None) -> Result | None:
     points, rest = _points_in(text)
-    said = list(_said(rest))
+    stated = list(_stated(rest))
     score, percent = _score_in(rest), read_percent(_PD_L1.sub(r"\1%", rest))
     special = _special_rows(rest, marker)
-    amounts = [s for s in said if s.polarity is None and s.tested]
-    if not (said or special or percent or points) and score is None:
+    amounts = [s for s in stated if s.polarity is None and s.tested]
+    if not (stated or special or percent or points) and score is None:
         return None
     polarity = (
         _decided(row["polarity"] for row in special if not row.get("yields"))
-        or _decided(s.polarity for s in said if not s.weak)
+        or _decided(s.polarity for s in stated if not s.weak)
         or _decided(row["polarity"] for row in special)
         or (None if score is None else _scores(marker)[score])
         or points
         or _polarity_of(percent, _cutoff(marker))
     )
-    if polarity is None and any(not s.tested for s in said):
+    if polarity is None and any(not s.tested for s in stated):
         return Result(tested=False)
-    if polarity is None and (amounts or any(s.weak for s in said)):
+    if polarity is None and (amounts or any(s.weak for s in stated)):
         polarity = "positive"
     strengths = [
         score,
         *(row.get("strength") for row in special),
         *(s.strength for s in amounts),
-        *(s.strength for s in said),
+        *(s.strength for s in stated),
     ]
-    extents = [*(s.extent for s in amounts), *(s.extent for s in said)]
+    extents = [*(s.extent for s in amounts), *(s.extent for s in stated)]
     return Result(
         polarity,
         next((s for s in strengths if s is not None), None),
@@ -244,25 +240,20 @@ def _read(text: str, marker: str | None) -> Result | None:
     )
 
 
-def _said(text: str) -> Iterator[_Said]:
+def _stated(text: str) -> Iterator[_Statement]:
     """The words and signs of a result, with negation already counted in."""
     since = 0
     for start, end, row in _results().find(text):
-        said = _Said(**{k: row[k] for k in _Said._fields if k in row})
-        if said.polarity in _OPPOSITE and _negated().search(text[since:start]):
-            said = _turned(said)
-        if said.polarity:
+        found = _Statement(**{k: row[k] for k in _Statement._fields if k in row})
+        if found.polarity in _OPPOSITE and _negated().search(text[since:start]):
+            positive = found.polarity == "positive"
+            found = _Statement("negative", 0, "none") if positive else _Statement("positive")
+        if found.polarity:
             since = end
-        yield said
+        yield found
     for sign in _SIGN.finditer(_SCORE.sub(" ", text)):
         polarities: tuple[Polarity, ...] = ("positive", "negative", "equivocal")
-        yield _Said(next(polarity for polarity in polarities if sign[polarity]))
-
-
-def _turned(said: _Said) -> _Said:
-    if said.polarity == "positive":
-        return _Said("negative", 0, "none")
-    return _Said(_OPPOSITE[said.polarity])
+        yield _Statement(next(polarity for polarity in polarities if sign[polarity]))
 
 
 def _decided(polarities: Iterable[Polarity | None]) -> Polarity | None:
@@ -314,7 +305,7 @@ def _read_level(text: str, levels: _Finder) -> Result | None:
         percent = (float(stated[0][0]), float(stated[0][1])) if stated else None
     if percent is not None:
         return Result(low=min(percent), high=max(percent))
-    untested = any(not said.tested for said in _said(text))
+    untested = any(not each.tested for each in _stated(text))
     return Result(tested=False) if untested else _read(text, None)
 
 
@@ -324,7 +315,7 @@ def _long_words() -> list[str]:
 
 
 def _respelt(text: str) -> str:
-    """A phrase in which nothing was found, with slips put right (p0sitive, nega tive)."""
+    """A phrase in which nothing was found, with typos corrected (p0sitive, nega tive)."""
     whole = closest_word(text.replace(" ", ""), _long_words(), _SAME_WORD)
     return whole or " ".join(_respelt_word(word) for word in text.split())
 

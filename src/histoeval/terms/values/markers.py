@@ -1,4 +1,4 @@
-"""Which marker a phrase names: estrogen receptor, whether written ER, ESR1 or oestrogen receptor.
+"""The marker that a phrase names: estrogen receptor, also as ER, ESR1 or oestrogen receptor.
 
 Names are compared piece by piece, a piece being a run of letters or of digits, so that CK7, CK-7
 and CK 7 are the same, and CD3 is not found in CD30.
@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from histoeval.resources import load_toml
-from histoeval.terms.plain import american, closest_word, plain, singular
+from histoeval.terms.plain import MAX_CHARS, american, closest_word, singular
 
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _GREEK = dict(
@@ -29,8 +29,6 @@ _NO_MARKER = re.compile(r"\s*[%+.]")
 _LOOKALIKES = str.maketrans("0li|", "o111")
 _LONG_WORD = 7
 _SAME_WORD = 0.88
-_LONGEST_READ = 2_000
-"""No more characters of a phrase are read; a marker's entity has some tens of them."""
 
 
 class _Piece(NamedTuple):
@@ -48,7 +46,6 @@ class _Name(NamedTuple):
 _Key = tuple[str, ...]
 
 
-@cache
 def _data() -> dict[str, Any]:
     return load_toml("terms/data/markers.toml")
 
@@ -60,7 +57,7 @@ def known_markers() -> frozenset[str]:
 
 
 def _folded(phrase: str) -> str:
-    text = unicodedata.normalize("NFKC", phrase[:_LONGEST_READ])
+    text = unicodedata.normalize("NFKC", phrase[:MAX_CHARS])
     return "".join(_GREEK.get(c.lower(), c) for c in text)
 
 
@@ -126,7 +123,7 @@ def _long_words() -> dict[str, _Name]:
 def find_markers(phrase: str) -> tuple[str, ...]:
     """The ids of the markers that a phrase names, each once, in the order of the phrase.
 
-    Slips of reading (SlOO, synaptophysln) are looked for only where no name stands as it should.
+    Misread names (SlOO, synaptophysln) are searched only where no name is written correctly.
     """
     text = _folded(phrase)
     found = list(_as_written(text)) or list(_in_any_case(text)) or list(_misread(text))
@@ -136,19 +133,6 @@ def find_markers(phrase: str) -> tuple[str, ...]:
 def marker_of(phrase: str) -> str | None:
     """The id of the first marker that a phrase names."""
     return next(iter(find_markers(phrase)), None)
-
-
-def marker_key(phrase: str) -> str:
-    """What two reports that name the same marker have in common: its id, or its own plain form.
-
-    The plain form has a question mark before it, so that it is never taken for an id, and none
-    of the words that stand around the name of a marker (stain, immunohistochemistry for).
-    """
-    if marker := marker_of(phrase):
-        return marker
-    around = frozenset(_data()["unknown"]["around"])
-    words = plain(phrase[:_LONGEST_READ]).split()
-    return "?" + " ".join([word for word in words if word not in around] or words)
 
 
 def _as_written(text: str) -> Iterator[_Name]:
@@ -190,7 +174,7 @@ def _is_cased(name: _Name, written: str) -> bool:
 
 
 def _sharing(stem: _Key, text: str, pieces: list[_Piece], at: int) -> _Name | None:
-    """A number that goes on from the marker before it: the 20 of CK7/20, but not of CK7, 20%."""
+    """A number that continues the marker before it: the 20 of CK7/20, but not of CK7, 20%."""
     piece = pieces[at]
     if not stem or not piece.plain.isdigit() or _inside_word(text, piece.end):
         return None

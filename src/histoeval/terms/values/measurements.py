@@ -1,13 +1,14 @@
-"""What a phrase measures: a size, a count, so many of so many, a share in per cent, a rate."""
+"""The measurement in a phrase: a size, a count, N of M, a share in per cent, a rate."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+
+from histoeval.terms.plain import normalised
 
 Kind = Literal[
     "length", "depth", "distance", "area", "volume", "weight", "count", "share", "percent",
@@ -15,7 +16,6 @@ Kind = Literal[
 ]  # fmt: skip
 Bound = Literal["at least", "at most"]
 
-_LONGEST_READ = 2_000
 _NUMBER = r"(?<!\d)(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:[.,]\d+)?|[.]\d+)"
 _TIMES = r"\s*(?:x|\xd7|\*|by)\s*"
 _TO = r"\s*(?:-|to|and)\s*"
@@ -62,7 +62,6 @@ _SPELT_VALUES = {word: str(n) for n, word in enumerate(_WORDS)} | {"none": "0", 
 _TIDY = tuple(
     (re.compile(pattern), written)
     for pattern, written in (
-        (r"[\u2010-\u2015\u2212]", "-"),
         (r"\bl(?=[.,]\d)|(?<=\d[.,])[li]\b|(?<=x)\s?l(?=[.,]\d)", "1"),
         (r"\bo(?=[.,]\d)|(?<=\d[.,])o\b", "0"),
         (r"(\d)\s?([.])\s?(\d)(?=\d*\s*(?:x|by|cm|mm))", r"\1\2\3"),
@@ -85,7 +84,7 @@ _NEAR = 1.1
 """Two sizes no further apart than by this factor are the same."""
 _FAR = 2.0
 """Two sizes further apart than by this factor have nothing in common."""
-_MOST = 1e9
+_MAX = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +123,7 @@ def agreement(a: Measurement, b: Measurement) -> float | None:
 def percent_agreement(a: tuple[float, float], b: tuple[float, float]) -> float:
     """How well two ranges of per cent agree: 1 the same, 0.95 if they overlap.
 
-    Else one less the gap between them, as a part of the larger value or of 10, whichever is more.
+    Else 1 minus the gap between them, as a part of the larger value or of 10, whichever is more.
     """
     if a == b:
         return 1.0
@@ -172,7 +171,7 @@ def _within(bounded: Measurement, other: Measurement) -> bool:
 
 def _number(text: str) -> float:
     thousands = re.fullmatch(r"\d{1,3}(?:,\d{3})+", text)
-    return min(_MOST, float(text.replace(",", "") if thousands else text.replace(",", ".")))
+    return min(_MAX, float(text.replace(",", "") if thousands else text.replace(",", ".")))
 
 
 def _step(text: str) -> float:
@@ -260,7 +259,7 @@ _READERS: tuple[Callable[[str], Measurement | None], ...] = (
 
 
 def _tidied(phrase: str) -> str:
-    text = unicodedata.normalize("NFKC", phrase[:_LONGEST_READ]).lower()
+    text = normalised(phrase).lower()
     for pattern, written in _TIDY:
         text = pattern.sub(written, text)
     return _SPELT.sub(lambda word: _SPELT_VALUES[word.group()], text).strip()
@@ -272,7 +271,7 @@ def _readings(text: str) -> Iterator[Measurement]:
 
 @lru_cache(maxsize=1 << 12)
 def read_measurement(phrase: str) -> Measurement | None:
-    """What a phrase measures, or nothing if it names no number."""
+    """The measurement in a phrase, or None if it has no number."""
     return next(_readings(_tidied(phrase)), None)
 
 

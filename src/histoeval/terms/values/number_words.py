@@ -1,11 +1,16 @@
-"""Numbers that are written in words, as figures: "two thirds", "half a centimetre"."""
+"""Numbers in words as digits ("two thirds", "half a centimetre"), and ranks in Roman numerals."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 
-from histoeval.terms.values.quantity_lexicon import quantity_words
+from histoeval.terms.lexicon import Lexicon
+
+QUANTITIES = Lexicon(
+    "terms/data/quantities.toml", before="(?<![a-z0-9])", after="(?![a-z])", flags=0
+)
+"""Words by which numbers and quantities are read, in lower case."""
 
 _PLACE = r"(?<!inner )(?<!outer )(?<!upper )(?<!lower )(?<!second )(?<!first )(?<!lateral )"
 _ONE_IN = re.compile(r"\b(?:1|one) (?:[a-z-]+ ){0,3}?in (\d+)\b")
@@ -20,7 +25,7 @@ _ONE = re.compile(
 
 @cache
 def _words() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    numbers, fractions = quantity_words()["numbers"], "|".join(quantity_words()["fractions"])
+    numbers, fractions = QUANTITIES.entry("numbers"), "|".join(QUANTITIES.entry("fractions"))
     tens = "|".join(word for word, value in numbers.items() if value >= 20)
     units = "|".join(["one", *(word for word, value in numbers.items() if 0 < value < 10)])
     return (
@@ -32,8 +37,8 @@ def _words() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     )
 
 
-def in_figures(low: str) -> str:
-    """A text in lower case with its numbers in figures, and fractions in per cent."""
+def in_digits(low: str) -> str:
+    """A text in lower case with its numbers in digits, and fractions in per cent."""
     number, of_unit, fraction = _words()
     text = number.sub(_figure, low)
     text = of_unit.sub(lambda found: f"{_share(found) / 100:g} {found['unit']}", text)
@@ -43,7 +48,7 @@ def in_figures(low: str) -> str:
 
 
 def _figure(found: re.Match[str]) -> str:
-    numbers = {"one": 1} | quantity_words()["numbers"]
+    numbers = {"one": 1} | QUANTITIES.entry("numbers")
     named = (found["tens"], found["ones"], found["all"])
     return str(sum(numbers[word] for word in named if word))
 
@@ -51,7 +56,7 @@ def _figure(found: re.Match[str]) -> str:
 def _share(found: re.Match[str]) -> float:
     count = found["count"] or "1"
     times = int(count) if count.isdigit() else 1
-    return float(times * quantity_words()["fractions"][found["part"]])
+    return float(times * QUANTITIES.entry("fractions")[found["part"]])
 
 
 def _percent(found: re.Match[str]) -> str:
@@ -59,3 +64,10 @@ def _percent(found: re.Match[str]) -> str:
     if found["count"] is None and found["part"] not in ("half", "halves"):
         return found.group()
     return f"~{_share(found):g}%"
+
+
+def rank_number(rank: str) -> int:
+    """A rank in Arabic or Roman numerals, with l and | misread for I."""
+    if rank[-1] in "vV":
+        return 4 if len(rank) == 2 else 5
+    return int(rank) if rank.isdigit() and len(rank) == 1 else len(rank)

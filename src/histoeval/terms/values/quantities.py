@@ -1,8 +1,8 @@
-"""Sizes, weights, shares and rates as ranges, with what they are told of.
+"""Sizes, weights, shares and rates as ranges, each with what it is of.
 
-"Larger than 3 cm" is a range as "3.2 cm" is. Of what something is told (the tumour, a margin, a
-node; the largest, the sum; left, deep; on imaging, fresh) is told with it, since a margin of
-2 mm says nothing on a tumour, and the deep margin nothing on another.
+"Larger than 3 cm" is a range as "3.2 cm" is. What a quantity is of (the tumour, a margin, a node;
+the largest, the sum; left, deep; on imaging, fresh) is read with it, since a margin of 2 mm says
+nothing about a tumour, and the deep margin nothing about another.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from histoeval.terms.values.number_words import in_figures
-from histoeval.terms.values.quantity_lexicon import ending, named, quantity_words, subjects, wording
+from histoeval.terms.lexicon import any_of
+from histoeval.terms.values.number_words import QUANTITIES, in_digits
 
 _NUMBER = r"\d+(?:\.\d+)?"
 _SENTENCES = re.compile(r"[;\n]|\.(?!\d)")
@@ -46,7 +46,7 @@ class Quantity(NamedTuple):
     low: float
     high: float
     subject: str | None
-    """Nothing for the lesion itself (""), or where it is not told (None)."""
+    """Empty for the lesion itself, None where it is not given."""
     tags: frozenset[str] = frozenset()
     """Whether it is the highest, the lowest, the sum, or one of several."""
     parts: frozenset[str] = frozenset()
@@ -64,26 +64,46 @@ class _Written(NamedTuple):
 
 
 @cache
+def ending(name: str) -> re.Pattern[str]:
+    """Words that bound a number that follows them."""
+    return any_of(
+        QUANTITIES.entry("bounds", name), before="(?<![a-z0-9])", after=r"(?: the)?\W*$", flags=0
+    )
+
+
+@cache
+def _subjects(kind: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """What a quantity of a kind may be of."""
+    rows = QUANTITIES.entry("subjects").get(kind, ())
+    return tuple((name, any_of(words, before="(?<![a-z0-9])", flags=0)) for name, words in rows)
+
+
+def _named(group: str, text: str) -> frozenset[str]:
+    """The lists of a group that a text has a word of."""
+    return frozenset(name for name in QUANTITIES.entry(group) if QUANTITIES.has(text, group, name))
+
+
+@cache
 def _amounts() -> re.Pattern[str]:
-    units = "|".join(f"(?P<u{at}>{words})" for at, words in enumerate(quantity_words()["units"]))
+    units = "|".join(f"(?P<u{at}>{words})" for at, words in enumerate(QUANTITIES.entry("units")))
     more = rf"(?:\s*(?:x|by|-|\u2013|to|and|,|, and|/)\s*~?{_NUMBER})*"
     return re.compile(rf"(?<![\w.])(?P<values>{_NUMBER}{more})\s*-?(?:{units})(?![a-z2²])")
 
 
 @lru_cache(maxsize=1 << 13)
 def quantities(text: str) -> tuple[Quantity, ...]:
-    """The quantities that a text tells."""
+    """The quantities in a text."""
     if not any(map(str.isdigit, text)) and not _in_words(text.lower()):
         return ()
     return tuple(
         quantity
-        for sentence in _SENTENCES.split(in_figures(text.lower()))
+        for sentence in _SENTENCES.split(in_digits(text.lower()))
         for quantity in _of_sentence(sentence)
     )
 
 
 def _in_words(low: str) -> bool:
-    return in_figures(low) != low
+    return in_digits(low) != low
 
 
 def _of_sentence(sentence: str) -> Iterator[Quantity]:
@@ -91,7 +111,7 @@ def _of_sentence(sentence: str) -> Iterator[Quantity]:
     sentence = _BETWEEN.sub(r"\1 \2 and \3", _DISTANCE.sub(" ", sentence))
     found = sorted((*_rates(sentence), *_written(sentence)), key=lambda each: each.start)
     last: dict[str, str | None] = {}
-    scenes, start = named("scenes", sentence) if found else frozenset(), 0
+    scenes, start = _named("scenes", sentence) if found else frozenset(), 0
     yield from _of_whole(sentence)
     for at, each in enumerate(found):
         until = found[at + 1].start if at + 1 < len(found) else len(sentence)
@@ -100,15 +120,15 @@ def _of_sentence(sentence: str) -> Iterator[Quantity]:
         before, behind = sentence[start : each.start], sentence[each.end : after]
         start = after
         subject = _subject(each.kind, f"{before} {behind}")
-        if "whole" in named("parts", before) and subject == "insitu":
+        if "whole" in _named("parts", before) and subject == "insitu":
             subject = ""
         subject = last.get(each.kind) if subject is None else subject
         last[each.kind] = subject
-        yield from _told(each, subject, before, behind, scenes)
+        yield from _ranges(each, subject, before, behind, scenes)
 
 
 def _of_whole(sentence: str) -> Iterator[Quantity]:
-    """The share of a core or a wall that is told by two lengths."""
+    """The share of a core or a wall that is given by two lengths."""
     for found in _OF_WHOLE.finditer(sentence) if _HAS_WHOLE.search(sentence) else ():
         part, whole = float(found[1]), float(found[2])
         if 0 < part <= whole:
@@ -116,11 +136,11 @@ def _of_whole(sentence: str) -> Iterator[Quantity]:
             yield Quantity("share", 100 * part / whole, 100 * part / whole, name)
 
 
-def _told(
+def _ranges(
     each: _Written, subject: str | None, before: str, behind: str, scenes: frozenset[str]
 ) -> Iterator[Quantity]:
     words = f"{before} {behind}"
-    tags = named("tags", words)
+    tags = _named("tags", words)
     if len(each.values) > 1 and not each.spread:
         tags |= {"several"}
     where = _where(words)
@@ -129,7 +149,7 @@ def _told(
         if each.spread
         else [_range(before, behind, value) for value in each.values]
     )
-    parts, unnamed = named("parts", words), "" if each.kind == "share" else None
+    parts, unnamed = _named("parts", words), "" if each.kind == "share" else None
     name = unnamed if subject is None else subject
     if each.kind == "share" and subject == "viable":
         name, spans = "necrosis", [(100 - high, 100 - low) for low, high in spans]
@@ -138,8 +158,11 @@ def _told(
 
 
 def _where(words: str) -> frozenset[str]:
-    places = {found.group() for found in wording("where", "names").finditer(words)}
-    return frozenset(places | {found[0] for found in wording("where", "labels").finditer(words)})
+    return frozenset(
+        found.group()
+        for name in ("names", "labels")
+        for found in QUANTITIES.pattern("where", name).finditer(words)
+    )
 
 
 def _rates(sentence: str) -> Iterator[_Written]:
@@ -149,7 +172,7 @@ def _rates(sentence: str) -> Iterator[_Written]:
 
 
 def _written(sentence: str) -> Iterator[_Written]:
-    kinds = list(quantity_words()["units"].values())
+    kinds = list(QUANTITIES.entry("units").values())
     taken = [(each.start, each.end) for each in _rates(sentence)]
     for found in _amounts().finditer(sentence):
         if any(start < found.end() and found.start() < end for start, end in taken):
@@ -168,7 +191,7 @@ def _written(sentence: str) -> Iterator[_Written]:
 
 
 def _subject(kind: str, words: str) -> str | None:
-    return next((name for name, known in subjects(kind) if known.search(words)), None)
+    return next((name for name, known in _subjects(kind) if known.search(words)), None)
 
 
 def _range(before: str, behind: str, value: float) -> tuple[float, float]:
@@ -181,9 +204,11 @@ def _range(before: str, behind: str, value: float) -> tuple[float, float]:
         return ends[0], ends[1]
     about = bool(ending("about").search(before))
     bare = ending("about").sub("", before) if about else before
-    denied = wording("bounds", "denied").search(before.rpartition(",")[2]) is not None
-    more = bool(ending("more").search(bare) or wording("bounds", "after_more").match(behind))
-    less = bool(ending("less").search(bare) or wording("bounds", "after_less").match(behind))
+    denied = QUANTITIES.has(before.rpartition(",")[2], "bounds", "denied")
+    more, less = (
+        bool(ending(way).search(bare) or QUANTITIES.pattern("bounds", f"after_{way}").match(behind))
+        for way in ("more", "less")
+    )
     if ending("not_more").search(bare):
         more, less = False, True
     elif denied and (more or less):

@@ -1,4 +1,4 @@
-"""What quantities of a premise are to those of a hypothesis: they follow, exclude, or neither."""
+"""Do the quantities of a hypothesis follow from those of a premise, exclude them, or neither?"""
 
 from __future__ import annotations
 
@@ -17,90 +17,90 @@ _ELSEWHERE = frozenset({"metastasis", "blood", "adrenal"})
 
 
 class Fits(StrEnum):
-    """What a quantity of a premise is to one of a hypothesis."""
+    """The relation of a quantity of a premise to one of a hypothesis."""
 
     SAME = "same"
     OTHER = "other"
     OPEN = "open"
 
 
-def compared(told: Iterable[Quantity], asked: Iterable[Quantity]) -> set[Fits]:
-    """What the quantities of a premise are to those of a hypothesis."""
-    told = tuple(told)
-    return {_answered(told, each) for each in asked}
+def compared(given: Iterable[Quantity], claimed: Iterable[Quantity]) -> set[Fits]:
+    """The relations of the quantities of a hypothesis to those of a premise."""
+    given = tuple(given)
+    return {_answered(given, each) for each in claimed}
 
 
-def _answered(told: Sequence[Quantity], asked: Quantity) -> Fits:
-    """Whether what is asked follows from all that is told of the same thing."""
-    alike = [one for one in told if _is_alike(one, asked)]
-    near = [one for one in alike if not _is_elsewhere(one, asked)]
+def _answered(given: Sequence[Quantity], claimed: Quantity) -> Fits:
+    """Whether a claim follows from all that is given for the same thing."""
+    alike = [one for one in given if _is_alike(one, claimed)]
+    near = [one for one in alike if not _is_elsewhere(one, claimed)]
     if not near:
-        return _beyond(alike, asked)
-    if "sum" in asked.tags and not any("sum" in one.tags for one in near) and len(near) > 1:
-        return _fit(_sum(near), asked)
-    if "max" in asked.tags and len(near) > 1:
+        return _beyond(alike, claimed)
+    if "sum" in claimed.tags and not any("sum" in one.tags for one in near) and len(near) > 1:
+        return _fit(_sum(near), claimed)
+    if "max" in claimed.tags and len(near) > 1:
         near = [max(near, key=lambda one: one.high)]
-    elif "min" in asked.tags and len(near) > 1:
+    elif "min" in claimed.tags and len(near) > 1:
         near = [min(near, key=lambda one: one.low)]
-    found = {_held(one, asked) for one in near}
-    if "all" in asked.tags and len(found) > 1:
+    found = {_held(one, claimed) for one in near}
+    if "all" in claimed.tags and len(found) > 1:
         return Fits.OTHER if Fits.OTHER in found else Fits.OPEN
     return next((fits for fits in (Fits.SAME, Fits.OPEN) if fits in found), Fits.OTHER)
 
 
-def _is_alike(one: Quantity, asked: Quantity) -> bool:
+def _is_alike(one: Quantity, claimed: Quantity) -> bool:
     """Whether two quantities may be of the same thing."""
-    if one.kind != asked.kind:
+    if one.kind != claimed.kind:
         return False
-    if one.subject == asked.subject:
+    if one.subject == claimed.subject:
         return True
-    named = {one.subject, asked.subject} - {None}
+    named = {one.subject, claimed.subject} - {None}
     return len(named) == 1 and not named & _OF_THEIR_OWN
 
 
-def _is_elsewhere(one: Quantity, asked: Quantity) -> bool:
-    """Whether two quantities are told of different places or with different means."""
-    if one.scenes and asked.scenes and not one.scenes & asked.scenes:
+def _is_elsewhere(one: Quantity, claimed: Quantity) -> bool:
+    """Whether two quantities are of different places or were measured in different ways."""
+    if one.scenes and claimed.scenes and not one.scenes & claimed.scenes:
         return True
-    if asked.where & _ELSEWHERE and not one.where & asked.where:
+    if claimed.where & _ELSEWHERE and not one.where & claimed.where:
         return True
-    if asked.where and not one.where & asked.where:
+    if claimed.where and not one.where & claimed.where:
         return bool(one.where) or (one.subject == "margin" and "all" not in one.tags)
     return False
 
 
-def _beyond(alike: Sequence[Quantity], asked: Quantity) -> Fits:
+def _beyond(alike: Sequence[Quantity], claimed: Quantity) -> Fits:
     """One of several elsewhere: below the lowest of all it cannot be, nor above the highest."""
     for one in alike:
-        if "min" in one.tags and asked.high < one.low and math.isfinite(asked.high):
+        if "min" in one.tags and claimed.high < one.low and math.isfinite(claimed.high):
             return Fits.OTHER
-        if "max" in one.tags and "min" not in one.tags and asked.low > one.high:
+        if "max" in one.tags and "min" not in one.tags and claimed.low > one.high:
             return Fits.OTHER if one.subject != "margin" else Fits.OPEN
     return Fits.OPEN
 
 
-def _held(one: Quantity, asked: Quantity) -> Fits:
+def _held(one: Quantity, claimed: Quantity) -> Fits:
     """Two quantities of the same thing, or of which one is a part, or one of several."""
-    if _is_within(one, asked):
-        return Fits.OTHER if asked.low > one.high else Fits.OPEN
-    if "whole" in asked.parts - one.parts and one.parts & {"invasive", "insitu"}:
-        return Fits.OTHER if asked.high < one.low else Fits.OPEN
-    return Fits.OPEN if _are_unlike(one, asked) else _fit(one, asked)
+    if _is_within(one, claimed):
+        return Fits.OTHER if claimed.low > one.high else Fits.OPEN
+    if "whole" in claimed.parts - one.parts and one.parts & {"invasive", "insitu"}:
+        return Fits.OTHER if claimed.high < one.low else Fits.OPEN
+    return Fits.OPEN if _are_unlike(one, claimed) else _fit(one, claimed)
 
 
-def _is_within(one: Quantity, asked: Quantity) -> bool:
-    """Whether what is asked can only be less: a part, one of several, an item of a sum."""
-    part = "whole" in one.parts - asked.parts and "invasive" in asked.parts
-    item = bool(asked.tags & {"one", "min"}) and "max" in one.tags and "min" not in one.tags
-    summed = "sum" in one.tags - asked.tags and bool(asked.tags & {"max", "min"})
+def _is_within(one: Quantity, claimed: Quantity) -> bool:
+    """Whether the claim can only be less: a part, one of several, an item of a sum."""
+    part = "whole" in one.parts - claimed.parts and "invasive" in claimed.parts
+    item = bool(claimed.tags & {"one", "min"}) and "max" in one.tags and "min" not in one.tags
+    summed = "sum" in one.tags - claimed.tags and bool(claimed.tags & {"max", "min"})
     return part or item or summed
 
 
-def _are_unlike(one: Quantity, asked: Quantity) -> bool:
+def _are_unlike(one: Quantity, claimed: Quantity) -> bool:
     """Whether one is of what is in situ or a mean or an item, and the other is not."""
-    differ = one.parts ^ asked.parts
-    mean = "mean" in one.tags and "max" in asked.tags and asked.high > one.high
-    item = "sum" in asked.tags - one.tags and bool(one.tags & {"max", "min"})
+    differ = one.parts ^ claimed.parts
+    mean = "mean" in one.tags and "max" in claimed.tags and claimed.high > one.high
+    item = "sum" in claimed.tags - one.tags and bool(one.tags & {"max", "min"})
     return {"insitu", "invasive"} <= differ or mean or item
 
 

@@ -1,13 +1,14 @@
-"""Which stage a phrase gives: tumour, nodes and metastases, or a group such as IIIC."""
+"""The stage that a phrase gives: tumour, nodes and metastases, or a group such as IIIC."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-_LONGEST_READ = 2_000
+from histoeval.terms.plain import normalised
+from histoeval.terms.values.number_words import rank_number
+
 _PREFIX = r"(?P<prefix>[yYrRmM]{0,2}(?:[pPcCuU]|a(?=T))?)"
 _TUMOR = re.compile(
     rf"(?<![A-Za-z]){_PREFIX}(?:T(?:\s?[-:]?\s?|\s+stage\W+)|t)"
@@ -42,7 +43,7 @@ _UNKNOWN = "x"
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A stage: three axes in lower case ("2b", "is", "1mi", "x") and the group in Roman figures.
+    """A stage: three axes in lower case ("2b", "is", "1mi", "x") and the group in Roman numerals.
 
     The stages of Dukes are groups: A is I, B is II, C is III and D is IV. `prefix` says how it was
     found (p, c, yp). An axis that is not named is empty.
@@ -110,12 +111,11 @@ def _order(value: str) -> float:
 
 @lru_cache(maxsize=1 << 12)
 def read_stage(phrase: str) -> Stage | None:
-    """The stage that a phrase gives, or nothing if it gives none.
+    """The stage that a phrase gives, or None.
 
-    Slips of reading are put right where the place leaves no doubt: pTl is pT1 and pNO is pN0.
+    Misread characters are corrected where the place leaves no doubt: pTl is pT1 and pNO is pN0.
     """
-    text = unicodedata.normalize("NFKC", phrase[:_LONGEST_READ])
-    text = re.sub(r"[\u2010-\u2015\u2212]", "-", " ".join(text.split()))
+    text = " ".join(normalised(phrase).split())
     t, prefix, text = _axis(_TUMOR, text)
     n, prefix_n, text = _axis(_NODES, text)
     m, _, text = _axis(_METASTASES, text)
@@ -147,13 +147,6 @@ def _read_group(text: str, bare: re.Match[str] | None) -> str | None:
     if dukes := _DUKES.search(text):
         return _ROMANS["abcd".index(dukes["letter"].lower()) + 1]
     found = _GROUP.search(text) or bare
-    if found is None or (number := _number(found["n"])) >= len(_ROMANS):
+    if found is None or (number := rank_number(found["n"])) >= len(_ROMANS):
         return None
     return _ROMANS[number] + (found["sub"] or "").upper().replace(" ", "")
-
-
-def _number(roman: str) -> int:
-    """A Roman or Arabic figure, with l and | misread for I."""
-    if roman[-1] in "vV":
-        return 4 if len(roman) == 2 else 5
-    return int(roman) if roman.isdigit() and len(roman) == 1 else len(roman)

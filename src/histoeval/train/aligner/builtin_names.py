@@ -68,7 +68,7 @@ def short_forms() -> dict[str, str]:
 
 
 def behaviours() -> dict[str, str]:
-    """How each diagnosis behaves, by its id; what is not said is inherited."""
+    """How each diagnosis behaves, by its id; what is not given is inherited."""
     rows = {row["id"]: row for row in table("diagnoses")["concept"]}
 
     def of(key: str) -> str:

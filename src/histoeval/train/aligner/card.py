@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from histoeval.train.core.card import card, interval, markdown_table
+from histoeval.table import markdown_table
+from histoeval.train.core.card import card, interval
 
 _POOLING = {"mean": "mean over tokens", "cls": "first token"}
 
@@ -58,8 +59,8 @@ def retrieval_rows(scores: Mapping[str, Any]) -> Iterator[list[str]]:
 
 def opposite_rows(scores: Mapping[str, Any]) -> Iterator[list[str]]:
     """A row for all opposites, for each axis, and for those that our lists hold or do not."""
-    for part, told in scores["opposites"].items():
-        yield [part, f"{told['rows']:,}", f"{told['of_phrase']:.3f}", f"{told['of_either']:.3f}"]
+    for part, found in scores["opposites"].items():
+        yield [part, f"{found['rows']:,}", f"{found['of_phrase']:.3f}", f"{found['of_either']:.3f}"]
 
 
 def _beside(results: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 An ontology names few of the things that a report says of a thing: `CD20 negative`, `left kidney`,
 `no perineural invasion`. Here they are put together from `data/compositions.toml`, in several
-wordings each; other values of the axis with the same base are what they must be told apart from.
+wordings each; other values of the axis with the same base are what they must be distinguished from.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_WORDS = 4
 _CARRIED = 1 / 3
 _MOST_BASES = 60
 _SAID_OF = ("{1}, {0}", "{0} {1}", "{1} ({0})", "{1}; {0}", "{1} {0}")
-"""How what means something by itself is said of a base, which comes second."""
+"""Templates that join a phrase with a meaning of its own and a base, which comes second."""
 _ABSENT = "absent"
 
 
@@ -75,15 +75,15 @@ def composed(
     carriers = content.get("carriers", {}).get("of", ())
     denied = denials()
     for axis in content["axis"]:
-        said = _words(" ".join(text for texts in axis["values"].values() for text in texts))
+        taken = _words(" ".join(text for texts in axis["values"].values() for text in texts))
         for base in dict.fromkeys(base for kind in axis["of"] for base in of[kind]):
-            if fit := _fitting(base, said):
+            if fit := _fitting(base, taken):
                 group = f"{axis['name']}/{base.source}/{base.id}"
                 extra = denied.get(base.id, ()) if base.source == "findings" else ()
                 for value, wordings in axis["values"].items():
                     more = extra if value == _ABSENT else ()
                     yield _phrase(group, value, wordings, fit, most, seed, more)
-                if carrier := _carrier(group, carriers, said, seed):
+                if carrier := _carrier(group, carriers, taken, seed):
                     carried = [carrier.format(name) for name in fit]
                     for value, wordings in axis["values"].items():
                         yield _phrase(f"{group}/longer", value, wordings, carried, most, seed)
@@ -91,37 +91,37 @@ def composed(
         yield from _same(same, of, most, seed)
 
 
-def _fitting(base: OntologyConcept, said: set[str]) -> list[str]:
+def _fitting(base: OntologyConcept, taken: set[str]) -> list[str]:
     """The names of a base that can be put into phrases of an axis; none if its first cannot."""
     names = [name for name in base.names if len(name.split()) <= _MOST_WORDS]
-    fit = [name for name in names if not said & _words(name)]
+    fit = [name for name in names if not taken & _words(name)]
     return fit if base.name in fit else []
 
 
-def _carrier(group: str, carriers: Sequence[str], said: set[str], seed: int) -> str | None:
+def _carrier(group: str, carriers: Sequence[str], taken: set[str], seed: int) -> str | None:
     """For one base of three, a clause around it that says nothing on the axis."""
     chance = random.Random(f"{seed}/{group}/carrier")
-    fit = [carrier for carrier in carriers if not said & _words(carrier)]
+    fit = [carrier for carrier in carriers if not taken & _words(carrier)]
     return chance.choice(fit) if fit and chance.random() < _CARRIED else None
 
 
 def _same(
     same: Mapping[str, Any], of: Mapping[str, Sequence[OntologyConcept]], most: int, seed: int
 ) -> Iterator[OntologyConcept]:
-    """What means the same by itself, or where `of` is given, when it is said of some bases."""
+    """What means the same by itself, or where `of` is given, when it is joined with some bases."""
     axis = same["axis"]
     if "of" not in same:
         for name, *others in same["names"]:
             yield OntologyConcept(COMPOSED, f"{axis}/{name}", name, tuple(others), (axis,))
-    said = _words(" ".join(name for names in same["names"] for name in names))
-    kept = [base for kind in same.get("of", ()) for base in of[kind] if _fitting(base, said)]
+    taken = _words(" ".join(name for names in same["names"] for name in names))
+    kept = [base for kind in same.get("of", ()) for base in of[kind] if _fitting(base, taken)]
     if len(kept) > _MOST_BASES:
         kept = random.Random(f"{seed}/{axis}").sample(kept, _MOST_BASES)
     for base in kept:
         group = f"{axis}/{base.source}/{base.id}"
         for names in same["names"]:
             wordings = [template.format(name, "{}") for name in names for template in _SAID_OF]
-            yield _phrase(group, names[0], wordings, _fitting(base, said), most, seed)
+            yield _phrase(group, names[0], wordings, _fitting(base, taken), most, seed)
 
 
 def _phrase(

@@ -53,7 +53,7 @@ def bag(name: str) -> str:
 
 
 class PoolMaker:
-    """Puts concepts together, source by source, and then what they are told apart from."""
+    """Puts concepts together, source by source, and then their opposites."""
 
     def __init__(self, held_out: Iterable[OntologyConcept] = ()) -> None:
         self._forbidden = {bag(name) for named in held_out for name in named.names}

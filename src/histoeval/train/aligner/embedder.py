@@ -1,4 +1,10 @@
-"""An encoder that puts phrases into a space, and how it learns where synonyms are near."""
+"""An encoder that puts phrases into a space, and how it learns where synonyms are near.
+
+It learns by the multi-similarity loss with mined pairs, as SapBERT uses it: Wang et al. 2019
+(multi-similarity loss), Liu et al. 2021 (SapBERT). The values are those of the published SapBERT
+code: alpha 1, beta 60, base 0.5, and a margin of 0.2 in Euclidean distance for the miner, which
+keeps the pairs of all triplets that the margin does not yet separate.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +19,52 @@ from torch import Tensor, nn
 
 from histoeval.errors import ModelError
 from histoeval.report import Noun
-from histoeval.train.aligner.loss import BASE, MARGIN, multi_similarity
 from histoeval.train.aligner.sampling import Draws, Integers, NameSampler, allied_pairs, draw
-from histoeval.train.core.checkpoint import Stage
+from histoeval.train.core.checkpoint import TrainingStage
 from histoeval.train.core.loop import Schedule, fit
+
+ALPHA, BETA, BASE, MARGIN = 1.0, 60.0, 0.5, 0.2
+
+
+def multi_similarity(
+    vectors: Tensor,
+    labels: Tensor,
+    neither: Tensor | None = None,
+    *,
+    margin: float = MARGIN,
+    base: float = BASE,
+) -> Tensor:
+    """The loss of unit-length vectors with labels.
+
+    `neither` marks pairs, as a square of booleans, that are not to be learned from: they are not
+    the same, and not different either.
+    """
+    alike = vectors @ vectors.T
+    same = labels[:, None] == labels[None, :]
+    different = ~same
+    if neither is not None:
+        different = different & ~neither
+    same = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    with torch.no_grad():
+        near, far = _hard(alike.detach(), same, different, margin)
+    pull = _log_one_plus_sum(-ALPHA * (alike - base), near) / ALPHA
+    push = _log_one_plus_sum(BETA * (alike - base), far) / BETA
+    return (pull + push).mean()
+
+
+def _hard(alike: Tensor, same: Tensor, different: Tensor, margin: float) -> tuple[Tensor, Tensor]:
+    """Pairs in some triplet whose positive is not nearer than its negative by the margin."""
+    distance = (2 - 2 * alike).clamp(min=0).sqrt()
+    farthest = distance.masked_fill(~same, -torch.inf).amax(dim=1, keepdim=True)
+    nearest = distance.masked_fill(~different, torch.inf).amin(dim=1, keepdim=True)
+    return same & (distance + margin >= nearest), different & (distance <= farthest + margin)
+
+
+def _log_one_plus_sum(values: Tensor, kept: Tensor) -> Tensor:
+    """Log of one plus the sum of the exponentials of what is kept in each row."""
+    zero = torch.zeros_like(values[:, :1])
+    return torch.logsumexp(torch.cat([zero, values.masked_fill(~kept, -torch.inf)], dim=1), dim=1)
+
 
 _PARTS = 8
 """On a CPU, names of a step are run in so many parts of like length: padding costs time there."""
@@ -52,11 +100,11 @@ class EmbedderShape(Noun):
     """What is made of the encoder."""
 
     layers: Annotated[int, Field(ge=1)] | None = None
-    """How many of its layers are kept, from the first on; all when left out."""
+    """How many of its layers are kept, from the first on; all when omitted."""
     frozen: Annotated[int, Field(ge=0)] = 0
     """How many of these do not learn, from the first on; what is below them does not either."""
     dropout: Annotated[float, Field(ge=0, lt=1)] | None = None
-    """Share of numbers that are hidden while learning; the encoder's own when left out."""
+    """Share of numbers that are hidden while learning; the encoder's own when omitted."""
     pooling: Pooling = "mean"
     """What stands for a phrase: the mean of its tokens, or the state of the first one."""
     tokens: Annotated[int, Field(ge=4)] = 32
@@ -73,7 +121,7 @@ class Embedder(nn.Module):  # type: ignore[misc]
         self.padding = padding
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """One vector for each row; without a mask, padding is left out."""
+        """One vector for each row; without a mask, padding is skipped."""
         if mask is None:
             mask = (tokens != self.padding).long()
         states = self.encoder(input_ids=tokens, attention_mask=mask).last_hidden_state
@@ -111,7 +159,7 @@ def _layers(encoder: Any) -> tuple[Any, str]:
         for name, child in module.named_children():
             if isinstance(child, nn.ModuleList) and len(child) == count:
                 return module, name
-    raise ModelError("the layers of this encoder cannot be told: leave out `layers` and `frozen`")
+    raise ModelError("the layers of this encoder cannot be found: omit `layers` and `frozen`")
 
 
 def cut_pieces(encoder: Any, kept: Sequence[int]) -> None:
@@ -170,7 +218,7 @@ def learn(
     *,
     tokens: int,
     seed: int,
-    stage: Stage | None = None,
+    stage: TrainingStage | None = None,
 ) -> None:
     """Teach an embedder, on the device that it is on."""
     lessons = Lessons(phrases, learning, seed)

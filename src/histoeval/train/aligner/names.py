@@ -77,7 +77,7 @@ class NameSettings(Noun):
     contrasts: bool = True
     """Whether words are swapped to make opposites."""
     only_unseen: bool = False
-    """Whether pairs of words that our own test of opposites holds are left out."""
+    """Whether pairs of words that our own test of opposites holds are skipped."""
     seed: int = 0
 
 

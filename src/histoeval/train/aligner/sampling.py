@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,38 +72,13 @@ class NameSampler:
     beside: NDArray[np.int8]
     """What the channel says of each name, in hundredths; no columns if there is no channel."""
 
-    def save(self, path: Path) -> None:
-        """Write all arrays to one file, in as few bytes as may be."""
-        parts: dict[str, NDArray[Any]] = {}
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if isinstance(value, Lists):
-                parts[f"{each.name}.lengths"] = value.lengths.astype(np.int32)
-                parts[f"{each.name}.values"] = value.values.astype(np.int32)
-            else:
-                parts[each.name] = value
-        np.savez_compressed(path, **parts)  # type: ignore[arg-type]
-
-    @classmethod
-    def load(cls, path: Path) -> NameSampler:
-        """What was saved."""
-        with np.load(path) as parts:
-            return cls(**{each.name: _loaded(parts, each.name) for each in fields(cls)})
-
-
-def _loaded(parts: Any, name: str) -> Any:
-    if name in parts:
-        return parts[name]
-    starts = np.concatenate([[0], np.cumsum(parts[f"{name}.lengths"], dtype=np.int64)])
-    return Lists(starts, parts[f"{name}.values"].astype(np.int64))
-
 
 def phrases_of(
     pool: ConceptPool, encode: Encode, longest: int | None = None, beside: Beside | None = None
 ) -> NameSampler:
     """The arrays of a pool; `encode` gives the tokens of each of some names, `beside` the channel.
 
-    Names of more tokens than `longest` are left out where a concept has others.
+    Names of more tokens than `longest` are skipped where a concept has others.
     """
     names = iter(encode([name for concept in pool.concepts for name in concept.names]))
     variants = iter(encode([name for concept in pool.concepts for name in concept.variants]))
@@ -184,12 +157,12 @@ def draw(
     chance = np.random.default_rng(seed)
     one = _concepts(phrases, size, chance)
     two = _concepts(phrases, size, chance)
-    told = chance.random(size)
+    lot = chance.random(size)
     has_sibling = phrases.groups.lengths[one] > 0
-    beside = has_sibling & (told >= opposite) & (told < opposite + sibling)
+    beside = has_sibling & (lot >= opposite) & (lot < opposite + sibling)
     group = phrases.groups.pick(one[beside], chance.random(beside.sum()))
     two[beside] = phrases.members.pick(group, chance.random(beside.sum()))
-    against = (phrases.opposites.lengths[one] > 0) & (told < opposite)
+    against = (phrases.opposites.lengths[one] > 0) & (lot < opposite)
     two[against] = phrases.opposites.pick(one[against], chance.random(against.sum()))
     names = [_two_names(phrases, concepts, chance, own) for concepts in (one, two)]
     return Draws(np.concatenate(names, axis=1), np.stack([one, two], axis=1))

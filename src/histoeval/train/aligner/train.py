@@ -25,12 +25,11 @@ from histoeval.train.aligner.embedder import (
 )
 from histoeval.train.aligner.names import NameSettings, Ontology, listed, make_pool, names_sha256
 from histoeval.train.aligner.sampling import NameSampler, phrases_of
-from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
-from histoeval.train.core.encoder import TorchEncoder, load_encoder
+from histoeval.train.core.checkpoint import Checkpoint, TrainingStage, Watch
+from histoeval.train.core.encoder import TorchEncoder, cut_tokenizer, kept_pieces, load_encoder
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.provenance import by_name, request_of, versions, weights_of
 from histoeval.train.core.settings import FilePath, ModelName
-from histoeval.train.core.vocabulary import cut_tokenizer, kept_pieces
 from histoeval.train.hare_bench.classifier import save
 
 
@@ -46,11 +45,11 @@ class AlignerSettings(Noun):
     shape: EmbedderShape = EmbedderShape()
     learning: AlignerTraining = AlignerTraining()
     least_pieces: Annotated[int, Field(ge=1)] | None = None
-    """Word pieces that stand in fewer names are cut from the vocabulary; none when left out."""
+    """Word pieces that stand in fewer names are cut from the vocabulary; none when omitted."""
     longest: Annotated[int, Field(ge=1)] | None = None
-    """Names of more tokens are learned only where a concept has no other; all when left out."""
+    """Names of more tokens are learned only where a concept has no other; all when omitted."""
     channel: Annotated[float, Field(ge=0)] | None = None
-    """Weight of the channel in the aligner that is written; that of learning when left out."""
+    """Weight of the channel in the aligner that is written; that of learning when omitted."""
     seed: int = 1
     name: str = "aligner"
     """What the aligner is called in signatures."""
@@ -96,7 +95,7 @@ def train_aligner(
             settings.learning,
             tokens=settings.shape.tokens,
             seed=settings.seed,
-            stage=Stage(checkpoint, watch),
+            stage=TrainingStage(checkpoint, watch),
         )
         tell("writing and measuring the model")
         return _write(begun, settings, request, draft)

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from histoeval.concordance.weights import Combination, Combinations
-from histoeval.train.core.card import card, markdown_table
+from histoeval.table import markdown_table
+from histoeval.train.core.card import card
 
 
 def concordance_card(combinations: Combinations, results: Mapping[str, Any]) -> str:
     """The card as markdown."""
     return card(
-        results,
+        {"request": results, **results},
         "concordance",
         pairs=results["pairs"],
         groups=results["groups"],

@@ -3,7 +3,7 @@
 Experts say which of two candidates is better more reliably than by how much. So the weights are
 those that put pairs of candidates into the experts' order (a logistic loss on differences inside
 one set, never between sets), and a rising curve of a few points takes the result to their scale.
-All figures are from nested cross-validation: weights are judged on cases they were not fitted to.
+All scores are from nested cross-validation: weights are judged on cases they were not fitted to.
 """
 
 from __future__ import annotations

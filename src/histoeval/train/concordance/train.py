@@ -1,4 +1,4 @@
-"""`histoeval train concordance CONFIG`: from scored sheets to weights, figures and a card."""
+"""`histoeval train concordance CONFIG`: from scored sheets to weights, scores and a card."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def train_concordance(
     *,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Fit the weights to the sheets; the figures, all of them cross-validated by case.
+    """Fit the weights to the sheets; the scores, all of them cross-validated by case.
 
     The results at once if they are there already.
     """
@@ -171,13 +171,15 @@ def _figures(scored: FitData, values: Any, name: Any) -> dict[str, Any]:
     above = inside & (scored.scores > lowest)
     found: dict[str, Any] = {"pairs": int(inside.sum()), "above_lowest": int(above.sum())}
     for label, those in (("all", inside), ("above", above)):
-        said, true = values[those], scored.scores[those]
-        if len(said) > 2 and np.ptp(said) and np.ptp(true):
+        predicted, true = values[those], scored.scores[those]
+        if len(predicted) > 2 and np.ptp(predicted) and np.ptp(true):
             found[label] = {
-                "spearman": round(float(spearmanr(said, true)[0]), 4),
-                "kendall": round(float(kendalltau(said, true)[0]), 4),
-                "kendall_half_points": round(float(kendalltau(np.round(2 * said), true)[0]), 4),
-                "pearson": round(float(pearsonr(said, true)[0]), 4),
+                "spearman": round(float(spearmanr(predicted, true)[0]), 4),
+                "kendall": round(float(kendalltau(predicted, true)[0]), 4),
+                "kendall_half_points": round(
+                    float(kendalltau(np.round(2 * predicted), true)[0]), 4
+                ),
+                "pearson": round(float(pearsonr(predicted, true)[0]), 4),
             }
     whole = np.round(values[inside])
     found["quadratic_kappa"] = round(kappa_of_two(whole, scored.scores[inside]), 4)

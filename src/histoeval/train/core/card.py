@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from string import Template
 from typing import Any
 
 from histoeval.resources import resource_text
+from histoeval.table import markdown_table
 
 
 def card(
@@ -76,7 +77,7 @@ def interval(estimate: Mapping[str, float | None]) -> str:
 
 def remarks_on(results: Mapping[str, Any]) -> Iterator[str]:
     """What must be known to read the scores."""
-    if results["request"]["task"] == "relations":
+    if results["request"].get("task") == "relations":
         ratio = results["request"]["settings"]["test_negatives"]
         yield (
             "Entities are given. Sampled pairs are all related ones and "
@@ -97,9 +98,3 @@ def flat_settings(settings: Mapping[str, Any], before: str = "") -> Iterator[tup
             yield from flat_settings(value, f"{before}{name}.")
         else:
             yield f"{before}{name}", str(value)
-
-
-def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table, in which no cell can end another one."""
-    lines = [list(columns), ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,3 +88,36 @@ def load_reader(encoder: TorchEncoder, shape: ReaderShape, folder: Path) -> Join
 def _least_tokens() -> int:
     """A window of the reader, and the tokens that open and close it."""
     return int(Manifest.model_fields["window"].default) + 2
+
+
+_BEGINS = "##"
+
+
+def kept_pieces(tokenizer: Any, names: Iterable[str], least: int) -> list[int]:
+    """The pieces to keep: single characters, special ones, and those met at least so often."""
+    pieces: dict[str, int] = tokenizer.get_vocab()
+    batch = tokenizer.encode_batch(list(names), add_special_tokens=False)
+    counts = Counter(number for encoding in batch for number in encoding.ids)
+    special = {number for number, token in tokenizer.get_added_tokens_decoder().items()}
+    return sorted(
+        number
+        for piece, number in pieces.items()
+        if counts[number] >= least or number in special or len(piece.removeprefix(_BEGINS)) == 1
+    )
+
+
+def cut_tokenizer(tokenizer: Any, kept: Iterable[int]) -> Any:
+    """A tokenizer that knows only these pieces, numbered anew in their order."""
+    from tokenizers import Tokenizer
+
+    content = json.loads(tokenizer.to_str())
+    if content["model"]["type"] != "WordPiece":
+        raise ModelError("only a vocabulary of word pieces can be cut: leave out `least_pieces`")
+    new = {old: number for number, old in enumerate(kept)}
+    vocabulary = content["model"]["vocab"]
+    content["model"]["vocab"] = {p: new[n] for p, n in vocabulary.items() if n in new}
+    for token in content["added_tokens"]:
+        token["id"] = new[token["id"]]
+    for token_ids in content.get("post_processor", {}).get("special_tokens", {}).values():
+        token_ids["ids"] = [new[number] for number in token_ids["ids"]]
+    return Tokenizer.from_str(json.dumps(content, ensure_ascii=False))

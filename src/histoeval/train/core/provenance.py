@@ -30,7 +30,7 @@ def request_of(
     return {
         "task": task,
         "encoder": encoder_name(settings.encoder),
-        "settings": dumped.model_dump(mode="json", exclude=left_out),  # type: ignore[arg-type]
+        "settings": dumped.model_dump(mode="json", exclude=left_out),
         "data": {label: file_of(path) for label, path in files.items()},
         **own,
     }
@@ -41,7 +41,7 @@ def by_name(files: Iterable[Path | None]) -> dict[str, Path]:
     given = [file for file in files if file is not None]
     named = {file.name: file for file in given}
     if len(named) < len(given):
-        raise InputError("two files have the same name: in results they could not be told apart")
+        raise InputError("two files have the same name: in results they could not be distinguished")
     return named
 
 

@@ -12,9 +12,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import yaml
 from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo
 
-from histoeval.errors import InputError, MissingDependency, SettingError
+from histoeval.errors import InputError, SettingError
+from histoeval.io.yaml_files import read_yaml
 
 Settings = TypeVar("Settings", bound=BaseModel)
 
@@ -67,9 +69,6 @@ def read_settings(
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
-    _yaml()
-    from histoeval.io.yaml_files import read_yaml
-
     content = read_yaml(path).content
     if content is None:
         return {}
@@ -78,24 +77,12 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return {str(name): value for name, value in content.items()}
 
 
-def _yaml() -> Any:
-    try:
-        import yaml
-    except ImportError as error:
-        raise MissingDependency(
-            "PyYAML is not installed: trainings need the extra [train]; "
-            "run: pip install 'histoeval[train]'"
-        ) from error
-    return yaml
-
-
 def _parse(override: str) -> tuple[list[str], Any]:
     """The keys that lead to a setting, and its new value, which is written as in YAML."""
     name, sign, text = override.partition("=")
     keys = [key.strip() for key in name.split(".")]
     if not sign or not all(keys):
         raise SettingError(f"--set {override} says nothing: write --set key=value")
-    yaml = _yaml()
     try:
         return keys, _typed(yaml.safe_load(text))
     except yaml.YAMLError as error:
@@ -132,9 +119,9 @@ def _fault(
         return f"{where}: the setting {key} is missing"
     if fault["type"] == "extra_forbidden":
         return f"{where}: there is no setting {key}{_instead(place, model_class)}"
-    said = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    message = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
     given = "" if isinstance(fault["input"], dict) else f" and is {fault['input']!r}"
-    return f"{where}: {key} {said}{given}" if key else f"{where}: {said}"
+    return f"{where}: {key} {message}{given}" if key else f"{where}: {message}"
 
 
 def _instead(place: Sequence[str], model_class: type[BaseModel]) -> str:

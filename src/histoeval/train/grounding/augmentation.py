@@ -16,8 +16,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from histoeval.evaluate.tiles import SIDE
-from histoeval.train.grounding.vit import MEAN, STD
+from histoeval.evaluate.tile_labels import SIDE
+from histoeval.train.grounding.model import MEAN, STD
 
 _STAINS = ((0.65, 0.70, 0.29), (0.07, 0.99, 0.11), (0.27, 0.57, 0.78))
 """Optical densities of haematoxylin, eosin and the residual, as Ruifrok and Johnston give them."""

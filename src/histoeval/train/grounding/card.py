@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from histoeval.train.core.card import card, markdown_table
+from histoeval.table import markdown_table
+from histoeval.train.core.card import card
 
 COLUMNS = ("figure", "value", "by organ or group")
 
@@ -49,7 +50,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def figure_rows(found: Mapping[str, Any]) -> list[list[str]]:
-    """A row for each figure, of figures as JSON has them."""
+    """A row for each score, of scores as JSON has them."""
     return [row for name, figures in found.items() for row in _rows(name, figures)]
 
 

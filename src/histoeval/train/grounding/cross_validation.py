@@ -1,7 +1,7 @@
-"""Grouped cross-validation of a grounding model: what it says of cases that it has not learned.
+"""Grouped cross-validation of a grounding model: predictions for cases that it has not learned.
 
-Cases are dealt out to folds organ by organ and behaviour by behaviour. What the models of the folds
-say of the tiles they were not shown is what figures, the calibration and the limits come from.
+Cases are dealt out to folds organ by organ and behaviour by behaviour. The scores,
+the calibration and the limits come from predictions for tiles that a model was not shown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 
 from histoeval.evaluate.grounding_scores import Array, ScoredTiles
 from histoeval.evaluate.tile_labels import HE, TRUE, LabelledTile
-from histoeval.train.core.checkpoint import Stage
+from histoeval.train.core.checkpoint import TrainingStage
 from histoeval.train.grounding.loop import (
     LoopSettings,
     TileDataset,
@@ -32,7 +32,7 @@ from histoeval.trust.grounding.builtin import stain_scores
 
 @dataclass(frozen=True, slots=True)
 class FoldPredictions:
-    """What models said of tiles they had not learned."""
+    """What models predicted for tiles they had not learned."""
 
     cosines: Array
     """Tiles by entries."""
@@ -86,7 +86,7 @@ def cross_validate(
     begin: Callable[[], ContrastiveModel],
     count: int,
     tell: Callable[[str], object],
-    stages: Callable[[str, int], Stage],
+    stages: Callable[[str, int], TrainingStage],
 ) -> FoldPredictions:
     """Train a model for each fold on all other folds, and have it judge this one.
 

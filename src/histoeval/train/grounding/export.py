@@ -13,28 +13,26 @@ import numpy.typing as npt
 import torch
 
 from histoeval.evaluate.grounding_scores import apart, auroc, figures, replaced_figures
-from histoeval.evaluate.tile_labels import HE, TileConcept
-from histoeval.evaluate.tiles import SIDE
+from histoeval.evaluate.tile_labels import HE, SIDE, TileConcept
 from histoeval.extract.manifest import hash_of
 from histoeval.runtime.onnx import open_session
 from histoeval.runtime.threads import cores
 from histoeval.train.core.onnx_int8 import OnnxPart, token_part, write_parts
-from histoeval.train.grounding.calibration import fit_curves
 from histoeval.train.grounding.cross_validation import FoldPredictions
 from histoeval.train.grounding.loop import TileDataset
-from histoeval.train.grounding.model import ImageTowerModel
+from histoeval.train.grounding.model import MEAN, STD, ImageTowerModel
 from histoeval.train.grounding.scope import (
     KEPT_IMAGES,
     KEPT_PHRASES,
     Vectors,
     WhiteningScope,
+    fit_curves,
     fit_images,
     threshold,
     try_phrases,
     wordings_of,
 )
 from histoeval.train.grounding.text_tower import PhraseTower
-from histoeval.train.grounding.vit import MEAN, STD
 from histoeval.trust.grounding import manifest as manifests
 
 _SCOPED = 1500
@@ -164,7 +162,7 @@ def write_limits(
     meanings: Vectors,
     described: ManifestFields,
 ) -> dict[str, Any]:
-    """Write the manifest, with limits and curves from what was held out; the figures of that."""
+    """Write the manifest, with limits and curves from what was held out; its scores."""
     usual = [place for place, tile in enumerate(lesson.tiles) if tile.stain_kind == HE]
     tried = try_phrases(lesson.entries, meanings)
     limits = manifests.ScopeLimits(
@@ -194,10 +192,10 @@ def images_told(
     kinds = np.array([tile.stain_kind for tile in lesson.tiles])
     stains = trial.stains(lesson)
     unknown = (trial.distances >= limits.image.threshold) | (stains >= limits.stain.threshold)
-    told: dict[str, Any] = {
+    found: dict[str, Any] = {
         kind: {"count": int((kinds == kind).sum()), "unknown": float(unknown[kinds == kind].mean())}
         for kind in sorted(set(kinds))
     }
-    told["AUROC of other stains by distance"] = auroc(trial.distances, list(kinds != HE))
-    told["AUROC of other stains by stain"] = auroc(stains, list(kinds != HE))
-    return told
+    found["AUROC of other stains by distance"] = auroc(trial.distances, list(kinds != HE))
+    found["AUROC of other stains by stain"] = auroc(stains, list(kinds != HE))
+    return found

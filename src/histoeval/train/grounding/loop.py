@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from histoeval.evaluate.tile_labels import LabelledTile, TileConcept, exclusive
-from histoeval.train.core.checkpoint import Stage
+from histoeval.train.core.checkpoint import TrainingStage
 from histoeval.train.core.loop import StepPlan, cosine_share, take_steps
 from histoeval.train.grounding.augmentation import AugmentationSettings, normalised, view
 from histoeval.train.grounding.model import (
@@ -24,7 +24,6 @@ from histoeval.train.grounding.model import (
     frozen,
     group_loss,
 )
-from histoeval.train.grounding.tile_sampling import weights_of
 
 WEIGHTS = {"organ": 1.0, "concept": 0.5, "behaviour": 2.0, "site": 1.0, "stain": 0.2, "bank": 1.0}
 """What each part of the loss counts; families are learned in the bank only."""
@@ -173,7 +172,7 @@ def learn(
     lesson: TileDataset,
     rows: Sequence[int],
     course: LoopSettings,
-    stage: Stage | None = None,
+    stage: TrainingStage | None = None,
 ) -> ContrastiveModel:
     """Train a model on these rows; it is the one that comes back.
 
@@ -206,7 +205,7 @@ def learn(
         lambda taken: islice(_steps(lesson, rows, course), taken, None),
         loss,
         plan,
-        stage or Stage(),
+        stage or TrainingStage(),
     )
     return model
 
@@ -233,3 +232,26 @@ def entry_vectors(model: ContrastiveModel, phrases: Sequence[Tensor]) -> npt.NDA
     """One vector for each entry: the mean of its wordings."""
     means = [model.phrase(rows).mean(dim=0) for rows in phrases]
     return np.asarray(torch.nn.functional.normalize(torch.stack(means), dim=-1).cpu().numpy())
+
+
+def weights_of(tiles: Sequence[LabelledTile]) -> npt.NDArray[np.float64]:
+    """How often each tile is drawn: no case, and in no organ a behaviour, outweighs the others."""
+    counts: dict[object, int] = defaultdict(int)
+    for tile in tiles:
+        counts[tile.organ, tile.concept, tile.stain_kind] += 1
+    weights = np.array([counts[t.organ, t.concept, t.stain_kind] ** -0.5 for t in tiles])
+    sums: dict[object, float] = defaultdict(float)
+    for tile, weight in zip(tiles, weights, strict=True):
+        sums[tile.organ, tile.behaviour] += weight
+    factors = [_balance(tile, sums) for tile in tiles]
+    weights = weights * np.array(factors)
+    return np.asarray(weights / weights.sum(), np.float64)
+
+
+def _balance(tile: LabelledTile, sums: Mapping[object, float]) -> float:
+    """Up to three times as often where an organ is mostly of the other behaviour."""
+    if tile.organ is None or tile.behaviour is None:
+        return 0.3
+    other = {"benign": "malignant", "malignant": "benign"}[tile.behaviour]
+    share = sums.get((tile.organ, other), 0.0) / sums[tile.organ, tile.behaviour]
+    return min(3.0, max(1.0, share))

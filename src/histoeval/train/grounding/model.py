@@ -1,13 +1,163 @@
-"""The two towers of a grounding model: images and phrases into one space."""
+"""The two towers of a grounding model, images and phrases into one space, on a vision transformer.
+
+The starting weights come from a package that installs by name and holds a DINOv2-S trunk inside an
+ONNX graph (with a saliency head that is of no use here). The trunk's tensors are read from the
+graph's initialisers, so nothing but `onnx` is needed to open them. The module is written for one
+size of image, 224 pixels: the position table is resized once, at loading, which keeps the exported
+graph free of resizing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from histoeval.train.grounding.vit import VisionTransformer
+from histoeval.errors import ModelError
+from histoeval.evaluate.tile_labels import SIDE
+
+PATCH = 14
+GRID = SIDE // PATCH
+MEAN = (0.485, 0.456, 0.406)
+STD = (0.229, 0.224, 0.225)
+EPSILON = 1e-6
+LINEARS = (
+    "attention.key",
+    "attention.value",
+    "attention.query",
+    "attention.output",
+    "fc1",
+    "fc2",
+)
+"""The matrices of a block in the order in which the graph multiplies by them."""
+
+PER_BLOCK = {
+    "norm1.weight": "norm1.weight",
+    "norm1.bias": "norm1.bias",
+    "norm2.weight": "norm2.weight",
+    "norm2.bias": "norm2.bias",
+    "attention.query.bias": "attention.attention.query.bias",
+    "attention.key.bias": "attention.attention.key.bias",
+    "attention.value.bias": "attention.attention.value.bias",
+    "attention.output.bias": "attention.output.dense.bias",
+    "fc1.bias": "mlp.fc1.bias",
+    "fc2.bias": "mlp.fc2.bias",
+    "scale1": "layer_scale1.lambda1",
+    "scale2": "layer_scale2.lambda1",
+}
+
+
+class PatchAttention(nn.Module):  # type: ignore[misc]
+    """Plain self-attention over the patches of one image."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        self.output = nn.Linear(width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Every token as a mixture of all."""
+        batch, length, width = x.shape
+        shape = (batch, length, self.heads, width // self.heads)
+        query, key, value = (
+            part(x).view(shape).transpose(1, 2) for part in (self.query, self.key, self.value)
+        )
+        mixed = nn.functional.scaled_dot_product_attention(query, key, value)
+        out: torch.Tensor = self.output(mixed.transpose(1, 2).reshape(batch, length, width))
+        return out
+
+
+class Block(nn.Module):  # type: ignore[misc]
+    """One layer: attention and a two-layer net, each scaled per channel and added on."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.norm1 = nn.LayerNorm(width, eps=EPSILON)
+        self.attention = PatchAttention(width, heads)
+        self.scale1 = nn.Parameter(torch.ones(width))
+        self.norm2 = nn.LayerNorm(width, eps=EPSILON)
+        self.fc1 = nn.Linear(width, 4 * width)
+        self.fc2 = nn.Linear(4 * width, width)
+        self.scale2 = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The tokens, with what this layer has to add."""
+        x = x + self.scale1 * self.attention(self.norm1(x))
+        return x + self.scale2 * self.fc2(nn.functional.gelu(self.fc1(self.norm2(x))))
+
+
+class VisionTransformer(nn.Module):  # type: ignore[misc]
+    """224-pixel images, scaled by `MEAN` and `STD`, to the summary token and the patch tokens."""
+
+    def __init__(self, width: int = 384, depth: int = 12, heads: int = 6) -> None:
+        super().__init__()
+        self.width = width
+        self.patches = nn.Conv2d(3, width, PATCH, PATCH)
+        self.summary = nn.Parameter(torch.zeros(1, 1, width))
+        self.positions = nn.Parameter(torch.zeros(1, 1 + GRID * GRID, width))
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(depth))
+        self.norm = nn.LayerNorm(width, eps=EPSILON)
+
+    def forward(self, pixels: torch.Tensor) -> torch.Tensor:
+        """All tokens of the last layer, normalised: the summary first, then the patches."""
+        x = self.patches(pixels).flatten(2).transpose(1, 2)
+        x = torch.cat([self.summary.expand(len(x), -1, -1), x], dim=1) + self.positions
+        for block in self.blocks:
+            x = block(x)
+        tokens: torch.Tensor = self.norm(x)
+        return tokens
+
+
+def resized_positions(summary: torch.Tensor, patches: torch.Tensor) -> torch.Tensor:
+    """The position table for a grid of `GRID` patches a side, from that of the weights."""
+    side = round(patches.shape[1] ** 0.5)
+    square = patches.reshape(1, side, side, -1).permute(0, 3, 1, 2)
+    small = nn.functional.interpolate(square, size=(GRID, GRID), mode="bicubic")
+    return torch.cat([summary, small.permute(0, 2, 3, 1).reshape(1, GRID * GRID, -1)], dim=1)
+
+
+def _initialisers(path: Path) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
+    import onnx
+    from onnx import numpy_helper
+
+    for tensor in onnx.load(str(path)).graph.initializer:
+        yield tensor.name, np.array(numpy_helper.to_array(tensor), dtype=np.float32)
+
+
+def trunk_from_onnx(path: Path) -> VisionTransformer:
+    """The DINOv2-S trunk whose tensors stand in the ONNX graph at `path`."""
+    found = dict(_initialisers(path))
+    matrices = [value for name, value in found.items() if name.startswith("onnx::MatMul")]
+    tables = [v for n, v in found.items() if n.startswith("onnx::") and v.ndim == 3]
+    if len(matrices) % len(LINEARS) or len(tables) != 2:
+        raise ModelError(f"{path} does not hold the vision transformer this reads")
+    depth = len(matrices) // len(LINEARS)
+    trunk = VisionTransformer(width=tables[0].shape[-1], depth=depth)
+    named = {
+        "patches.weight": found["backbone.embeddings.patch_embeddings.projection.weight"],
+        "patches.bias": found["backbone.embeddings.patch_embeddings.projection.bias"],
+        "summary": found["backbone.embeddings.cls_token"],
+        "norm.weight": found["backbone.layernorm.weight"],
+        "norm.bias": found["backbone.layernorm.bias"],
+    }
+    for layer in range(depth):
+        for ours, theirs in PER_BLOCK.items():
+            named[f"blocks.{layer}.{ours}"] = found[f"backbone.encoder.layer.{layer}.{theirs}"]
+        for ours, matrix in zip(LINEARS, matrices[6 * layer : 6 * layer + 6], strict=True):
+            named[f"blocks.{layer}.{ours}.weight"] = matrix.T
+    state = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in named.items()}
+    state["positions"] = resized_positions(*(torch.from_numpy(t) for t in tables))
+    trunk.load_state_dict(state)
+    return trunk
+
 
 DIMENSION = 256
 _HIDDEN = 512

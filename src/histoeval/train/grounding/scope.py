@@ -2,7 +2,7 @@
 
 Images are measured by how far their vector lies from those of the training, along the directions in
 which these hardly vary (Mahalanobis); phrases by the cosine of their meaning with the nearest
-wording that was learned. Both limits are set on what was left out of the learning.
+wording that was learned. Both limits are set on what was held out of the learning.
 """
 
 from __future__ import annotations
@@ -13,8 +13,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from histoeval.evaluate.grounding_scores import Array
+from histoeval.evaluate.grounding_scores import (
+    CLAIMED,
+    KINDS,
+    Array,
+    ScoredClaims,
+    ScoredTiles,
+    claims_of,
+)
 from histoeval.evaluate.tile_labels import TileConcept
+from histoeval.statistics.calibration import fit_logistic
+from histoeval.trust.grounding.manifest import LogisticCalibration
 
 _SHRINKAGE = 0.05
 """How much of the covariance is replaced by that of a ball, against chance directions."""
@@ -22,8 +31,8 @@ _SHRINKAGE = 0.05
 KEPT_IMAGES, KEPT_PHRASES = 0.96, 0.85
 """The shares of known things, unseen in learning, that should be called known.
 
-Fewer of phrases: most are said as they were learned, and a diagnosis that was never learned but is
-called known is worse than a wording that is refused.
+Fewer of phrases: most are worded as they were learned, and a diagnosis that was never learned but
+is called known is worse than a wording that is refused.
 """
 
 Vectors = npt.NDArray[np.float32]
@@ -55,17 +64,17 @@ def fit_images(vectors: Vectors) -> WhiteningScope:
 
 def wordings_of(entries: Sequence[TileConcept]) -> tuple[list[str], npt.NDArray[np.int64]]:
     """All wordings of the bank, and for each the place of its entry."""
-    said = [(phrase, place) for place, entry in enumerate(entries) for phrase in entry.phrases]
-    return [phrase for phrase, _ in said], np.array([place for _, place in said], np.int64)
+    wordings = [(phrase, place) for place, entry in enumerate(entries) for phrase in entry.phrases]
+    return [phrase for phrase, _ in wordings], np.array([place for _, place in wordings], np.int64)
 
 
 class PhraseTrial(NamedTuple):
-    """Likeness of wordings to the rest of the bank, when they are left out of it."""
+    """Likeness of wordings to the rest of the bank, when they are skipped of it."""
 
     known: Array
-    """Only the wording is left out: the bank has its entry in other words."""
+    """Only the wording is skipped: the bank has its entry in other words."""
     unknown: Array
-    """All that says the same entry is left out: as if it had never been learned."""
+    """All that says the same entry is skipped: as if it had never been learned."""
 
 
 def try_phrases(entries: Sequence[TileConcept], meanings: Vectors) -> PhraseTrial:
@@ -96,3 +105,26 @@ def _related(entries: Sequence[TileConcept]) -> npt.NDArray[np.bool_]:
 def threshold(values: Array, kept: float) -> float:
     """What this share of the values lies below."""
     return float(np.quantile(values, kept))
+
+
+_CALM = 1e-6
+"""Keeps a curve from becoming a step where two heaps do not touch."""
+
+
+def fit_curves(found: ScoredTiles) -> dict[str, LogisticCalibration]:
+    """A curve for each kind of claim, with true claims and decoys of the same weight."""
+    kinds = dict.fromkeys(KINDS.values())
+    claims = {k: claims_of(found, [g for g in CLAIMED if KINDS[g] == k]) for k in kinds}
+    return {
+        kind: fit_curve(some)
+        for kind, some in claims.items()
+        if some.true.any() and not some.true.all()
+    }
+
+
+def fit_curve(claims: ScoredClaims) -> LogisticCalibration:
+    """The logistic curve by which true claims are likeliest true and decoys false."""
+    weights = np.where(claims.true, 0.5 / claims.true.sum(), 0.5 / (~claims.true).sum())
+    truth = claims.true.astype(np.float64)
+    slope, offset = fit_logistic(claims.distances, truth, weights, ridge=_CALM)
+    return LogisticCalibration(slope=slope, midpoint=-offset / slope)

@@ -12,21 +12,22 @@ from pydantic import Field
 
 from histoeval.align.builtin import BuiltinAligner
 from histoeval.evaluate.tile_labels import (
+    INDEX,
     LabelledTile,
     all_entries,
     entries_of,
+    read_pixels,
     read_tiles,
     targets_of,
 )
-from histoeval.evaluate.tiles import INDEX, read_pixels
 from histoeval.progress import ignore
 from histoeval.report import Noun
 from histoeval.resources import resource_bytes
 from histoeval.train.aligner.embedder import Embedder, EmbedderShape, cut_pieces, shape_encoder
 from histoeval.train.aligner.names import Ontology
 from histoeval.train.aligner.train import encoded_by
-from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
-from histoeval.train.core.encoder import load_encoder
+from histoeval.train.core.checkpoint import Checkpoint, TrainingStage, Watch
+from histoeval.train.core.encoder import cut_tokenizer, kept_pieces, load_encoder
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.provenance import (
     by_name,
@@ -36,13 +37,11 @@ from histoeval.train.core.provenance import (
     weights_of,
 )
 from histoeval.train.core.settings import FilePath, ModelName
-from histoeval.train.core.vocabulary import cut_tokenizer, kept_pieces
 from histoeval.train.grounding.card import grounding_card
 from histoeval.train.grounding.cross_validation import FoldPredictions, cross_validate, taught_rows
 from histoeval.train.grounding.loop import LoopSettings, TileDataset, learn, steps_of
-from histoeval.train.grounding.model import ContrastiveModel, ImageTowerModel
+from histoeval.train.grounding.model import ContrastiveModel, ImageTowerModel, trunk_from_onnx
 from histoeval.train.grounding.text_tower import Distillation, PhraseTower, distil
-from histoeval.train.grounding.vit import trunk_from_onnx
 
 _LEARNED = ("train", "val")
 _LISTS = ("tile_concepts.tsv", "tile_kinds.tsv", "tile_organs.tsv")
@@ -58,7 +57,7 @@ class GroundingSettings(Noun):
     encoder: ModelName
     """What the text tower begins as."""
     teacher: FilePath | None = None
-    """The folder of the aligner that the text tower learns from; the shipped one if left out."""
+    """The folder of the aligner that the text tower learns from; the shipped one when omitted."""
     ontologies: tuple[Ontology, ...] = ()
     """Names to learn from beside the wordings of the bank."""
     layers: Annotated[int, Field(ge=1)] = 3
@@ -100,7 +99,7 @@ def train_grounding(
 ) -> dict[str, Any]:
     """Train a grounding model and write its folder; the results, at once if it is there already.
 
-    A training that was stopped goes on from the last epoch that it finished.
+    A training that was stopped resumes from the last epoch that it finished.
     """
     request = grounding_request(settings)
 
@@ -108,10 +107,10 @@ def train_grounding(
         """The results of a model that is written to a draft folder."""
         steps_overall, before = steps_in_all(settings), 0
 
-        def stages(name: str, steps: int) -> Stage:
+        def stages(name: str, steps: int) -> TrainingStage:
             """The next stage, which takes so many steps; all are watched as one."""
             nonlocal before
-            stage = Stage(checkpoint, watch, name, before, steps_overall)
+            stage = TrainingStage(checkpoint, watch, name, before, steps_overall)
             before += steps
             return stage
 
@@ -163,7 +162,9 @@ def learned_tiles(settings: GroundingSettings) -> list[LabelledTile]:
     return [t for t in read_tiles(settings.tiles / INDEX) if t.split in _LEARNED]
 
 
-def learn_phrases(settings: GroundingSettings, device: str | None, stage: Stage) -> PhraseEncoder:
+def learn_phrases(
+    settings: GroundingSettings, device: str | None, stage: TrainingStage
+) -> PhraseEncoder:
     """The text tower without its head, taught where the aligner puts names."""
     wordings = [phrase for entry in all_entries() for phrase in entry.phrases]
     others = [n for o in settings.ontologies for named in o.read() for n in named.names]
@@ -201,7 +202,7 @@ def lesson_of(settings: GroundingSettings, phrases: PhraseEncoder) -> TileDatase
     pixels = torch.from_numpy(read_pixels(settings.tiles, tiles)).permute(0, 3, 1, 2)
     entries = entries_of(tiles)
     with torch.no_grad():
-        said = [
+        phrase_vectors = [
             torch.cat(
                 [
                     phrases.meaning(torch.tensor([row], device=device))
@@ -211,7 +212,7 @@ def lesson_of(settings: GroundingSettings, phrases: PhraseEncoder) -> TileDatase
             for entry in entries
         ]
     targets = torch.from_numpy(targets_of(tiles, entries)).to(device)
-    return TileDataset(pixels.contiguous().to(device), tiles, targets, entries, said)
+    return TileDataset(pixels.contiguous().to(device), tiles, targets, entries, phrase_vectors)
 
 
 def beginning(settings: GroundingSettings, lesson: TileDataset) -> Callable[[], ContrastiveModel]:

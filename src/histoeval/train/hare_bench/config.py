@@ -123,7 +123,7 @@ def read_passages(path: Path, settings: Corpora) -> list[AnnotatedPassage]:
 def bench_request(task: str, settings: OneModel) -> dict[str, Any]:
     """What makes two trainings the same."""
     files = {"train": settings.train, "dev": settings.dev}
-    return request_of(task, settings, files, exclude=files)
+    return request_of(task, settings, files, exclude=tuple(files))
 
 
 def shared_reports(train: Iterable[AnnotatedPassage], dev: Iterable[AnnotatedPassage]) -> int:

@@ -101,8 +101,11 @@ def examples_of(
     numbers = {tag: number for number, tag in enumerate(tags)}
     for window in _windows(passage.text, model):
         encoding = model.tokenizer(passage.text[window.start : window.end])[0]
-        told = _word_tags(passage.content, encoding, window, names)
-        labels = [numbers[told[w]] if w in told else IGNORE_INDEX for w in encoding.word_ids]
+        tags_of_words = _word_tags(passage.content, encoding, window, names)
+        labels = [
+            numbers[tags_of_words[w]] if w in tags_of_words else IGNORE_INDEX
+            for w in encoding.word_ids
+        ]
         if any(label != IGNORE_INDEX for label in labels):
             yield ClassifierExample(encoding.ids, labels)
 
@@ -139,7 +142,7 @@ def _word_tags(
     report: Report, encoding: Any, window: Window, names: Mapping[EntityType, str]
 ) -> dict[int, str]:
     """The tag of each word that the window owns, by the tokenizer's number of the word."""
-    told: dict[int, str] = {}
+    tags_of_words: dict[int, str] = {}
     last: Entity | None = None
     for word, group in groupby(range(len(encoding.ids)), key=lambda i: encoding.word_ids[i]):
         if word is None:
@@ -149,9 +152,11 @@ def _word_tags(
         entity = _entity_of(report, start, window.start + encoding.offsets[tokens[-1]][1], names)
         begins = entity is not None and entity != last and entity.start >= window.start
         if window.own_start <= start < window.own_end:
-            told[word] = "O" if entity is None else f"{'BI'[not begins]}-{names[entity.type]}"
+            tags_of_words[word] = (
+                "O" if entity is None else f"{'BI'[not begins]}-{names[entity.type]}"
+            )
         last = entity
-    return told
+    return tags_of_words
 
 
 def _entity_of(

@@ -16,7 +16,7 @@ from typing import Any
 from histoeval.errors import ModelError
 from histoeval.io.store import write_json, writing_to
 from histoeval.progress import ignore
-from histoeval.train.core.card import markdown_table
+from histoeval.table import markdown_table
 from histoeval.train.core.loop import Watch
 from histoeval.train.hare_bench.config import Corpora, NerSettings, RelationSettings, SelectSettings
 from histoeval.train.hare_bench.ner import train_ner
@@ -139,9 +139,9 @@ def _row(name: str, settings: SelectSettings, output: Path, bench: TrainingSite)
 
 
 def _shared(settings: SelectSettings, name: str, seed: int) -> dict[str, Any]:
-    """What both trainings of an encoder are told, all of it checked before."""
-    told = {field: getattr(settings, field) for field in Corpora.model_fields}
-    return told | {"output": None, "encoder": settings.encoders[name], "seed": seed}
+    """The settings of both trainings of an encoder, all of them checked before."""
+    shared = {field: getattr(settings, field) for field in Corpora.model_fields}
+    return shared | {"output": None, "encoder": settings.encoders[name], "seed": seed}
 
 
 def _summary(

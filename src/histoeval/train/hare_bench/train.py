@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 from histoeval.io.corpus import AnnotatedPassage
 from histoeval.runtime.transformer import Transformer
-from histoeval.train.core.card import card, markdown_table, numbers_of, score_rows
-from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
+from histoeval.table import markdown_table
+from histoeval.train.core.card import card, numbers_of, score_rows
+from histoeval.train.core.checkpoint import Checkpoint, TrainingStage, Watch
 from histoeval.train.core.loop import fit
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.provenance import versions, weights_of
@@ -90,7 +91,7 @@ def teach(
             settings,
             seed=settings.seed,
             encoder=f"{model.model.base_model_prefix}.",
-            stage=Stage(checkpoint, watch),
+            stage=TrainingStage(checkpoint, watch),
         )
         save(model.model, model.tokenizer, draft)
         judged = lesson.judge(draft, dev, device)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from histoeval.evaluate.nli import COLUMNS, told_rows
+from histoeval.evaluate.nli import COLUMNS, nli_rows
 from histoeval.nli.manifest import hypothesis_tokens
-from histoeval.train.core.card import card, markdown_table
+from histoeval.table import markdown_table
+from histoeval.train.core.card import card
 
 _REST = (
     "Of these, {:,} are in the wordings and of the concepts that the development set is made of: "
@@ -32,7 +33,7 @@ def nli_card(results: Mapping[str, Any]) -> str:
 
 
 def _figures(name: str, found: Mapping[str, Any]) -> str:
-    rows = told_rows(found)
+    rows = nli_rows(found)
     shown = rows if len(rows) > 2 else rows[:1]
     error = found["calibration"]["error"]
     return f"### {name}\n\n{markdown_table(COLUMNS, shown)}\n\nCalibration error {error:.3f}.\n\n"

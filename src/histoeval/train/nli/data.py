@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -137,45 +137,21 @@ class EncodedPairs:
         kinds = mask & (column >= self.seconds[some][:, None])
         return tokens, kinds.astype(np.int64), mask.astype(np.int64)
 
-    def save(self, path: Path) -> None:
-        """Write the pairs to one file."""
-        np.savez_compressed(
-            path,
-            values=self.values,
-            lengths=self.lengths.astype(np.uint16),
-            seconds=self.seconds.astype(np.uint16),
-            labels=self.labels.astype(np.uint8),
-        )
-
-    @classmethod
-    def load(cls, path: Path) -> EncodedPairs:
-        """Pairs as they were written."""
-        kept = np.load(path)
-        starts = np.concatenate([[0], np.cumsum(kept["lengths"], dtype=np.int64)])
-        return cls(
-            kept["values"],
-            starts,
-            kept["seconds"].astype(np.int64),
-            kept["labels"].astype(np.int64),
-        )
-
 
 def encode_pairs(
     pairs: Iterable[LabelledPair],
     tokenizer: Any,
     limits: EntailerManifest,
-    tell: Callable[[int], object] = lambda done: None,  # noqa: ARG005
 ) -> EncodedPairs:
     """Pairs as the model will read them."""
     values: list[NDArray[np.uint16]] = []
     starts, seconds, labels = [0], [], []
-    for done, pair in enumerate(pairs):
+    for pair in pairs:
         tokens, kinds = pair_tokens(tokenizer, NliPair(pair.premise, pair.hypothesis), limits)
         values.append(np.asarray(tokens, np.uint16))
         starts.append(starts[-1] + len(tokens))
         seconds.append(kinds.index(1))
         labels.append(LABELS.index(pair.label))
-        tell(done)
     return EncodedPairs(
         np.concatenate(values),
         np.asarray(starts, np.int64),

@@ -1,7 +1,7 @@
-"""Pairs written one by one, by ten writers in words of their own: the nearest there is to reports.
+"""Pairs written by ten language models, one by one: the nearest there is to reports.
 
-The writers were language models that were told what to vary and saw neither code nor tests. No
-network learns from what two of them wrote: the second opinion is fitted on it.
+The models were instructed what to vary and saw neither code nor tests. No network learns from the
+pairs of two of them: the re-ranker is fitted on these.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from histoeval.train.nli.synthetic.organs.pairs import styled, with_company
 
 FILE = "train/nli/data/llm_written.jsonl"
 KEPT_BACK = frozenset({2, 8})
-"""Writers whose pairs no network learns from."""
+"""Language models whose pairs no network learns from."""
 
 _TURNED = 0.35
 """Share of contradictions with premise and hypothesis exchanged: they contradict either way."""
 _DRESSED = 0.35
-"""Share of texts that are said in another style."""
+"""Share of texts that are put in another style."""
 
 
 class WriterPair(NamedTuple):
-    """A pair and who wrote it."""
+    """A pair and the number of the language model that wrote it."""
 
     writer: int
     pair: LabelledPair
 
 
 @cache
-def written_by_hand() -> tuple[WriterPair, ...]:
+def llm_written_pairs() -> tuple[WriterPair, ...]:
     """All pairs, writer by writer."""
     lines = resource_text(FILE).splitlines()
     rows = [json.loads(line) for line in lines]
@@ -43,13 +43,13 @@ def written_by_hand() -> tuple[WriterPair, ...]:
 
 def kept_back_pairs() -> Iterator[LabelledPair]:
     """What no network learns from."""
-    return (each.pair for each in written_by_hand() if each.writer in KEPT_BACK)
+    return (each.pair for each in llm_written_pairs() if each.writer in KEPT_BACK)
 
 
-def pairs_by_hand(times: int, seed: int) -> Iterator[LabelledPair]:
-    """What networks learn from, so many times: first as it was written, then in other dress."""
+def llm_pairs(times: int, seed: int) -> Iterator[LabelledPair]:
+    """The pairs that networks learn from, N times: first as written, then restyled."""
     chance = random.Random(f"{seed}/by hand")
-    learned = [each.pair for each in written_by_hand() if each.writer not in KEPT_BACK]
+    learned = [each.pair for each in llm_written_pairs() if each.writer not in KEPT_BACK]
     for time in range(times):
         yield from (_dressed(pair, chance) if time else pair for pair in learned)
 

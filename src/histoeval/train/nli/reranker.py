@@ -1,9 +1,9 @@
-"""Fits the second opinion: a logistic model over a network's answers and what terms say.
+"""Fits the re-ranker: a logistic model over a network's answers and features of terms.
 
-It is fitted on written pairs that the network has not learned from (`nli_unlearned.toml`, and what
-two of the writers of `nli_by_hand.jsonl` wrote), so that it hears how sure the network is of what
-it does not know. Where terms leave little to say (a size within a bound, a marker with the opposite
-result), the weights are drawn towards saying so; all others are drawn towards nothing.
+It is fitted on pairs written by language models that the network has not learned from
+(`unlearned.toml`, and two of the writers of `llm_written.jsonl`), so that it sees how sure the
+network is of what it does not know. Where terms are decisive (a size within a bound, a marker with
+the opposite result), the weights are drawn towards that; all others are drawn towards nothing.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def unlearned_pairs() -> Iterator[Labelled]:
 def fit_opinion(network: Entailer, pairs: Sequence[Labelled]) -> Reranker:
     """The weights under which the labels of the pairs are likeliest, held near what is expected."""
     seen = [extract_features(premise, hypothesis) for premise, hypothesis, _ in pairs]
-    heard = [place for place, each in enumerate(seen) if each is not None]
-    told = network.judge([NliPair(*pairs[place][:2]) for place in heard])
-    rows = np.array([[(seen[place] or {})[name] for name in feature_names()] for place in heard])
-    shares = np.log(np.maximum(np.array(told, np.float64), _LEAST))
-    labels = np.array([LABELS.index(pairs[place][2]) for place in heard])
+    rated = [place for place, each in enumerate(seen) if each is not None]
+    answers = network.judge([NliPair(*pairs[place][:2]) for place in rated])
+    rows = np.array([[(seen[place] or {})[name] for name in feature_names()] for place in rated])
+    shares = np.log(np.maximum(np.array(answers, np.float64), _LEAST))
+    labels = np.array([LABELS.index(pairs[place][2]) for place in rated])
     scale, weights, bias = _fit(shares, rows, labels)
     return Reranker(
         weights={

@@ -16,13 +16,12 @@ from histoeval.nli.manifest import TOKENS, limits_of
 from histoeval.progress import ignore
 from histoeval.report import Noun
 from histoeval.train.aligner.embedder import cut_pieces
-from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
-from histoeval.train.core.encoder import TorchEncoder, load_encoder
+from histoeval.train.core.checkpoint import Checkpoint, TrainingStage, Watch
+from histoeval.train.core.encoder import TorchEncoder, cut_tokenizer, kept_pieces, load_encoder
 from histoeval.train.core.loop import Schedule, fit
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.provenance import by_name, request_of, versions, weights_of
 from histoeval.train.core.settings import FilePath, ModelName
-from histoeval.train.core.vocabulary import cut_tokenizer, kept_pieces
 from histoeval.train.nli.card import nli_card
 from histoeval.train.nli.data import (
     EncodedPairs,
@@ -32,7 +31,7 @@ from histoeval.train.nli.data import (
     read_pairs,
     split_general,
 )
-from histoeval.train.nli.llm_written import pairs_by_hand
+from histoeval.train.nli.llm_written import llm_pairs
 from histoeval.train.nli.model import CrossEncoder
 from histoeval.train.nli.synthetic.pairs import (
     PairSettings,
@@ -68,9 +67,9 @@ class NliSettings(Noun):
     tokens: Annotated[int, Field(ge=16)] = TOKENS
     """Longer pairs are cut."""
     least_pieces: Annotated[int, Field(ge=1)] | None = None
-    """Word pieces that stand in fewer texts are cut from the vocabulary; none when left out."""
+    """Word pieces that stand in fewer texts are cut from the vocabulary; none when omitted."""
     second_opinion: bool = False
-    """Whether what terms say of a pair is heard beside the network."""
+    """Whether a re-ranker with term features corrects the network."""
     learning: NliTraining = NliTraining()
     seed: int = 1
     name: str = "nli"
@@ -114,7 +113,7 @@ def train_nli(
             _loss(model, encoded, encoder),
             settings.learning,
             seed=settings.seed,
-            stage=Stage(checkpoint, watch),
+            stage=TrainingStage(checkpoint, watch),
         )
         tell("writing and measuring the model")
         return write(model, tokenizer, settings, request, material, draft)
@@ -137,7 +136,7 @@ def gather(settings: NliSettings) -> Material:
     if made.rest:
         train += pathology_pairs(made.rest, "dev", _REST_SEED)
     train += pairs_of_organs(made.organs, "train", settings.seed)
-    train += pairs_by_hand(made.by_hand, settings.seed)
+    train += llm_pairs(made.by_hand, settings.seed)
     if settings.negation is not None:
         train += negation_pairs(settings.negation)
     tests: dict[str, Sequence[LabelledPair]] = {

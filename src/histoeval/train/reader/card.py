@@ -8,7 +8,8 @@ from typing import Any
 from histoeval.evaluate.reader import ALL, Evaluation, ReaderMeasure, evaluate_reader
 from histoeval.extract.reader import Reader
 from histoeval.io.corpus import AnnotatedPassage
-from histoeval.train.core.card import card, interval, markdown_table
+from histoeval.table import markdown_table
+from histoeval.train.core.card import card, interval
 
 COLUMNS: Mapping[str, tuple[ReaderMeasure, str]] = {
     "exact": (ReaderMeasure.EXACT, ALL),
@@ -19,7 +20,7 @@ COLUMNS: Mapping[str, tuple[ReaderMeasure, str]] = {
     "assertion": (ReaderMeasure.ASSERTION_ON_FOUND, ALL),
     "absent": (ReaderMeasure.ASSERTION_ON_FOUND, "absent"),
 }
-"""The figures of the table by their headings: F1, and of assertion the accuracy."""
+"""The scores of the table by their headings: F1, and of assertion the accuracy."""
 
 NONE = "none"
 
@@ -28,12 +29,12 @@ Scores = dict[str, dict[str, float | None] | None]
 
 
 def scores_of_reader(reader: Reader, passages: Sequence[AnnotatedPassage]) -> Scores:
-    """The figures of a reader."""
+    """The scores of a reader."""
     return scores_of_evaluation(evaluate_reader(reader, passages))
 
 
 def scores_of_evaluation(evaluation: Evaluation) -> Scores:
-    """The figures of the table, from all that there are."""
+    """The scores of the table, from all that there are."""
     found: Scores = {}
     for heading, (measure, kind) in COLUMNS.items():
         figure = evaluation.figures.get(measure, {}).get(kind)
@@ -102,7 +103,7 @@ def _unlabelled(facts: Mapping[str, int]) -> str:
         return f"{read}\n"
     return (
         f"{read} Teachers labelled {facts['windows']:,} windows; "
-        f"{facts['different_tokens']:,} were left out because student and teacher cut them into "
+        f"{facts['different_tokens']:,} were skipped because student and teacher cut them into "
         f"other tokens, {facts['too_long']:,} because they are too long.\n"
     )
 

@@ -1,7 +1,7 @@
 """Confidence that means what it says: a curve from how sure a reader is to how often it is right.
 
 The curve is a line between log odds (Platt), fitted on passages that the reader has not been
-trained on. Its worth is measured on passages that it was not fitted on either: each fifth of the
+trained on. Its gain is measured on passages that it was not fitted on either: each fifth of the
 reports is judged by a curve that was fitted on the others.
 """
 
@@ -42,15 +42,15 @@ def calibrate(folder: Path, passages: Sequence[AnnotatedPassage]) -> dict[str, W
     )
     write_manifest(folder, manifest)
     readings = read_passages(BuiltinReader(folder), passages)
-    worth, curves = {}, {}
+    gains, curves = {}, {}
     for name, measure in _MEASURES.items():
         if len(judged := judged_of(readings)[measure]) >= _LEAST:
             curves[name] = fit_curve(judged)
             if (found := _worth(readings, measure)) is not None:
-                worth[measure.value] = found
-    told = manifest.details | {"calibration": {k: v.model_dump() for k, v in worth.items()}}
-    write_manifest(folder, manifest.model_copy(update={**curves, "details": told}))
-    return worth
+                gains[measure.value] = found
+    details = manifest.details | {"calibration": {k: v.model_dump() for k, v in gains.items()}}
+    write_manifest(folder, manifest.model_copy(update={**curves, "details": details}))
+    return gains
 
 
 def fit_curve(judged: Sequence[Judged]) -> ConfidenceCurve:
@@ -68,7 +68,7 @@ def fit_curve(judged: Sequence[Judged]) -> ConfidenceCurve:
 
 
 def _worth(readings: Sequence[PredictedPassage], measure: ReaderMeasure) -> Worth | None:
-    """What a curve is worth, unless some fold holds nearly all that there is to judge by."""
+    """The gain of a curve, unless some fold holds nearly all that there is to judge by."""
     folds = [_fold(reading.passage.report_id) for reading in readings]
     after: list[Judged] = []
     for fold in range(FOLDS):

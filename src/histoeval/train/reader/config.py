@@ -7,7 +7,7 @@
     distil           the student learns from what the teachers see there
     fit              the student learns from the annotated passages
 
-What is left out is not done; there must be `distil` or `fit`, else nothing is learned.
+What is skipped is not done; there must be `distil` or `fit`, else nothing is learned.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class UnlabelledSource(Noun):
-    """A file of unlabelled texts. What is said of windows here is said of this file alone."""
+    """A file of unlabelled texts. Settings of windows here are for this file alone."""
 
     file: FilePath
     text: str | None = None
-    """The column of the texts; guessed when left out, and so is `id`."""
+    """The column of the texts; guessed when omitted, and so is `id`."""
     id: str | None = None
     exclude_reports_of_dev: bool = True
     """Whether a text with the id of a dev report is that report, and must be kept out."""
     repeat: Count = 1
     """How often language adaptation reads it."""
     sample: Count | None = None
-    """How many of its texts are cut into windows; all when left out."""
+    """How many of its texts are cut into windows; all when omitted."""
     words: Annotated[tuple[Count, ...], Field(min_length=1)] | None = None
     most: Count | None = None
     least: Annotated[int, Field(ge=0)] | None = None
@@ -46,7 +46,7 @@ class UnlabelledSource(Noun):
     @model_validator(mode="before")
     @classmethod
     def _alone(cls, given: Any) -> Any:
-        """A file that nothing else is said of."""
+        """A file without further settings."""
         return {"file": given} if isinstance(given, str) else given
 
 
@@ -68,7 +68,7 @@ class Windows(Noun):
     least: Annotated[int, Field(ge=0)] = 15
     """Words of a window."""
     tokens: Annotated[int, Field(ge=16)] = 384
-    """Longer windows are left out; longer annotated passages are cut."""
+    """Longer windows are skipped; longer annotated passages are cut."""
     seed: int = 0
 
 
@@ -100,7 +100,7 @@ class ReaderSettings(Noun):
     """What the reader is called in signatures."""
     output: FilePath | None = None
     work: FilePath | None = None
-    """Where the outcome of each step is kept; beside the output when left out."""
+    """Where the outcome of each step is kept; beside the output when omitted."""
     notes: str = ""
 
     @property
@@ -110,16 +110,18 @@ class ReaderSettings(Noun):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
-        if said := _contradiction(self):
-            raise ValueError(said)
+        if reason := _contradiction(self):
+            raise ValueError(reason)
         return self
 
 
 def _contradiction(given: ReaderSettings) -> str | None:
-    """What is wrong with steps that do not go together, for people."""
-    told = {name for name in ("adapt_teacher", "teach", "distil") if getattr(given, name)}
-    if given.teacher is None and told:
-        return f"there is no teacher for {', '.join(sorted(told))}: name its encoder with `teacher`"
+    """Why some steps do not go together, human-readable; None if they do."""
+    steps = {name for name in ("adapt_teacher", "teach", "distil") if getattr(given, name)}
+    if given.teacher is None and steps:
+        return (
+            f"there is no teacher for {', '.join(sorted(steps))}: name its encoder with `teacher`"
+        )
     if given.teacher is not None:
         lacking = [name for name in ("unlabelled", "teach", "distil") if not getattr(given, name)]
         if lacking:

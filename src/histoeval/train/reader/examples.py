@@ -43,7 +43,7 @@ def annotated(report: Report, encoding: Any) -> ReaderExample:
     """An example of what a person has read in a text; `encoding` is that of its tokens.
 
     An entity whose border lies inside a token is widened to it; one that no token touches (a
-    character that the tokenizer drops) is left out, with its relations.
+    character that the tokenizer drops) is skipped, with its relations.
     """
     report = _tokenized(report, encoding.offsets)
     spans = token_spans(report, encoding.offsets)

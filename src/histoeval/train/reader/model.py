@@ -1,8 +1,8 @@
 """The joint reader: one encoder pass gives tags, assertion, and relations between what was tagged.
 
-Tags and assertion are read off each token. To find relations, the tokens are told what they were
-tagged as, look around once more in a few narrow layers, and each pair of entities is judged by
-its two ends, what stands between them, and how the pair stands in the text (`extract.links`).
+Tags and assertion are read off each token. To find relations, the tokens get an embedding of their
+tag and pass a few narrow layers of attention; each pair of entities is judged by its two ends, what
+stands between them, and how the pair stands in the text (`extract.links`).
 """
 
 from __future__ import annotations
@@ -178,6 +178,6 @@ def _tag_loss(logits: Tensor, batch: ReaderBatch) -> Tensor:
     return _mean_where(surprise, batch.mask > 0)
 
 
-def _mean_where(values: Tensor, told: Tensor) -> Tensor:
-    """The mean of those that are told, or zero; a GPU need not be waited for to know which."""
-    return (values * told).sum() / told.sum().clamp(min=1)
+def _mean_where(values: Tensor, counted: Tensor) -> Tensor:
+    """The mean of those that count, or zero, without waiting for a GPU."""
+    return (values * counted).sum() / counted.sum().clamp(min=1)

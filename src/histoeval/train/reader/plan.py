@@ -178,8 +178,8 @@ class TrainingPlan:
 
     @cached_property
     def _names(self) -> dict[str, dict[str, str]]:
-        told = {"student": self.settings.encoder, "teacher": self.settings.teacher}
-        return {who: encoder_name(name) for who, name in told.items() if name is not None}
+        encoders = {"student": self.settings.encoder, "teacher": self.settings.teacher}
+        return {who: encoder_name(name) for who, name in encoders.items() if name is not None}
 
     @cached_property
     def _data(self) -> dict[str, dict[str, str]]:

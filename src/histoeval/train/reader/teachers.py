@@ -18,8 +18,7 @@ from histoeval.train.core.loop import Watch
 from histoeval.train.core.model_folder import TrainingStep
 from histoeval.train.reader.model import JointReader
 from histoeval.train.reader.plan import TrainingPlan
-from histoeval.train.reader.soft_label_files import save_examples
-from histoeval.train.reader.soft_labels import label
+from histoeval.train.reader.soft_labels import label, save_examples
 from histoeval.train.reader.unlabelled import windows_to_label
 
 PART = 4096
@@ -51,7 +50,7 @@ def teachers_of(
 
 
 def label_windows(course: TrainingPlan, watch: Watch = ignore) -> dict[str, Any]:
-    """Have the teachers label all windows; how many there are, and how many were left out."""
+    """Have the teachers label all windows; how many there are, and how many were skipped."""
     teach = course.settings.teach
     assert teach is not None, "windows are labelled by teachers"
 

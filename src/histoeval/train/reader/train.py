@@ -1,8 +1,8 @@
 """`histoeval train reader`: our joint reader, in steps, from unlabelled and annotated reports.
 
-Each step is kept in the work folder (`work.Step`), so that a run that was stopped goes on, and
+Each step is kept in the work folder (`TrainingStep`), so that a run that was stopped resumes, and
 one with other settings does again only what depends on them. The readers on the way are all
-scored on the dev passages: the table says what each step was worth.
+scored on the dev passages: the table shows the contribution of each step.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from histoeval.train.reader.config import ReaderSettings
 from histoeval.train.reader.model import JointReader
 from histoeval.train.reader.plan import TrainingPlan
 from histoeval.train.reader.steps import adapt, distil, fit_gold, teach
-from histoeval.train.reader.tagger_export import write_tagger
 from histoeval.train.reader.teachers import label_windows, teachers_of, together
 from histoeval.train.reader.torch_reader import TorchReader
 
@@ -161,10 +160,10 @@ def _scores(
         return scores_of_reader(TorchReader(*readers()), course.dev)
 
     found = course.scored(name.replace(" ", "-"), *steps).run(act)
-    said = ", ".join(
+    scores_shown = ", ".join(
         f"{heading} {estimate['value']:.3f}" for heading, estimate in found.items() if estimate
     )
-    around.tell(f"{name}: {said}")
+    around.tell(f"{name}: {scores_shown}")
     return found
 
 
@@ -178,7 +177,7 @@ def _write(course: TrainingPlan, folder: Path) -> int:
 
     Both have a `tokenizer.json`, which are the same but for their layout; the manifest knows ours.
     """
-    from histoeval.train.reader.export import write_reader
+    from histoeval.train.reader.export import write_reader, write_tagger
 
     model, encoder = _student(course, course.student)
     reader = TorchReader([model], encoder.fast, encoder.device)
@@ -191,10 +190,10 @@ def _write(course: TrainingPlan, folder: Path) -> int:
 
 
 def _calibrate(course: TrainingPlan, folder: Path) -> tuple[Evaluation, dict[str, Any]]:
-    """Fit the confidence on the dev passages; all figures, and what the fit was worth."""
+    """Fit the confidence on the dev passages; all scores, and the gain of the fit."""
     from histoeval.extract.builtin import BuiltinReader
     from histoeval.train.reader.confidence import calibrate
 
-    worth = calibrate(folder, course.dev)
+    gains = calibrate(folder, course.dev)
     evaluation = evaluate_reader(BuiltinReader(folder), course.dev)
-    return evaluation, {measure: found.model_dump() for measure, found in worth.items()}
+    return evaluation, {measure: found.model_dump() for measure, found in gains.items()}

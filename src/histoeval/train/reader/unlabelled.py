@@ -2,7 +2,7 @@
 
 A text is kept out when it is a dev report by its id, when it has a run of twelve words in common
 with a dev passage, or when the shorter of the two stands whole in the other; case, punctuation
-and line breaks do not count. A score on what was seen before, in whatever form, is worth nothing.
+and line breaks do not count. A score on what was seen before, in whatever form, means nothing.
 """
 
 from __future__ import annotations

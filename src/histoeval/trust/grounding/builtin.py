@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,7 @@ HE = "H&E"
 
 
 class ImageScope(NamedTuple):
-    """Whether an image is like those that were learned, how far it is from them, and its stain."""
+    """Whether an image is like those of the training, how far it is from them, and its stain."""
 
     known: bool
     distance: float
@@ -46,7 +46,7 @@ class ImageScope(NamedTuple):
 
 
 class PhraseScope(NamedTuple):
-    """Whether a phrase says something that was learned, and the nearest of what was."""
+    """Whether a phrase is like one of the training, and the nearest of those."""
 
     known: bool
     likeness: float
@@ -55,7 +55,7 @@ class PhraseScope(NamedTuple):
 
 
 class TrainingSummary(NamedTuple):
-    """What a folder keeps of the training."""
+    """What a model folder has of its training data."""
 
     entries: list[str]
     """What can be claimed, by name."""
@@ -65,7 +65,7 @@ class TrainingSummary(NamedTuple):
     """For each of them its place in the space of images."""
     wordings: list[str]
     owners: npt.NDArray[np.int64]
-    """For each wording the entry that it says."""
+    """For each wording its entry."""
     meanings: Vectors
     centre: Vectors
     whitening: Vectors
@@ -107,7 +107,7 @@ class BuiltinEncoder:
 
     @property
     def calibrations(self) -> dict[EntityType, ClaimCalibration]:
-        """How true and foreign claims of each kind lie apart, on cases that were not learned."""
+        """The separation of true claims and decoys of each kind, on held-out cases."""
         return {
             EntityType(kind): ClaimCalibration(found.slope, found.midpoint)
             for kind, found in self.manifest.calibrations.items()
@@ -223,16 +223,9 @@ def stain_scores(
 
 
 def read_known(path: Path) -> TrainingSummary:
-    """What a folder keeps of the training."""
+    """What a model folder has of its training data."""
     with np.load(path) as kept:
-        arrays: dict[str, Any] = {name: kept[name] for name in kept.files}
-    return TrainingSummary(
-        entries=arrays["entries"].tolist(),
-        groups=arrays["groups"].tolist(),
-        vectors=arrays["vectors"].astype(np.float32),
-        wordings=arrays["wordings"].tolist(),
-        owners=arrays["owners"].astype(np.int64),
-        meanings=arrays["meanings"].astype(np.float32),
-        centre=arrays["centre"].astype(np.float32),
-        whitening=arrays["whitening"].astype(np.float32),
-    )
+        lists = {name: kept[name].tolist() for name in ("entries", "groups", "wordings")}
+        floats = ("vectors", "meanings", "centre", "whitening")
+        rows = {name: kept[name].astype(np.float32) for name in floats}
+        return TrainingSummary(owners=kept["owners"].astype(np.int64), **lists, **rows)

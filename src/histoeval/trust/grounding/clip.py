@@ -1,7 +1,7 @@
 """CLIP models of Transformers, PLIP among them, from a folder or the hub, behind the extra [hf].
 
 Every patch and every phrase is run by itself on a CPU; on a GPU patches are run in batches that
-always have the same shape. So nothing depends on what else is asked.
+always have the same shape. So a vector does not depend on the batch.
 """
 
 from __future__ import annotations

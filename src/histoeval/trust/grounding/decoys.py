@@ -1,8 +1,8 @@
-"""Claims that are foreign to an image, to hold a report's own claims against.
+"""Decoys: claims of other organs and diseases, to calibrate a report's own claims.
 
 A cosine means nothing by itself: one encoder gives 0.2 to what is plainly there, another 0.8 to
-what is not. So the same image is asked about phrases of other organs and diseases, and a claim's
-cosine is told by where it stands among theirs.
+what is not. So the same image is compared with decoys, and a claim's cosine counts by its standing
+among theirs.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from histoeval.report import EntityType
 from histoeval.resources import load_toml
-from histoeval.terms.concepts import closeness, concepts, diagnosis_tree, main_concept
+from histoeval.terms.catalogue import closeness, concepts, diagnosis_tree
 from histoeval.terms.findings import find_findings, is_kind_of
+from histoeval.terms.naming import main_concept
 from histoeval.terms.plain import words_of
 from histoeval.terms.sites import find_sites, site_closeness
 from histoeval.trust.grounding.claims import CLAIMED
@@ -27,11 +28,11 @@ from histoeval.trust.grounding.encoder import ClaimCalibration
 from histoeval.trust.results import Claim
 
 FEWEST = 12
-"""Decoys claims below which a claim's standing among them cannot be told."""
+"""Fewer decoys cannot calibrate a claim."""
 
 UNMEASURED = ClaimCalibration(slope=1.5, midpoint=0.75)
-"""For encoders that nobody has measured: as if true claims lay 1.5 standard deviations above
-foreign ones, both spread alike. Then the odds of a claim at z are exp(1.5 (z - 0.75))."""
+"""For encoders without a measurement: as if true claims lay 1.5 standard deviations above decoys,
+both spread alike. Then the odds of a claim at z are exp(1.5 (z - 0.75))."""
 
 _SAME_PLACE = 0.5
 _ALIKE = 0.5
@@ -55,7 +56,7 @@ class Decoy(NamedTuple):
 
 
 class Decoys:
-    """Phrases over many organs and kinds, of which each report is given those foreign to it."""
+    """Phrases over many organs and kinds; those unrelated to a report are its decoys."""
 
     def __init__(self, phrases: Iterable[Decoy]) -> None:
         self.phrases = tuple(phrases)
@@ -77,7 +78,7 @@ class Decoys:
 
 @cache
 def builtin_decoys() -> Decoys:
-    """The list of this package."""
+    """The shipped list."""
     content = load_toml("trust/grounding/data/decoys.toml")
     return Decoys(
         Decoy(phrase, kind, row["name"])
@@ -100,13 +101,13 @@ def meaning_of(phrase: str) -> PhraseMeaning:
     )
 
 
-def kin(foreign: Decoy, claim: str) -> bool:
+def kin(decoy: Decoy, claim: str) -> bool:
     """Whether a phrase of the list shares a disease, finding or place with a claim.
 
     A kind of something is kin to it. Two diseases of one organ are not: one can be claimed for the
     other. A place is kin to all that arises in it.
     """
-    return _kin(foreign.type, meaning_of(foreign.phrase), meaning_of(claim))
+    return _kin(decoy.type, meaning_of(decoy.phrase), meaning_of(claim))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -127,9 +128,8 @@ def _near(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _same_disease(one: str, other: str) -> bool:
-    tree, known = diagnosis_tree(), concepts()
-    related = tree.is_a(one, other) or tree.is_a(other, one)
-    return related or closeness(known[one], known[other]) >= _ALIKE
+    related = diagnosis_tree().are_kin(one, other)
+    return related or closeness(concepts()[one], concepts()[other]) >= _ALIKE
 
 
 def _home(meaning: PhraseMeaning) -> frozenset[str]:
@@ -139,18 +139,18 @@ def _home(meaning: PhraseMeaning) -> frozenset[str]:
     return concepts()[meaning.diagnosis].organs
 
 
-def standing(cosine: float, foreign: NDArray[np.floating]) -> float | None:
-    """Standard deviations by which a cosine lies above those of foreign claims.
+def standing(cosine: float, decoys: NDArray[np.floating]) -> float | None:
+    """Standard deviations by which a cosine lies above those of decoys.
 
-    None where these are all the same: the encoder then does not tell claims apart.
+    None where these are all the same: the encoder then does not separate claims.
     """
-    spread = float(np.std(foreign.astype(np.float64)))
+    spread = float(np.std(decoys.astype(np.float64)))
     if not spread > 1e-6:
         return None
-    return (cosine - float(np.mean(foreign.astype(np.float64)))) / spread
+    return (cosine - float(np.mean(decoys.astype(np.float64)))) / spread
 
 
 def calibrated(standing: float, calibration: ClaimCalibration = UNMEASURED) -> float:
-    """How likely a claim is true and not foreign, were both as frequent; 0.5 tells nothing."""
+    """How likely a claim is true and no decoy, were both as frequent; 0.5 means nothing."""
     odds = calibration.slope * (standing - calibration.midpoint)
     return 1 / (1 + math.exp(-max(-60.0, min(60.0, odds))))

@@ -1,7 +1,7 @@
-"""The bag of an image: its patches, encoded, each with where it lies.
+"""An image as vectors of its patches, each with its position.
 
 A picture of up to 2048 px is one tile at its own pixels, whatever its resolution (patch level). A
-slide is looked at for tissue and cut into tiles by microns per pixel (slide level). Patches stream
+slide is searched for tissue and cut into tiles by microns per pixel (slide level). Patches stream
 from the file to the encoder in small batches; only their vectors are kept.
 """
 
@@ -29,26 +29,26 @@ PICTURE = 2048
 """Pixels along the longer side up to which an image is taken as one tile."""
 
 SAMPLED = 128
-"""Tiles of a slide that are looked at where nobody asks for more, spread over its tissue."""
+"""Tiles of a slide that are encoded by default, spread over its tissue."""
 
 BATCH = 32
 """Patches that are held in memory at once."""
 
 Watch = Callable[[int], None]
-"""Told how many patches are encoded so far."""
+"""Called with the number of patches that are encoded so far."""
 
 
 class EmbeddedImage(NamedTuple):
-    """The patches of an image: what an encoder makes of them, and where they lie."""
+    """The patches of an image: their vectors and positions."""
 
     vectors: Vectors
     spots: tuple[Spot, ...]
     notes: tuple[str, ...]
     unknown: tuple[str | None, ...]
-    """For each patch why the encoder does not know it; nothing where it does."""
+    """For each patch why it is out of the encoder's scope; None where it is not."""
 
 
-def _nobody_watches(done: int) -> None:
+def _no_progress(done: int) -> None:
     pass
 
 
@@ -58,12 +58,12 @@ def embed_image(
     request: TileRequest | None = None,
     *,
     mpp: float | None = None,
-    watch: Watch = _nobody_watches,
+    watch: Watch = _no_progress,
 ) -> EmbeddedImage | Problem:
-    """The bag of a picture or slide; or why there is none.
+    """The vectors of a picture or slide; or why there are none.
 
-    Without a request, a seeded, spread sample of 128 tiles of a slide is looked at; one without
-    `sample` means all of them. `mpp` says the microns per pixel where the file does not.
+    Without a request, a seeded, spread sample of 128 tiles of a slide is encoded; one without
+    `sample` means all of them. `mpp` gives the microns per pixel where the file does not.
     """
     from histoeval.slides.open import open_slide
     from histoeval.slides.slide import TruncatedSlide
@@ -71,14 +71,14 @@ def embed_image(
     path = Path(path)
     try:
         with open_slide(path, mpp=mpp) as slide:
-            return _bag(slide, encoder, request, watch)
+            return _embed(slide, encoder, request, watch)
     except TruncatedSlide as error:
         return Problem("image_truncated", _discreet(error, path))
     except InputError as error:
         return Problem("image_unusable", _discreet(error, path))
 
 
-def _bag(
+def _embed(
     slide: Slide, encoder: ImageTextEncoder, request: TileRequest | None, watch: Watch
 ) -> EmbeddedImage | Problem:
     from histoeval.slides.tissue import find_tissue
@@ -94,24 +94,24 @@ def _bag(
     tissue = find_tissue(slide)
     if not tissue.mask.any():
         return Problem("no_tissue", f"{name}: no tissue was found; {tissue.why_empty()}")
-    left_out = SkippedPatches()
+    skipped = SkippedPatches()
     if max(slide.width, slide.height) <= PICTURE:
         from histoeval.trust.grounding.patches import picture_patches
 
         return _filled(
-            picture_patches(slide, tissue, side, left_out), (), slide, encoder, watch, left_out
+            picture_patches(slide, tissue, side, skipped), (), slide, encoder, watch, skipped
         )
-    found = _tiled(slide, tissue, request, side, left_out)
+    found = _tiled(slide, tissue, request, side, skipped)
     if isinstance(found, Problem):
         return found
     patches, notes = found
-    return _filled(patches, notes, slide, encoder, watch, left_out)
+    return _filled(patches, notes, slide, encoder, watch, skipped)
 
 
 def _tiled(
-    slide: Slide, tissue: Tissue, request: TileRequest | None, side: int, left_out: SkippedPatches
+    slide: Slide, tissue: Tissue, request: TileRequest | None, side: int, skipped: SkippedPatches
 ) -> tuple[Iterator[Patch], tuple[str, ...]] | Problem:
-    """The patches of the tiles of a slide, and what there is to say of the tiles."""
+    """The patches of the tiles of a slide, and notes on the tiles."""
     from histoeval.slides.tiles import TileRequest, plan_tiles
     from histoeval.trust.grounding.patches import slide_patches
 
@@ -131,10 +131,10 @@ def _tiled(
     plan = plan_tiles(slide, tissue, wanted)
     if len(plan.places) < plan.with_tissue:
         notes += (
-            f"{len(plan.places)} of {plan.with_tissue} tiles with tissue were looked at, "
+            f"{len(plan.places)} of {plan.with_tissue} tiles with tissue were used, "
             f"spread by seed {wanted.seed}",
         )
-    return slide_patches(slide, plan, tissue, side, left_out), (*notes, *plan.notes)
+    return slide_patches(slide, plan, tissue, side, skipped), (*notes, *plan.notes)
 
 
 def _filled(
@@ -143,20 +143,20 @@ def _filled(
     slide: Slide,
     encoder: ImageTextEncoder,
     watch: Watch,
-    left_out: SkippedPatches,
+    skipped: SkippedPatches,
 ) -> EmbeddedImage | Problem:
-    """A bag with what an encoder makes of patches, batch by batch."""
+    """The vectors of patches, encoded batch by batch."""
     vectors, spots = [], []
     waiting = iter(patches)
     while batch := list(islice(waiting, BATCH)):
         vectors.append(encoder.images([patch.pixels for patch in batch]))
         spots += [patch.spot for patch in batch]
         watch(len(spots))
-    told = (*slide.notes, *notes, *left_out.notes())
+    notes = (*slide.notes, *notes, *skipped.notes())
     if not spots:
-        return Problem("no_tissue", f"{slide.path.name}: no patch shows tissue; {'; '.join(told)}")
+        return Problem("no_tissue", f"{slide.path.name}: no patch shows tissue; {'; '.join(notes)}")
     joined = np.concatenate(vectors)
-    return EmbeddedImage(joined, tuple(spots), told, tuple(unknown_images(encoder, joined)))
+    return EmbeddedImage(joined, tuple(spots), notes, tuple(unknown_images(encoder, joined)))
 
 
 def _discreet(error: InputError, path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The folder of a grounding model: what is in it, whether it is whole, and what it has seen."""
+"""The folder of a grounding model: its files, their hashes, scope and calibration."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class ScopeLimits(Noun):
 
 
 class LogisticCalibration(Noun):
-    """From how far a claim stands above foreign ones to a value of 0 to 1: a logistic curve."""
+    """A logistic curve from a claim's standing among decoys to a value from 0 to 1."""
 
     slope: float
     midpoint: float
-    """Where a claim is as likely true as foreign."""
+    """Where a claim is as likely true as a decoy."""
 
 
 class GroundingManifest(HashedFiles):

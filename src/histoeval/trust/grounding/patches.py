@@ -1,8 +1,8 @@
 """Sub-patches of tiles and pictures, as image encoders take them, each with where it lies.
 
 Patches of 224 px lie side by side from the upper left corner of a tile (stride 224, as PathGLS has
-it): four in a tile of 512 px. What is left at the right and lower edge is left out where it is less
-than half a patch, as those 64 px are; else one more patch is moved inwards until it ends there.
+it): four in a tile of 512 px. The rest at the right and lower edge is skipped where it is less than
+half a patch, as those 64 px are; else one more patch is moved inwards until it ends there.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from histoeval.slides.tissue import BLACK, Tissue
 from histoeval.trust.results import Spot
 
 ENLARGED = 2
-"""A picture smaller than a patch is enlarged at most so much; beyond that there is no detail."""
+"""A picture smaller than a patch is enlarged at most this many times; there is no detail beyond."""
 
 LEAST_TISSUE = 0.1
-"""Share of a patch that must be tissue; glass says nothing of any claim."""
+"""Share of a patch that must be tissue; glass supports no claim."""
 
 
 TILES = {
@@ -31,7 +31,7 @@ TILES = {
     "black_tile": "tiles that are black",
     "blank_tile": "tiles of one colour",
 }
-"""Problems of tiles, for people."""
+"""Problems of tiles, human-readable."""
 
 
 class Patch(NamedTuple):
@@ -42,11 +42,11 @@ class Patch(NamedTuple):
 
 
 class SkippedPatches(Counter[str]):
-    """How many tiles or patches were left out, by reason."""
+    """How many tiles or patches were skipped, by reason."""
 
     def notes(self) -> tuple[str, ...]:
-        """The same for people."""
-        return tuple(f"{count} left out: {reason}" for reason, count in sorted(self.items()))
+        """The same, human-readable."""
+        return tuple(f"{count} skipped: {reason}" for reason, count in sorted(self.items()))
 
 
 def offsets(length: int, side: int) -> list[int]:
@@ -57,12 +57,12 @@ def offsets(length: int, side: int) -> list[int]:
 
 
 def picture_patches(
-    slide: Slide, tissue: Tissue, side: int, left_out: SkippedPatches
+    slide: Slide, tissue: Tissue, side: int, skipped: SkippedPatches
 ) -> Iterator[Patch]:
     """The patches of a picture taken as one tile, at its own pixels.
 
-    One that is smaller than a patch is enlarged until its shorter side is as long; whoever calls
-    has seen to it that this is no more than `ENLARGED` times.
+    One that is smaller than a patch is enlarged until its shorter side is as long; the caller has
+    checked that this is no more than `ENLARGED` times.
     """
     pixels = slide.region(0, 0, 0, slide.width, slide.height)
     scale = max(1.0, side / min(slide.width, slide.height))
@@ -70,32 +70,32 @@ def picture_patches(
         size = max(side, round(slide.width * scale)), max(side, round(slide.height * scale))
         pixels = np.asarray(Image.fromarray(pixels).resize(size, Image.Resampling.BICUBIC))
     whole = Spot(x=0, y=0, width=slide.width, height=slide.height)
-    yield from _shown(pixels, whole, side, tissue, left_out)
+    yield from _shown(pixels, whole, side, tissue, skipped)
 
 
 def slide_patches(
-    slide: Slide, plan: TilePlan, tissue: Tissue, side: int, left_out: SkippedPatches
+    slide: Slide, plan: TilePlan, tissue: Tissue, side: int, skipped: SkippedPatches
 ) -> Iterator[Patch]:
     """The patches of the tiles of a slide, tile by tile, with a few tiles in memory at a time."""
     for tile in read_tiles(slide, plan):
         if tile.pixels is None:
             code = tile.problem.code if tile.problem else "tiles without pixels"
-            left_out[TILES.get(code, code)] += 1
+            skipped[TILES.get(code, code)] += 1
             continue
         place = tile.place
         spot = Spot(x=place.x, y=place.y, width=place.width, height=place.height)
-        yield from _shown(tile.pixels, spot, side, tissue, left_out)
+        yield from _shown(tile.pixels, spot, side, tissue, skipped)
 
 
 def _shown(
-    pixels: Pixels, whole: Spot, side: int, tissue: Tissue, left_out: SkippedPatches
+    pixels: Pixels, whole: Spot, side: int, tissue: Tissue, skipped: SkippedPatches
 ) -> Iterator[Patch]:
     """The patches of a tile that show tissue."""
     for patch in cut(pixels, whole, side):
         if patch.pixels.max() < BLACK:
-            left_out["patches that are black"] += 1
+            skipped["patches that are black"] += 1
         elif _tissue_share(tissue, patch.spot) < LEAST_TISSUE:
-            left_out["patches with hardly any tissue"] += 1
+            skipped["patches with hardly any tissue"] += 1
         else:
             yield patch
 
@@ -116,7 +116,7 @@ def cut(pixels: Pixels, whole: Spot, side: int) -> Iterator[Patch]:
 
 
 def _tissue_share(tissue: Tissue, spot: Spot) -> float:
-    """What of a place is tissue, or could not be looked at."""
+    """The share of a place that is tissue, or could not be read."""
     top, left = int(spot.y / tissue.scale), int(spot.x / tissue.scale)
     bottom = max(top + 1, round((spot.y + spot.height) / tissue.scale))
     right = max(left + 1, round((spot.x + spot.width) / tissue.scale))

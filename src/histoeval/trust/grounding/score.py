@@ -1,8 +1,8 @@
-"""Grounding: is there, for every claim of a report, a place on the image that bears it out?
+"""Grounding: is there, for every claim of a report, a place on the image that supports it?
 
-Equation (1) of PathGLS: of the cosines between a claim and all patches the highest, and of these
-the mean over all claims. Beside it, each claim's cosine is calibrated against claims foreign to the
-image, and their mean is the value, since plain cosines cannot be compared between encoders.
+Equation (1) of PathGLS: the highest cosine between a claim and any patch, averaged over all claims.
+Beside it, each claim's cosine is calibrated against decoys, claims of other organs and diseases,
+and the mean of that is the value, since plain cosines cannot be compared between encoders.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ def equation_1(cosines: Cosines) -> float:
 
 
 def ground(
-    bag: EmbeddedImage, claims: Sequence[Claim], encoder: ImageTextEncoder, foreign: Decoys
+    image: EmbeddedImage, claims: Sequence[Claim], encoder: ImageTextEncoder, decoys: Decoys
 ) -> Grounding | Problem:
-    """How well an image bears out the claims that a report asserts; or why that cannot be told.
+    """How well an image supports the claims that a report asserts; or why that cannot be measured.
 
-    Claims and patches that the encoder does not know are shown with the reason and are not part of
-    any mean.
+    Claims and patches that are out of the encoder's scope are listed with the reason and are not
+    part of any mean.
     """
     parts = sorted_claims(claims)
     if (nothing := _nothing_to_ground(parts)) is not None:
         return nothing
-    seen = [number for number, reason in enumerate(bag.unknown) if reason is None]
+    seen = [number for number, reason in enumerate(image.unknown) if reason is None]
     if not seen:
-        return Problem(UNKNOWN, f"the image is not known to the encoder: {_usual(bag.unknown)}")
+        return Problem(UNKNOWN, f"the image is not known to the encoder: {_usual(image.unknown)}")
     reasons = unknown_phrases(encoder, [claim.phrase for claim in parts.asserted])
     known = [claim for claim, reason in zip(parts.asserted, reasons, strict=True) if reason is None]
     if not known:
         return Problem(UNKNOWN, f"no claim is known to the encoder: {_usual(reasons)}")
-    looking = _Looking(bag, seen, encoder)
-    scales = _scales(looking, claims, known, foreign)
+    looking = _Looking(image, seen, encoder)
+    scales = _scales(looking, claims, known, decoys)
     if isinstance(scales, Problem):
         return scales
     cosines = looking.cosines([claim.phrase for claim in known])
@@ -78,26 +78,26 @@ def ground(
         patches=len(seen),
         supports=supports,
         denied=parts.denied,
-        notes=(*bag.notes, *_notes(bag, parts, len(known))),
-        signature=_signature(encoder, foreign),
+        notes=(*image.notes, *_notes(image, parts, len(known))),
+        signature=_signature(encoder, decoys),
     )
 
 
 class _Looking(NamedTuple):
-    """The patches of a bag that an encoder knows, and the encoder."""
+    """The patches of an image that are in scope of an encoder, and the encoder."""
 
-    bag: EmbeddedImage
+    image: EmbeddedImage
     seen: Sequence[int]
     encoder: ImageTextEncoder
 
     def cosines(self, phrases: Sequence[str]) -> Cosines:
         """Of each phrase with each of the patches."""
-        patches = self.bag.vectors[self.seen].astype(np.float64)
+        patches = self.image.vectors[self.seen].astype(np.float64)
         rows = self.encoder.texts(phrases).astype(np.float64) @ patches.T
         return np.round(rows, _DIGITS)
 
     def known(self, phrases: Sequence[str]) -> list[str]:
-        """Those of the phrases that the encoder knows."""
+        """The phrases that are in scope."""
         reasons = unknown_phrases(self.encoder, phrases)
         return [each for each, reason in zip(phrases, reasons, strict=True) if reason is None]
 
@@ -122,26 +122,26 @@ def _nothing_to_ground(parts: Claims) -> Problem | None:
 
 
 def _scales(
-    looking: _Looking, claims: Sequence[Claim], known: Sequence[Claim], foreign: Decoys
+    looking: _Looking, claims: Sequence[Claim], known: Sequence[Claim], decoys: Decoys
 ) -> Mapping[EntityType, NDArray[np.float64]] | Problem:
-    """For each kind of claim the best cosines that claims foreign to the image come to.
+    """For each kind of claim the best cosines of decoys.
 
-    Where the encoder knows too few foreign claims of a kind, those of all kinds are taken.
+    Where the encoder knows too few decoys of a kind, those of all kinds are taken.
     """
     scales = {}
     for kind in dict.fromkeys(claim.type for claim in known):
-        phrases = looking.known(foreign.to(claims, kind))
+        phrases = looking.known(decoys.to(claims, kind))
         if len(phrases) < FEWEST:
-            phrases = looking.known(foreign.to(claims))
+            phrases = looking.known(decoys.to(claims))
         if len(phrases) < FEWEST:
             return Problem(
                 UNKNOWN,
-                f"only {len(phrases)} foreign claims are known to the encoder, and {FEWEST} are "
-                "needed to tell how its cosines lie",
+                f"only {len(phrases)} decoy claims are known to the encoder, and {FEWEST} are "
+                "needed to calibrate its cosines",
             )
         scales[kind] = looking.cosines(phrases).max(axis=1) - looking.usual(phrases)
         if standing(0.0, scales[kind]) is None:
-            return Problem(UNKNOWN, "the encoder does not tell one claim from another")
+            return Problem(UNKNOWN, "the encoder gives all claims the same cosine")
     return scales
 
 
@@ -151,7 +151,7 @@ def _supports(
     scales: Mapping[EntityType, NDArray[np.float64]],
     looking: _Looking,
 ) -> Iterator[Support]:
-    """Each claim with its best patch, and with what its cosine is worth."""
+    """Each claim with its best patch and its calibrated value."""
     usual = looking.usual([claim.phrase for claim in known])
     for claim, row, expected in zip(known, cosines, usual, strict=True):
         best = int(row.argmax())
@@ -161,37 +161,37 @@ def _supports(
             claim=claim,
             cosine=float(row[best]),
             value=None if stands is None else calibrated(stands, calibration),
-            spot=looking.bag.spots[looking.seen[best]],
+            spot=looking.image.spots[looking.seen[best]],
         )
 
 
 def calibration_of(encoder: ImageTextEncoder, kind: EntityType) -> ClaimCalibration:
-    """What was measured for an encoder, for this kind of claim or for all; or the usual."""
+    """The measured curve of an encoder, for this kind of claim or for all; or the default."""
     kinds = encoder.calibrations if isinstance(encoder, CalibratedByKind) else {}
     measured = encoder.calibration if isinstance(encoder, Calibrated) else None
     return kinds.get(kind) or measured or UNMEASURED
 
 
-def _signature(encoder: ImageTextEncoder, foreign: Decoys) -> str:
+def _signature(encoder: ImageTextEncoder, decoys: Decoys) -> str:
     """Everything that a grounding depends on beside image and report."""
     curves = [calibration_of(encoder, kind) for kind in CLAIMED]
-    told = ";".join(f"{curve.slope:g},{curve.midpoint:g}" for curve in dict.fromkeys(curves))
+    calibration = ";".join(f"{curve.slope:g},{curve.midpoint:g}" for curve in dict.fromkeys(curves))
     side = encoder.size
     return (
-        f"grounding-1|{encoder.identity}|patch={side},stride={side}|{foreign.identity}"
-        f"|calibration={told}"
+        f"grounding-1|{encoder.identity}|patch={side},stride={side}|{decoys.identity}"
+        f"|calibration={calibration}"
     )
 
 
 def _usual(reasons: Sequence[str | None]) -> str:
-    """The reason that is given most often, the first where several are."""
+    """The reason that occurs most often, the first of equals."""
     return Counter(reason for reason in reasons if reason is not None).most_common(1)[0][0]
 
 
-def _notes(bag: EmbeddedImage, parts: Claims, known: int) -> Iterator[str]:
-    outside = sum(reason is not None for reason in bag.unknown)
+def _notes(image: EmbeddedImage, parts: Claims, known: int) -> Iterator[str]:
+    outside = sum(reason is not None for reason in image.unknown)
     if outside:
-        yield f"{outside} of {len(bag.unknown)} patches are not known: {_usual(bag.unknown)}"
+        yield f"{outside} of {len(image.unknown)} patches are not known: {_usual(image.unknown)}"
     if known < len(parts.asserted):
         yield f"{len(parts.asserted) - known} of {len(parts.asserted)} claims are not known"
     if parts.uncertain:

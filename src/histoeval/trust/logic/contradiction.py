@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import product
+from itertools import combinations, product
 from typing import Protocol
 
 from histoeval.trust.logic.sentences import ReportMention, Value
@@ -24,6 +24,18 @@ def clash(rule: str, one: Placed, other: Placed, why: str) -> Contradiction:
     return Contradiction(
         first=first, second=second, probability=1.0, source=f"rule:{rule}", why=why
     )
+
+
+def two_values(
+    rule: str,
+    mentions: Iterable[ReportMention[Value]],
+    differ: Callable[[Value, Value], bool],
+) -> Iterator[Contradiction]:
+    """Two values, in two sentences, of what a tumour has only one of, by a rule of that name."""
+    for one, other in combinations(mentions, 2):
+        if one.passage != other.passage and differ(one.value, other.value):
+            why = f"{one.span.text} and {other.span.text} are two {rule}s of one tumour"
+            yield clash(rule, one, other, why)
 
 
 def both_ways(

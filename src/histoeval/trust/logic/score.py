@@ -67,14 +67,15 @@ lost among pairs that have nothing to do with it."""
 
 
 class _Judged(NamedTuple):
-    """A pair of sentences with the probability that they contradict each other."""
+    """Two places with the probability that they contradict each other, and their sentences."""
 
-    first: ReportSpan
-    second: ReportSpan
+    found: Contradiction
     places: tuple[int, int]
-    probability: float
-    source: str
-    why: str
+
+    @property
+    def probability(self) -> float:
+        """Of a contradiction."""
+        return self.found.probability
 
 
 def equation_2(probabilities: Sequence[float], k: int) -> float:
@@ -97,18 +98,18 @@ def logic_of(report: Report, entailer: Entailer, *, top: Top = DEFAULT_TOP) -> L
     whole = [pair for specimen in specimens for pair in sentence_pairs(specimen)]
     if not pairs and not broken and not whole:
         return _too_few(sum(map(len, stated)))
-    ruled = [_by_rule(each, passages) for each in broken]
+    ruled = [_Judged(each, _places(each, passages)) for each in broken]
     ruled += _at_odds(whole, {each.places for each in ruled}, entailer)
     settled = {each.places for each in ruled}
     left = [pair for pair in pairs[:MAX_PAIRS] or whole if pair.places not in settled]
     k = top.of(len(ruled) + len(left))
     judged = [*ruled, *_by_model(left, entailer, k - len(ruled))]
-    worst = sorted(judged, key=lambda e: (-e.probability, e.first.start, e.second.start))[:k]
+    worst = sorted((each.found for each in judged), key=_rank)[:k]
     return Logic(
         value=min(1.0, max(0.0, equation_2([each.probability for each in judged], k))),
         pairs=len(judged),
         top=k,
-        contradictions=tuple(_shown(worst)),
+        contradictions=tuple(each for each in worst if each.probability > _LIKELY),
         notes=tuple(_notes(passages, len(pairs))),
         signature=signature_of(entailer, top),
     )
@@ -126,9 +127,12 @@ def _too_few(statements: int) -> Problem:
     return Problem("too_few_statements", message)
 
 
-def _by_rule(found: Contradiction, passages: Passages) -> _Judged:
-    places = _places(found.first, found.second, passages)
-    return _Judged(found.first, found.second, places, found.probability, found.source, found.why)
+def _by_nli(first: ReportSpan, second: ReportSpan, probability: float) -> Contradiction:
+    return Contradiction(first=first, second=second, probability=probability, source="nli")
+
+
+def _rank(found: Contradiction) -> tuple[float, int, int]:
+    return -found.probability, found.first.start, found.second.start
 
 
 def _at_odds(
@@ -144,14 +148,14 @@ def _at_odds(
         (back,) = entailer.judge([NliPair(pair.second.text, pair.first.text)])
         p = _of_sentences((answer.contradiction + back.contradiction) / 2, pair)
         if p > _LIKELY:
-            found.append(_Judged(pair.first.span, pair.second.span, pair.places, p, "nli", ""))
+            found.append(_Judged(_by_nli(pair.first.span, pair.second.span, p), pair.places))
     return found
 
 
 def _by_model(pairs: Sequence[StatementPair], entailer: Entailer, k: int) -> Iterator[_Judged]:
     for pair, probability in zip(pairs, _probabilities(pairs, entailer, k), strict=True):
         first, second = sorted((pair.first, pair.second), key=lambda each: each.span.start)
-        yield _Judged(first.span, second.span, pair.places, probability, "nli", "")
+        yield _Judged(_by_nli(first.span, second.span, probability), pair.places)
 
 
 def _probabilities(pairs: Sequence[StatementPair], entailer: Entailer, k: int) -> list[float]:
@@ -192,25 +196,13 @@ def _corrected(probability: float, share: float) -> float:
     return probability * rarer / (probability * rarer + 1 - probability)
 
 
-def _places(one: ReportSpan, other: ReportSpan, passages: Passages) -> tuple[int, int]:
-    """The sentences that two spans stand in, by where they begin."""
-    starts = sorted(
+def _places(found: Contradiction, passages: Passages) -> tuple[int, int]:
+    """Where the sentences of a contradiction begin."""
+    first, second = sorted(
         passage.start if (passage := passages.at(span.start)) else span.start
-        for span in (one, other)
+        for span in (found.first, found.second)
     )
-    return starts[0], starts[1]
-
-
-def _shown(worst: Sequence[_Judged]) -> Iterator[Contradiction]:
-    for each in worst:
-        if each.probability > _LIKELY:
-            yield Contradiction(
-                first=each.first,
-                second=each.second,
-                probability=each.probability,
-                source=each.source,
-                why=each.why,
-            )
+    return first, second
 
 
 def _notes(passages: Passages, pairs: int) -> Iterator[str]:

@@ -25,8 +25,6 @@ from histoeval.trust.logic.diagnosis_mentions import DiagnosisMention, diagnosis
 from histoeval.trust.logic.lexicon import listed, pattern
 from histoeval.trust.logic.sentences import ReportMention, ReportSentence
 
-HARMLESS = frozenset({Behaviour.BENIGN, Behaviour.NON_NEOPLASTIC, Behaviour.NORMAL})
-
 _PROSE = frozenset({"", "other"})
 _HEADED = frozenset({"diagnosis", "microscopic", "comment", "immunohistochemistry"})
 _SHORT = 12
@@ -103,7 +101,7 @@ class Specimen:
             and concept.behaviour == Behaviour.MALIGNANT
             and not concept.generic
         }
-        return all(are_kin(a, b) for a, b in combinations(sorted(tumours), 2))
+        return all(diagnosis_tree().are_kin(a, b) for a, b in combinations(sorted(tumours), 2))
 
     @cached_property
     def organs(self) -> frozenset[str]:
@@ -144,8 +142,3 @@ def behaviour_of(diagnosis: ReportMention[Diagnosis]) -> Behaviour:
     """The behaviour of what the words of a diagnosis name."""
     concept = own_concept(diagnosis.value)
     return concept.behaviour if concept else Behaviour.UNSPECIFIED
-
-
-def are_kin(one: str, other: str) -> bool:
-    """Whether one diagnosis is a kind of the other, by id."""
-    return diagnosis_tree().is_a(one, other) or diagnosis_tree().is_a(other, one)

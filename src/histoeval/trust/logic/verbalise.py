@@ -10,13 +10,13 @@ from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import BARE, FindingFact
 from histoeval.facts.scope import stance_at
 from histoeval.report import Assertion, EntityType
-from histoeval.terms.catalogue import Behaviour, diagnosis_tree
+from histoeval.terms.catalogue import HARMLESS, Behaviour, diagnosis_tree
 from histoeval.terms.findings import findings, is_kind_of
 from histoeval.trust.logic.grade_mentions import is_of_early_lesion
 from histoeval.trust.logic.lexicon import pattern
 from histoeval.trust.logic.rules.lineage import line_of
 from histoeval.trust.logic.sentences import ReportMention, ReportSentence
-from histoeval.trust.logic.specimen import HARMLESS, Specimen, own_concept
+from histoeval.trust.logic.specimen import Specimen, own_concept
 from histoeval.trust.results import ReportSpan
 
 Role = Literal["diagnosis", "morphology", "detail"]

@@ -54,7 +54,7 @@ PAPER = DimensionWeights(grounding=0.4, logic=0.3, stability=0.3)
 
 
 class Floors(Noun):
-    """Below its floor a dimension keeps a report from being deployed; none where left out."""
+    """Below its floor a dimension keeps a report from being deployed; None is no floor."""
 
     grounding: Share | None = None
     logic: Share | None = None
@@ -62,7 +62,7 @@ class Floors(Noun):
 
 
 class Policy(Noun):
-    """What a policy file says."""
+    """The content of a policy file."""
 
     name: Annotated[str, Field(min_length=1)] = "policy"
     weights: DimensionWeights
@@ -115,17 +115,17 @@ def read_policy(path: Path | None = None) -> Policy:
         fault = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
         line = written.line_of(fault["loc"])
         where = f"{home}, line {line}," if line is not None else f"{home}"
-        raise InputError(f"the policy {where} cannot be used: {_told(fault)}") from error
+        raise InputError(f"the policy {where} cannot be used: {_explained(fault)}") from error
 
 
-def _told(fault: Mapping[str, Any]) -> str:
+def _explained(fault: Mapping[str, Any]) -> str:
     """Which key is wrong, what it is, and what to write."""
     place = [str(part) for part in fault["loc"]]
     key = ".".join(place)
     if not place:
         is_mapping = isinstance(fault["input"], Mapping | Policy)
-        said = fault["msg"].removeprefix("Value error, ")
-        return said if is_mapping else f"write {', '.join(_needed())}, each as `key: value`"
+        message = str(fault["msg"]).removeprefix("Value error, ")
+        return message if is_mapping else f"write {', '.join(_needed())}, each as `key: value`"
     if fault["type"] == "value_error":
         return f"{key}: {fault['msg'].removeprefix('Value error, ')}"
     if fault["type"] == "extra_forbidden":
@@ -137,7 +137,7 @@ def _told(fault: Mapping[str, Any]) -> str:
 
 
 def _wanted(place: Sequence[str]) -> str:
-    """What may stand behind a key."""
+    """What may be the value of a key."""
     if place == ["name"]:
         return "a name of one letter or more"
     if place in (["weights"], ["floors"]):
@@ -147,7 +147,7 @@ def _wanted(place: Sequence[str]) -> str:
 
 
 def _instead(place: Sequence[str]) -> str:
-    """The keys that there are where one was written that is not."""
+    """The keys that exist, for one that does not."""
     known = [*Policy.model_fields] if len(place) == 1 else [*DIMENSIONS]
     near = get_close_matches(place[-1], known, n=1)
     guess = f" (did you mean {near[0]}?)" if near else ""
@@ -165,7 +165,7 @@ def _as_written(value: object) -> str:
 
 
 def weights_of(text: str) -> DimensionWeights:
-    """Weights as a person writes them: `0.4,0.3,0.3`, in the order of the dimensions."""
+    """Weights from a text: `0.4,0.3,0.3`, in the order of the dimensions."""
     cells = text.split(",")
     try:
         numbers = [float(cell) for cell in cells]
@@ -193,5 +193,5 @@ def policy_text(policy: Policy, comments: Sequence[str]) -> str:
 def _first(error: ValidationError) -> str:
     fault = error.errors()[0]
     where = ".".join(map(str, fault["loc"]))
-    said = fault["msg"].removeprefix("Value error, ")
-    return f"{where}: {said}" if where else said
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message

@@ -14,14 +14,14 @@ from histoeval.trust.results import Share
 Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-MOST_DIGITS = 17
-"""So many digits tell any two numbers apart."""
+MAX_DIGITS = 17
+"""Enough digits to distinguish any two numbers."""
 
 Price = Annotated[FiniteFloat, Field(ge=0)]
 
 
 class Target(Noun):
-    """How many mistakes are borne: shares of what is deployed, and of what is rejected.
+    """How many mistakes are tolerated: shares of what is deployed, and of what is rejected.
 
     With a `confidence` above 0.5, the upper end of the one-sided Clopper-Pearson interval must keep
     to the share, and not the share itself: few examples then deploy nothing.
@@ -112,7 +112,7 @@ def _steps(trust: Numbers, wrong: Flags, may_deploy: Flags) -> _Steps:
 
 
 def _within(steps: _Steps, target: Target) -> tuple[int, int]:
-    """The most that can be deployed, and then rejected, with no more mistakes than borne.
+    """The most that can be deployed, and then rejected, within the tolerated mistakes.
 
     A step is how many of the distinct values lie below the threshold.
     """
@@ -158,7 +158,7 @@ def _between(values: Numbers, step: int) -> float:
         return 0.0
     low = float(values[step - 1])
     high = float(values[step]) if step < len(values) else 1.0
-    for digits in range(2, MOST_DIGITS):
+    for digits in range(2, MAX_DIGITS):
         middle = round((low + high) / 2, digits)
         if low < middle <= high:
             return middle

@@ -1,8 +1,8 @@
 """Weights by grid search on labelled reports, measured on reports that did not choose them.
 
 For every outer fold the weights and thresholds are chosen on the other folds alone, by the mean
-over inner folds, and then measured on it; what is told is the mean of those measurements. Reports
-of one case are never on both sides.
+over inner folds, and then measured on it; the result is the mean of those measurements. Reports of
+one case are never on both sides.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Positions = NDArray[np.intp]
 Objective = Literal["auroc", "spearman"]
 
 DIGITS = 12
-"""Trust is ranked after rounding to so many, so that equal sums of products are equal."""
+"""Trust is ranked after rounding to these digits, so that equal sums of products are equal."""
 
 FEWEST = 10
 """With fewer reports there is nothing to tune."""
@@ -66,7 +66,7 @@ class TuningPlan(Noun):
     without: tuple[Dimension, ...] = ()
     """Dimensions that get no weight, since they are not known."""
     parts: Annotated[int, Field(ge=2, le=100)] = 20
-    """In so many equal parts a weight of 1 is dealt out."""
+    """The number of equal parts into which a weight of 1 is divided."""
     folds: Annotated[int, Field(ge=2)] = 5
     repeats: Annotated[int, Field(ge=1)] = 5
     seed: int = 0
@@ -84,7 +84,7 @@ class FoldResult(NamedTuple):
 
 
 class TunedPolicy(NamedTuple):
-    """The policy that all reports chose, and what was measured on those that had no say."""
+    """The policy that all reports chose, and how it fares on reports that did not choose it."""
 
     policy: Policy
     objective: Objective
@@ -102,7 +102,7 @@ def grid(parts: int, without: tuple[Dimension, ...] = ()) -> Numbers:
     return np.array([row for row in dealt if not any(row[at] for at in barred)]) / parts
 
 
-def figures(trust: Numbers, goodness: Numbers, objective: Objective) -> Numbers:
+def objectives(trust: Numbers, goodness: Numbers, objective: Objective) -> Numbers:
     """The objective of each row of trust values; NaN where either side is constant."""
     from scipy import stats
 
@@ -139,13 +139,13 @@ def choose(
     trust = weights @ labelled.known.T
     fold_of = deal(labelled.cases, labelled.goodness, folds, np.random.default_rng(seed))
     found = [
-        figures(trust[:, fold_of == fold], labelled.goodness[fold_of == fold], objective)
+        objectives(trust[:, fold_of == fold], labelled.goodness[fold_of == fold], objective)
         for fold in range(folds)
     ]
-    told = np.array([row for row in found if not np.isnan(row).all()])
-    if not len(told):
+    scored = np.array([row for row in found if not np.isnan(row).all()])
+    if not len(scored):
         raise InputError("in no fold do the labels differ: more labelled reports are needed")
-    means = np.round(np.nan_to_num(told, nan=-1.0).mean(axis=0), DIGITS)
+    means = np.round(np.nan_to_num(scored, nan=-1.0).mean(axis=0), DIGITS)
     best = np.flatnonzero(means == means.max())
     far = np.abs(weights[best] - np.array(PAPER.numbers)).sum(axis=1)
     return int(best[np.argmin(np.round(far, DIGITS))])
@@ -162,7 +162,7 @@ def tune(
         measured.append(_measure(labelled.only(rest), labelled.only(held), plan, objective))
         watch(done)
     policy = fit(labelled, plan, objective)
-    inside = _figure(labelled, policy.weights, objective)
+    inside = _objective(labelled, policy.weights, objective)
     kept = tuple(fold for fold in measured if not np.isnan(fold.tuned + fold.paper))
     return TunedPolicy(policy, objective, inside, kept)
 
@@ -195,16 +195,16 @@ def _measure(
     policy = fit(rest, plan, objective)
     return FoldResult(
         weights=policy.weights,
-        tuned=_figure(held, policy.weights, objective),
-        paper=_figure(held, PAPER, objective),
+        tuned=_objective(held, policy.weights, objective),
+        paper=_objective(held, PAPER, objective),
         tuned_routes=routes(held, policy),
         base_routes=routes(held, plan.base),
     )
 
 
-def _figure(labelled: LabelledReports, weights: DimensionWeights, objective: Objective) -> float:
+def _objective(labelled: LabelledReports, weights: DimensionWeights, objective: Objective) -> float:
     trust = np.array([weights.numbers]) @ labelled.known.T
-    return float(figures(trust, labelled.goodness, objective)[0])
+    return float(objectives(trust, labelled.goodness, objective)[0])
 
 
 def routes(labelled: LabelledReports, policy: Policy) -> NDArray[np.int64]:
@@ -233,4 +233,4 @@ def _demand_enough(labelled: LabelledReports, plan: TuningPlan) -> None:
             "label more cases"
         )
     if len(np.unique(labelled.goodness)) < 2:
-        raise InputError("all reports have the same label: there is nothing to tell apart")
+        raise InputError("all reports have the same label: there is nothing to separate")

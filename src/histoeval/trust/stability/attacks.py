@@ -1,7 +1,7 @@
-"""What a model is told before it reports: neutral words, and words that are meant to mislead it.
+"""The prompts of the model under test: a neutral one, and adversarial ones.
 
-Instructions are data: YAML files in `prompts/`, or anybody's own. An attack wraps the neutral task,
-so that the false history, the wrong site or the leading question is all that differs.
+Prompts are data: YAML files in `prompts/`, or the user's own. An attack wraps the neutral task, so
+that the false history, the wrong site or the leading question is all that differs.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from histoeval.llm.prompt import REPORTS, SITE, TASK, Instruction, Kind
 from histoeval.resources import resource_path
 
 NEUTRAL, MERGE = "neutral", "merge"
-"""The instructions that are used when nobody names others."""
+"""The default prompts."""
 
 
 def task_of(neutral: Instruction, specimen: str = "") -> str:
-    """What the model is asked to do, after what is truly known of the specimen."""
+    """The task of the model, after what is truly known of the specimen."""
     known = f"About the specimen:\n{specimen.strip()}\n\n" if specimen.strip() else ""
     return known + neutral.text.strip()
 
@@ -42,8 +42,8 @@ def wrong_site(attack: Instruction, known: str, seed: int, key: str) -> str:
         attack.sites,
         key=lambda site: hashlib.sha256(f"{seed}\0{key}\0{site}".encode()).digest(),
     )
-    said = known.casefold()
-    return next((site for site in order if site.casefold() not in said), order[0])
+    text = known.casefold()
+    return next((site for site in order if site.casefold() not in text), order[0])
 
 
 def merge_of(merge: Instruction, reports: Sequence[str]) -> str:
@@ -60,7 +60,7 @@ _FOLDER = resource_path("trust/stability/prompts")
 
 
 def load_instruction(name: str, kind: Kind) -> Instruction:
-    """An instruction of this package by its name, or anybody's by its file."""
+    """A shipped prompt by its name, or the user's own by its file."""
     if name in known_instructions(kind):
         return _read(_FOLDER / f"{name}.yaml", kind)
     path = Path(name)

@@ -1,8 +1,8 @@
-"""How far one report lies from another: 0 where they say the same, 1 where nothing is shared.
+"""The distance between two reports: 0 where they state the same, 1 where they share nothing.
 
 Three measures, each symmetric: by concordance (the default), by NLI, by embedding. Whatever the
-measure, a report that states nothing has no distance, and what changed is told from the comparison
-of facts, since that is what people can check.
+measure, a report that states nothing has no distance, and what changed is taken from the comparison
+of facts, since that is what a reader can check.
 """
 
 from __future__ import annotations
@@ -15,19 +15,21 @@ from typing import Any, Protocol
 import numpy as np
 
 from histoeval.align.aligner import Aligner, unit
+from histoeval.align.builtin import BuiltinAligner
 from histoeval.errors import Problem, SettingError
+from histoeval.extract.builtin import BuiltinReader
 from histoeval.extract.reader import Reader
 from histoeval.extract.sentences import sentences
 from histoeval.metric import Score
 from histoeval.metrics.concordance import Concordance
-from histoeval.nli.entailer import Entailer
-from histoeval.nli.entailer import NliPair as Asked
+from histoeval.nli.builtin import BuiltinEntailer
+from histoeval.nli.entailer import Entailer, NliPair
 from histoeval.report import Pair
 
 NAMES = ("concordance", "nli", "embedding")
 
-MOST_SENTENCES = 300
-"""Of a report that NLI holds against another, since each is held against each."""
+MAX_SENTENCES = 300
+"""Of a report for NLI, since each sentence is compared with each of the other report."""
 
 Both = tuple[Score, Score]
 """A comparison in both directions."""
@@ -41,14 +43,14 @@ class Distance(Protocol):
         """The measure and everything that its numbers depend on."""
 
     def between(self, first: str, second: str) -> float | Problem:
-        """From 0 to 1, the same in both directions; or why it cannot be told."""
+        """From 0 to 1, the same in both directions; or why there is none."""
 
     def changed(self, first: str, second: str) -> tuple[str, ...]:
-        """What the second report says differently, in lines for people, the worst first."""
+        """What differs in the second report, as human-readable lines, the worst first."""
 
 
 class ConcordanceDistance:
-    """One less the mean of the concordance in both directions."""
+    """1 minus the mean concordance of both directions."""
 
     def __init__(self, reader: Reader | None = None, aligner: Aligner | None = None) -> None:
         self._given = (reader, aligner)
@@ -59,7 +61,9 @@ class ConcordanceDistance:
         """The metric with its models, loaded when they are first needed."""
         reader, aligner = self._given
         return Concordance(
-            name="concordance", reader=reader or _our_reader(), aligner=aligner or _our_aligner()
+            name="concordance",
+            reader=reader or BuiltinReader(),
+            aligner=aligner or BuiltinAligner(),
         )
 
     @property
@@ -68,7 +72,7 @@ class ConcordanceDistance:
         return _identity("concordance", self.metric.fingerprint())
 
     def between(self, first: str, second: str) -> float | Problem:
-        """One less the mean concordance; equal texts that state something lie at 0."""
+        """1 minus the mean concordance; equal texts that state something have 0."""
         found = self.compared(first, second)
         if isinstance(found, Problem):
             return found
@@ -99,10 +103,10 @@ class ConcordanceDistance:
 
 
 class NliDistance:
-    """One less the mean, in both directions, of how well the other report bears each sentence out.
+    """1 minus the mean support of each sentence by the other report, in both directions.
 
-    A sentence is borne out as far as the likeliest sentence of the other report entails it; one
-    that stands there word for word is borne out fully.
+    A sentence is supported as far as any sentence of the other report entails it; one that stands
+    there word for word is supported fully.
     """
 
     def __init__(self, entailer: Entailer | None = None, facts: ConcordanceDistance | None = None):
@@ -112,7 +116,7 @@ class NliDistance:
     @cached_property
     def entailer(self) -> Entailer:
         """The model, loaded when it is first needed."""
-        return self._given or _our_entailer()
+        return self._given or BuiltinEntailer()
 
     @property
     def identity(self) -> str:
@@ -120,34 +124,34 @@ class NliDistance:
         return _identity("nli", {"model": self.entailer.identity})
 
     def between(self, first: str, second: str) -> float | Problem:
-        """One less the mean support of both directions."""
+        """1 minus the mean support of both directions."""
         found = self._facts.compared(first, second)
         if isinstance(found, Problem):
             return found
         one, other = sentences_of(first), sentences_of(second)
-        if (most := max(len(one), len(other))) > MOST_SENTENCES:
+        if (most := max(len(one), len(other))) > MAX_SENTENCES:
             reason = f"a report of {most:,} sentences is too long for NLI, which takes"
-            return Problem("too_long", f"{reason} {MOST_SENTENCES}")
+            return Problem("too_long", f"{reason} {MAX_SENTENCES}")
         return _bounded(1 - fmean([self._support(one, other), self._support(other, one)]))
 
     def changed(self, first: str, second: str) -> tuple[str, ...]:
         """What changed among the facts."""
         return self._facts.changed(first, second)
 
-    def _support(self, said: Sequence[str], known: Sequence[str]) -> float:
-        """The mean over what is said of its best support by what is known."""
-        if not said or not known:
+    def _support(self, stated: Sequence[str], known: Sequence[str]) -> float:
+        """The mean over the sentences of their best support by the known ones."""
+        if not stated or not known:
             return 0.0
-        doubtful = [each for each in said if each not in known]
-        pairs = [Asked(premise, each) for each in doubtful for premise in known]
+        doubtful = [each for each in stated if each not in known]
+        pairs = [NliPair(premise, each) for each in doubtful for premise in known]
         judged = [answer.entailment for answer in self.entailer.judge(pairs)]
         width = len(known)
         best = [max(judged[at : at + width]) for at in range(0, len(judged), width)]
-        return fmean([*best, *[1.0] * (len(said) - len(doubtful))])
+        return fmean([*best, *[1.0] * (len(stated) - len(doubtful))])
 
 
 class EmbeddingDistance:
-    """One less the cosine of the mean vectors of the sentences; at right angles and beyond, 1."""
+    """1 minus the cosine of the mean vectors of the sentences, at most 1."""
 
     def __init__(self, aligner: Aligner | None = None, facts: ConcordanceDistance | None = None):
         self._given = aligner
@@ -156,7 +160,7 @@ class EmbeddingDistance:
     @cached_property
     def aligner(self) -> Aligner:
         """The model, loaded when it is first needed."""
-        return self._given or _our_aligner()
+        return self._given or BuiltinAligner()
 
     @property
     def identity(self) -> str:
@@ -164,7 +168,7 @@ class EmbeddingDistance:
         return _identity("embedding", {"aligner": self.aligner.identity, "pooling": "mean"})
 
     def between(self, first: str, second: str) -> float | Problem:
-        """One less the cosine of the two texts."""
+        """1 minus the cosine of the two texts."""
         found = self._facts.compared(first, second)
         if isinstance(found, Problem):
             return found
@@ -186,7 +190,7 @@ def open_distance(
     aligner: Aligner | None = None,
     entailer: Entailer | None = None,
 ) -> Distance:
-    """A measure by its name, with these models or, where none are given, our own."""
+    """A measure by its name, with these models or, where none are given, the shipped ones."""
     facts = ConcordanceDistance(reader, aligner)
     if spec == "concordance":
         return facts
@@ -198,14 +202,14 @@ def open_distance(
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a report that hold words, each once, white space evened out."""
+    """The sentences of a report that have words, each once, with white space normalised."""
     found = (" ".join(each.of(text).split()) for each in sentences(text))
     return list(dict.fromkeys(each for each in found if any(map(str.isalpha, each))))
 
 
 def _line(error: Mapping[str, Any]) -> str:
-    """A difference in words: what was said before, and what is said now."""
-    before, now = _said(error["reference"]), _said(error["candidate"])
+    """A difference in words: what was reported before, and what is now."""
+    before, now = _quoted(error["reference"]), _quoted(error["candidate"])
     kind = str(error["kind"]).replace("_", " ")
     if before is None:
         return f"new: {now}"
@@ -214,7 +218,7 @@ def _line(error: Mapping[str, Any]) -> str:
     return f"{before} became {now} ({kind})"
 
 
-def _said(mention: Mapping[str, Any] | None) -> str | None:
+def _quoted(mention: Mapping[str, Any] | None) -> str | None:
     if mention is None:
         return None
     phrase = " ".join(mention["text"].split())
@@ -229,21 +233,3 @@ def _bounded(distance: float) -> float:
 
 def _identity(name: str, pins: Mapping[str, str]) -> str:
     return ",".join([name, *(f"{key}={value}" for key, value in pins.items())])
-
-
-def _our_reader() -> Reader:
-    from histoeval.extract.builtin import BuiltinReader
-
-    return BuiltinReader()
-
-
-def _our_aligner() -> Aligner:
-    from histoeval.align.builtin import BuiltinAligner
-
-    return BuiltinAligner()
-
-
-def _our_entailer() -> Entailer:
-    from histoeval.nli.builtin import BuiltinEntailer
-
-    return BuiltinEntailer()

@@ -1,8 +1,8 @@
-"""Getting reports from a subject: on an image as it is, stained anew, and under each attack.
+"""Gets reports from the model under test: on an image as it is, re-stained, and under each attack.
 
-A picture is described once for each; the tiles of a slide one by one, and what is said of them is
-merged, by the model itself or by plain joining. Every answer is kept as it comes, so that a run
-that was stopped asks nothing twice.
+A picture is described once for each; the tiles of a slide one by one, and the answers are merged,
+by the model itself or by joining. Every answer is cached as it comes, so that a run that was
+stopped resumes without asking twice.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ STAIN = "stain"
 
 
 class Examination(Noun):
-    """What a model is shown and asked; all of it counts for what it answers."""
+    """What the model is shown and asked; its answers depend on all of it."""
 
     neutral: Instruction
     attacks: Annotated[tuple[Instruction, ...], Field(min_length=1)]
@@ -57,12 +57,12 @@ class Examination(Noun):
     stains: Annotated[int, Field(ge=1)] = 1
     """How many times the stain is perturbed."""
     mpp: float | None = None
-    """Microns per pixel, where the file does not say them."""
+    """Microns per pixel, where the file does not have them."""
     look: Look = "tiles"
     form: Form = "jpeg"
 
     def pins(self) -> dict[str, str]:
-        """What signatures say of it."""
+        """What of it enters a signature."""
         return {
             "neutral": self.neutral.identity,
             "prompts": "+".join(attack.identity for attack in self.attacks),
@@ -71,7 +71,7 @@ class Examination(Noun):
         }
 
     def views_pins(self) -> dict[str, str]:
-        """What signatures say of what is shown, and of how tiles become a slide."""
+        """The same for what is shown, and for how tiles become a slide."""
         return {
             "merge": JOIN if self.merge is None else self.merge.identity,
             "look": f"{self.look},tiles={self.tiles},form={self.form},mpp={self.mpp or 'file'}",
@@ -83,13 +83,13 @@ def make_examination(
     neutral: str = NEUTRAL, attacks: Sequence[str] = (), merge: str = MERGE, **rest: object
 ) -> Examination:
     """An examination by the names of its prompts, or by their files; no attacks means all known."""
-    told: dict[str, object] = {
+    prompts: dict[str, object] = {
         "neutral": load_instruction(neutral, "neutral"),
         "attacks": load_attacks(attacks),
         "merge": None if merge == JOIN else load_instruction(merge, "merge"),
     }
     try:
-        return Examination.model_validate(told | rest)
+        return Examination.model_validate(prompts | rest)
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(map(str, fault["loc"]))
@@ -97,7 +97,7 @@ def make_examination(
 
 
 class Reports(NamedTuple):
-    """What a model writes on one image: as it is, stained anew, and under attacks."""
+    """What a model writes on one image: as it is, re-stained, and under attacks."""
 
     neutral: str | Problem
     augmented: tuple[Named, ...]
@@ -114,18 +114,18 @@ def stability_for(
     *,
     specimen: str = "",
 ) -> Stability | Problem:
-    """The stability of a report on an image, asked of the model that wrote it.
+    """The stability of a report on an image, measured on the model that wrote it.
 
-    Where no original is given, the model is asked for it with the neutral prompt. Where one is, the
-    model is asked all the same, and a note says how far that lies from the report that was given:
-    far, where the report was not written with this prompt.
+    Where no original is given, the model writes it with the neutral prompt. Where one is, the model
+    writes one all the same, and a note gives its distance from the original: far, where that was
+    not written with this prompt.
     """
     found = reports_for(image, subject, examination, original=original, specimen=specimen)
     if isinstance(found, Problem):
         return found
     notes = found.notes
     if original is not None:
-        notes = (_asked_anew(original, found.neutral, distance), *notes)
+        notes = (_repeated(original, found.neutral, distance), *notes)
     elif isinstance(found.neutral, Problem):
         return found.neutral
     else:
@@ -150,8 +150,8 @@ def reports_for(
     plain = [draft(name, task, each, examination) for name, each in views.items()]
     unattacked = dict(zip(views, write_all(plain, subject, examination.merge), strict=True))
     neutral = unattacked.pop(NEUTRAL)
-    said = original or (neutral.text if isinstance(neutral, TileReport) else "")
-    known, key = f"{said}\n{specimen}", Path(image).name
+    report = original or (neutral.text if isinstance(neutral, TileReport) else "")
+    known, key = f"{report}\n{specimen}", Path(image).name
     drafts = [
         draft(
             attack.name,
@@ -187,10 +187,13 @@ def draft(
     instruction: Instruction | None = None,
 ) -> TileReportDraft:
     """A report to be written on views, each shown with the same words."""
-    told = instruction or examination.neutral
+    instruction = instruction or examination.neutral
     return TileReportDraft(
         name,
-        tuple(Ask(told, text, (encoded(view.pixels, examination.form),)) for view in views.shown),
+        tuple(
+            Ask(instruction, text, (encoded(view.pixels, examination.form),))
+            for view in views.shown
+        ),
     )
 
 
@@ -230,8 +233,8 @@ def _gathered(
     )
 
 
-def _asked_anew(original: str, neutral: str | Problem, distance: Distance) -> str:
-    """How far what the model says now lies from the report that was given, in words."""
+def _repeated(original: str, neutral: str | Problem, distance: Distance) -> str:
+    """A note on the distance of what the model writes now from the report that was given."""
     if isinstance(neutral, Problem):
         return f"asked anew without an attack, the model gave no report: {neutral.message}"
     far = distance.between(original, neutral)

@@ -1,7 +1,7 @@
-"""What of an image a model is shown: a picture as it is, tiles of a slide, or the slide in small.
+"""The pictures of an image that a model is shown: all of it, tiles of a slide, or a thumbnail.
 
 An image of up to 2048 px is one picture (patch level); of a larger one a seeded sample of tiles is
-taken, spread over its tissue (slide level). The same views can be stained anew.
+taken, spread over its tissue (slide level). The same views can be re-stained.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from histoeval.slides.tiles import TileRequest
 
 Look = Literal["tiles", "overview"]
-"""How a slide is looked at: by tiles, or all of it in one small picture, as HARE's authors did."""
+"""How a slide is shown: by tiles, or as one thumbnail, as HARE's authors did."""
 
 Form = Literal["jpeg", "png"]
 
@@ -73,8 +73,8 @@ def views_of(
 def restained(views: ImageViews, seed: int, key: str) -> ImageViews | Problem:
     """The views as another laboratory might have stained the slide, by a seed.
 
-    The stains are those of all views together. Where these cannot be told apart, each view is tried
-    by itself, and what cannot be restained is left out and told.
+    The stains are those of all views together. Where these cannot be separated, each view is tried
+    by itself, and one that cannot be re-stained is skipped, with a note.
     """
     from histoeval.slides.stain import Factors, draw_factors, restain
 
@@ -139,7 +139,7 @@ def _tiles(slide: Slide, request: TileRequest) -> ImageViews | Problem:
     for tile in read_tiles(slide, plan := plan_tiles(slide, tissue, request)):
         if tile.pixels is None:
             reason = tile.problem.message if tile.problem else "no pixels"
-            notes += (f"tile {tile.place.id} was left out: {reason}",)
+            notes += (f"tile {tile.place.id} was skipped: {reason}",)
         else:
             shown.append(View(tile.place.id, tile.pixels))
     if not shown:
@@ -183,7 +183,7 @@ def _nothing_on(pixels: Pixels) -> str | None:
 
 
 def _stains(pictures: list[Pixels], white: White) -> Stains | str:
-    """The two stains of pictures, or why they cannot be told apart."""
+    """The two stains of pictures, or why they cannot be separated."""
     from histoeval.slides.stain import find_stains, pooled
 
     try:
@@ -204,6 +204,5 @@ def _strong(factor: float) -> float:
 
 
 def _stain_notes(factors: Factors, failed: list[tuple[str, str]]) -> list[str]:
-    told = [f"stains multiplied by {factors.first:.3f} and {factors.second:.3f}"]
-    told += [f"{name} could not be restained and was left out: {why}" for name, why in failed]
-    return told
+    skipped = [f"{name} could not be restained and was skipped: {why}" for name, why in failed]
+    return [f"stains multiplied by {factors.first:.3f} and {factors.second:.3f}", *skipped]

@@ -1,8 +1,8 @@
-"""Stability, equation (3): how far a report moves when the stain or the question is tampered with.
+"""Stability, equation (3): how far a report moves when stain or prompt are perturbed.
 
-`stability_of` takes reports that are there; `trust.stability.examine` gets them from a model. A
-report that is missing or empty leaves stability missing: a model that says nothing has not been
-shown to be stable, and nothing is made up for what an endpoint failed to answer.
+`stability_of` takes reports that exist; `trust.stability.examine` gets them from a model. Where a
+report is missing or empty, so is stability: a model that writes nothing has not been shown to be
+stable, and nothing is imputed for what an endpoint failed to answer.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from statistics import fmean
 from histoeval.errors import Problem
 from histoeval.metric import Signature
 from histoeval.trust.results import Shift, Stability
-from histoeval.trust.stability.distance import Distance, open_distance
-
-__all__ = ["Distance", "equation_3", "open_distance", "stability_of"]
+from histoeval.trust.stability.distance import Distance
 
 VISUAL, SEMANTIC = "visual", "semantic"
 UNMOVED = "none"
 """The worst attack where none of them moved the report."""
 
-LEAST_TOLD = 0.005
+LEAST_NOTED = 0.005
 """A mean over attacks that hides no more than this needs no note."""
 
 Named = tuple[str, str]
@@ -29,7 +27,7 @@ Named = tuple[str, str]
 
 
 def equation_3(visual: float, semantic: float) -> float:
-    """One less the mean of both distances, each between 0 and 1."""
+    """1 minus the mean of both distances, each between 0 and 1."""
     return 1 - (abs(visual) + abs(semantic)) / 2
 
 
@@ -45,9 +43,9 @@ def stability_of(
     """Equation (3), with the mean over attacks of a kind; `pins` say how the reports were made."""
     if problem := _gap(original, augmented, attacked) or _silence(original, distance):
         return problem
-    asked = [(VISUAL, *each) for each in augmented] + [(SEMANTIC, *each) for each in attacked]
+    attacks = [(VISUAL, *each) for each in augmented] + [(SEMANTIC, *each) for each in attacked]
     shifts: list[Shift] = []
-    for kind, name, report in asked:
+    for kind, name, report in attacks:
         moved = _shift(original, report, name, kind, distance)
         if isinstance(moved, Problem):
             return moved
@@ -60,7 +58,7 @@ def stability_of(
         value=min(1.0, max(0.0, value)),
         shifts=tuple(shifts),
         worst=furthest.attack if furthest.distance > 0 else UNMOVED,
-        notes=(*notes, alone) if value - lowest > LEAST_TOLD else tuple(notes),
+        notes=(*notes, alone) if value - lowest > LEAST_NOTED else tuple(notes),
         signature=_signature(distance, shifts, pins or {}),
     )
 

@@ -1,6 +1,6 @@
-"""Reports being written: each picture described by the subject, and what was said made one report.
+"""Reports of the model under test: one answer for each picture, merged into one report.
 
-Many drafts are written together, so that an endpoint is asked as much at a time as it is allowed.
+Many drafts are written together, so that an endpoint gets as many requests at a time as it allows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class TileReportDraft(NamedTuple):
 
 
 class TileReport(NamedTuple):
-    """A report that was written, and what people should know of that."""
+    """A report that was written, with notes for the reader."""
 
     text: str
     notes: tuple[str, ...] = ()
@@ -33,11 +33,11 @@ def write_all(
 ) -> list[TileReport | Problem]:
     """The report of each draft, or why there is none; without `merge` texts are plainly joined.
 
-    Where one picture of several has no answer because asking failed, there is no report: it would
-    be about less than it says. Where the model had nothing to say of one, a note tells it.
+    Where one picture of several has no answer because a request failed, there is no report: it
+    would be incomplete without showing it. Empty answers are counted in a note.
     """
-    said = iter(subject.describe_all([ask for draft in drafts for ask in draft.asks]))
-    gathered = [_gathered(draft, [next(said) for _ in draft.asks]) for draft in drafts]
+    answers = iter(subject.describe_all([ask for draft in drafts for ask in draft.asks]))
+    gathered = [_gathered(draft, [next(answers) for _ in draft.asks]) for draft in drafts]
     waiting = [
         Ask(merge, merge_of(merge, each.texts))
         for each in gathered
@@ -53,25 +53,25 @@ def write_all(
 
 
 class _Parts(NamedTuple):
-    """What was said of the pictures of one draft."""
+    """The answers on the pictures of one draft."""
 
     name: str
     texts: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-def _gathered(draft: TileReportDraft, said: Sequence[VlmAnswer | Problem]) -> _Parts | Problem:
-    silent = sum(isinstance(each, Problem) and each.code == "empty_report" for each in said)
-    failed = [e for e in said if isinstance(e, Problem) and e.code != "empty_report"]
+def _gathered(draft: TileReportDraft, answers: Sequence[VlmAnswer | Problem]) -> _Parts | Problem:
+    empty = sum(isinstance(each, Problem) and each.code == "empty_report" for each in answers)
+    failed = [e for e in answers if isinstance(e, Problem) and e.code != "empty_report"]
     if failed:
         return failed[0]
-    if silent == len(said):
+    if empty == len(answers):
         return Problem("empty_report", "the model answered with nothing")
-    spoken = [each for each in said if isinstance(each, VlmAnswer)]
-    notes = [f"{draft.name}: nothing was said of {silent} of {len(said)} tiles"] if silent else []
-    if cut := sum(each.cut for each in spoken):
-        notes.append(f"{draft.name}: {cut} of {len(said)} answers were cut off at the most tokens")
-    return _Parts(draft.name, tuple(each.text for each in spoken), tuple(notes))
+    written = [each for each in answers if isinstance(each, VlmAnswer)]
+    notes = [f"{draft.name}: empty answers on {empty} of {len(answers)} tiles"] if empty else []
+    if cut := sum(each.cut for each in written):
+        notes.append(f"{draft.name}: {cut} of {len(answers)} answers hit the token limit")
+    return _Parts(draft.name, tuple(each.text for each in written), tuple(notes))
 
 
 def _whole(parts: _Parts, merged: VlmAnswer | Problem | None) -> TileReport | Problem:
@@ -80,5 +80,5 @@ def _whole(parts: _Parts, merged: VlmAnswer | Problem | None) -> TileReport | Pr
         return TileReport("\n\n".join(parts.texts), parts.notes)
     if isinstance(merged, Problem):
         return Problem(merged.code, f"when reports on tiles were merged: {merged.message}")
-    cut = (f"{parts.name}: the merged report was cut off at the most tokens",) if merged.cut else ()
+    cut = (f"{parts.name}: the merged report hit the token limit",) if merged.cut else ()
     return TileReport(merged.text, (*parts.notes, *cut))

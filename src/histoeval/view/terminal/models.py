@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from histoeval.evaluate.nli import COLUMNS as NLI_COLUMNS
-from histoeval.evaluate.nli import told_rows
+from histoeval.evaluate.nli import nli_rows
 from histoeval.table import ResultTable, terminal_table
 from histoeval.train.aligner.card import (
     OPPOSITE_COLUMNS,
@@ -31,13 +31,13 @@ def aligner_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield terminal_table(ResultTable(title, RETRIEVAL_COLUMNS, [*retrieval_rows(scores)]))
     if scores["opposites"]:
         rows = [*opposite_rows(scores)]
-        yield terminal_table(ResultTable("Opposites told apart", OPPOSITE_COLUMNS, rows))
+        yield terminal_table(ResultTable("Opposites distinguished", OPPOSITE_COLUMNS, rows))
 
 
 def nli_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
     """A table for each set of pairs, and a line on calibration."""
     for name, found in scores.items():
-        yield terminal_table(ResultTable(name, NLI_COLUMNS, told_rows(found)))
+        yield terminal_table(ResultTable(name, NLI_COLUMNS, nli_rows(found)))
         calibration = found["calibration"]
         yield Text(
             f"confidence {calibration['confidence']:.3f}, "

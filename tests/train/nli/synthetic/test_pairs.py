@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import cache
+from hashlib import sha256
 
 import pytest
 
 from histoeval.nli.entailer import LabelledPair
 from histoeval.terms.catalogue import concepts, diagnosis_tree
-from histoeval.terms.concepts import main_concept
-from histoeval.train.nli.synthetic.pairs import pairs_sha256, pathology_pairs
+from histoeval.terms.naming import main_concept
+from histoeval.train.nli.synthetic.pairs import pairs_of_organs, pairs_sha256, pathology_pairs
 from histoeval.train.nli.synthetic.topics import combined, topics
 from histoeval.train.nli.synthetic.wordings import Part, is_held_out, of_part, table
 
@@ -24,6 +26,22 @@ def test_the_same_seed_gives_the_same_pairs_and_another_one_others() -> None:
     again = list(pathology_pairs(50, "train", 3))
     assert again == list(pairs("train"))[:50]
     assert again != list(pathology_pairs(50, "train", 4))
+
+
+@pytest.mark.parametrize(
+    ("make", "digest"),
+    [
+        (lambda: pathology_pairs(300, "train", 1), "d156daab7f8821f9"),
+        (lambda: pairs_of_organs(300, "train", 1), "2b6717ee52a871b6"),
+    ],
+    ids=["pathology", "organs"],
+)
+def test_pairs_of_a_seed_are_those_of_earlier_versions(
+    make: Callable[[], Iterator[LabelledPair]], digest: str
+) -> None:
+    """Change these only with what is made: a training from the same recipe gets other pairs."""
+    content = "\n".join(pair.model_dump_json() for pair in make())
+    assert sha256(content.encode()).hexdigest()[:16] == digest
 
 
 def test_labels_are_balanced_and_no_pair_comes_twice() -> None:

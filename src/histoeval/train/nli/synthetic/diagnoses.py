@@ -10,21 +10,19 @@ from histoeval.train.nli.synthetic.concepts import (
     NEOPLASTIC,
     Making,
     PairDraw,
-    kinds_above,
-    kinds_below,
-    rival,
-)
-from histoeval.train.nli.synthetic.sites import (
     behaves_otherwise_there,
     behaves_there,
     cannot_arise,
     fits_site,
+    kinds_above,
+    kinds_below,
     other_place,
     other_specimen,
     place,
+    rival,
 )
 from histoeval.train.nli.synthetic.topics import TopicPair
-from histoeval.train.nli.synthetic.wordings import Part, said, table
+from histoeval.train.nli.synthetic.wordings import Part, sentences, table, worded
 
 _FOLLOWS: dict[Behaviour, tuple[str, ...]] = {
     Behaviour.MALIGNANT: ("malignant", "malignant", "tumour"),
@@ -33,7 +31,7 @@ _FOLLOWS: dict[Behaviour, tuple[str, ...]] = {
     Behaviour.NON_NEOPLASTIC: ("benign", "no_tumour"),
     Behaviour.NORMAL: ("benign", "normal", "no_tumour"),
 }
-"""What whoever names a diagnosis has said of its behaviour."""
+"""What a diagnosis implies of its behaviour."""
 _EXCLUDED: dict[Behaviour, tuple[str, ...]] = {
     Behaviour.MALIGNANT: ("benign", "benign", "normal", "no_tumour"),
     Behaviour.IN_SITU: ("invasive", "normal", "no_tumour"),
@@ -41,17 +39,7 @@ _EXCLUDED: dict[Behaviour, tuple[str, ...]] = {
     Behaviour.NON_NEOPLASTIC: ("malignant", "malignant", "invasive"),
     Behaviour.NORMAL: ("malignant", "malignant", "tumour", "invasive"),
 }
-ABOUT = frozenset(
-    "invasion dysplasia pleomorphism normality tier primary mitoses differentiation response "
-    "border necrosis laterality".split()
-) | {
-    "diagnosis",
-    "depth of gut",
-    "depth of bladder",
-    "inflammation kind",
-    "nuclear grade",
-    "Gleason",
-}
+ABOUT = frozenset(sentences("about_diagnoses"))
 """Topics that say something of a diagnosis too."""
 
 
@@ -143,14 +131,14 @@ def _narrower(case: PairDraw) -> tuple[str, str] | None:
 
 def _doubted(case: PairDraw) -> tuple[str, str] | None:
     a = case.concept()
-    asked = case.chance.choice(["said", "said", "denied"])
+    question = case.chance.choice(["said", "said", "denied"])
     doubt = case.chance.choice(["doubted", "doubted", "history"])
-    return case.of(doubt, d=case.name(a)), case.of(asked, d=case.name(a))
+    return case.of(doubt, d=case.name(a)), case.of(question, d=case.name(a))
 
 
 def _outside(case: PairDraw) -> tuple[str, str] | None:
     frames = table("frames")["outside"]["said"]
-    return case.say(case.concept()), said(frames, case.part, case.chance)
+    return case.say(case.concept()), worded(frames, case.part, case.chance)
 
 
 def _unrelated(case: PairDraw) -> tuple[str, str] | None:

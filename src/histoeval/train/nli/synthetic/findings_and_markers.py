@@ -13,7 +13,7 @@ from histoeval.terms.catalogue import table as terms_table
 from histoeval.terms.findings import Finding, findings
 from histoeval.train.nli.synthetic.diagnoses import ABOUT
 from histoeval.train.nli.synthetic.topics import TopicPair
-from histoeval.train.nli.synthetic.wordings import Part, is_held_out, of_part, said, table
+from histoeval.train.nli.synthetic.wordings import Part, is_held_out, of_part, table, worded
 
 _NO_NOUN = re.compile(r"(ic|ed|al|ous|ar|ing|ive|ant|oid|ile)$")
 """How names of findings end that are no nouns, and so fit no sentence here."""
@@ -43,7 +43,7 @@ def _lineage(finding: Finding) -> list[str]:
 
 
 def draw_finding(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
-    """A finding said or denied, and the same, a kind of it or another one."""
+    """A finding affirmed or denied, and the same, a kind of it or another one."""
     frames = table("frames")["finding"]
     one = chance.choice(_findings(part))
     two = findings()[chance.choice(_lineage(one))]
@@ -52,37 +52,37 @@ def draw_finding(chance: random.Random, part: Part, label: Label) -> TopicPair |
     if chance.random() < 0.4:
         one, two = two, one
     how = chance.choice(["said", "said", "denied", "denied", "much", "little", "doubted"])
-    asked = chance.choice(["said", "denied", "much", "little"])
-    if _finding_label(one, how, two, asked) != label:
+    question = chance.choice(["said", "denied", "much", "little"])
+    if _finding_label(one, how, two, question) != label:
         return None
-    premise = said(frames[how], part, chance, f=chance.choice(_names(one)))
+    premise = worded(frames[how], part, chance, f=chance.choice(_names(one)))
     if how in ("said", "denied") and chance.random() < 0.25:
         premise = _with_diagnosis(chance, part, one, how)
-    hypothesis = said(frames[asked], part, chance, f=chance.choice(_names(two)))
+    hypothesis = worded(frames[question], part, chance, f=chance.choice(_names(two)))
     category = "finding" if one != two else "assertion"
     return TopicPair(premise, hypothesis, label, category, frozenset({one.id, two.id}))
 
 
-def _finding_label(one: Finding, how: str, two: Finding, asked: str) -> Label | None:
-    """What one finding, said or denied, says of another; nothing where people would differ."""
+def _finding_label(one: Finding, how: str, two: Finding, question: str) -> Label | None:
+    """What one finding, affirmed or denied, implies of another; None where readers differ."""
     up, down = two.id in _lineage(one), one.id in _lineage(two)
     if not up and not down:
         return None if _share_words(one, two) else "neutral"
     if how == "doubted":
-        return "neutral" if asked in ("said", "denied") else None
-    if asked in ("much", "little") and how != "denied":
-        return _amount_label(how, asked) if one == two else None
-    there, told = how != "denied", asked != "denied"
-    if there == told:
+        return "neutral" if question in ("said", "denied") else None
+    if question in ("much", "little") and how != "denied":
+        return _amount_label(how, question) if one == two else None
+    there, given = how != "denied", question != "denied"
+    if there == given:
         return "entailment" if (up if there else down) else "neutral"
     return "contradiction" if (up if there else down) else "neutral"
 
 
-def _amount_label(how: str, asked: str) -> Label:
-    """What is said of how much there is."""
+def _amount_label(how: str, question: str) -> Label:
+    """The label for amounts of one finding."""
     if how == "said":
         return "neutral"
-    return "entailment" if how == asked else "contradiction"
+    return "entailment" if how == question else "contradiction"
 
 
 def _share_words(one: Finding, two: Finding) -> bool:
@@ -95,7 +95,7 @@ def _with_diagnosis(chance: random.Random, part: Part, finding: Finding, how: st
     pool = [c for c in concepts().values() if c.behaviour is Behaviour.MALIGNANT]
     diagnosis = chance.choice(pool).name
     words = table("frames")["finding"][frame]
-    return said(words, part, chance, f=chance.choice(_names(finding)), d=diagnosis)
+    return worded(words, part, chance, f=chance.choice(_names(finding)), d=diagnosis)
 
 
 @cache
@@ -119,23 +119,23 @@ def draw_marker(chance: random.Random, part: Part, label: Label) -> TopicPair | 
     how = chance.choice(
         ["positive", "positive", "negative", "negative", "strong", "weak", "undone"]
     )
-    asked = chance.choice(["positive", "positive", "negative", "negative", "strong", "weak"])
+    question = chance.choice(["positive", "positive", "negative", "negative", "strong", "weak"])
     two = other if label == "neutral" and chance.random() < 0.7 else one
-    if _marker_label(how, asked, same=one == two) != label:
+    if _marker_label(how, question, same=one == two) != label:
         return None
-    premise = said(frames[how], part, chance, m=chance.choice(one))
-    hypothesis = said(frames[asked], part, chance, m=chance.choice(two))
+    premise = worded(frames[how], part, chance, m=chance.choice(one))
+    hypothesis = worded(frames[question], part, chance, m=chance.choice(two))
     return TopicPair(premise, hypothesis, label, "marker", frozenset({"marker"}))
 
 
-def _marker_label(how: str, asked: str, *, same: bool) -> Label:
+def _marker_label(how: str, question: str, *, same: bool) -> Label:
     if not same or how == "undone":
         return "neutral"
-    if how == asked:
+    if how == question:
         return "entailment"
-    if "negative" in (how, asked):
+    if "negative" in (how, question):
         return "contradiction"
-    if asked == "positive":
+    if question == "positive":
         return "entailment"
     return "neutral" if how == "positive" else "contradiction"
 
@@ -150,15 +150,15 @@ def draw_panel(chance: random.Random, part: Part, label: Label) -> TopicPair | N
     cut = chance.randint(0, len(some) - 1)
     unknown, positive, negative = some[0], some[1 : cut + 1], some[cut + 1 :]
     frame = "lists" if positive and negative else "all_positive" if positive else "all_negative"
-    premise = said(
+    premise = worded(
         frames[frame], part, chance, p=_listed(positive, "and"), q=_listed(negative, "nor")
     ).replace(" nor ", " nor " if "neither" in frame else chance.choice([" or ", " and "]))
     marker = chance.choice([unknown]) if label == "neutral" else chance.choice(some[1:])
     truth = "positive" if marker in positive else "negative"
-    asked = chance.choice(["positive", "negative"])
-    if label != "neutral" and (asked == truth) != (label == "entailment"):
+    question = chance.choice(["positive", "negative"])
+    if label != "neutral" and (question == truth) != (label == "entailment"):
         return None
-    hypothesis = said(frames[asked], part, chance, m=marker)
+    hypothesis = worded(frames[question], part, chance, m=marker)
     return TopicPair(premise, hypothesis, label, "marker", frozenset({"marker", "receptor status"}))
 
 
@@ -173,17 +173,17 @@ def draw_group(chance: random.Random, part: Part, label: Label) -> TopicPair | N
     frames, group = table("frames")["marker"], table("frames")["groups"]
     name, *members = chance.choice(group["names"])
     other = chance.choice([row for row in group["names"] if row[0] != name])
-    how, asked = chance.choice(["positive", "negative"]), chance.choice(["positive", "negative"])
-    if label != "neutral" and (how == asked) != (label == "entailment"):
+    how, question = chance.choice(["positive", "negative"]), chance.choice(["positive", "negative"])
+    if label != "neutral" and (how == question) != (label == "entailment"):
         return None
     words = {"p": " and ".join(members), "q": " and ".join(members)}
-    listed = said(frames[f"all_{how}"], part, chance, **words).replace("neither", "no")
-    named = said(group[asked], part, chance, g=other[0] if label == "neutral" else name)
+    listed = worded(frames[f"all_{how}"], part, chance, **words).replace("neither", "no")
+    named = worded(group[question], part, chance, g=other[0] if label == "neutral" else name)
     pair = (listed, named)
     if chance.random() < 0.4 and label != "neutral":
         pair = (
-            said(group[how], part, chance, g=name),
-            said(frames[asked], part, chance, m=chance.choice(members)),
+            worded(group[how], part, chance, g=name),
+            worded(frames[question], part, chance, m=chance.choice(members)),
         )
     return TopicPair(*pair, label, "marker", frozenset({"marker", "receptor status"}))
 
@@ -192,12 +192,12 @@ def draw_gene(chance: random.Random, part: Part, label: Label) -> TopicPair | No
     """A gene that is altered or not."""
     frames = table("frames")[chance.choice(["gene", "fusion"])]
     one, other = chance.sample(of_part(frames["names"], part), 2)
-    how, asked = chance.choice(["altered", "normal"]), chance.choice(["altered", "normal"])
+    how, question = chance.choice(["altered", "normal"]), chance.choice(["altered", "normal"])
     two = other if label == "neutral" else one
-    if label != "neutral" and (how == asked) != (label == "entailment"):
+    if label != "neutral" and (how == question) != (label == "entailment"):
         return None
-    premise = said(frames[how], part, chance, m=one)
-    hypothesis = said(frames[asked], part, chance, m=two)
+    premise = worded(frames[how], part, chance, m=one)
+    hypothesis = worded(frames[question], part, chance, m=two)
     if premise == hypothesis:
         return None
     return TopicPair(premise, hypothesis, label, "marker", frozenset({"gene"}))
@@ -214,13 +214,13 @@ def draw_morphology(chance: random.Random, part: Part, label: Label) -> TopicPai
     if not kinds or not against:
         return None
     frames = table("frames")["diagnosis"]["said"]
-    own = said(frames, part, chance, d=chance.choice(chance.choice(kinds).names[:4]))
+    own = worded(frames, part, chance, d=chance.choice(chance.choice(kinds).names[:4]))
     if label == "contradiction":
-        foreign = said(frames, part, chance, d=chance.choice(chance.choice(against).names[:4]))
-        seen = said([*row["core"], *row["fits"]], part, chance)
-        pair = chance.choice([(seen, foreign), (foreign, said(row["core"], part, chance))])
+        foreign = worded(frames, part, chance, d=chance.choice(chance.choice(against).names[:4]))
+        seen = worded([*row["core"], *row["fits"]], part, chance)
+        pair = chance.choice([(seen, foreign), (foreign, worded(row["core"], part, chance))])
     else:
-        pair = own, said(row["core" if label == "entailment" else "fits"], part, chance)
+        pair = own, worded(row["core" if label == "entailment" else "fits"], part, chance)
     return TopicPair(*pair, label, "morphology", ABOUT)
 
 
@@ -228,13 +228,13 @@ def draw_scene(chance: random.Random, part: Part, label: Label) -> TopicPair | N
     """A description without a diagnosis, and a diagnosis that it fits or excludes."""
     content = table("morphology")
     row = chance.choice(content["scene"])
-    seen = said(row["says"], part, chance)
+    seen = worded(row["says"], part, chance)
     frames = content["frames"]["said"]
     if label == "neutral":
         return TopicPair(
-            seen, said(table("frames")["outside"]["said"], part, chance), label, "outside", ABOUT
+            seen, worded(table("frames")["outside"]["said"], part, chance), label, "outside", ABOUT
         )
     named = chance.choice(row["fits" if label == "entailment" else "excludes"])
-    pair = seen, said(frames, part, chance, d=named)
+    pair = seen, worded(frames, part, chance, d=named)
     turned = label == "contradiction" and chance.random() < 0.4
     return TopicPair(*(pair[::-1] if turned else pair), label, "morphology", ABOUT)

@@ -7,11 +7,9 @@ from typing import Any
 
 from histoeval.nli.entailer import Label
 from histoeval.train.nli.synthetic.topics import TopicPair
-from histoeval.train.nli.synthetic.wordings import Part, said, table
+from histoeval.train.nli.synthetic.wordings import Part, sentences, table, worded
 
-_WORDS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-).split()
+_WORDS = sentences("numbers")
 
 
 def _number(number: int, chance: random.Random) -> str:
@@ -24,14 +22,14 @@ def draw_nodes(chance: random.Random, part: Part, label: Label) -> TopicPair | N
     examined = chance.randint(1, 30)
     positive = chance.choice([0, chance.randint(1, examined)])
     counts = {"k": _number(positive, chance), "n": _number(examined, chance)}
-    premise = said(frames["positive" if positive else "negative"], part, chance, **counts)
+    premise = worded(frames["positive" if positive else "negative"], part, chance, **counts)
     key, number = _asked_of_nodes(chance, positive, examined, label)
     if key is None:
         return None
-    told = {"k": _number(number, chance), "n": _number(examined, chance)}
+    given = {"k": _number(number, chance), "n": _number(examined, chance)}
     if key == "examined":
-        told["n"] = _number(number, chance)
-    hypothesis = said(frames[key], part, chance, **told)
+        given["n"] = _number(number, chance)
+    hypothesis = worded(frames[key], part, chance, **given)
     if premise == hypothesis:
         return None
     return TopicPair(premise, hypothesis, label, "nodes", frozenset({"nodes"}), "malignant")
@@ -67,18 +65,18 @@ def draw_quantity(chance: random.Random, part: Part, label: Label) -> TopicPair 
     value = _value(row, chance)
     bound = _bounded(row, value, chance) if label == "contradiction" else None
     how, number = bound or ("exact", value)
-    premise = said(row[how], part, chance, n=_written(number, row["unit"], chance))
+    premise = worded(row[how], part, chance, n=_written(number, row["unit"], chance))
     key: str | None = "exact"
     if label == "neutral":
         other = chance.choice([r for r in rows if r["name"] != row["name"]])
-        asked, row = _value(other, chance), other
+        question, row = _value(other, chance), other
     elif bound:
-        key, asked = "exact", value
+        key, question = "exact", value
     else:
-        key, asked = _asked_of_quantity(row, value, chance, label)
+        key, question = _asked_of_quantity(row, value, chance, label)
     if key is None:
         return None
-    hypothesis = said(row[key], part, chance, n=_written(asked, row["unit"], chance))
+    hypothesis = worded(row[key], part, chance, n=_written(question, row["unit"], chance))
     if premise == hypothesis:
         return None
     tone = "malignant" if row["name"] in ("size", "Breslow", "cores") else "any"
@@ -110,10 +108,10 @@ def _asked_of_quantity(
             min(2 * row["high"], round(value * 1.4) + 2),
         )
         below = (key == "more") == right
-        asked = (
+        question = (
             chance.randint(row["low"] // 2, max(low - 1, 0)) if below and low > row["low"] else high
         )
-        return (key, asked) if (asked < value) == below and asked != value else (None, 0)
+        return (key, question) if (question < value) == below and question != value else (None, 0)
     high_enough, low_enough = value >= row["much_from"], value <= row["little_to"]
     fits = high_enough if key == "much" else low_enough
     opposed = low_enough if key == "much" else high_enough

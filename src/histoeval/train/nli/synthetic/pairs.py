@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated
 
 from pydantic import Field
@@ -19,8 +20,7 @@ from histoeval.report import Noun
 from histoeval.resources import resource_bytes
 from histoeval.train.aligner.names import names_sha256
 from histoeval.train.core.provenance import lists_sha256
-from histoeval.train.nli.synthetic.curated import draw_written
-from histoeval.train.nli.synthetic.diagnoses import draw_diagnosis, some_cancer
+from histoeval.train.nli.synthetic.diagnoses import ABOUT, draw_diagnosis, some_cancer
 from histoeval.train.nli.synthetic.findings_and_markers import (
     draw_finding,
     draw_gene,
@@ -41,8 +41,30 @@ from histoeval.train.nli.synthetic.topics import (
     draw_two,
     draw_unasked,
     statement,
+    topics,
 )
-from histoeval.train.nli.synthetic.wordings import Part, of_part, table
+from histoeval.train.nli.synthetic.wordings import Part, is_held_out, of_part, sentences, table
+
+_TURNED = 0.3
+"""Share of contradictions with premise and hypothesis exchanged: they contradict either way."""
+
+
+def draw_written(chance: random.Random, part: Part, label: Label) -> TopicPair | None:
+    """A written premise with one of its hypotheses; a fifth of the premises is for development."""
+    row = chance.choice(table("written")["written"])
+    if part != "all" and is_held_out(row["premise"]) != (part == "dev"):
+        return None
+    pair = row["premise"], chance.choice(row[label])
+    turned = label == "contradiction" and chance.random() < _TURNED
+    premise, hypothesis = (text.removesuffix(".") for text in (pair[::-1] if turned else pair))
+    return TopicPair(premise, hypothesis, label, "written", _everything())
+
+
+@cache
+def _everything() -> frozenset[str]:
+    """A curated premise may be about anything: only words without weight go with it."""
+    return ABOUT | {topic.name for topic in topics()} | {"nodes", "marker", "gene"}
+
 
 _DRAWS: tuple[tuple[Draw, float], ...] = (
     (draw_topic, 6),
@@ -69,13 +91,9 @@ _REPEATS = 40
 _OPENED = 0.08
 _AMERICAN = 0.35
 _OF_A_CANCER = frozenset({"synonym", "parent", "exclusive"})
-"""Categories of pairs on diagnoses in whose premises margins and nodes may be told."""
+"""Categories of pairs on diagnoses in whose premises margins and nodes may be mentioned."""
 _LONG_WORD = re.compile(r"[a-z0-9-]{4,}")
-_SAY_LITTLE = frozenset(
-    "tumour tumor lesion present seen identified shows with without there evidence positive "
-    "negative absent cells from that this specimen tissue biopsy noted found being more than "
-    "less".split()
-)
+_SAY_LITTLE = frozenset(sentences("say_little"))
 
 
 class PairSettings(Noun):
@@ -88,7 +106,7 @@ class PairSettings(Noun):
     organs: Annotated[int, Field(ge=0)] = 0
     """Pairs from the cards of organs, without those of the development set."""
     by_hand: Annotated[int, Field(ge=0)] = 0
-    """How many times the pairs that were written one by one are learned from."""
+    """How many times the pairs that language models wrote are learned from."""
     dev: Annotated[int, Field(ge=3)] = 6_000
     """Pairs of the development set."""
 
@@ -96,7 +114,7 @@ class PairSettings(Noun):
 def pairs_sha256() -> str:
     """A hash of all that pairs are made of."""
     lists = ["topics", "more", "antonyms", "frames", "morphology", "written", "organs"]
-    lists += ["organ_frames", "unlearned"]
+    lists += ["organ_frames", "unlearned", "sentences"]
     places = [f"train/nli/synthetic/data/{name}.toml" for name in lists]
     content = map(resource_bytes, [*places, "train/nli/data/llm_written.jsonl"])
     return lists_sha256(*content, names_sha256().encode())
@@ -128,7 +146,7 @@ def pathology_pairs(count: int, part: Part, seed: int) -> Iterator[LabelledPair]
 
 
 def _draw(chance: random.Random, part: Part, label: Label) -> TopicPair:
-    """A pair; a draw that often gives none is repeated, so that it is not heard less for it."""
+    """A pair; a draw that often gives none is repeated, so that it is not underrepresented."""
     draws, weights = zip(*_DRAWS, strict=True)
     while True:
         draw: Draw = chance.choices(draws, weights)[0]

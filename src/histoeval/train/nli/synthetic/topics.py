@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import cache
 
 from histoeval.nli.entailer import Label
-from histoeval.train.nli.synthetic.wordings import Part, of_part, said, table
+from histoeval.train.nli.synthetic.wordings import Part, of_part, table, worded
 
 
 @dataclass(frozen=True, slots=True)
 class TopicPair:
-    """A pair before anything else is said in its premise.
+    """A pair before other sentences join its premise.
 
     `topics` are what it is about; `tone` is "malignant" where the premise speaks of a cancer, so
-    that its margins and nodes can be told besides.
+    that its margins and nodes can be mentioned too.
     """
 
     premise: str
@@ -56,7 +56,7 @@ class Topic:
 
     def say(self, value: str, subject: str, part: Part, chance: random.Random) -> str:
         """An answer as a statement."""
-        return said(self.values[value], part, chance, s=subject)
+        return worded(self.values[value], part, chance, s=subject)
 
     def subject(self, part: Part, chance: random.Random) -> str:
         """Of whom or what it is asked; nothing where there is but one."""
@@ -79,7 +79,7 @@ def _topic(row: Mapping[str, object]) -> Topic:
         name=str(row["name"]),
         category=str(row["category"]),
         tone=str(row["tone"]),
-        values={name: (*said, *more.get(name, ())) for name, said in row["values"].items()},  # type: ignore[attr-defined]
+        values={name: (*worded, *more.get(name, ())) for name, worded in row["values"].items()},  # type: ignore[attr-defined]
         subjects=tuple(row.get("subjects", ())),  # type: ignore[arg-type]
         entails=pairs("entails"),
         open=pairs("open"),
@@ -121,11 +121,11 @@ def draw_other_subject(chance: random.Random, part: Part, label: Label) -> Topic
         return None
     one, two, three = chance.sample(several, 3)
     first, second = chance.choice(list(topic.values)), chance.choice(list(topic.values))
-    asked = chance.choice(list(topic.values))
+    question = chance.choice(list(topic.values))
     about, answer = chance.choice([(one, first), (two, second), (three, None)])
     if any(_overlap(about, other) for other in (one, two) if other != about):
         return None
-    found: Label = "neutral" if answer is None else topic.label(answer, asked)
+    found: Label = "neutral" if answer is None else topic.label(answer, question)
     if found != label:
         return None
     sentences = [topic.say(first, one, part, chance), topic.say(second, two, part, chance)]
@@ -134,7 +134,7 @@ def draw_other_subject(chance: random.Random, part: Part, label: Label) -> Topic
     return _drawn(
         topic,
         chance.choice([". ", "; ", ", "]).join(kept),
-        topic.say(asked, about, part, chance),
+        topic.say(question, about, part, chance),
         label,
     )
 
@@ -145,19 +145,19 @@ def draw_sides(chance: random.Random, part: Part, label: Label) -> TopicPair | N
     names = chance.choice(of_part(frames["names"], part)).split(" and ")
     chance.shuffle(names)
     states = [chance.choice(["normal", "diseased"]) for _ in names]
-    told = [said(frames[s], part, chance, o=n) for n, s in zip(names, states, strict=True)]
-    asked = chance.choice(["normal", "diseased"])
+    given = [worded(frames[s], part, chance, o=n) for n, s in zip(names, states, strict=True)]
+    question = chance.choice(["normal", "diseased"])
     if label == "neutral":
-        told, about = told[:1], names[1]
+        given, about = given[:1], names[1]
     else:
         about = names[0]
-        if (asked == states[0]) != (label == "entailment"):
+        if (question == states[0]) != (label == "entailment"):
             return None
         if chance.random() < 0.4:
-            told = told[:1]
-    chance.shuffle(told)
-    hypothesis = said(frames[asked], part, chance, o=about)
-    premise = chance.choice([". ", "; ", ", ", "\n"]).join(told)
+            given = given[:1]
+    chance.shuffle(given)
+    hypothesis = worded(frames[question], part, chance, o=about)
+    premise = chance.choice([". ", "; ", ", ", "\n"]).join(given)
     if premise == hypothesis:
         return None
     return TopicPair(
@@ -174,10 +174,10 @@ def draw_two(chance: random.Random, part: Part, label: Label) -> TopicPair | Non
     answers = [chance.choice(list(topic.values)) for topic in some]
     subjects = [topic.subject(part, chance) for topic in some]
     premise = [some[i].say(answers[i], subjects[i], part, chance) for i in (0, 1)]
-    asked = chance.sample((0, 1, 2), 2) if chance.random() < 0.7 else [chance.randrange(2)]
+    question = chance.sample((0, 1, 2), 2) if chance.random() < 0.7 else [chance.randrange(2)]
     labels: list[Label] = []
     hypothesis = []
-    for i in asked:
+    for i in question:
         value = chance.choice([answers[i], chance.choice(list(some[i].values))])
         labels.append("neutral" if i == 2 else some[i].label(answers[i], value))
         hypothesis.append(some[i].say(value, subjects[i], part, chance))

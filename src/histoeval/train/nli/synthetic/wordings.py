@@ -25,10 +25,15 @@ _CHOICE = re.compile(r"<([^<>]*)>")
 _SPACES = re.compile(r"  +")
 
 
-@cache
 def table(name: str) -> dict[str, Any]:
     """One of the data files beside the code."""
     return load_toml(f"train/nli/synthetic/data/{name}.toml")
+
+
+def sentences(name: str) -> list[str]:
+    """One of the lists of `sentences.toml`."""
+    listed: list[str] = table("sentences")[name]
+    return listed
 
 
 def is_held_out(text: str) -> bool:
@@ -55,7 +60,7 @@ def of_part(texts: Sequence[str], part: Part) -> tuple[str, ...]:
     return _parted(tuple(texts), part)
 
 
-def said(texts: Sequence[str], part: Part, chance: random.Random, **words: str) -> str:
+def worded(texts: Sequence[str], part: Part, chance: random.Random, **words: str) -> str:
     """One of several wordings, with its choices made and its places filled."""
     wording = chance.choice(of_part(texts, part))
     chosen = _CHOICE.sub(lambda found: chance.choice(found.group(1).split("|")), wording)

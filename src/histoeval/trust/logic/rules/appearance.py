@@ -13,7 +13,7 @@ from histoeval.trust.logic.contradiction import clash
 from histoeval.trust.logic.diagnosis_mentions import DiagnosisMention, is_denied
 from histoeval.trust.logic.lexicon import APPEARANCE
 from histoeval.trust.logic.sentences import ReportSentence
-from histoeval.trust.logic.specimen import Specimen, are_kin
+from histoeval.trust.logic.specimen import Specimen
 from histoeval.trust.results import Contradiction
 
 
@@ -29,7 +29,9 @@ class _Sign(NamedTuple):
         """Whether a diagnosis does not go with this."""
         if _is_any_of(concept, self.excludes):
             return True
-        return bool(self.only) and not any(are_kin(concept.id, id_) for id_ in self.only)
+        return bool(self.only) and not any(
+            diagnosis_tree().are_kin(concept.id, id_) for id_ in self.only
+        )
 
 
 @cache

@@ -7,14 +7,14 @@ from functools import cache, lru_cache
 from itertools import combinations, product
 from typing import NamedTuple
 
-from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree
+from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, diagnosis_tree
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import find_sites, organ_of
 from histoeval.trust.logic.contradiction import clash
 from histoeval.trust.logic.diagnosis_mentions import DiagnosisMention
 from histoeval.trust.logic.lexicon import DIAGNOSIS, listed
 from histoeval.trust.logic.rules.organ import are_far, is_organ
-from histoeval.trust.logic.specimen import HARMLESS, Specimen, are_kin
+from histoeval.trust.logic.specimen import Specimen
 from histoeval.trust.results import Contradiction
 
 _METASTATIC = "metastatic_neoplasm"
@@ -86,7 +86,7 @@ def are_exclusive(one: Concept, other: Concept) -> bool:
     """Whether one lesion cannot be both."""
     graver = (one.behaviour in HARMLESS) != (other.behaviour in HARMLESS)
     loose = not graver and bool({one.id, other.id} & DIAGNOSIS.ids("siblings", "loose"))
-    if are_kin(one.id, other.id) or loose or _is_stage(one, other):
+    if diagnosis_tree().are_kin(one.id, other.id) or loose or _is_stage(one, other):
         return False
     return _are_listed(one, other) or _are_of_two_families(one, other) or _are_siblings(one, other)
 
@@ -96,7 +96,7 @@ def _is_stage(one: Concept, other: Concept) -> bool:
     return any(
         early.behaviour == Behaviour.IN_SITU
         and early.precursor_of is not None
-        and are_kin(early.precursor_of, late.id)
+        and diagnosis_tree().are_kin(early.precursor_of, late.id)
         for early, late in ((one, other), (other, one))
     )
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from histoeval.terms.catalogue import diagnosis_tree
 from histoeval.terms.lexicon import any_of
 from histoeval.terms.values.grades import Grade
-from histoeval.trust.logic.contradiction import clash
+from histoeval.trust.logic.contradiction import clash, two_values
 from histoeval.trust.logic.grade_mentions import GradeMention, are_at_odds, gradings, implied_by
 from histoeval.trust.logic.lexicon import GRADE, pattern
 from histoeval.trust.logic.sentences import ReportMention, ReportSentence
@@ -34,13 +34,8 @@ _MORE = frozenset({"more than", "over", "above", ">"})
 
 def grade(specimen: Specimen) -> Iterator[Contradiction]:
     """Two grades of one scheme for the one tumour of a specimen."""
-    if not specimen.is_of_one_tumour:
-        return
-    whole = [each for each in specimen.grades if _is_of_all(each)]
-    for one, other in combinations(whole, 2):
-        if one.passage != other.passage and _differ(one.value, other.value):
-            why = f"{one.span.text} and {other.span.text} are two grades of one tumour"
-            yield clash("grade", one, other, why)
+    if specimen.is_of_one_tumour:
+        yield from two_values("grade", filter(_is_of_all, specimen.grades), _differ)
 
 
 def _is_of_all(graded: ReportMention[Grade]) -> bool:

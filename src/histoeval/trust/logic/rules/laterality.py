@@ -8,12 +8,13 @@ from itertools import combinations
 
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.report import Entity, EntityType
+from histoeval.terms.catalogue import diagnosis_tree
 from histoeval.terms.sites import find_sites, organ_of
 from histoeval.terms.values.laterality import Side, side_of
 from histoeval.trust.logic.contradiction import clash
 from histoeval.trust.logic.lexicon import listed
 from histoeval.trust.logic.sentences import ReportMention
-from histoeval.trust.logic.specimen import Specimen, are_kin, own_concept
+from histoeval.trust.logic.specimen import Specimen, own_concept
 from histoeval.trust.results import Contradiction
 
 _OPPOSITE = {Side.LEFT: Side.RIGHT, Side.RIGHT: Side.LEFT}
@@ -63,7 +64,7 @@ def _on_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
 
 def _is_same(one: ReportMention[Diagnosis], other: ReportMention[Diagnosis]) -> bool:
     a, b = own_concept(one.value), own_concept(other.value)
-    return a is not None and b is not None and are_kin(a.id, b.id)
+    return a is not None and b is not None and diagnosis_tree().are_kin(a.id, b.id)
 
 
 def _sided_diagnoses(

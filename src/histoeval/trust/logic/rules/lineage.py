@@ -7,11 +7,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from histoeval.facts.diagnoses import Diagnosis
-from histoeval.terms.catalogue import Behaviour, diagnosis_tree
+from histoeval.terms.catalogue import HARMLESS, Behaviour, diagnosis_tree
 from histoeval.trust.logic.contradiction import clash
 from histoeval.trust.logic.lexicon import LOGIC, listed, pattern
 from histoeval.trust.logic.sentences import ReportMention, ReportSentence
-from histoeval.trust.logic.specimen import HARMLESS, Specimen, behaviour_of, own_concept
+from histoeval.trust.logic.specimen import Specimen, behaviour_of, own_concept
 from histoeval.trust.results import Contradiction
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from histoeval.facts.diagnoses import Diagnosis
-from histoeval.terms.catalogue import Behaviour
+from histoeval.terms.catalogue import HARMLESS, Behaviour
 from histoeval.trust.logic.contradiction import clash
 from histoeval.trust.logic.impression import mentions_tumour, normal_at, signs_of
 from histoeval.trust.logic.lexicon import pattern
 from histoeval.trust.logic.sentences import ReportMention, ReportSentence
-from histoeval.trust.logic.specimen import HARMLESS, Specimen, behaviour_of
+from histoeval.trust.logic.specimen import Specimen, behaviour_of
 from histoeval.trust.results import Contradiction
 
 _CLEAR = HARMLESS | {Behaviour.MALIGNANT}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 
 from histoeval.terms.catalogue import Behaviour
 from histoeval.terms.values.measurements import Measurement
-from histoeval.trust.logic.contradiction import clash
+from histoeval.trust.logic.contradiction import two_values
 from histoeval.trust.logic.lexicon import pattern
 from histoeval.trust.logic.sentences import ReportMention
 from histoeval.trust.logic.specimen import Specimen, behaviour_of
@@ -32,10 +31,7 @@ def size(specimen: Specimen) -> Iterator[Contradiction]:
         and (each.passage.has("tumour_size") or _is_of_tumour(each, specimen))
         and not pattern("part_of_tumour").search(each.clause)
     ]
-    for one, other in combinations(sizes, 2):
-        if one.passage != other.passage and _differ(one.value, other.value):
-            why = f"{one.span.text} and {other.span.text} are two sizes of one tumour"
-            yield clash("size", one, other, why)
+    yield from two_values("size", sizes, _differ)
 
 
 def _is_of_tumour(measured: ReportMention[Measurement], specimen: Specimen) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 
 from histoeval.terms.values.stages import Stage
-from histoeval.trust.logic.contradiction import clash
+from histoeval.trust.logic.contradiction import two_values
 from histoeval.trust.logic.specimen import Specimen
 from histoeval.trust.results import Contradiction
 
@@ -15,10 +14,7 @@ def stage(specimen: Specimen) -> Iterator[Contradiction]:
     """Two stages of the tumour by the same rules: pT2 and pT3."""
     if specimen.has_several_tumours:
         return
-    for one, other in combinations(specimen.stages, 2):
-        if one.passage != other.passage and _differ(one.value, other.value):
-            why = f"{one.span.text} and {other.span.text} are two stages of one tumour"
-            yield clash("stage", one, other, why)
+    yield from two_values("stage", specimen.stages, _differ)
 
 
 def _differ(one: Stage, other: Stage) -> bool:

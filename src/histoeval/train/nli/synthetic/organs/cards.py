@@ -1,4 +1,4 @@
-"""Cards of organs and what is diagnosed in them, and the wordings that they are told in."""
+"""Cards of organs and what is diagnosed in them, and their wordings."""
 
 from __future__ import annotations
 
@@ -8,37 +8,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from histoeval.nli.entailer import Label
-from histoeval.train.nli.synthetic.wordings import table
+from histoeval.train.nli.synthetic.wordings import sentences, table
 
-_COUNTLESS = (
-    "change",
-    "cysts",
-    "hyperplasia",
-    "neoplasia",
-    "itis",
-    "inflammation",
-    "osis",
-    "pneumonia",
-    "granulomas",
-    "endometrium",
-    "psoriasis",
-    "metaplasia",
-    "dysplasia",
-    "lichen planus",
-    "PIN",
-    "BPH",
-    "UIP",
-    "cancer",
-    "CIS",
-    "in situ",
-    "CIN 1",
-    "CIN 3",
-    "mucosa",
-    "lymphadenopathy",
-    "disease",
-    "condition",
-)
-"""Ends of names that have no article."""
 _ADDED = re.compile(r",| with(?:out)?\b")
 HEDGED = frozenset({"focal", "extensive", "areas", "strong"})
 """First words of wordings that say more than that something is there."""
@@ -92,7 +63,7 @@ Draw = Callable[[Words, Label], Drawn | None]
 def with_article(name: str) -> str:
     """A name as one of its kind: an angiomyolipoma, but cirrhosis."""
     head = _ADDED.split(name, maxsplit=1)[0]
-    if head.endswith(_COUNTLESS):
+    if head.endswith(tuple(sentences("no_article"))):
         return name
     return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
 
@@ -102,8 +73,8 @@ def organ_frames() -> dict[str, Any]:
     return table("organ_frames")
 
 
-def said_of(words: Words) -> str:
-    """How a diagnosis is told; with its side, where the organ has one."""
+def statement_of(words: Words) -> str:
+    """How a diagnosis is worded; with its side, where the organ has one."""
     frames = organ_frames()
     wordings: list[str] = [*frames["said"], *([] if words.side else frames["unsided"])]
     return words.chance.choice(wordings)

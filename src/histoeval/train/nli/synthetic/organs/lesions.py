@@ -5,11 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from histoeval.nli.entailer import Label
-from histoeval.train.nli.synthetic.organs.cards import Drawn, Words, organ_frames, pair, said_of
+from histoeval.train.nli.synthetic.organs.cards import (
+    Drawn,
+    Words,
+    organ_frames,
+    pair,
+    statement_of,
+)
+from histoeval.train.nli.synthetic.wordings import sentences
 
 
 def draw_side(words: Words, label: Label) -> Drawn | None:
-    """Which side it is on; what is said of the other side is open."""
+    """Which side it is on; the other side is left open."""
     if not words.side:
         return None
     frames, pick = organ_frames(), words.chance.choice
@@ -33,21 +40,13 @@ def draw_two_parts(words: Words, label: Label) -> Drawn | None:
     if {*words.entity["names"]} & {*second["names"]}:
         return None
     first_name, second_name = pick(words.entity["names"]), pick(second["names"])
-    join = pick(
-        [
-            "A. {0}: {1}. B. {2}: {3}",
-            "{0}: {1}; {2}: {3}",
-            "1) {0} - {1}. 2) {2} - {3}",
-            "the {0} shows {1}, whereas the {2} shows {3}",
-            "part A ({0}): {1}. Part B ({2}): {3}",
-        ]
-    )
+    join = pick(sentences("two_parts"))
     premise = join.format(places[0], first_name, places[1], second_name)
     first = chance.random() < 0.5
     place, entity, wrong = (
         (places[0], words.entity, second) if first else (places[1], second, words.entity)
     )
-    frame = pick(["the {0} shows {1}", "{0}: {1}", "{1} of the {0}", "the {0} specimen is {1}"])
+    frame = pick(sentences("part_asked"))
     if label == "neutral":
         more = pick(
             organ_frames()["open"]["malignant" if entity["behaviour"] == "malignant" else "other"]
@@ -60,31 +59,33 @@ def draw_two_parts(words: Words, label: Label) -> Drawn | None:
 def draw_diagnosis(words: Words, label: Label) -> Drawn | None:
     """The diagnosis in other words, as its kind, another, or one beside it."""
     frames, pick, chance = organ_frames()["diagnosis"], words.chance.choice, words.chance
-    said = said_of(words)
+    premise = statement_of(words)
     if label == "entailment":
-        return pair(words, said, pick(frames[pick(["same", "kind", "kind"])]), label, "diagnosis")
+        return pair(
+            words, premise, pick(frames[pick(["same", "kind", "kind"])]), label, "diagnosis"
+        )
     if label == "contradiction":
         kind = "denied" if chance.random() < 0.25 else "other"
         if kind == "other" and _one_of(words.entity, words.other):
             return None
-        return pair(words, said, pick(frames[kind]), label, "diagnosis")
+        return pair(words, premise, pick(frames[kind]), label, "diagnosis")
     by_chance = chance.random()
     if by_chance < 0.3:
         return pair(
             words,
-            pick(["the {OO} shows {K}", "{T} of the {O}: {K}", "{K}", "the diagnosis is {K}"]),
+            pick(sentences("kind_frames")),
             pick(frames["same"]),
             label,
             "kind",
         )
     if by_chance < 0.65:
-        return pair(words, said, pick(frames["beside"]), label, "beside")
+        return pair(words, premise, pick(frames["beside"]), label, "beside")
     tone = "malignant" if words.entity["behaviour"] == "malignant" else "other"
-    return pair(words, said, pick(organ_frames()["open"][tone]), label, "open")
+    return pair(words, premise, pick(organ_frames()["open"][tone]), label, "open")
 
 
 def _one_of(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether one may be said of the other."""
+    """Whether one diagnosis may be the other."""
     return any(name in other["names"] or other["names"][0] in name for name in one["names"]) or any(
         name in other["names"][0] for name in one["names"]
     )
@@ -117,10 +118,10 @@ def draw_behaviour(words: Words, label: Label) -> Drawn | None:
     if behaviour == "malignant" and words.entity["names"][0].endswith(("carcinoma", "melanoma")):
         kinds += ("invasive",) if label == "entailment" else ("insitu", "insitu")
     frames = organ_frames()
-    said = pick(frames["scene"]["said"]) if words.chance.random() < 0.25 else said_of(words)
+    premise = pick(frames["scene"]["said"]) if words.chance.random() < 0.25 else statement_of(words)
     if behaviour == "insitu" and words.chance.random() < 0.4:
-        said += pick([", no invasion", " without microinvasion", "; invasion is not seen"])
-    return pair(words, said, pick(frames["behaviour"][pick(kinds)]), label, "behaviour")
+        premise += pick(sentences("not_invasive"))
+    return pair(words, premise, pick(frames["behaviour"][pick(kinds)]), label, "behaviour")
 
 
 def draw_vague(words: Words, label: Label) -> Drawn | None:
@@ -128,18 +129,20 @@ def draw_vague(words: Words, label: Label) -> Drawn | None:
     frames, pick, behaviour = organ_frames(), words.chance.choice, words.entity["behaviour"]
     scene, kinds = frames["scene"], frames["behaviour"]
     if label == "neutral":
-        told = pick([*kinds["vague"], *scene["vague"], *scene["vague"]])
-        asked = [*kinds["malignant"], *kinds["benign"], *frames["diagnosis"]["same"]]
-        return pair(words, told, pick([*asked, *frames["diagnosis"]["same"]]), label, "vague")
+        premise = pick([*kinds["vague"], *scene["vague"], *scene["vague"]])
+        hypotheses = [*kinds["malignant"], *kinds["benign"], *frames["diagnosis"]["same"]]
+        return pair(
+            words, premise, pick([*hypotheses, *frames["diagnosis"]["same"]]), label, "vague"
+        )
     bad = words.chance.random() < 0.5
-    told = pick(scene["said"]).replace("{V}", pick(scene["malignant" if bad else "bland"]))
+    premise = pick(scene["said"]).replace("{V}", pick(scene["malignant" if bad else "bland"]))
     if label == "entailment":
-        return pair(words, told, pick(kinds["malignant" if bad else "benign"]), label, "vague")
+        return pair(words, premise, pick(kinds["malignant" if bad else "benign"]), label, "vague")
     if behaviour not in (("benign", "reactive", "normal") if bad else ("malignant",)):
         return None
-    asked = [*scene["against"], *kinds["benign" if bad else "malignant"]]
+    hypotheses = [*scene["against"], *kinds["benign" if bad else "malignant"]]
     words = words._replace(other=words.entity)
-    return pair(words, told, pick(asked), label, "vague")
+    return pair(words, premise, pick(hypotheses), label, "vague")
 
 
 def draw_scene(words: Words, label: Label) -> Drawn | None:
@@ -151,14 +154,14 @@ def draw_scene(words: Words, label: Label) -> Drawn | None:
     if turned:
         if label == "entailment" and words.chance.random() < 0.6:
             return None
-        return pair(words, said_of(words), pick(frames["back"]), label, "morphology")
+        return pair(words, statement_of(words), pick(frames["back"]), label, "morphology")
     if label == "entailment":
         return pair(words, pick(frames["said"]), pick(frames["fits"]), label, "morphology")
     if words.chance.random() >= 0.5:
         return None
     tone = "malignant" if words.entity["behaviour"] == "malignant" else "other"
-    asked = pick(organ_frames()["open"][tone])
-    return pair(words, pick(frames["said"]), asked, label, "morphology")
+    hypothesis = pick(organ_frames()["open"][tone])
+    return pair(words, pick(frames["said"]), hypothesis, label, "morphology")
 
 
 def _excluding_scene(words: Words, *, turned: bool) -> Drawn | None:
@@ -171,10 +174,10 @@ def _excluding_scene(words: Words, *, turned: bool) -> Drawn | None:
         return None
     words = words._replace(other=other)
     if turned:
-        asked = words.fill(pick(frames["back"]), V=pick(other["scenes"]))
-        return pair(words, said_of(words), asked, "contradiction", "morphology")
-    said = pick(frames["said"])
-    return pair(words, said, pick(frames["against"]), "contradiction", "morphology")
+        hypothesis = words.fill(pick(frames["back"]), V=pick(other["scenes"]))
+        return pair(words, statement_of(words), hypothesis, "contradiction", "morphology")
+    premise = pick(frames["said"])
+    return pair(words, premise, pick(frames["against"]), "contradiction", "morphology")
 
 
 def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -202,37 +205,20 @@ def draw_site(words: Words, label: Label) -> Drawn | None:
     pick = words.chance.choice
     organ, elsewhere = pick(words.organ["names"]), pick(words.elsewhere["names"])
     if label == "entailment":
-        asked = pick(["the specimen is from the {0}", "the {0} is affected", "{1} is in the {0}"])
+        hypothesis = pick(sentences("site_same"))
         place = organ
     elif label == "contradiction":
-        asked = pick(
-            [
-                "the primary tumour is in the {0}",
-                "{1} arises in the {0}",
-                "the specimen is a biopsy of the {0}",
-                "{1} is located in the {0}",
-                "primary site: {0}",
-            ]
-        )
+        hypothesis = pick(sentences("site_other"))
         place = elsewhere
     else:
-        asked = pick(
-            [
-                "the {0} was also biopsied",
-                "the {0} is unremarkable",
-                "there is a metastasis in the {0}",
-                "the {0} shows {2}",
-                "a lesion of the {0} is known",
-                "a separate specimen from the {0} is benign",
-            ]
-        )
+        hypothesis = pick(sentences("site_open"))
         place = elsewhere
     lesion = "the tumour" if words.entity["behaviour"] == "malignant" else "the lesion"
     side = f"{words.side} " if words.side else ""
-    said = words.fill(pick(organ_frames()["said"]), OO=organ, O=side + organ)
+    premise = words.fill(pick(organ_frames()["said"]), OO=organ, O=side + organ)
     return (
-        said,
-        asked.format(place, lesion, pick(pick(words.elsewhere["entity"])["names"])),
+        premise,
+        hypothesis.format(place, lesion, pick(pick(words.elsewhere["entity"])["names"])),
         label,
         "site",
     )

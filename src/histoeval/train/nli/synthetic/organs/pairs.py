@@ -1,7 +1,7 @@
 """Pairs as a pathologist would word them, from cards of organs and what is diagnosed in them.
 
 What one statement says of another follows from the cards: two diagnoses of one organ exclude each
-other as the diagnosis of one lesion, and not where one is said to be found beside, elsewhere or
+other as the diagnosis of one lesion, and not where one is reported beside, elsewhere or
 before; a diagnosis entails the kinds it is one of and leaves its own kinds open; a look that
 belongs to other cells excludes it. Everything follows from the seed.
 """
@@ -17,7 +17,11 @@ from histoeval.train.nli.synthetic.organs.anatomy import (
     draw_hint,
     draw_letters,
     draw_name,
+    draw_numbered,
+    draw_origin,
     draw_part,
+    draw_spread,
+    draw_sure,
     draw_unknown_primary,
 )
 from histoeval.train.nli.synthetic.organs.cards import Draw, Drawn, Words, organ_frames
@@ -31,18 +35,12 @@ from histoeval.train.nli.synthetic.organs.lesions import (
     draw_two_parts,
     draw_vague,
 )
-from histoeval.train.nli.synthetic.organs.sizes import draw_size
-from histoeval.train.nli.synthetic.organs.spread import (
-    draw_numbered,
-    draw_origin,
-    draw_spread,
-    draw_sure,
-)
 from histoeval.train.nli.synthetic.organs.values import (
     draw_findings,
     draw_grade,
     draw_markers,
     draw_named,
+    draw_size,
     draw_stage,
 )
 from histoeval.train.nli.synthetic.wordings import table
@@ -101,7 +99,7 @@ def organ_pairs(
 def _drawn(
     draw: Draw, cards: list[dict[str, Any]], chance: random.Random, label: Label
 ) -> Drawn | None:
-    """A pair; a draw that often gives none is repeated, so that it is not heard less for it."""
+    """A pair; a draw that often gives none is repeated, so that it is not underrepresented."""
     for _ in range(_REPEATS):
         if drawn := draw(_words(cards, chance), label):
             return drawn

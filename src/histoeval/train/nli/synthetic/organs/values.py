@@ -1,7 +1,8 @@
-"""Pairs from cards on what is graded, staged, stained, found and named."""
+"""Pairs from cards on what is graded, staged, stained, found, named and measured."""
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 from histoeval.nli.entailer import Label
@@ -10,9 +11,13 @@ from histoeval.train.nli.synthetic.organs.cards import (
     Drawn,
     Words,
     organ_frames,
-    said_of,
     several,
+    statement_of,
 )
+from histoeval.train.nli.synthetic.wordings import sentences
+
+_FAR = (0.25, 0.35, 0.4, 2.5, 3.0, 4.0)
+"""Times a size, where another is meant."""
 
 
 def draw_grade(words: Words, label: Label) -> Drawn | None:
@@ -24,19 +29,19 @@ def draw_grade(words: Words, label: Label) -> Drawn | None:
     lesion = frames["scales"][words.entity["grade"]]["lesion"]
     at = words.chance.randrange(len(levels))
     other = pick([level for level in range(len(levels)) if level != at])
-    said = words.fill(pick(frames["grade"]["said"]), G=pick(levels[at]), L=lesion)
+    premise = words.fill(pick(frames["grade"]["said"]), G=pick(levels[at]), L=lesion)
     if label == "neutral":
         by_chance = words.chance.random()
         if by_chance < 0.35:
-            return said, pick(frames["grade"]["away"]), label, "grade"
+            return premise, pick(frames["grade"]["away"]), label, "grade"
         if by_chance < 0.7:
             text = words.fill(pick(frames["grade"]["neutral"]), G=pick(levels[other]))
-            return said, text, label, "grade"
+            return premise, text, label, "grade"
         text = words.fill(pick(frames["grade"]["asked"]), G=pick(levels[other]), L=lesion)
-        return words.fill(said_of(words)), text, label, "grade"
+        return words.fill(statement_of(words)), text, label, "grade"
     level = levels[at if label == "entailment" else other]
-    asked = words.fill(pick(frames["grade"]["asked"]), G=pick(level), L=lesion)
-    return said, asked, label, "grade"
+    hypothesis = words.fill(pick(frames["grade"]["asked"]), G=pick(level), L=lesion)
+    return premise, hypothesis, label, "grade"
 
 
 def draw_stage(words: Words, label: Label) -> Drawn | None:
@@ -48,9 +53,9 @@ def draw_stage(words: Words, label: Label) -> Drawn | None:
     levels = tables[0]["levels"]
     at = words.chance.randrange(len(levels))
     other = pick([level for level in range(len(levels)) if level != at])
-    said = f"{words.fill(said_of(words))}{pick(['. ', '; ', ', '])}{pick(levels[at])}"
+    premise = f"{words.fill(statement_of(words))}{pick(['. ', '; ', ', '])}{pick(levels[at])}"
     if label == "neutral":
-        asked = pick(
+        hypothesis = pick(
             [
                 *organ_frames()["grade"]["away"][3:6],
                 "lymph nodes are involved",
@@ -58,9 +63,9 @@ def draw_stage(words: Words, label: Label) -> Drawn | None:
             ]
         )
         if words.chance.random() < 0.4:
-            said, asked = words.fill(said_of(words)), pick(levels[at])
-        return said, asked, label, "stage"
-    return said, pick(levels[at if label == "entailment" else other]), label, "stage"
+            premise, hypothesis = words.fill(statement_of(words)), pick(levels[at])
+        return premise, hypothesis, label, "stage"
+    return premise, pick(levels[at if label == "entailment" else other]), label, "stage"
 
 
 def draw_markers(words: Words, label: Label) -> Drawn | None:
@@ -73,72 +78,72 @@ def draw_markers(words: Words, label: Label) -> Drawn | None:
         )
         chosen.setdefault(pick(row["names"]), row)
     states = [(name, pick(["positive", "negative"])) for name in chosen]
-    asked, state = pick(states)
-    row = chosen[asked]
+    probed, state = pick(states)
+    row = chosen[probed]
     opposite = "negative" if state == "positive" else "positive"
     if label == "neutral":
         if chance.random() < 0.4:
-            states = [(name, "doubt" if name == asked else kept) for name, kept in states]
-            text = pick(row[pick(["positive", "negative"])]).format(M=asked)
+            states = [(name, "doubt" if name == probed else kept) for name, kept in states]
+            text = pick(row[pick(["positive", "negative"])]).format(M=probed)
         else:
             free = [name for one in organ_frames()["marker"][3:] for name in one["names"]]
             name = pick([name for name in free if name not in chosen])
             text = pick(organ_frames()["marker"][3][pick(["positive", "negative"])]).format(M=name)
     else:
-        text = pick(row[state if label == "entailment" else opposite]).format(M=asked)
+        text = pick(row[state if label == "entailment" else opposite]).format(M=probed)
         if label == "entailment" and text.split()[0] in HEDGED:
             return None
-    said = several(words, states, lambda name, kept: pick(chosen[name][kept]).format(M=name))
+    premise = several(words, states, lambda name, kept: pick(chosen[name][kept]).format(M=name))
     if chance.random() < 0.4:
-        said = f"{words.fill(said_of(words))}. {said}"
-    return said, text, label, "marker"
+        premise = f"{words.fill(statement_of(words))}. {premise}"
+    return premise, text, label, "marker"
 
 
 def draw_findings(words: Words, label: Label) -> Drawn | None:
-    """Findings said and denied in one line, of which one is asked."""
+    """Findings affirmed and denied in one line, and a question on one of them."""
     frames, pick, chance = organ_frames()["finding"], words.chance.choice, words.chance
     names = chance.sample(frames["names"], chance.choice([2, 3, 3, 4]))
-    *told, untold = names
-    states = [(name, pick(["yes", "no"])) for name in told]
-    asked, state = pick(states)
+    *mentioned, unmentioned = names
+    states = [(name, pick(["yes", "no"])) for name in mentioned]
+    probed, state = pick(states)
     if label == "neutral":
         by_chance = chance.random()
         if by_chance < 0.35:
-            states = [(name, "doubt" if name == asked else kept) for name, kept in states]
+            states = [(name, "doubt" if name == probed else kept) for name, kept in states]
         elif by_chance < 0.5:
-            said = several(words, states, lambda name, kept: pick(frames[kept]).format(F=name))
-            return said, pick(frames["doubt"]).format(F=untold), label, "finding"
+            premise = several(words, states, lambda name, kept: pick(frames[kept]).format(F=name))
+            return premise, pick(frames["doubt"]).format(F=unmentioned), label, "finding"
         else:
-            asked = untold
-        text = pick(frames[pick(["yes", "no"])]).format(F=asked)
+            probed = unmentioned
+        text = pick(frames[pick(["yes", "no"])]).format(F=probed)
     else:
         opposite = "no" if state == "yes" else "yes"
-        text = pick(frames[state if label == "entailment" else opposite]).format(F=asked)
+        text = pick(frames[state if label == "entailment" else opposite]).format(F=probed)
         if label == "entailment" and text.split()[0] in HEDGED:
             return None
-    said = several(words, states, lambda name, kept: pick(frames[kept]).format(F=name))
-    return said, text, label, "finding"
+    premise = several(words, states, lambda name, kept: pick(frames[kept]).format(F=name))
+    return premise, text, label, "finding"
 
 
 def draw_named(words: Words, label: Label) -> Drawn | None:
-    """Margins, nodes and parts by their names: what is said of one says nothing of another."""
+    """Margins, nodes and parts by their names: a statement on one implies nothing of another."""
     pick, chance = words.chance.choice, words.chance
     row = pick(organ_frames()["named"])
     names = chance.sample(row["names"], chance.choice([2, 2, 3, 3, 4]))
-    *told, untold = names
-    states = [(name, pick(["yes", "no"])) for name in told]
-    said = several(words, states, lambda name, state: pick(row[state]).format(X=name))
-    asked, state = pick(states)
+    *mentioned, unmentioned = names
+    states = [(name, pick(["yes", "no"])) for name in mentioned]
+    premise = several(words, states, lambda name, state: pick(row[state]).format(X=name))
+    probed, state = pick(states)
     opposite = "no" if state == "yes" else "yes"
     if label == "neutral":
         if chance.random() < 0.15:
-            text = pick([*row["none"], *row["some"], pick(row[state]).format(X=asked)])
+            text = pick([*row["none"], *row["some"], pick(row[state]).format(X=probed)])
             return pick(row["open"]), text, label, row["topic"]
-        return said, pick(row[pick(["yes", "no"])]).format(X=untold), label, row["topic"]
+        return premise, pick(row[pick(["yes", "no"])]).format(X=unmentioned), label, row["topic"]
     if chance.random() < 0.3:
-        return _all_or_none(words, row, asked, state, label)
-    text = pick(row[state if label == "entailment" else opposite]).format(X=asked)
-    return said, text, label, row["topic"]
+        return _all_or_none(words, row, probed, state, label)
+    text = pick(row[state if label == "entailment" else opposite]).format(X=probed)
+    return premise, text, label, row["topic"]
 
 
 def _all_or_none(
@@ -153,3 +158,57 @@ def _all_or_none(
     if state == "yes" and words.chance.random() < 0.6:
         return one, pick(row["some"]), label, row["topic"]
     return pick(row["none" if state == "no" else "all"]), one, label, row["topic"]
+
+
+def draw_size(words: Words, label: Label) -> Drawn | None:
+    """A size, weight or share in one wording, and in another, or of something else."""
+    pick, chance = words.chance.choice, words.chance
+    rows: list[dict[str, Any]] = organ_frames()["size"]
+    row = pick(rows)
+    value = _value(row, chance)
+    premise = pick(row["told"]).format(V=_written(value, row, chance))
+    if label == "neutral":
+        others = [other for other in rows if other["of"] != row["of"]]
+        other = pick(others)
+        hypothesis = pick(other["told"]).format(V=_written(_value(other, chance), other, chance))
+        return premise, hypothesis, label, "size"
+    meant = value if label == "entailment" else _value_far(value, row, chance)
+    if meant is None:
+        return None
+    if chance.random() < 0.55:
+        over = meant > value if label == "contradiction" else chance.random() < 0.5
+        hypothesis = pick(row["told"]).format(V=_bounded(meant, row, chance, over=over))
+    else:
+        hypothesis = pick(row["told"]).format(V=_written(meant, row, chance))
+    return premise, hypothesis, label, "size"
+
+
+def _value(row: dict[str, Any], chance: random.Random) -> float:
+    low, high = row["range"]
+    return float(round(low + (high - low) * chance.random() ** 1.5))
+
+
+def _value_far(value: float, row: dict[str, Any], chance: random.Random) -> float | None:
+    far = round(value * chance.choice(_FAR))
+    low, high = row["range"]
+    apart = abs(far - value) > 0.5 * min(far, value) and 1.3 * far + 1 < high
+    return float(far) if low <= far <= high and apart else None
+
+
+def _written(value: float, row: dict[str, Any], chance: random.Random) -> str:
+    """A value in its unit, or in another one."""
+    if row["unit"] == "mm" and value >= 10 and chance.random() < 0.6:
+        size = f"{value / 10:.1f} cm"
+        if row["of"] == "tumour" and chance.random() < 0.25:
+            return f"{value / 10:.1f} x {value / 14:.1f} x {value / 19:.1f} cm"
+        return size
+    return f"{value:.0f} {row['unit']}".replace(" %", "%").strip()
+
+
+def _bounded(value: float, row: dict[str, Any], chance: random.Random, *, over: bool) -> str:
+    """A bound below or above the value."""
+    if over or value * 1.3 + 1 > row["range"][1]:
+        words = sentences("at_least")
+        return f"{chance.choice(words)} {_written(value * 0.75 // 1, row, chance).split(' x ')[0]}"
+    words = sentences("at_most")
+    return f"{chance.choice(words)} {_written(value * 1.3 // 1 + 1, row, chance).split(' x ')[0]}"

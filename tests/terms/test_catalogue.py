@@ -6,16 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.terms.concepts import (
-    Behaviour,
-    behaviour_of,
-    closeness,
-    concepts,
-    diagnosis_tree,
-    find_diagnoses,
-    main_concept,
-    refine,
-)
+from histoeval.terms.catalogue import Behaviour, closeness, concepts, diagnosis_tree
+from histoeval.terms.naming import find_diagnoses, main_concept, refine
 from histoeval.terms.sites import sites
 from tests.support.paths import DATA
 
@@ -127,13 +119,6 @@ def test_refine_leaves_a_diagnosis_that_no_site_changes() -> None:
     glioblastoma = concepts()["glioblastoma"]
     assert refine(glioblastoma, frozenset({"brain"})) is glioblastoma
     assert refine(concepts()["carcinoma"], frozenset()) is concepts()["carcinoma"]
-
-
-def test_behaviour_is_read_from_a_phrase_or_a_concept() -> None:
-    assert behaviour_of("tubular adenoma") is Behaviour.BENIGN
-    assert behaviour_of("DCIS") is Behaviour.IN_SITU
-    assert behaviour_of(concepts()["melanoma"]) is Behaviour.MALIGNANT
-    assert behaviour_of("submitted in toto") is None
 
 
 def test_diagnoses_are_closer_the_less_wrong_it_is_to_say_one_for_the_other() -> None:

@@ -1,0 +1,70 @@
+"""One table, three renderers: nothing is lost, escaped wrongly or broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+
+from rich.console import Console
+from rich.text import Text
+
+from histoeval.table import ResultTable, footnotes, html_table, markdown, number, terminal_table
+from tests.support.terminal_tables import table_rows
+
+TABLE = ResultTable(
+    "Scores <all>",
+    ["metric", "value", "note"],
+    [["a|b", "0.512", "<b>x</b>"], ["[red]c", "none", Text("two\nlines", "bold")]],
+)
+
+
+def shown(table: ResultTable, width: int = 80) -> str:
+    stream = StringIO()
+    Console(file=stream, width=width).print(terminal_table(table))
+    return stream.getvalue()
+
+
+def test_a_terminal_shows_cells_as_they_are_with_numbers_to_the_right() -> None:
+    text = shown(TABLE)
+    assert text.startswith("Scores <all>")
+    assert table_rows(text)["a|b"] == ["0.512", "<b>x</b>"]
+    assert "[red]c   none" in text
+
+
+def test_numbers_are_not_broken_in_a_narrow_terminal() -> None:
+    names = [f"quite a long metric name {n}" for n in range(4)]
+    table = ResultTable("", ["report", *names], [["a name " * 9, *["0.123 (0.100…0.200)"] * 4]])
+    words = shown(table).split()
+    assert words.count("0.123") == words.count("(0.100…0.200)") == 4
+
+
+def test_markdown_escapes_what_would_end_a_cell() -> None:
+    assert markdown(TABLE).splitlines() == [
+        "**Scores <all>**",
+        "",
+        "| metric | value | note |",
+        "| --- | --- | --- |",
+        "| a\\|b | 0.512 | <b>x</b> |",
+        "| [red]c | none | two lines |",
+    ]
+
+
+def test_html_escapes_every_text_and_marks_numbers() -> None:
+    page = html_table(TABLE)
+    assert "<caption>Scores &lt;all&gt;</caption>" in page
+    assert '<td>a|b</td><td class="n">0.512</td><td>&lt;b&gt;x&lt;/b&gt;</td>' in page
+    assert "<caption>" not in html_table(TABLE._replace(title=""))
+
+
+def test_columns_say_how_items_are_written() -> None:
+    columns: dict[str, Callable[[int], str]] = {"n": str, "square": lambda n: f"{n * n}"}
+    assert ResultTable.of("t", [2, 3], columns) == ("t", ["n", "square"], [["2", "4"], ["3", "9"]])
+
+
+def test_a_missing_number_is_none_and_zero_has_no_sign() -> None:
+    assert [number(None), number(-0.0001), number(1.25, 1)] == ["none", "0.000", "1.2"]
+
+
+def test_each_reason_stands_once_with_all_names() -> None:
+    reasons = [("a", "too few"), ("b", None), ("c", "too few"), ("a", "too few")]
+    assert footnotes(reasons) == ["a, c: too few"]

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from histoeval.extract.sections import sections
 from histoeval.resources import load_toml
@@ -47,6 +47,10 @@ _UP_TO_VERDICT = (
     r"[ ]*(?:[:=(-]\s*|\b(?:is|are|was|were|be|been)\s+)?(?:both |all |also )?"
 )
 """Words between a thing and the verdict on it."""
+_BETWEEN = re.compile(r"[\w\s,/:=(-]+")
+"""All characters that such words can have."""
+_VERDICT_CHARS = 30
+"""No verdict is longer."""
 _REACH, _CLAUSE_REACH = 100, 40
 
 
@@ -94,6 +98,7 @@ def clause_before(text: str, place: int) -> str:
     return _CLAUSE.split(text[max(0, place - _CLAUSE_REACH) : place])[-1]
 
 
+@lru_cache(maxsize=1 << 12)
 def stance_at(text: str, start: int, end: int) -> bool | None:
     """Whether the words around a stretch affirm it or deny it, if they plainly do either.
 
@@ -105,7 +110,7 @@ def stance_at(text: str, start: int, end: int) -> bool | None:
     words = _within_list(before(text, start), text[end : end + _REACH])
     if denial := _last(_wording("denial"), words):
         return bool(_NOT.search(words[: denial.start()]))
-    if verdict := _verdict().match(text, end):
+    if _may_have_verdict(text, end) and (verdict := _verdict().match(text, end)):
         return verdict["denied"] is None
     return True if has_wording("affirmed_before", words) else None
 
@@ -123,15 +128,25 @@ def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return found
 
 
+def _may_have_verdict(text: str, end: int) -> bool:
+    """Whether a verdict begins before anything that cannot stand between it and its thing.
+
+    It spares most places the search by `_verdict`, which tries every way to part the words.
+    """
+    between = _BETWEEN.match(text, end)
+    reach = (between.end() if between else end) + _VERDICT_CHARS
+    return _verdict("").search(text, end, reach) is not None
+
+
 @cache
-def _verdict() -> re.Pattern[str]:
-    """A verdict behind a thing: of two that could be meant, the longer."""
+def _verdict(before: str = _UP_TO_VERDICT) -> re.Pattern[str]:
+    """A verdict with the words before it: of two that could be meant, the longer."""
     denied, affirmed = (
         "|".join(re.escape(each) for each in sorted(_listed()[kind], key=len, reverse=True))
         for kind in ("denied_after", "affirmed_after")
     )
     return re.compile(
-        rf"{_UP_TO_VERDICT}(?:(?P<denied>{denied})|(?P<affirmed>{affirmed}))(?![^\W_]|\s+for\b)",
+        rf"{before}(?:(?P<denied>{denied})|(?P<affirmed>{affirmed}))(?![^\W_]|\s+for\b)",
         re.IGNORECASE,
     )
 

@@ -1,7 +1,5 @@
 """The aligner as it is shipped: onnxruntime and tokenizers, no torch and no network."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """The folder of an aligner: what is in it, whether it is whole, and how a phrase is embedded."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Annotated, Any

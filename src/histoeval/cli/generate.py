@@ -1,7 +1,5 @@
 """`histoeval generate`: reports of a vision-language model on images and slides."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated

@@ -4,8 +4,6 @@ The model is asked as it is shipped, picture by picture. Tiles that it calls unk
 and scores are given with them and without.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Models side by side: table 2 over data sets, table 3 on the domain gap, figure 3a on judges."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How well numbers follow the error hierarchy, and what each dimension of trust adds to that."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple

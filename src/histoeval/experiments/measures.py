@@ -4,8 +4,6 @@ Metrics have the true report as their reference; dimensions of trust have none. 
 share of the way from a measure's worst to its best, so that drops can be compared.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -5,8 +5,6 @@ or either (table 7 of the paper); concordance without each of its parts; and any
 settings that a file gives.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """A perturbed set from a table of true reports."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A perturbed set measured: every report by every measure, row by row, and table 1 of the paper."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

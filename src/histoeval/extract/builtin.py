@@ -1,7 +1,5 @@
 """The joint reader as it is shipped: onnxruntime and tokenizers, no torch and no network."""
 
-from __future__ import annotations
-
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ The HARE paper's table 7 asks what becomes of a metric that is given all that wa
 the reader is sure of, or only what it is not sure of.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

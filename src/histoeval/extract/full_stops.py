@@ -1,7 +1,5 @@
 """Full stops: which of them end a sentence, and which only look as if they did."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import NamedTuple

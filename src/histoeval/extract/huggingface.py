@@ -6,8 +6,6 @@ its waste: every distinct window is read once, and a pair of entities is put to 
 once, and only when its types can be related and one window holds both.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

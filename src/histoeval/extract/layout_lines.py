@@ -1,7 +1,5 @@
 """What the lines of a report look like, and at which line breaks a sentence ends."""
 
-from __future__ import annotations
-
 import re
 
 from histoeval.extract.lexicon import kind_of, listed

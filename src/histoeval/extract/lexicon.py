@@ -1,7 +1,5 @@
 """Word lists: headings that are known by name, and words that tell what a full stop means."""
 
-from __future__ import annotations
-
 import re
 from functools import cache, lru_cache
 from typing import Any

@@ -5,8 +5,6 @@ which order, with what in between, and with how many rivals. The latter is coded
 numbers that the reader has learned a vector for.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The folder of a joint reader: what is in it, whether it is whole, and how sure it may be."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Sequence

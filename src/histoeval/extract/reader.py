@@ -1,7 +1,5 @@
 """What every reader can do: turn texts into reports with entities and relations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 

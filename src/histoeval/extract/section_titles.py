@@ -1,7 +1,5 @@
 """How headings look: in markdown, in capitals, with a colon, numbered as parts of a specimen."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

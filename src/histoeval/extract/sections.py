@@ -11,8 +11,6 @@ and name its kind in `within`. Everything under a diagnosis is thus in the secti
 whose `kind` or `within` is "diagnosis".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

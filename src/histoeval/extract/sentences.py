@@ -8,8 +8,6 @@ Reports come as prose, markdown, capitals without end, and scans whose line brea
 into full stops. `full_stops` decides what a full stop means, `layout_lines` what a line break does.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from dataclasses import dataclass

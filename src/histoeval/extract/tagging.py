@@ -1,7 +1,5 @@
 """From the labels and probabilities of a token classifier to entities, and to marked text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A token begins (B), continues (I) or ends (E) an entity, is one by itself (S), o
 (O). Paths that make no sense, such as an end without a beginning, are never taken.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ It is no roberta-large: a small encoder that was trained to read pathology repor
 with it are named after it, and are not those of other papers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version

@@ -8,8 +8,6 @@ a stretch of the text is written twice. The arithmetic is kept, the waste is not
 batched and padded to their batch only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ Each window is run by itself and without padding, so that what is found in a tex
 text alone, bit for bit. Texts are shared out among threads.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

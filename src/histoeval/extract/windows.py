@@ -6,8 +6,6 @@ and since a window reaches beyond what it owns, it sees that thing whole. No tex
 sentence that is too long is cut between words, and a word that is too long between characters.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What the catalogues find in a text: facts of its words, and entities that the reader missed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Where a report states or denies something, only advises, or leaves a gap to fill in."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Nothing is repaired: no number is taken from free text, no missing key is filled
 moved into its range.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Is a judge good enough? Pairs whose order is known, and a verdict for each criterion."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations

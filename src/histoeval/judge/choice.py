@@ -1,7 +1,5 @@
 """Which judges to ask and how, and the panel that is made of it."""
 
-from __future__ import annotations
-
 import os
 from typing import Annotated
 

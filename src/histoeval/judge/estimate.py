@@ -1,7 +1,5 @@
 """What judging would cost, estimated before anything is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from histoeval.judge.panel import JudgePanel

@@ -1,7 +1,5 @@
 """A panel of judges: all of them asked about many pairs, concurrently, and nothing asked twice."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Prompts are data: a YAML file with a rubric, its scales and examples."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """One question to one judge about one pair, and its outcome."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -5,8 +5,6 @@ order in which they were submitted. A reply is in the cache before the next ques
 place, so neither Ctrl-C nor a kill loses one.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack

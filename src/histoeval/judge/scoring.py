@@ -1,7 +1,5 @@
 """From the answers of judges to one score for a pair, or the reason why there is none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import fmean, stdev
 from typing import Any

@@ -3,8 +3,6 @@
 Computed from the rows of a run as they come; from a random sample of at most `MAX_PAIRS`.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping, Sequence
 from math import isnan

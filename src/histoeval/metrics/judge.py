@@ -1,7 +1,5 @@
 """A language model as judge: the criteria of a prompt, and one value from 0 to 1."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar

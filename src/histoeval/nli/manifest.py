@@ -1,7 +1,5 @@
 """The folder of an NLI model: what is in it, whether it is whole, and where long texts are cut."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Annotated, Any, Self

@@ -1,7 +1,5 @@
 """Reading reports with a reader: entities, whether they are asserted, and relations."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice

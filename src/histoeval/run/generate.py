@@ -5,8 +5,6 @@ reports come and resumed by the same command; at the end `reports.csv` with the 
 table for each level where there are several, and `summary.json`.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

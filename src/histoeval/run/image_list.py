@@ -4,8 +4,6 @@ A table has a column `image`, mostly an `id`, perhaps a `reference`, and whateve
 specimen (organ, procedure, history), of which a model can be given more or less.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ could be read, and `usage.json`, with the cost of this run. The summary has unde
 stable the answers were.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

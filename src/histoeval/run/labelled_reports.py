@@ -1,7 +1,5 @@
 """Labelled reports for tuning: their dimensions, and what people found of them, from tables."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

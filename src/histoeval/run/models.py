@@ -1,7 +1,5 @@
 """Readers, aligners and encoders by name, loaded once and only when a metric uses them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast

@@ -5,8 +5,6 @@ With something missing there are still bounds: trust with the worst and with the
 the missing dimension could have.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from histoeval.report import Noun

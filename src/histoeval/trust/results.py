@@ -4,8 +4,6 @@ Each dimension is a value between 0 and 1 with evidence that can be checked. Whe
 measured there is a `Problem` in its place, and never a number.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field, FiniteFloat

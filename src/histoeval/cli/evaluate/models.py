@@ -1,7 +1,5 @@
 """`histoeval evaluate`: evaluate models on annotated data, and metrics on probes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """`histoeval evaluate reader`: what a reader finds against what people annotated."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """`histoeval experiment`: the experiments of the PathGLS paper, on your data."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`histoeval judge check`: is this judge good enough?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

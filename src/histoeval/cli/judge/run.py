@@ -1,7 +1,5 @@
 """`histoeval judge FILE`: let language models score reports by a rubric."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """`histoeval trust tune`: weights and thresholds from labelled reports."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The same report in other words: nothing that it says is changed."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from random import Random

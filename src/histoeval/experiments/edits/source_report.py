@@ -1,7 +1,5 @@
 """A true report made ready to be edited: what it concludes, what it describes, where things go."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence

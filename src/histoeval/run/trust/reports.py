@@ -1,7 +1,5 @@
 """Trust in many reports: grounding, logic and stability of each, and the verdict on it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The instruments of trust by name, opened once and only where the input can need them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tuning a policy on a labelled file, and writing it with how it was made."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

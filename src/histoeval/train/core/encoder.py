@@ -1,7 +1,5 @@
 """Encoders as the joint reader is built on them, and readers as they are kept in files."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable

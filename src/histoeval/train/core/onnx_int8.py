@@ -4,8 +4,6 @@ Weights are rounded to int8 in small blocks, each with a scale of its own. What 
 with is rounded token by token, so that a token's result never depends on what it is run with.
 """
 
-from __future__ import annotations
-
 import logging
 import warnings
 from collections.abc import Iterator, Mapping

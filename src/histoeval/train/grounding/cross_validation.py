@@ -4,8 +4,6 @@ Cases are dealt out to folds organ by organ and behaviour by behaviour. The scor
 the calibration and the limits come from predictions for tiles that a model was not shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

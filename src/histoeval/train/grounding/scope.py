@@ -5,8 +5,6 @@ which these hardly vary (Mahalanobis); phrases by the cosine of their meaning wi
 wording that was learned. Both limits are set on what was held out of the learning.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ load such a model average over the tokens of a word, and a token that was taught
 have its say there too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path

@@ -4,8 +4,6 @@ It learns from all pairs that are related and from some of those that are not, a
 the entities; only pairs whose types can be related are ever looked at, as the reader does.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass

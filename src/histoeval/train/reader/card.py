@@ -1,7 +1,5 @@
 """The card of a joint reader: data, the scores of each step, confidence and limits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

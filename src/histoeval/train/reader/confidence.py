@@ -5,8 +5,6 @@ trained on. Its gain is measured on passages that it was not fitted on either: e
 reports is judged by a curve that was fitted on the others.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A trained joint reader as the folder that is shipped: ONNX with int8 weights, no torch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ tag and pass a few narrow layers of attention; each pair of entities is judged b
 stands between them, and how the pair stands in the text (`extract.links`).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -3,8 +3,6 @@
 Several readers answer as one: the mean of their probabilities.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What is done in each step of a reader's training. Their outcomes lie in the folders of steps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path

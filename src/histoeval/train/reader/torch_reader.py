@@ -5,8 +5,6 @@ two differ in is what rounding the weights has cost, and nothing else. Several r
 one, by the mean of their probabilities.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from typing import Any

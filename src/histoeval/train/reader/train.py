@@ -5,8 +5,6 @@ one with other settings does again only what depends on them. The readers on the
 scored on the dev passages: the table shows the contribution of each step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ onnxruntime and tokenizers, no torch and no network. Each image and each phrase 
 that its vector is the same to the bit whatever it is run with.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version

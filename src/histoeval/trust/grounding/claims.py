@@ -6,8 +6,6 @@ Stages, measurements, markers and procedures cannot be seen in an image of tissu
 or masses; they are no claims, and `not_seen` says so for each.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache

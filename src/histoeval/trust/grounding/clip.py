@@ -4,8 +4,6 @@ Every patch and every phrase is run by itself on a CPU; on a GPU patches are run
 always have the same shape. So a vector does not depend on the batch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path

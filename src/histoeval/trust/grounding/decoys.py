@@ -5,8 +5,6 @@ what is not. So the same image is compared with decoys, and a claim's cosine cou
 among theirs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ An encoder maps image patches and phrases to unit vectors of one space, whose pr
 cosine. A vector never depends on what else is in the batch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 

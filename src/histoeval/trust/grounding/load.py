@@ -1,7 +1,5 @@
 """Opens an image-text encoder by its name."""
 
-from __future__ import annotations
-
 from difflib import get_close_matches
 from pathlib import Path
 

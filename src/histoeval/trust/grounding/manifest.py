@@ -1,7 +1,5 @@
 """The folder of a grounding model: its files, their hashes, scope and calibration."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal

@@ -5,8 +5,6 @@ weights of that name, or `conch_ViT-B-16@FILE` for CONCH, whose weights are give
 signed for them.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from importlib import import_module

@@ -5,8 +5,6 @@ it): four in a tile of 512 px. The rest at the right and lower edge is skipped w
 half a patch, as those 64 px are; else one more patch is moved inwards until it ends there.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple

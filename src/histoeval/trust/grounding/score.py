@@ -5,8 +5,6 @@ Beside it, each claim's cosine is calibrated against decoys, claims of other org
 and the mean of that is the value, since plain cosines cannot be compared between encoders.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What rules give: two places of a report that cannot both be right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, product
 from typing import Protocol

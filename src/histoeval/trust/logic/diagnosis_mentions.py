@@ -5,8 +5,6 @@ of any diagnosis. All names of the lesion itself count; what is denied, consider
 it does not.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Grades of a lesion in any scheme and in words, read from the sentences of a report in prose."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

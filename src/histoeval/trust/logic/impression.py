@@ -3,8 +3,6 @@
 Only for short reports in prose, where the diagnosis rests on what is described.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 

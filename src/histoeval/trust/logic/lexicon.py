@@ -3,8 +3,6 @@
 `logic.toml` has the words of most rules; tables that are long have files of their own in `data`.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Reads the specimens of a report: its facts, sorted by the sentences that they stand in."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Is a report consistent? Contradictions by rule and by NLI model, and equation (2) of PathGLS."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from math import ceil

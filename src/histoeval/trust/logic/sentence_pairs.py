@@ -4,8 +4,6 @@ They catch what no table of terms knows. In short reports in prose any two sente
 are a pair, any two on its margins, and any two on lymph nodes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

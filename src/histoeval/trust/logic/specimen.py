@@ -4,8 +4,6 @@ A finding is affirmed or denied only where the reader and the words around it ag
 uncertain ones are not here at all. What rules ask of a specimen as a whole is worked out once.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property

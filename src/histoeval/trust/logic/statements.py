@@ -5,8 +5,6 @@ graph of entities and relations ("The diagnosis is adenocarcinoma of the sigmoid
 positive.", "There is no lymphovascular invasion."), each with the stretch of text it comes from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

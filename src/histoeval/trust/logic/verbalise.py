@@ -1,7 +1,5 @@
 """Statements written from the graph of entities and relations, each with its place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """From which trust on reports are deployed, and below which they are rejected: set on examples."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ Prompts are data: YAML files in `prompts/`, or the user's own. An attack wraps t
 that the false history, the wrong site or the leading question is all that differs.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from functools import cache

@@ -5,8 +5,6 @@ measure, a report that states nothing has no distance, and what changed is taken
 of facts, since that is what a reader can check.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from statistics import fmean

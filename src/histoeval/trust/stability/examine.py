@@ -5,8 +5,6 @@ by the model itself or by joining. Every answer is cached as it comes, so that a
 stopped resumes without asking twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple

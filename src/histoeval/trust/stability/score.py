@@ -5,8 +5,6 @@ report is missing or empty, so is stability: a model that writes nothing has not
 stable, and nothing is imputed for what an endpoint failed to answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 

@@ -3,8 +3,6 @@
 Many drafts are written together, so that an endpoint gets as many requests at a time as it allows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

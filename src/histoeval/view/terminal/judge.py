@@ -1,7 +1,5 @@
 """Tables on LLM judges: their scores, consistency, cost, and the verdict of a check."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

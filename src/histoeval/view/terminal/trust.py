@@ -1,7 +1,5 @@
 """Tables on trust: the means and verdicts of all reports, the worst reports, a tuned policy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from typing import Any

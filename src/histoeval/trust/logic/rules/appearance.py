@@ -1,7 +1,5 @@
 """Rule: what is seen, or reported missing, excludes the diagnosis that is concluded."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Rule: one lesion by two names that exclude each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import combinations, product

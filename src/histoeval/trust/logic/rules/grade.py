@@ -1,7 +1,5 @@
 """Rules: two grades of one tumour, in one scheme or in any; a grade that the findings exclude."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache

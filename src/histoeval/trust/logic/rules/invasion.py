@@ -1,7 +1,5 @@
 """Rule: a lesion in situ does not invade."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

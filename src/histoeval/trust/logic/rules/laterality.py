@@ -1,7 +1,5 @@
 """Rule: one tumour on the left and on the right."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Rules: a malignancy with a harmless conclusion, or with one of another differentiation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple

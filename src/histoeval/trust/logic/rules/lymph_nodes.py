@@ -3,8 +3,6 @@
 It holds for a report as a whole: the stage is of the patient, whichever part it stands in.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """Rules: margins that are free and involved, by the reader's findings and in words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Rule: what is described is harmless and the conclusion malignant, or the reverse."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rules: tissue or a tumour of an organ that was not sent, or a tumour that arises elsewhere."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache

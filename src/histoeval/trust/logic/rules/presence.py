@@ -1,7 +1,5 @@
 """Rules: a finding, a diagnosis or a marker affirmed at one place and denied at another."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from histoeval.facts.diagnoses import Diagnosis

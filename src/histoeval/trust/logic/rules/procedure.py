@@ -1,7 +1,5 @@
 """Rule: a biopsy that is a resection elsewhere in the report, or the reverse."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

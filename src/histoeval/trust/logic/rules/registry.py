@@ -6,8 +6,6 @@ it in a module of this folder, name it in RULES, and give it cases in tests/trus
 `docs/logic.md` has a table of them with how often they fire on true reports.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Rule: two sizes of one tumour."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from histoeval.terms.catalogue import Behaviour

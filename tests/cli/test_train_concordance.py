@@ -81,7 +81,7 @@ def test_a_folder_that_is_not_of_a_training_is_left_alone(config: Path, tmp_path
 def test_what_is_wrong_with_the_settings_is_told(config: Path, tmp_path: Path) -> None:
     nowhere = run("train", "concordance", config)
     assert isinstance(nowhere.exception, SettingError)
-    assert "where to?" in str(nowhere.exception)
+    assert "no output folder: pass --output" in str(nowhere.exception)
     misspelt = run("train", "concordance", config, "--output", tmp_path / "o", "--set", "fold=3")
     assert isinstance(misspelt.exception, SettingError)
     assert "did you mean folds?" in str(misspelt.exception)

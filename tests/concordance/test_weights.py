@@ -125,8 +125,8 @@ def test_a_curve_may_be_flat_for_a_while_and_ends_where_it_ends() -> None:
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"colour": 1.0}, "terms that nobody knows: colour"),
-        ({"diagnosis*grade": 1.0}, r"nobody knows: diagnosis\*grade"),
+        ({"colour": 1.0}, "unknown terms: colour"),
+        ({"diagnosis*grade": 1.0}, r"unknown terms: diagnosis\*grade"),
         ({"site": -0.1}, "greater than or equal to 0"),
         ({"site": float("nan")}, "finite"),
         ({"site": float("inf")}, "finite"),
@@ -148,7 +148,7 @@ def test_a_file_that_is_missing_broken_or_not_of_weights_is_told(tmp_path: Path)
         read_combinations(file)
     one = {"weights": {"colour": 1}, "curve": {"at": [0, 1], "value": [0, 5]}}
     file.write_text(json.dumps({"format": 1, "expert": one, "criteria": {}}), "utf-8")
-    with pytest.raises(ModelError, match="expert: value error, has terms that nobody knows"):
+    with pytest.raises(ModelError, match="expert: value error, has unknown terms"):
         read_combinations(file)
     file.write_text(json.dumps({"format": 2, "expert": one, "criteria": {}}), "utf-8")
     with pytest.raises(ModelError, match="format"):

@@ -58,11 +58,6 @@ ODD = {
 }
 
 
-@pytest.fixture(scope="module")
-def reader() -> BuiltinReader:
-    return BuiltinReader()
-
-
 def kinds(report: Report) -> dict[str, EntityType]:
     return {entity.text: entity.type for entity in report.entities}
 

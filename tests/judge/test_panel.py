@@ -15,7 +15,7 @@ from histoeval.errors import EndpointError, Problem, SettingError
 from histoeval.judge.choice import JudgeConfig
 from histoeval.judge.panel import JudgePanel, JudgeSampling
 from histoeval.judge.prompt import load_prompt
-from histoeval.llm.service import RetryPolicy
+from histoeval.llm.retry import RetryPolicy
 from histoeval.metric import Score
 from histoeval.metrics.judge import JudgeMetric
 from histoeval.metrics.registry import create

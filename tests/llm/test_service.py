@@ -12,7 +12,8 @@ from histoeval.errors import EndpointError
 from histoeval.judge.prompt import load_prompt
 from histoeval.llm.api_key import Secret
 from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
-from histoeval.llm.service import RetryPolicy, Service
+from histoeval.llm.retry import RetryPolicy
+from histoeval.llm.service import Service
 from tests.support.fake_server import Call, Fault, Loopback, Wrong, completion, stream
 
 PROMPT = load_prompt("rubric4")

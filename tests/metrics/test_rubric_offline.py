@@ -26,9 +26,8 @@ PAIRS = {
 
 
 @pytest.fixture(scope="module")
-def metric() -> RubricOffline:
-    reader, aligner = BuiltinReader(threads=1), LexicalAligner()
-    return RubricOffline(name="rubric_offline", reader=reader, aligner=aligner)
+def metric(reader: BuiltinReader) -> RubricOffline:
+    return RubricOffline(name="rubric_offline", reader=reader, aligner=LexicalAligner())
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from histoeval.llm import rate_limit as pace
+from histoeval.llm import retry
 from tests.support.fake_server import Loopback, serving
 from tests.support.judge_command import Here
 from tests.support.judge_pairs import make_pair, write_pairs
@@ -20,7 +20,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(f"HISTOEVAL_JUDGE_{name}", raising=False)
     for name in ("OPENAI_API_KEY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(pace, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.01)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from histoeval.concordance.evidence import (
 )
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts
-from histoeval.terms.naming import Behaviour, diagnosis_tree
+from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.plain import plain
 
 _ADDITIONAL, _MAX_ADDITIONAL = 0.2, 0.5

@@ -11,9 +11,10 @@ from typing import Generic, TypeVar
 from histoeval.extract.sentences import sentences
 from histoeval.facts.scope import TextScope, before, has_wording
 from histoeval.report import Assertion, Entity, EntityType, Report
-from histoeval.terms.naming import Behaviour, concepts, find_diagnoses, main_concept
+from histoeval.terms.catalogue import Behaviour, concepts
 from histoeval.terms.findings import find_findings
 from histoeval.terms.matching import is_cased
+from histoeval.terms.naming import find_diagnoses, main_concept
 from histoeval.terms.plain import words_of
 from histoeval.terms.spelling import respelt
 from histoeval.terms.values.grades import Grade, read_grade

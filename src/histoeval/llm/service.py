@@ -22,11 +22,8 @@ from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
 from histoeval.llm.client import ClientError, HttpClient, Response, Tls
 from histoeval.llm.completions import FORMATS, BadCompletion, body_of, complaint_in, read_reply
-from histoeval.llm.rate_limit import RateLimit, wait_before
+from histoeval.llm.retry import TRANSIENT, RateLimit, RetryPolicy, wait_before
 from histoeval.report import Noun
-
-TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 524, 529})
-"""Statuses that are worth a retry."""
 
 CHARACTERS_PER_TOKEN = 4.0
 """A guess, for rate limits and estimates, until a server has counted."""
@@ -43,19 +40,6 @@ ADVICE = {
 """What to do about statuses that every request would get."""
 
 PING_TIMEOUT_S = 30.0
-
-Positive = Annotated[float, Field(gt=0)]
-
-
-class RetryPolicy(Noun):
-    """Timeouts, retries and rate limits of an endpoint."""
-
-    timeout_s: Positive = 120.0
-    attempts: Annotated[int, Field(ge=1)] = 6
-    longest_wait_s: Positive = 300.0
-    """A request whose server asks for a longer wait is given up."""
-    requests_a_minute: Positive | None = None
-    tokens_a_minute: Positive | None = None
 
 
 class EndpointConfig(Noun):

@@ -55,7 +55,7 @@ def test_an_aligner_is_trained_shown_again_and_measured(config: Path, tmp_path: 
         *("--opposites", opposites, "--output", figures, "--resamples", 50),
     )
     assert measured.exit_code == 0, measured.output
-    assert "Opposites told apart" in measured.output
+    assert "Opposites distinguished" in measured.output
     found = json.loads(figures.read_text("utf-8"))
     trained = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
     both = [each["retrieval"]["preferred names"]["first"] for each in (found, trained["scores"])]

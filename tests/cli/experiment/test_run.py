@@ -194,7 +194,7 @@ def test_pictures_are_part_of_the_page(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     text = page.read_text("utf-8")
     assert text.count("data:image/jpeg;base64,") == 1
-    assert "r3.png is not there" in text
+    assert "r3.png does not exist" in text
     assert str(tmp_path) not in text
 
 

@@ -24,7 +24,7 @@ from histoeval.train.aligner.embedder import (
     shape_encoder,
 )
 from histoeval.train.aligner.sampling import NameSampler, phrases_of
-from histoeval.train.core.checkpoint import Checkpoint, Stage
+from histoeval.train.core.checkpoint import Checkpoint, TrainingStage
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
@@ -73,7 +73,7 @@ def test_the_first_layers_are_kept(encoder: Any) -> None:
     assert len(deep.encoder.layer) == 2
     with pytest.raises(ModelError, match="has 2 layers, and not 9"):
         shape_encoder(deep, EmbedderShape(layers=9))
-    with pytest.raises(ModelError, match="cannot be told"):
+    with pytest.raises(ModelError, match="cannot be found"):
         shape_encoder(Headless(config), EmbedderShape(layers=1))
 
 
@@ -152,7 +152,7 @@ def test_it_learns_and_a_stopped_training_goes_on_to_the_same_weights(
             learning,
             tokens=8,
             seed=1,
-            stage=Stage(Checkpoint(checkpoint), watch),
+            stage=TrainingStage(Checkpoint(checkpoint), watch),
         )
         return dict(embedder.state_dict()), losses
 
@@ -177,5 +177,12 @@ def test_what_stands_beside_the_vectors_is_learned_with(encoder: Any, phrases: N
         def hear(step: int, steps: int, loss: float, weight: float = weight) -> None:
             heard[weight] = loss
 
-        learn(Embedder(encoder, "mean"), told, learning, tokens=8, seed=1, stage=Stage(watch=hear))
+        learn(
+            Embedder(encoder, "mean"),
+            told,
+            learning,
+            tokens=8,
+            seed=1,
+            stage=TrainingStage(watch=hear),
+        )
     assert heard[3.0] < heard[0.0]

@@ -14,7 +14,7 @@ pytest.importorskip("transformers")
 from histoeval.errors import ModelError
 from histoeval.evaluate.tile_labels import LabelledTile, entries_of, targets_of
 from histoeval.train.core import loop
-from histoeval.train.core.checkpoint import Checkpoint, Stage
+from histoeval.train.core.checkpoint import Checkpoint, TrainingStage
 from histoeval.train.grounding import text_tower as phrase_tower
 from histoeval.train.grounding.augmentation import AugmentationSettings
 from histoeval.train.grounding.loop import LoopSettings, TileDataset, learn
@@ -86,12 +86,12 @@ def matcher() -> ContrastiveModel:
     return ContrastiveModel(ImageTowerModel(Trunk(), 4), 5)
 
 
-def stage_in(file: Path | None, last: int = 100) -> Stage:
+def stage_in(file: Path | None, last: int = 100) -> TrainingStage:
     def watch(step: int, steps: int, loss: float) -> None:
         if step >= last:
             raise StoppedError
 
-    return Stage(Checkpoint(file), watch, "a stage")
+    return TrainingStage(Checkpoint(file), watch, "a stage")
 
 
 @pytest.fixture
@@ -137,8 +137,8 @@ def test_the_outcome_of_a_finished_stage_is_found_and_its_state_is_gone(tmp_path
     stage.keep({"steps": 3})
     stage.finish({"likeness": 0.5})
     again = Checkpoint(tmp_path / "c.pt")
-    assert Stage(again, name="a stage").outcome == {"likeness": 0.5}
-    assert Stage(again, name="another").outcome is None
+    assert TrainingStage(again, name="a stage").outcome == {"likeness": 0.5}
+    assert TrainingStage(again, name="another").outcome is None
     assert again.running == {}
 
 
@@ -149,8 +149,8 @@ def test_stages_are_watched_as_one() -> None:
     def watch(step: int, steps: int, loss: float) -> None:
         seen.append((step, steps))
 
-    Stage(checkpoint, watch, "one", 0, 30).report(10, 10, 0.5)
-    Stage(checkpoint, watch, "two", 10, 30).report(5, 20, 0.5)
+    TrainingStage(checkpoint, watch, "one", 0, 30).report(10, 10, 0.5)
+    TrainingStage(checkpoint, watch, "two", 10, 30).report(5, 20, 0.5)
     assert seen == [(10, 30), (15, 30)]
 
 

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from histoeval.errors import ModelError, OutputError
 from histoeval.progress import ignore
-from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
+from histoeval.train.core.checkpoint import Checkpoint, TrainingStage, Watch
 from histoeval.train.core.loop import Schedule, fit
 
 SCHEDULE = Schedule(epochs=4, batch=3, rate=0.05, warm_up=0.1)
@@ -44,11 +44,11 @@ def loss_of(model: Any, seen: list[list[int]] | None = None) -> Callable[[Sequen
     return loss
 
 
-def stage_in(file: Path | None = None, identity: str = "", watch: Watch = ignore) -> Stage:
-    return Stage(Checkpoint(file, identity), watch)
+def stage_in(file: Path | None = None, identity: str = "", watch: Watch = ignore) -> TrainingStage:
+    return TrainingStage(Checkpoint(file, identity), watch)
 
 
-def trained(seed: int = 3, stage: Stage | None = None) -> dict[str, Any]:
+def trained(seed: int = 3, stage: TrainingStage | None = None) -> dict[str, Any]:
     model = network()
     fit(model, SIZE, loss_of(model), SCHEDULE, seed=seed, stage=stage)
     return dict(model.state_dict())

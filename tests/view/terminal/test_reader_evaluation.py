@@ -83,10 +83,9 @@ def test_confidence_is_told_bin_by_bin() -> None:
 
 def test_each_source_has_a_row() -> None:
     readings = read_passages(ListedReader([REPORT]), CORPUS)
-    told = table_rows(shown(source_table(evaluate_by_source(readings))))
-    assert told == {
-        source: ["3", "1.000", "1.000-1.000", "1.000", "1.000"] for source in ("a", "b")
-    }
+    found = table_rows(shown(source_table(evaluate_by_source(readings))))
+    of_three_reports = ["3", "1.000", "1.000", "1.000"]  # too few for an interval
+    assert found == {"a": of_three_reports, "b": of_three_reports}
 
 
 def test_nothing_is_folded_in_80_columns() -> None:

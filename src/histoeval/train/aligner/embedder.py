@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from histoeval.errors import ModelError
 from histoeval.report import Noun
 from histoeval.train.aligner.sampling import Draws, Integers, NameSampler, allied_pairs, draw
-from histoeval.train.core.checkpoint import Stage
+from histoeval.train.core.checkpoint import TrainingStage
 from histoeval.train.core.loop import Schedule, fit
 
 ALPHA, BETA, BASE, MARGIN = 1.0, 60.0, 0.5, 0.2
@@ -218,7 +218,7 @@ def learn(
     *,
     tokens: int,
     seed: int,
-    stage: Stage | None = None,
+    stage: TrainingStage | None = None,
 ) -> None:
     """Teach an embedder, on the device that it is on."""
     lessons = Lessons(phrases, learning, seed)

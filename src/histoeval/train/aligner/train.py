@@ -25,7 +25,7 @@ from histoeval.train.aligner.embedder import (
 )
 from histoeval.train.aligner.names import NameSettings, Ontology, listed, make_pool, names_sha256
 from histoeval.train.aligner.sampling import NameSampler, phrases_of
-from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
+from histoeval.train.core.checkpoint import Checkpoint, TrainingStage, Watch
 from histoeval.train.core.encoder import TorchEncoder, cut_tokenizer, kept_pieces, load_encoder
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.provenance import by_name, request_of, versions, weights_of
@@ -95,7 +95,7 @@ def train_aligner(
             settings.learning,
             tokens=settings.shape.tokens,
             seed=settings.seed,
-            stage=Stage(checkpoint, watch),
+            stage=TrainingStage(checkpoint, watch),
         )
         tell("writing and measuring the model")
         return _write(begun, settings, request, draft)

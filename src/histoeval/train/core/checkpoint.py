@@ -50,7 +50,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class TrainingStage:
     """A part of a training that is stored and watched."""
 
     checkpoint: Checkpoint = field(default_factory=Checkpoint)

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from histoeval.progress import ignore
 from histoeval.report import Noun
-from histoeval.train.core.checkpoint import Stage, Watch
+from histoeval.train.core.checkpoint import TrainingStage, Watch
 
 if TYPE_CHECKING:
     import torch
@@ -158,7 +158,7 @@ def take_steps(
     batches: Callable[[int], Iterator[Any]],
     loss: Loss,
     plan: StepPlan,
-    stage: Stage,
+    stage: TrainingStage,
 ) -> None:
     """Train a model; `batches` gives those that follow the steps that were taken before."""
     learner = Learner(model, groups, plan)
@@ -184,7 +184,7 @@ def fit(
     prepare: Prepare = list,
     begin: Callable[[int], None] = ignore,
     encoder: str = "",
-    stage: Stage | None = None,
+    stage: TrainingStage | None = None,
 ) -> None:
     """Train a model on `size` examples, which other threads `prepare` ahead of the loss.
 
@@ -211,7 +211,9 @@ def fit(
         schedule.decay,
         schedule.clip,
     )
-    take_steps(model, _groups(model, schedule, encoder), batches, loss, plan, stage or Stage())
+    take_steps(
+        model, _groups(model, schedule, encoder), batches, loss, plan, stage or TrainingStage()
+    )
 
 
 def _groups(model: Any, schedule: Schedule, encoder: str) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ import torch
 
 from histoeval.evaluate.grounding_scores import Array, ScoredTiles
 from histoeval.evaluate.tile_labels import HE, TRUE, LabelledTile
-from histoeval.train.core.checkpoint import Stage
+from histoeval.train.core.checkpoint import TrainingStage
 from histoeval.train.grounding.loop import (
     LoopSettings,
     TileDataset,
@@ -86,7 +86,7 @@ def cross_validate(
     begin: Callable[[], ContrastiveModel],
     count: int,
     tell: Callable[[str], object],
-    stages: Callable[[str, int], Stage],
+    stages: Callable[[str, int], TrainingStage],
 ) -> FoldPredictions:
     """Train a model for each fold on all other folds, and have it judge this one.
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from histoeval.evaluate.tile_labels import LabelledTile, TileConcept, exclusive
-from histoeval.train.core.checkpoint import Stage
+from histoeval.train.core.checkpoint import TrainingStage
 from histoeval.train.core.loop import StepPlan, cosine_share, take_steps
 from histoeval.train.grounding.augmentation import AugmentationSettings, normalised, view
 from histoeval.train.grounding.model import (
@@ -172,7 +172,7 @@ def learn(
     lesson: TileDataset,
     rows: Sequence[int],
     course: LoopSettings,
-    stage: Stage | None = None,
+    stage: TrainingStage | None = None,
 ) -> ContrastiveModel:
     """Train a model on these rows; it is the one that comes back.
 
@@ -205,7 +205,7 @@ def learn(
         lambda taken: islice(_steps(lesson, rows, course), taken, None),
         loss,
         plan,
-        stage or Stage(),
+        stage or TrainingStage(),
     )
     return model
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from histoeval.train.core.checkpoint import Stage
+from histoeval.train.core.checkpoint import TrainingStage
 from histoeval.train.core.loop import StepPlan, cosine_share, take_steps
 from histoeval.train.grounding.model import PhraseHead
 
@@ -64,7 +64,7 @@ def distil(
     rows: Sequence[Sequence[int]],
     places: Callable[[Sequence[int]], Tensor],
     how: Distillation,
-    stage: Stage | None = None,
+    stage: TrainingStage | None = None,
 ) -> float:
     """Train the student (tokens, mask to unit vectors) to put names where the teacher does.
 
@@ -101,7 +101,7 @@ def distil(
         history=near,
     )
     groups = [{"params": list(student.parameters()), "lr": how.rate}]
-    take_steps(student, groups, batches, loss, plan, stage or Stage())
+    take_steps(student, groups, batches, loss, plan, stage or TrainingStage())
     return float(np.mean(near[-100:])) if near else math.nan
 
 

@@ -26,7 +26,7 @@ from histoeval.resources import resource_bytes
 from histoeval.train.aligner.embedder import Embedder, EmbedderShape, cut_pieces, shape_encoder
 from histoeval.train.aligner.names import Ontology
 from histoeval.train.aligner.train import encoded_by
-from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
+from histoeval.train.core.checkpoint import Checkpoint, TrainingStage, Watch
 from histoeval.train.core.encoder import cut_tokenizer, kept_pieces, load_encoder
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.provenance import (
@@ -107,10 +107,10 @@ def train_grounding(
         """The results of a model that is written to a draft folder."""
         steps_overall, before = steps_in_all(settings), 0
 
-        def stages(name: str, steps: int) -> Stage:
+        def stages(name: str, steps: int) -> TrainingStage:
             """The next stage, which takes so many steps; all are watched as one."""
             nonlocal before
-            stage = Stage(checkpoint, watch, name, before, steps_overall)
+            stage = TrainingStage(checkpoint, watch, name, before, steps_overall)
             before += steps
             return stage
 
@@ -162,7 +162,9 @@ def learned_tiles(settings: GroundingSettings) -> list[LabelledTile]:
     return [t for t in read_tiles(settings.tiles / INDEX) if t.split in _LEARNED]
 
 
-def learn_phrases(settings: GroundingSettings, device: str | None, stage: Stage) -> PhraseEncoder:
+def learn_phrases(
+    settings: GroundingSettings, device: str | None, stage: TrainingStage
+) -> PhraseEncoder:
     """The text tower without its head, taught where the aligner puts names."""
     wordings = [phrase for entry in all_entries() for phrase in entry.phrases]
     others = [n for o in settings.ontologies for named in o.read() for n in named.names]

@@ -11,7 +11,7 @@ from histoeval.io.corpus import AnnotatedPassage
 from histoeval.runtime.transformer import Transformer
 from histoeval.table import markdown_table
 from histoeval.train.core.card import card, numbers_of, score_rows
-from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
+from histoeval.train.core.checkpoint import Checkpoint, TrainingStage, Watch
 from histoeval.train.core.loop import fit
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.provenance import versions, weights_of
@@ -91,7 +91,7 @@ def teach(
             settings,
             seed=settings.seed,
             encoder=f"{model.model.base_model_prefix}.",
-            stage=Stage(checkpoint, watch),
+            stage=TrainingStage(checkpoint, watch),
         )
         save(model.model, model.tokenizer, draft)
         judged = lesson.judge(draft, dev, device)

@@ -16,7 +16,7 @@ from histoeval.nli.manifest import TOKENS, limits_of
 from histoeval.progress import ignore
 from histoeval.report import Noun
 from histoeval.train.aligner.embedder import cut_pieces
-from histoeval.train.core.checkpoint import Checkpoint, Stage, Watch
+from histoeval.train.core.checkpoint import Checkpoint, TrainingStage, Watch
 from histoeval.train.core.encoder import TorchEncoder, cut_tokenizer, kept_pieces, load_encoder
 from histoeval.train.core.loop import Schedule, fit
 from histoeval.train.core.model_folder import ModelFolder
@@ -113,7 +113,7 @@ def train_nli(
             _loss(model, encoded, encoder),
             settings.learning,
             seed=settings.seed,
-            stage=Stage(checkpoint, watch),
+            stage=TrainingStage(checkpoint, watch),
         )
         tell("writing and measuring the model")
         return write(model, tokenizer, settings, request, material, draft)

@@ -14,7 +14,7 @@ from histoeval.extract.windows import Window, windows
 from histoeval.io.corpus import AnnotatedPassage
 from histoeval.progress import ignore
 from histoeval.report import Relation, Report
-from histoeval.train.core.checkpoint import Stage, Watch
+from histoeval.train.core.checkpoint import TrainingStage, Watch
 from histoeval.train.core.encoder import (
     TorchEncoder,
     load_encoder,
@@ -59,7 +59,7 @@ def adapt(course: TrainingPlan, who: Who, watch: Watch = ignore) -> dict[str, An
             some = pieces[torch.tensor(places, device=encoder.device)]
             return gap_loss(model, some, recipe.hidden, mask, special)
 
-        stage = Stage(step.checkpoint, watch)
+        stage = TrainingStage(step.checkpoint, watch)
         fit(model, len(pieces), loss, recipe, seed=_SEED, encoder="encoder.", stage=stage)
         save(model.encoder, encoder.tokenizer, step.folder / "encoder")
         return course.pool.facts | {f"{who}_stretches": len(pieces)}
@@ -133,7 +133,7 @@ def _learn(
         seed=seed,
         prepare=prepare,
         encoder="encoder.",
-        stage=Stage(step.checkpoint, watch),
+        stage=TrainingStage(step.checkpoint, watch),
     )
     save(model, step.folder)
     return {"examples": len(given)}

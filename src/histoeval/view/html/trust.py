@@ -176,7 +176,7 @@ def _support(support: Mapping[str, Any]) -> tuple[str, str]:
     """Whether the image supports a claim, as a kind and a line."""
     phrase, value, spot = support["claim"]["phrase"], support["value"], support["spot"]
     if support["unknown"] is not None or value is None:
-        return "unknown", f"{phrase}: not known, {support['unknown'] or 'nothing can be said'}"
+        return "unknown", f"{phrase}: not known, {support['unknown'] or 'no value'}"
     at = f", best at x {spot['x']:,}, y {spot['y']:,}" if spot else ""
     scores = f"value {value:.3f}, cosine {support['cosine']:.3f}{at}"
     if value >= SUPPORTED:

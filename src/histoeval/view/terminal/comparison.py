@@ -19,7 +19,7 @@ def comparison_tables(
     """The ranking, every two systems, and the pairs on which they differ most."""
     yield ResultTable(
         f"Mean {metric} on {contest.pairs:,} pairs of {contest.cases:,} cases; systems of one "
-        "rank cannot be told from its first",
+        "rank do not differ significantly from its first",
         ["system", "rank", "mean"],
         [[each.system, str(each.rank), interval(each.mean)] for each in contest.systems],
     )

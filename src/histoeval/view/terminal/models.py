@@ -31,7 +31,7 @@ def aligner_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield terminal_table(ResultTable(title, RETRIEVAL_COLUMNS, [*retrieval_rows(scores)]))
     if scores["opposites"]:
         rows = [*opposite_rows(scores)]
-        yield terminal_table(ResultTable("Opposites told apart", OPPOSITE_COLUMNS, rows))
+        yield terminal_table(ResultTable("Opposites distinguished", OPPOSITE_COLUMNS, rows))
 
 
 def nli_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.llm import rate_limit as pace
-from histoeval.llm.rate_limit import RateLimit, retry_after, wait_before
+from histoeval.llm import retry
+from histoeval.llm.retry import RateLimit, retry_after, wait_before
 
 
 class Clock:
@@ -55,11 +55,11 @@ def test_what_a_request_cost_more_than_was_thought_is_waited_for() -> None:
 def test_waits_grow_from_half_a_second_to_a_minute_and_are_drawn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pace, "FIRST_WAIT_S", 0.5)
+    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.5)
     chance = random.Random(0)
-    drawn = [[wait_before(retry, {}, chance) for _ in range(50)] for retry in range(12)]
-    for retry, waits in enumerate(drawn):
-        most = min(60.0, 0.5 * 2**retry)
+    drawn = [[wait_before(n, {}, chance) for _ in range(50)] for n in range(12)]
+    for n, waits in enumerate(drawn):
+        most = min(60.0, 0.5 * 2**n)
         assert most / 2 <= min(waits) < max(waits) <= most
         assert len(set(waits)) > 40
 

@@ -1,4 +1,4 @@
-"""Rate limits (requests and tokens a minute, evenly spread) and waits before a retry."""
+"""What is retried, when and how often; and rate limits (requests and tokens a minute)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,32 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from histoeval.report import Noun
+
+TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 524, 529})
+"""Statuses that are worth a retry."""
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0
 """Waits double from the first to the longest, unless the server names one."""
+
+
+Positive = Annotated[float, Field(gt=0)]
+
+
+class RetryPolicy(Noun):
+    """Timeouts, retries and rate limits of an endpoint."""
+
+    timeout_s: Positive = 120.0
+    attempts: Annotated[int, Field(ge=1)] = 6
+    longest_wait_s: Positive = 300.0
+    """A request whose server asks for a longer wait is given up."""
+    requests_a_minute: Positive | None = None
+    tokens_a_minute: Positive | None = None
 
 
 class RateLimit:

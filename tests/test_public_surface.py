@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import subprocess
 import sys
 
@@ -70,7 +71,18 @@ def test_every_verb_is_a_function_with_an_example(verb: str) -> None:
 def test_a_verb_stays_a_verb_after_the_room_of_its_name_was_imported(room: str) -> None:
     module = importlib.import_module(f"histoeval.{room}")
     assert module.__name__ == f"histoeval.{room}"
-    assert getattr(histoeval, room).__module__ == "histoeval.api"
+    verb = getattr(histoeval, room)
+    assert (verb.__module__, verb.__name__) == ("histoeval.api", room)
+    assert "data" in inspect.signature(verb).parameters
+
+
+def test_modules_of_such_a_room_are_imported_in_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    import histoeval.extract.sentences as one
+    from histoeval.extract import sentences as other
+
+    assert one is other is histoeval.extract.sentences  # type: ignore[attr-defined]
+    monkeypatch.setattr("histoeval.extract.sentences.sentences", len)
+    assert other.sentences is len  # type: ignore[comparison-overlap]
 
 
 @pytest.mark.parametrize("name", ["ablate", "create", "read_reports", "trust_reports"])

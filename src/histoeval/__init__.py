@@ -8,7 +8,10 @@ Names are loaded on first use, so importing the package costs next to nothing.
 """
 
 import warnings
+from collections.abc import Callable
+from functools import update_wrapper
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from histoeval.version import __version__
@@ -67,11 +70,30 @@ _RENAMED = {
 }
 """Old names: where they are, and what to call now."""
 
-for _room in ("extract", "judge", "trust"):
-    # Rooms that share a name with a verb. Python binds a package to its parent once, when it is
-    # first imported; after that the name is free for the verb.
-    import_module(f"histoeval.{_room}")
-    del globals()[_room]
+_ROOMS = {name: import_module(f"histoeval.{name}") for name in ("extract", "judge", "trust")}
+"""Packages that share a name with a verb. Python binds a package to its parent when it is first
+imported, and not again; so the names are free for the verbs from here on."""
+for _name in _ROOMS:
+    del globals()[_name]
+
+
+class _Verb:
+    """A verb that is called, and has the modules of the package of its name as attributes."""
+
+    def __init__(self, function: Callable[..., Any], room: ModuleType) -> None:
+        update_wrapper(self, function)
+        self._function = function
+        self._room = room
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._room, name)
+
+    def __repr__(self) -> str:
+        return repr(self._function)
+
 
 __all__ = [
     "Assertion",
@@ -113,8 +135,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        found = globals()[name] = getattr(import_module(_HOME[name]), name)
-        return found
+        found = getattr(import_module(_HOME[name]), name)
+        globals()[name] = _Verb(found, _ROOMS[name]) if name in _ROOMS else found
+        return globals()[name]
     if name in _RENAMED:
         home, new = _RENAMED[name]
         warnings.warn(f"histoeval.{name} is now {new}", DeprecationWarning, stacklevel=2)

@@ -10,7 +10,7 @@ import numpy as np
 from histoeval.align.aligner import Vectors, unit
 from histoeval.align.manifest import read_aligner_manifest
 from histoeval.align.opposites import vector as channel
-from histoeval.extract.manifest import ENCODER, TOKENIZER
+from histoeval.reader.manifest import ENCODER, TOKENIZER
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import open_session, open_tokenizer

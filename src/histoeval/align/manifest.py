@@ -8,7 +8,7 @@ from pydantic import Field
 
 from histoeval.align.opposites.vector import VERSION
 from histoeval.errors import ModelError
-from histoeval.extract.manifest import (
+from histoeval.reader.manifest import (
     ENCODER,
     TOKENIZER,
     HashedFiles,

@@ -9,7 +9,8 @@ import numpy as np
 
 from histoeval.errors import InputError, SettingError
 from histoeval.io.results import ResultFolder
-from histoeval.judge.scoring import SPREAD
+from histoeval.judges.scoring import SPREAD
+from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.report import Noun
 from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.statistics.correlation import ratio
@@ -22,7 +23,6 @@ from histoeval.statistics.resampling import (
     estimate,
     resample,
 )
-from histoeval.trust.policy.policy import DIMENSIONS
 
 COLUMNS = (*DIMENSIONS, "trust")
 

@@ -16,9 +16,9 @@ from histoeval.experiments.edits.registry import (
     rules_hash,
 )
 from histoeval.experiments.rows import MODEL, RULES, PerturbedRow
-from histoeval.extract.reader import Reader
 from histoeval.io.reports import TextRow, TextSource
 from histoeval.io.store import RowStore, not_of_input, write_whole
+from histoeval.reader.reader import Reader
 from histoeval.report import Noun
 from histoeval.run.extract import read_failed
 from histoeval.run.pipeline import Job, Watch, answers, no_progress

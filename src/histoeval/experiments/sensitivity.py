@@ -26,6 +26,7 @@ from histoeval.experiments.measures import (
 from histoeval.experiments.rows import PerturbedRow, PerturbedSet, read_perturbed
 from histoeval.io.store import RowStore
 from histoeval.nli.load import open_entailer
+from histoeval.pathgls.stability.distance import open_distance
 from histoeval.report import Noun
 from histoeval.run.models import Models, load_reader
 from histoeval.run.pipeline import Job, Watch, no_progress
@@ -39,7 +40,6 @@ from histoeval.statistics.resampling import (
     estimate,
     resample,
 )
-from histoeval.trust.stability.distance import open_distance
 
 SCORES = "scores.jsonl"
 PER_CENT = 100.0

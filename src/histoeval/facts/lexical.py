@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeVar
 
-from histoeval.extract.sentences import sentences
 from histoeval.facts.scope import TextScope, before, has_wording
+from histoeval.reader.sentences import sentences
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.catalogue import Behaviour, concepts
 from histoeval.terms.findings import find_findings

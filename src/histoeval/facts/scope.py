@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from histoeval.extract.sections import sections
+from histoeval.reader.sections import sections
 from histoeval.resources import load_toml
 
 Stretch = tuple[int, int]

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from histoeval.extract.manifest import (
+from histoeval.nli.reranker import Reranker
+from histoeval.reader.manifest import (
     ENCODER,
     TOKENIZER,
     HashedFiles,
     checked_manifest,
     put_manifest,
 )
-from histoeval.nli.reranker import Reranker
 
 MANIFEST = "nli.json"
 TOKENS = 256

@@ -23,8 +23,8 @@ from histoeval.io.tables.columns import (
 )
 from histoeval.io.tables.formats import Record
 from histoeval.io.tables.row_faults import Fault
-from histoeval.trust.grounding.embedded_image import PICTURE
-from histoeval.trust.stability.examine import Examination
+from histoeval.pathgls.grounding.embedded_image import PICTURE
+from histoeval.pathgls.stability.examine import Examination
 
 IMAGE_NAMES = ("image", "image_path", "slide", "file", "path", "filename")
 REFERENCE = "reference"

@@ -12,9 +12,9 @@ from histoeval.errors import InputError, SettingError
 from histoeval.io.files import open_table
 from histoeval.io.tables.columns import normalised
 from histoeval.io.tables.formats import RecordTable
+from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension
+from histoeval.pathgls.policy.tuning import LabelledReports
 from histoeval.report import Noun
-from histoeval.trust.policy.policy import DIMENSIONS, Dimension
-from histoeval.trust.policy.tuning import LabelledReports
 
 Direction = Literal["better", "worse"]
 

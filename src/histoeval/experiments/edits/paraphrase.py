@@ -13,7 +13,7 @@ from histoeval.experiments.edits.source_report import (
     in_case_of,
     tables,
 )
-from histoeval.extract.sentences import Sentence
+from histoeval.reader.sentences import Sentence
 
 Made = tuple[Change, ...] | NotApplicable
 

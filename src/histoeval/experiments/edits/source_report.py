@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-from histoeval.extract.section_titles import PART
-from histoeval.extract.sections import sections
-from histoeval.extract.sentences import Sentence, sentences
+from histoeval.reader.section_titles import PART
+from histoeval.reader.sections import sections
+from histoeval.reader.sentences import Sentence, sentences
 from histoeval.report import Assertion, Entity, EntityType, Noun, Report
 from histoeval.resources import load_toml
 from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree

@@ -6,7 +6,7 @@ from typing import Any
 
 from histoeval.align.manifest import AlignerManifest, ChannelUse, write_aligner_manifest
 from histoeval.align.opposites.vector import VERSION
-from histoeval.extract.manifest import ENCODER
+from histoeval.reader.manifest import ENCODER
 from histoeval.train.aligner.embedder import Embedder
 from histoeval.train.core.onnx_int8 import Unpadded, token_part, write_parts
 

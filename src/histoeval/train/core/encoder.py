@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from histoeval.errors import ModelError
-from histoeval.extract.manifest import Manifest
+from histoeval.reader.manifest import Manifest
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval.train.reader.model import JointReader, ReaderShape
 

@@ -18,7 +18,7 @@ import torch
 from onnx import numpy_helper
 from torch import Tensor
 
-from histoeval.extract.manifest import TOKENIZER, hash_of
+from histoeval.reader.manifest import TOKENIZER, hash_of
 
 OPSET = 18
 BLOCK = 128

@@ -14,6 +14,7 @@ import torch
 
 from histoeval.evaluate.grounding_scores import Array, ScoredTiles
 from histoeval.evaluate.tile_labels import HE, TRUE, LabelledTile
+from histoeval.pathgls.grounding.builtin import stain_scores
 from histoeval.train.core.checkpoint import TrainingStage
 from histoeval.train.grounding.loop import (
     LoopSettings,
@@ -25,7 +26,6 @@ from histoeval.train.grounding.loop import (
 )
 from histoeval.train.grounding.model import ContrastiveModel
 from histoeval.train.grounding.scope import fit_images
-from histoeval.trust.grounding.builtin import stain_scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from histoeval.extract.manifest import ENCODER
 from histoeval.nli.manifest import limits_of, read_entailer_manifest, write_entailer_manifest
+from histoeval.reader.manifest import ENCODER
 from histoeval.train.core.onnx_int8 import token_part, write_parts
 from histoeval.train.nli.model import CrossEncoder
 

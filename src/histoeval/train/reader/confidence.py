@@ -13,9 +13,9 @@ import numpy as np
 
 from histoeval.evaluate.calibration import Judged, calibration
 from histoeval.evaluate.reader import PredictedPassage, ReaderMeasure, judged_of, read_passages
-from histoeval.extract.builtin import BuiltinReader
-from histoeval.extract.manifest import ConfidenceCurve, read_manifest, write_manifest
 from histoeval.io.corpus import AnnotatedPassage
+from histoeval.reader.builtin import BuiltinReader
+from histoeval.reader.manifest import ConfidenceCurve, read_manifest, write_manifest
 from histoeval.report import Noun
 from histoeval.statistics.calibration import fit_logistic
 

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from benchmarks.reader_speed import expert_sized_texts
 from histoeval.align.lexical import LexicalAligner
-from histoeval.extract.builtin import BuiltinReader
 from histoeval.metrics.concordance import Concordance
 from histoeval.metrics.hare import Hare
+from histoeval.reader.builtin import BuiltinReader
 from histoeval.report import Pair
 
 Row = tuple[str, ...]

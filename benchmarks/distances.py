@@ -8,7 +8,7 @@ from statistics import fmean
 
 from histoeval.errors import Problem
 from histoeval.evaluate.probes import Effect, read_probes
-from histoeval.trust.stability.distance import NAMES, open_distance
+from histoeval.pathgls.stability.distance import NAMES, open_distance
 
 COLUMNS = ["distance", "harmless", "harmful", "worst edits", "AUROC", "missing", "ms each"]
 

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from benchmarks.random_models import Shape, make_models
-from histoeval.extract.huggingface import HuggingFaceReader
+from histoeval.reader.huggingface import HuggingFaceReader
 from histoeval.report import Report
 from histoeval.runtime.transformer import Runtime
 

@@ -18,7 +18,7 @@ from benchmarks.painted_slide import paint, write_slide
 from benchmarks.slide_speed import SIZES, _peak
 
 if TYPE_CHECKING:
-    from histoeval.trust.results import Claim
+    from histoeval.pathgls.results import Claim
 
 PHRASES = (
     "adenocarcinoma of the colon",
@@ -50,11 +50,11 @@ def measure(arguments: Sequence[str] = ()) -> list[tuple[str, ...]]:
 
 def examine(path: Path, spec: str, tiles: str) -> list[str]:
     """Ground a few claims on one slide."""
+    from histoeval.pathgls.grounding.decoys import builtin_decoys
+    from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, embed_image
+    from histoeval.pathgls.grounding.load import open_encoder
+    from histoeval.pathgls.grounding.score import ground
     from histoeval.slides.tiles import TileRequest
-    from histoeval.trust.grounding.decoys import builtin_decoys
-    from histoeval.trust.grounding.embedded_image import EmbeddedImage, embed_image
-    from histoeval.trust.grounding.load import open_encoder
-    from histoeval.trust.grounding.score import ground
 
     start = time.perf_counter()
     encoder = open_encoder(spec)
@@ -70,8 +70,8 @@ def examine(path: Path, spec: str, tiles: str) -> list[str]:
 
 
 def _claim(phrase: str) -> Claim:
+    from histoeval.pathgls.results import Claim, ReportSpan
     from histoeval.report import Assertion, EntityType
-    from histoeval.trust.results import Claim, ReportSpan
 
     span = ReportSpan(text=phrase, start=0, end=len(phrase))
     kind = EntityType.DIAGNOSIS

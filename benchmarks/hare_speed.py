@@ -23,9 +23,9 @@ import torch
 from benchmarks.random_models import ModelFolders, Shape, make_models
 from histoeval import Pair
 from histoeval.align.huggingface import HuggingFaceEncoder
-from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.upstream import ChunkEntity, UpstreamReader, marked_as_published
 from histoeval.metrics.registry import create
+from histoeval.reader.huggingface import HuggingFaceReader
+from histoeval.reader.upstream import ChunkEntity, UpstreamReader, marked_as_published
 from histoeval.runtime.transformer import Runtime
 
 CPU = Runtime(device="cpu")

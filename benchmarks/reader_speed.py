@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
-from histoeval.extract.builtin import BuiltinReader
+from histoeval.reader.builtin import BuiltinReader
 from histoeval.report import Report
 
 EXPERT_PAIRS = 600
@@ -109,8 +109,8 @@ def _published(reports: Sequence[Report]) -> tuple[int, float]:
     """Passes of the published scheme over these reports, and the seconds they would take."""
     from benchmarks import hare_speed
     from benchmarks.random_models import Shape, make_models
-    from histoeval.extract.huggingface import HuggingFaceReader
-    from histoeval.extract.upstream import ChunkEntity, UpstreamReader
+    from histoeval.reader.huggingface import HuggingFaceReader
+    from histoeval.reader.upstream import ChunkEntity, UpstreamReader
 
     texts = [report.text for report in reports]
     found = {

@@ -24,8 +24,8 @@ from histoeval.experiments.hierarchy import ablation, hierarchy, read_graded, wi
 from histoeval.experiments.perturb import Settings, perturb_file
 from histoeval.experiments.rows import PerturbedRow
 from histoeval.experiments.sensitivity import measure_file, open_bench, sensitivity
-from histoeval.extract.reader import Reader
 from histoeval.io.reports import open_reports
+from histoeval.reader.reader import Reader
 from histoeval.run.models import Models, load_reader
 from histoeval.table import ResultTable, markdown
 from histoeval.view.terminal.experiments import (

@@ -23,9 +23,9 @@ from tests.support.training_fixtures import plain_encoder, tagger, tiny_aligner,
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
     from histoeval.align.builtin import BuiltinAligner
-    from histoeval.extract.builtin import BuiltinReader
     from histoeval.nli.builtin import BuiltinEntailer
-    from histoeval.trust.grounding.builtin import BuiltinEncoder
+    from histoeval.pathgls.grounding.builtin import BuiltinEncoder
+    from histoeval.reader.builtin import BuiltinReader
 
 # Two workers share two cores: more threads of torch and numpy only wait for each other. What
 # starts a process of its own passes this on.

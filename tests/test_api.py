@@ -11,8 +11,8 @@ import pytest
 import histoeval
 from histoeval import Endpoint, HistoEvalError, InputError, Models, SettingError
 from histoeval.align.builtin import BuiltinAligner
-from histoeval.extract.builtin import BuiltinReader
 from histoeval.metric import Metric
+from histoeval.reader.builtin import BuiltinReader
 from histoeval.run.models import load_metrics
 from tests.support.fake_server import Loopback, serving
 from tests.support.judge_pairs import make_pair

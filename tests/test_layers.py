@@ -19,9 +19,9 @@ from tests.support.paths import ROOT
 LAYERS: tuple[tuple[str, str, str], ...] = (
     ("nouns", "version errors resources labels report metric table progress", "import only nouns"),
     ("ground", "io runtime statistics terms", "files, models, numbers, words"),
-    ("senses", "extract align slides llm", "text to entities, phrases to vectors, pixels, chat"),
+    ("senses", "reader align slides llm", "text to entities, phrases to vectors, pixels, chat"),
     ("meaning", "nli vlm facts", "entailment; the model under test; what a report says"),
-    ("instruments", "concordance judge metrics trust", "compare two reports, or trust one"),
+    ("instruments", "concordance judges metrics pathgls", "compare two reports, or trust one"),
     ("proof", "evaluate agreement train", "is it any good? make it"),
     ("work", "run experiments", "many rows, resume, totals"),
     ("sight", "view", "terminal, HTML, figures"),

@@ -8,10 +8,7 @@ Names are loaded on first use, so importing the package costs next to nothing.
 """
 
 import warnings
-from collections.abc import Callable
-from functools import update_wrapper
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from histoeval.version import __version__
@@ -40,12 +37,12 @@ if TYPE_CHECKING:
     )
     from histoeval.metric import CorpusScore, Metric, Score, Signature
     from histoeval.metrics.registry import register
+    from histoeval.pathgls.policy.policy import Policy
     from histoeval.report import Assertion, Entity, EntityType, Pair, Relation, Report
     from histoeval.run.agree import agree
     from histoeval.run.compare import compare
     from histoeval.run.models import Models
     from histoeval.run.results import Results
-    from histoeval.trust.policy.policy import Policy
 
 _HOMES = {
     "api": "Endpoint contradictions explain extract judge list_metrics load score trust",
@@ -58,7 +55,7 @@ _HOMES = {
     "run.compare": "compare",
     "run.models": "Models",
     "run.results": "Results",
-    "trust.policy.policy": "Policy",
+    "pathgls.policy.policy": "Policy",
 }
 _HOME = {name: f"histoeval.{home}" for home, names in _HOMES.items() for name in names.split()}
 
@@ -69,31 +66,6 @@ _RENAMED = {
     "trust_reports": ("histoeval.api", "histoeval.trust"),
 }
 """Old names: where they are, and what to call now."""
-
-_ROOMS = {name: import_module(f"histoeval.{name}") for name in ("extract", "judge", "trust")}
-"""Packages that share a name with a verb. Python binds a package to its parent when it is first
-imported, and not again; so the names are free for the verbs from here on."""
-for _name in _ROOMS:
-    del globals()[_name]
-
-
-class _Verb:
-    """A verb that is called, and has the modules of the package of its name as attributes."""
-
-    def __init__(self, function: Callable[..., Any], room: ModuleType) -> None:
-        update_wrapper(self, function)
-        self._function = function
-        self._room = room
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._function(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._room, name)
-
-    def __repr__(self) -> str:
-        return repr(self._function)
-
 
 __all__ = [
     "Assertion",
@@ -135,9 +107,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        found = getattr(import_module(_HOME[name]), name)
-        globals()[name] = _Verb(found, _ROOMS[name]) if name in _ROOMS else found
-        return globals()[name]
+        return getattr(import_module(_HOME[name]), name)
     if name in _RENAMED:
         home, new = _RENAMED[name]
         warnings.warn(f"histoeval.{name} is now {new}", DeprecationWarning, stacklevel=2)

@@ -20,12 +20,12 @@ from histoeval.run.models import DEFAULT_METRICS, Models, load_entailer, load_me
 
 if TYPE_CHECKING:
     from histoeval.io.tables.columns import Columns
-    from histoeval.judge.choice import JudgeConfig
-    from histoeval.judge.panel import JudgePanel, JudgeSampling
+    from histoeval.judges.choice import JudgeConfig
+    from histoeval.judges.panel import JudgePanel, JudgeSampling
+    from histoeval.pathgls.policy.policy import Policy
+    from histoeval.pathgls.results import Logic
     from histoeval.run.results import Readings, Scores, Verdicts
     from histoeval.run.trust.setup import TrustOptions
-    from histoeval.trust.policy.policy import Policy
-    from histoeval.trust.results import Logic
 
 PathLike = str | Path
 Texts = str | Sequence[str]
@@ -146,8 +146,8 @@ def contradictions(
         >>> logic = histoeval.contradictions("Left breast: carcinoma. No malignancy is seen.")
         >>> logic.contradictions[0].why
     """
+    from histoeval.pathgls.logic.score import DEFAULT_TOP, logic_of
     from histoeval.run.trust.setup import top_of
-    from histoeval.trust.logic.score import DEFAULT_TOP, logic_of
 
     models = models or Models()
     (read,) = load_reader(models).read([report])
@@ -329,7 +329,7 @@ def judge(
     """
     from histoeval.io.files import GUESS
     from histoeval.io.results import ResultFolder
-    from histoeval.judge.panel import JudgeSampling
+    from histoeval.judges.panel import JudgeSampling
     from histoeval.llm.usage import read_prices
     from histoeval.progress import row_progress
     from histoeval.run.inputs import pair_source
@@ -363,8 +363,8 @@ def judge(
 def _panel(
     llm: Endpoint | Sequence[Endpoint] | JudgeConfig | JudgePanel | None, sampling: JudgeSampling
 ) -> JudgePanel:
-    from histoeval.judge.choice import JudgeConfig, chosen_by_environment, open_panel
-    from histoeval.judge.panel import JudgePanel
+    from histoeval.judges.choice import JudgeConfig, chosen_by_environment, open_panel
+    from histoeval.judges.panel import JudgePanel
 
     if isinstance(llm, JudgePanel | JudgeConfig):
         return open_panel(llm) if isinstance(llm, JudgeConfig) else llm

@@ -14,8 +14,6 @@ Problems do not stop anything. A row that cannot be read and a pair that a metri
 each become one `Problem`, kept beside the scores, counted, and never replaced by a number.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

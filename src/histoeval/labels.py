@@ -1,7 +1,5 @@
 """Names of entity types, as people and models write them, in our types."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

@@ -5,8 +5,6 @@ instruments lean on is that an entity is a slice of its report's own text:
 ``report.text[e.start:e.end] == e.text``.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Self
 

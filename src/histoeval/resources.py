@@ -1,7 +1,5 @@
 """Files that are shipped inside the package: word lists, prompts, templates and model folders."""
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from importlib.resources import files

@@ -15,7 +15,7 @@ pytest.importorskip("yaml")
 
 from histoeval.cli.main import app
 from histoeval.errors import OutputError, SettingError
-from histoeval.extract.huggingface import HuggingFaceReader
+from histoeval.reader.huggingface import HuggingFaceReader
 from histoeval.runtime.transformer import Runtime
 from tests.support.tiny_corpus import write_passages
 

@@ -30,8 +30,8 @@ from histoeval.evaluate.reader import (
     read_passages,
     tallies_of,
 )
-from histoeval.extract.reader import Completer, Reader
 from histoeval.io.corpus import AnnotatedPassage
+from histoeval.reader.reader import Completer, Reader
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
 from tests.support.annotated_passages import PASSAGE, REPORT, TEXT, entity, passages
 from tests.support.fake_readers import ListedCompleter, ListedReader, perfect

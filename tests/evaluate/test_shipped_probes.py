@@ -18,9 +18,9 @@ import pytest
 from histoeval.align.builtin import BuiltinAligner
 from histoeval.evaluate.probe_scores import PairShare, ProbeFigures, evaluate_probes
 from histoeval.evaluate.probes import Effect, Probe, read_probes, shipped
-from histoeval.extract.builtin import BuiltinReader
 from histoeval.metric import Metric
 from histoeval.metrics.registry import create
+from histoeval.reader.builtin import BuiltinReader
 from histoeval.run.models import load_metrics
 from histoeval.view.terminal.probes import probe_markdown
 from tests.support.paths import DATA, ROOT

@@ -27,8 +27,8 @@ from histoeval.experiments.sensitivity import (
     read_scored,
     sensitivity,
 )
-from histoeval.extract.token_states import ReaderStates
-from histoeval.trust.policy.policy import PAPER
+from histoeval.pathgls.policy.policy import PAPER
+from histoeval.reader.token_states import ReaderStates
 
 
 def scored(case: str, group: str, level: int, **scores: float | None) -> ScoredReports:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import pytest
 
-from histoeval.extract.builtin import BuiltinReader
+from histoeval.reader.builtin import BuiltinReader
 from histoeval.report import RELATION_TYPES, Report
 
 TEXTS = int(os.environ.get("HISTOEVAL_FUZZ", "400"))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from histoeval.extract.builtin import BuiltinReader
+from histoeval.reader.builtin import BuiltinReader
 from histoeval.report import Report
 from tests.conftest import make_report
 

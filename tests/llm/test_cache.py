@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.errors import OutputError
-from histoeval.judge.prompt import Order, load_prompt
-from histoeval.judge.question import Question
+from histoeval.judges.prompt import Order, load_prompt
+from histoeval.judges.question import Question
 from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.chat import Reply
 from tests.support.fake_server import Loopback

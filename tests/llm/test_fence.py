@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.judge.prompt import load_prompt
+from histoeval.judges.prompt import load_prompt
 from histoeval.llm.fence import disarmed, fenced, mark_of
 
 RUBRIC = load_prompt("rubric4")

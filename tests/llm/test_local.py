@@ -12,9 +12,9 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
-from histoeval.judge.answer import Answer, read_answer
-from histoeval.judge.panel import JudgeSampling
-from histoeval.judge.prompt import load_prompt
+from histoeval.judges.answer import Answer, read_answer
+from histoeval.judges.panel import JudgeSampling
+from histoeval.judges.prompt import load_prompt
 from histoeval.llm.chat import Request
 from histoeval.llm.local import LocalChat, slots_of
 from histoeval.report import Pair

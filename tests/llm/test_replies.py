@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.judge.answer import read_answer
-from histoeval.judge.prompt import load_prompt
+from histoeval.judges.answer import read_answer
+from histoeval.judges.prompt import load_prompt
 from histoeval.llm.replies import Unreadable
 
 RUBRIC = load_prompt("rubric4")

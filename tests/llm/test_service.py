@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from histoeval.errors import EndpointError
-from histoeval.judge.prompt import load_prompt
+from histoeval.judges.prompt import load_prompt
 from histoeval.llm.api_key import Secret
 from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
 from histoeval.llm.retry import RetryPolicy

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import InputError
-from histoeval.judge.estimate import estimate
-from histoeval.judge.panel import JudgeSampling
-from histoeval.judge.prompt import load_prompt
+from histoeval.judges.estimate import estimate
+from histoeval.judges.panel import JudgeSampling
+from histoeval.judges.prompt import load_prompt
 from histoeval.llm.chat import Reply
 from histoeval.llm.usage import Price, Prices, Usage, read_prices
 from tests.support.fake_server import Loopback

@@ -12,9 +12,9 @@ from histoeval import Pair, Score, SettingError
 from histoeval.align.lexical import LexicalAligner
 from histoeval.concordance.compare import PARTS
 from histoeval.concordance.weights import TERMS
-from histoeval.extract.builtin import BuiltinReader
 from histoeval.metrics.concordance import Concordance, PhraseSimilarity, weights, weights_hash
 from histoeval.metrics.registry import create
+from histoeval.reader.builtin import BuiltinReader
 from tests.support.report_builder import MarkedReader, report
 
 BREAST = (

@@ -13,8 +13,8 @@ transformers = pytest.importorskip("transformers")
 
 from histoeval import Pair, Score
 from histoeval.align.huggingface import HuggingFaceEncoder
-from histoeval.extract.huggingface import HuggingFaceReader
 from histoeval.metrics.registry import create
+from histoeval.reader.huggingface import HuggingFaceReader
 from histoeval.runtime.transformer import Runtime
 from tests.conftest import make_report
 

@@ -15,8 +15,8 @@ import transformers
 
 from histoeval import Pair, Score
 from histoeval.align.huggingface import HuggingFaceEncoder
-from histoeval.extract.huggingface import HuggingFaceReader
 from histoeval.metrics.registry import create
+from histoeval.reader.huggingface import HuggingFaceReader
 from histoeval.runtime.transformer import Runtime
 from tests.conftest import WORDS, make_report
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from histoeval import Models, SettingError
 from histoeval.api import extract as read_reports
 from histoeval.errors import InputError
-from histoeval.extract.builtin import BuiltinReader
+from histoeval.reader.builtin import BuiltinReader
 from histoeval.run.models import load_reader
 from tests.support.word_reader import WordReader
 

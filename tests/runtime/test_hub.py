@@ -12,8 +12,8 @@ hub = pytest.importorskip("huggingface_hub")
 from huggingface_hub.utils import RepositoryNotFoundError
 
 from histoeval.errors import ModelError
+from histoeval.pathgls.grounding.load import open_encoder
 from histoeval.runtime.hub import only_here
-from histoeval.trust.grounding.load import open_encoder
 
 
 class Asked:

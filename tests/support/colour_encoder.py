@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from histoeval.pathgls.grounding.decoys import Decoy, Decoys
+from histoeval.pathgls.grounding.encoder import Pixels, Vectors
+from histoeval.pathgls.results import Claim, ReportSpan
 from histoeval.report import Assertion, EntityType
-from histoeval.trust.grounding.decoys import Decoy, Decoys
-from histoeval.trust.grounding.encoder import Pixels, Vectors
-from histoeval.trust.results import Claim, ReportSpan
 
 NAMED = {"pink": (215, 120, 190), "blue": (110, 90, 180), "green": (60, 200, 60)}
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from histoeval.judge.choice import JudgeConfig, open_panel
-from histoeval.judge.panel import JudgePanel, JudgeSampling
-from histoeval.judge.prompt import load_prompt
+from histoeval.judges.choice import JudgeConfig, open_panel
+from histoeval.judges.panel import JudgePanel, JudgeSampling
+from histoeval.judges.prompt import load_prompt
 from histoeval.llm.chat import Request
 from histoeval.llm.local import LocalChat
 from histoeval.report import Pair

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from histoeval.nli.entailer import Entailment, NliPair
+from histoeval.pathgls.logic.read_specimens import specimens_of
+from histoeval.pathgls.logic.rules.registry import broken_rules
+from histoeval.pathgls.results import Contradiction
 from histoeval.report import Report
-from histoeval.trust.logic.read_specimens import specimens_of
-from histoeval.trust.logic.rules.registry import broken_rules
-from histoeval.trust.results import Contradiction
 from tests.support.paths import DATA
 from tests.support.shipped_models import shipped_reader
 

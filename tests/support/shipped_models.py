@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from histoeval.align.builtin import BuiltinAligner
-    from histoeval.extract.builtin import BuiltinReader
     from histoeval.nli.builtin import BuiltinEntailer
-    from histoeval.trust.grounding.builtin import BuiltinEncoder
+    from histoeval.pathgls.grounding.builtin import BuiltinEncoder
+    from histoeval.reader.builtin import BuiltinReader
 
 
 @cache
 def shipped_reader() -> BuiltinReader:
     """Entities and relations of a text."""
-    from histoeval.extract.builtin import BuiltinReader
+    from histoeval.reader.builtin import BuiltinReader
 
     return BuiltinReader(threads=1)
 
@@ -44,6 +44,6 @@ def shipped_entailer() -> BuiltinEntailer:
 @cache
 def shipped_encoder() -> BuiltinEncoder:
     """Pictures and phrases as vectors of one space."""
-    from histoeval.trust.grounding.builtin import BuiltinEncoder
+    from histoeval.pathgls.grounding.builtin import BuiltinEncoder
 
     return BuiltinEncoder(threads=1)

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 import histoeval.run.trust.setup
 from histoeval.cli.main import app
 from histoeval.nli.entailer import Entailment, NliPair
-from histoeval.trust.stability.distance import ConcordanceDistance
+from histoeval.pathgls.stability.distance import ConcordanceDistance
 from tests.support.colour_encoder import STRANGE, ColourEncoder
 from tests.support.painted_slides import stained
 from tests.support.shipped_models import shipped_aligner, shipped_reader

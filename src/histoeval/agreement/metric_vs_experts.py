@@ -1,7 +1,5 @@
 """How well one metric agrees with experts."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import FiniteFloat

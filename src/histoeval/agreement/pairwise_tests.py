@@ -1,7 +1,5 @@
 """Pairwise tests of metrics against each other, and the ranks that follow from them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 from math import ceil

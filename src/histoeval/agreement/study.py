@@ -3,8 +3,6 @@
 Only stored scores are needed; no metric is run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -4,8 +4,6 @@ Systems are compared on the pairs that all of them have. Reports on one case sta
 resamples and permutations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
 

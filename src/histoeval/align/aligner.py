@@ -1,7 +1,5 @@
 """What every aligner can do: put phrases into a space where alike means near."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 

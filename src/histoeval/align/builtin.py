@@ -1,7 +1,5 @@
 """The aligner as it is shipped: onnxruntime and tokenizers, no torch and no network."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
@@ -12,7 +10,7 @@ import numpy as np
 from histoeval.align.aligner import Vectors, unit
 from histoeval.align.manifest import read_aligner_manifest
 from histoeval.align.opposites import vector as channel
-from histoeval.extract.manifest import ENCODER, TOKENIZER
+from histoeval.reader.manifest import ENCODER, TOKENIZER
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import open_session, open_tokenizer

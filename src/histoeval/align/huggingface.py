@@ -1,7 +1,5 @@
 """Any Transformers encoder as an aligner, and as the encoder behind BERTScore and REG2025."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

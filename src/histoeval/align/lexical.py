@@ -3,8 +3,6 @@
 Needs no model. `carcinomas` is near `carcinoma`, and `kidney` is not near `renal`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from zlib import crc32

@@ -1,7 +1,5 @@
 """The folder of an aligner: what is in it, whether it is whole, and how a phrase is embedded."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +8,7 @@ from pydantic import Field
 
 from histoeval.align.opposites.vector import VERSION
 from histoeval.errors import ModelError
-from histoeval.extract.manifest import (
+from histoeval.reader.manifest import (
     ENCODER,
     TOKENIZER,
     HashedFiles,

@@ -1,7 +1,5 @@
 """`histoeval ablate`: what do the parts of a metric contribute?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`histoeval agree`: which metric agrees with the experts of a sheet, and how certain is that?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`histoeval compare`: which system writes better reports, by one metric?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`histoeval corpus`: inspect, compare, split and convert annotated corpora."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`histoeval doctor`: what is installed, what is missing, and what that means."""
 
-from __future__ import annotations
-
 from histoeval.cli.options.bundle import verb
 from histoeval.cli.options.output import print_tables
 from histoeval.view.terminal.scores import plain_table

@@ -1,7 +1,5 @@
 """`histoeval entail`: does a premise entail, contradict or leave open a hypothesis?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`histoeval explain`: show why one pair has its score."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`histoeval extract`: entities, assertions and relations of reports."""
 
-from __future__ import annotations
-
 from itertools import islice
 from pathlib import Path
 from typing import Annotated

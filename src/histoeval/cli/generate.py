@@ -1,7 +1,5 @@
 """`histoeval generate`: reports of a vision-language model on images and slides."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -22,10 +20,10 @@ from histoeval.cli.options.vlm import (
     PromptOption,
     VlmRequestOptions,
 )
+from histoeval.pathgls.stability.examine import Examination, make_examination
 from histoeval.progress import step_progress
 from histoeval.run.generate import generate as run
 from histoeval.run.image_list import counted, levels_of, open_cases
-from histoeval.trust.stability.examine import Examination, make_examination
 from histoeval.vlm.load import load_vlm
 
 

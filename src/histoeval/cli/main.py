@@ -1,7 +1,5 @@
 """The command `histoeval`: finds the verb, and turns failures into plain sentences."""
 
-from __future__ import annotations
-
 import os
 import sys
 from importlib import import_module

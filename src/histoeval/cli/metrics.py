@@ -1,7 +1,5 @@
 """`histoeval metrics`: the metrics, what they need, and whether they can run here."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 from rich.text import Text

@@ -1,7 +1,5 @@
 """`histoeval score`: score candidates against references."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

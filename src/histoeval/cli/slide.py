@@ -3,8 +3,6 @@
 The modules that need the extra slide are imported where they are used.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any

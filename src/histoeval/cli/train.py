@@ -3,8 +3,6 @@
 Modules that need torch are imported after `require_hf`, which says what to install.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

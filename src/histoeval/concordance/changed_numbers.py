@@ -5,8 +5,6 @@ counts, of what is in the reference alone for what is in the candidate alone, so
 wording, which adds or drops a number, costs nothing here.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """All parts of the comparison of two reports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The leading diagnosis: is it the same, how close is it, and does it behave alike?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Findings: what is affirmed and denied besides the diagnosis, and what was hallucinated."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

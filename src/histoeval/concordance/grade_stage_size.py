@@ -3,8 +3,6 @@
 A value of one report is matched with the most alike of the other, each value once.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Markers with their results: a positive that became a negative is worse than an omission."""
 
-from __future__ import annotations
-
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
     ComparedPart,

@@ -1,7 +1,5 @@
 """Diagnoses besides the leading one: omitted or hallucinated, denied by one report only."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from histoeval.concordance.diagnosis import (

@@ -7,8 +7,6 @@ in the words around them, by the same rule in both reports, so that a mistake of
 difference and a `no` that was added or dropped is one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The four criteria of the rubric, without a language model, from the parts of a comparison."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError, Severity

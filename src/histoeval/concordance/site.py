@@ -1,7 +1,5 @@
 """The site: the organ, the place in it, and the side."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from histoeval.concordance.evidence import (

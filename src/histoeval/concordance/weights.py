@@ -5,8 +5,6 @@ The weighted mean of the terms goes through a rising curve to the scale it was f
 are not negative, so that the score never falls when a part rises.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path

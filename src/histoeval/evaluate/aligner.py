@@ -1,7 +1,5 @@
 """All scores of an aligner: concepts found by unseen names, and opposites kept apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whether a confidence means what it says: of answers with confidence 0.8, 80 % should be right."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

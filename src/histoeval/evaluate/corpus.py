@@ -1,7 +1,5 @@
 """What a corpus holds, how it is split, and how far two annotators of it agree."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping

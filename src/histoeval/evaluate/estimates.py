@@ -4,8 +4,6 @@ Passages of one report are alike, and so are entities of one passage; drawn one 
 make an interval too narrow. So whole reports are drawn, each with all its counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 

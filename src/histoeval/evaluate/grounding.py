@@ -4,8 +4,6 @@ The model is asked as it is shipped, picture by picture. Tiles that it calls unk
 and scores are given with them and without.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -25,10 +23,10 @@ from histoeval.evaluate.tile_labels import (
     read_pixels,
     read_tiles,
 )
+from histoeval.pathgls.grounding.builtin import BuiltinEncoder
+from histoeval.pathgls.grounding.encoder import Vectors
 from histoeval.progress import ignore
 from histoeval.resources import resource_text
-from histoeval.trust.grounding.builtin import BuiltinEncoder
-from histoeval.trust.grounding.encoder import Vectors
 
 _AT_ONCE = 32
 

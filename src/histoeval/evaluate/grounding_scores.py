@@ -24,8 +24,8 @@ from histoeval.evaluate.tile_labels import (
     organs,
     targets_of,
 )
+from histoeval.pathgls.grounding.manifest import LogisticCalibration
 from histoeval.statistics.calibration import logistic
-from histoeval.trust.grounding.manifest import LogisticCalibration
 
 Array = npt.NDArray[np.float64]
 

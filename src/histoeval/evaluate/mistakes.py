@@ -1,7 +1,5 @@
 """What a reader got wrong, passage by passage, human-readable."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 from histoeval.evaluate.matches import ASSERTED, entity_keys, key_of, link_of, relation_keys

@@ -1,7 +1,5 @@
 """All scores of an NLI model: accuracy, contradictions found, categories, calibration."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ A row holds a phrase with a synonym, and its opposite with a synonym of that. Th
 less like the phrase than the synonym is; more strictly, than the synonym of either is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 

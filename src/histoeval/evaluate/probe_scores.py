@@ -5,8 +5,6 @@ itself, at 0, to the worst score there is, at 1. So metrics of any range and dir
 that do not give a text full marks against itself, can be compared.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import chain

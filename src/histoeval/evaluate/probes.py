@@ -5,8 +5,6 @@ malignant. The shipped probes were written by language models; docs/probes.md sa
 and how to write others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path

@@ -26,9 +26,9 @@ from histoeval.evaluate.matches import (
     relation_matches,
     relation_matches_between_shared,
 )
-from histoeval.extract.reader import Completer, Reader
 from histoeval.io.corpus import AnnotatedPassage
 from histoeval.progress import ignore
+from histoeval.reader.reader import Completer, Reader
 from histoeval.report import Entity, Noun, Report
 
 __all__ = [

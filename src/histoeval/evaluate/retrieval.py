@@ -4,8 +4,6 @@ A query is a synonym of a concept that was held out; it is looked for among the 
 concepts. Where several concepts have the same name, each of them is right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

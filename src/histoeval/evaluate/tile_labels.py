@@ -7,8 +7,6 @@ index does not say is never taken for a no, and of tiles in another stain than H
 learned.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Models side by side: table 2 over data sets, table 3 on the domain gap, figure 3a on judges."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +9,8 @@ import numpy as np
 
 from histoeval.errors import InputError, SettingError
 from histoeval.io.results import ResultFolder
-from histoeval.judge.scoring import SPREAD
+from histoeval.judges.scoring import SPREAD
+from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.report import Noun
 from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.statistics.correlation import ratio
@@ -24,7 +23,6 @@ from histoeval.statistics.resampling import (
     estimate,
     resample,
 )
-from histoeval.trust.policy.policy import DIMENSIONS
 
 COLUMNS = (*DIMENSIONS, "trust")
 

@@ -1,7 +1,5 @@
 """How well numbers follow the error hierarchy, and what each dimension of trust adds to that."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +9,7 @@ import numpy as np
 from histoeval.errors import InputError, SettingError
 from histoeval.experiments.rows import read_perturbed
 from histoeval.experiments.sensitivity import SCORES, read_scored
+from histoeval.pathgls.policy.policy import DIMENSIONS, PAPER, DimensionWeights
 from histoeval.report import Noun
 from histoeval.run.trust.rows import ROWS, TrustFolder
 from histoeval.statistics.correlation import (
@@ -21,7 +20,6 @@ from histoeval.statistics.correlation import (
     weighted,
 )
 from histoeval.statistics.resampling import Estimate, Numbers, Resamples, estimate, resample
-from histoeval.trust.policy.policy import DIMENSIONS, PAPER, DimensionWeights
 
 TRUST = "trust"
 

@@ -4,8 +4,6 @@ Metrics have the true report as their reference; dimensions of trust have none. 
 share of the way from a measure's worst to its best, so that drops can be compared.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -14,26 +12,26 @@ from typing import Any, Protocol
 
 from histoeval.errors import MissingDependency, Problem, SettingError
 from histoeval.experiments.rows import PerturbedRow
-from histoeval.extract.reader import Reader
-from histoeval.extract.token_states import NAME as BUILTIN
-from histoeval.extract.token_states import ReaderStates
 from histoeval.io.tables.row_faults import shown
 from histoeval.metric import Metric, Score
 from histoeval.metrics.registry import create
 from histoeval.nli.entailer import Entailer
+from histoeval.pathgls.grounding.claims import claims_of
+from histoeval.pathgls.grounding.decoys import builtin_decoys
+from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, embed_image
+from histoeval.pathgls.grounding.encoder import ImageTextEncoder
+from histoeval.pathgls.grounding.load import open_encoder
+from histoeval.pathgls.grounding.score import ground
+from histoeval.pathgls.logic.score import DEFAULT_TOP, Top, logic_of, signature_of
+from histoeval.pathgls.stability.distance import Distance
+from histoeval.pathgls.stability.score import stability_of
+from histoeval.reader.reader import Reader
+from histoeval.reader.token_states import NAME as BUILTIN
+from histoeval.reader.token_states import ReaderStates
 from histoeval.report import Pair
 from histoeval.run.models import Models, load_models
 from histoeval.run.pipeline import answers
 from histoeval.run.trust.case import attempt
-from histoeval.trust.grounding.claims import claims_of
-from histoeval.trust.grounding.decoys import builtin_decoys
-from histoeval.trust.grounding.embedded_image import EmbeddedImage, embed_image
-from histoeval.trust.grounding.encoder import ImageTextEncoder
-from histoeval.trust.grounding.load import open_encoder
-from histoeval.trust.grounding.score import ground
-from histoeval.trust.logic.score import DEFAULT_TOP, Top, logic_of, signature_of
-from histoeval.trust.stability.distance import Distance
-from histoeval.trust.stability.score import stability_of
 
 METRICS = ("bleu", "bertscore", "hare", "concordance")
 GROUNDING, RAW, LOGIC, STABILITY = "grounding", "grounding_raw", "logic", "stability"

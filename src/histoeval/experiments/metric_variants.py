@@ -5,8 +5,6 @@ or either (table 7 of the paper); concordance without each of its parts; and any
 settings that a file gives.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -18,12 +16,12 @@ from typing import Any
 
 from histoeval.concordance.compare import PARTS
 from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
-from histoeval.extract.filtered_reader import CachingReader, Kept, SureReader
 from histoeval.io.results import ScoredMetric
 from histoeval.metric import Metric, Score, Signature
 from histoeval.metrics.base import MetricBase
 from histoeval.metrics.concordance import TOP, Concordance, ReportComparison, weights
 from histoeval.metrics.hare import Hare
+from histoeval.reader.filtered_reader import CachingReader, Kept, SureReader
 from histoeval.report import Pair
 from histoeval.run.models import Models, load_aligner, load_metrics, load_reader, metric_names
 from histoeval.run.pipeline import answers

@@ -1,7 +1,5 @@
 """A perturbed set from a table of true reports."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,9 +16,9 @@ from histoeval.experiments.edits.registry import (
     rules_hash,
 )
 from histoeval.experiments.rows import MODEL, RULES, PerturbedRow
-from histoeval.extract.reader import Reader
 from histoeval.io.reports import TextRow, TextSource
 from histoeval.io.store import RowStore, not_of_input, write_whole
+from histoeval.reader.reader import Reader
 from histoeval.report import Noun
 from histoeval.run.extract import read_failed
 from histoeval.run.pipeline import Job, Watch, answers, no_progress

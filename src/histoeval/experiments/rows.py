@@ -1,7 +1,5 @@
 """A row of a perturbed set, as it is written and read again."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

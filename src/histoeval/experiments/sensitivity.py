@@ -1,7 +1,5 @@
 """A perturbed set measured: every report by every measure, row by row, and table 1 of the paper."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +26,7 @@ from histoeval.experiments.measures import (
 from histoeval.experiments.rows import PerturbedRow, PerturbedSet, read_perturbed
 from histoeval.io.store import RowStore
 from histoeval.nli.load import open_entailer
+from histoeval.pathgls.stability.distance import open_distance
 from histoeval.report import Noun
 from histoeval.run.models import Models, load_reader
 from histoeval.run.pipeline import Job, Watch, no_progress
@@ -41,7 +40,6 @@ from histoeval.statistics.resampling import (
     estimate,
     resample,
 )
-from histoeval.trust.stability.distance import open_distance
 
 SCORES = "scores.jsonl"
 PER_CENT = 100.0

@@ -1,7 +1,5 @@
 """Diagnoses: which of those that a report names it makes, and which of them lead."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a report says, in terms that can be compared with those of another."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

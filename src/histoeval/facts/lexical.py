@@ -1,15 +1,13 @@
 """What the catalogues find in a text: facts of its words, and entities that the reader missed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeVar
 
-from histoeval.extract.sentences import sentences
 from histoeval.facts.scope import TextScope, before, has_wording
+from histoeval.reader.sentences import sentences
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.catalogue import Behaviour, concepts
 from histoeval.terms.findings import find_findings

@@ -1,7 +1,5 @@
 """Markers of a report, each with the result that belongs to it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -5,8 +5,6 @@ a pair are read as if their authors had written everything out, so that what dif
 what they say. Evidence is shown in the words of the report itself.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping

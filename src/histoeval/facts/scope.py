@@ -1,14 +1,12 @@
 """Where a report states or denies something, only advises, or leaves a gap to fill in."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from histoeval.extract.sections import sections
+from histoeval.reader.sections import sections
 from histoeval.resources import load_toml
 
 Stretch = tuple[int, int]

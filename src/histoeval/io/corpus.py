@@ -1,7 +1,5 @@
 """Corpora of annotated passages, read and written in the formats that annotators use."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """Files of every format, opened as tables."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

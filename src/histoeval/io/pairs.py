@@ -1,7 +1,5 @@
 """From files to pairs: what the rest of the package calls to read its input."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

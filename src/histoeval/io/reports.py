@@ -1,7 +1,5 @@
 """From files to single reports: what the package calls to read texts that have no partner."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The cells of an expert sheet: scores, and which rows are of one case by a table beside it."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from pathlib import Path

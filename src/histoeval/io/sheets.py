@@ -6,8 +6,6 @@
 | long | reference and candidate, and a column of numbers for each rater or criterion |
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

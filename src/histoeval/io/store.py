@@ -7,8 +7,6 @@ whole row; the results of another run are refused. One process at a time may wri
 refused at once, and the lock of a process that was killed is free again.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

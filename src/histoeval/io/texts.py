@@ -1,7 +1,5 @@
 """Reports as plain text: files with one report per line, or folders with one file per report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial

@@ -1,7 +1,5 @@
 """From files to cases: a report, the image it is about, and what was written under attack."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -3,8 +3,6 @@
 YAML itself says that keys differ; its usual readers take the last one and say nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """API keys: read from the environment or a file; and messages without secrets."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path

@@ -6,8 +6,6 @@ reply may quote a report. SQLite in write-ahead mode: a stored reply survives wh
 the process, and several runs can share one file.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """A chat model that can be asked, its requests and its replies."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self

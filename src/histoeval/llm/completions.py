@@ -1,7 +1,5 @@
 """Requests and answers of OpenAI-compatible servers (`/chat/completions`)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Asynchronous work from ordinary code, also in a notebook that has a running loop already."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Coroutine

@@ -4,8 +4,6 @@ Each report stands between two lines with a mark. The mark is a hash of both tex
 pair always gives the same prompt, and a report cannot contain its own mark.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from functools import cache

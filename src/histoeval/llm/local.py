@@ -5,8 +5,6 @@ among those of its scale and writes the reasoning. So even a small model's answe
 A model is a folder, a name on the hub, or a GGUF file (with `gguf` and `accelerate` installed).
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What models are sent: chat messages, and instructions to a model that writes reports."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Annotated, Any, Literal, Self

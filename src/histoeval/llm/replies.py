@@ -4,8 +4,6 @@ Reasoning blocks, code fences and prose around the object are skipped. Beyond th
 repaired.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

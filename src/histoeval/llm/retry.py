@@ -1,7 +1,5 @@
 """What is retried, when and how often; and rate limits (requests and tokens a minute)."""
 
-from __future__ import annotations
-
 import asyncio
 import email.utils
 import random

@@ -4,8 +4,6 @@ Transient failures are retried with exponential backoff and jitter, or after the
 server asks for; a request that the server rejects is not. Nothing is logged.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Mapping

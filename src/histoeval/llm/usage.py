@@ -1,7 +1,5 @@
 """Requests, tokens and time; and their cost where a price is known."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase

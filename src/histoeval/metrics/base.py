@@ -27,7 +27,7 @@ Texts = str | Sequence[str]
 T = TypeVar("T")
 
 RENAMED = {"obstacle": "unavailable_reason", "pins": "fingerprint"}
-"""Methods of metrics by the names they had until version 0.9."""
+"""Old names of metric methods, which still work and warn."""
 
 
 def _renamed(old: str, new: str, method: Callable[..., T]) -> Callable[..., T]:

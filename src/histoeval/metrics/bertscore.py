@@ -1,7 +1,5 @@
 """BERTScore: every token finds its nearest on the other side, by contextual embedding."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """BLEU, by sacrebleu."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import Annotated, Any

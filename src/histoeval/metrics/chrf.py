@@ -1,7 +1,5 @@
 """chrF, by sacrebleu."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated

@@ -22,11 +22,11 @@ from histoeval.concordance.evidence import ComparedPart, evidence_of
 from histoeval.concordance.reconcile import reconciled
 from histoeval.concordance.weights import Combinations, read_combinations
 from histoeval.errors import Problem
-from histoeval.extract.reader import Reader
 from histoeval.facts.facts import Facts, facts_of
 from histoeval.facts.normalise import NormalisedText, normalised
 from histoeval.metric import Score
 from histoeval.metrics.base import ModelMetric
+from histoeval.reader.reader import Reader
 from histoeval.report import Pair, Report
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory

@@ -4,8 +4,6 @@ Nothing of them is imported before it is asked for, and each says what it needs 
 run. Their models are downloaded by those packages themselves, the first time they are used.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

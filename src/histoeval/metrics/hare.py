@@ -1,7 +1,7 @@
 """HARE: do both reports name the same things, and link them in the same way?
 
 `mode=paper` is our reading of section 3.3 of the paper. `mode=upstream` repeats the arithmetic of
-the published code (see `histoeval.extract.upstream`). docs/hare.md sets both side by side.
+the published code (see `histoeval.reader.upstream`). docs/hare.md sets both side by side.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from pydantic.dataclasses import dataclass
 from histoeval.align.aligner import Aligner
 from histoeval.align.lexical import LexicalAligner
 from histoeval.errors import HistoEvalError, Problem
-from histoeval.extract.reader import Reader
 from histoeval.facts.scope import scope_of
 from histoeval.metric import Score
 from histoeval.metrics.base import ModelMetric
@@ -28,6 +27,7 @@ from histoeval.metrics.hare_f1 import (
     nearest,
     relation_agreement,
 )
+from histoeval.reader.reader import Reader
 from histoeval.report import (
     HARE_RELATION_TYPES,
     HARE_TYPES,
@@ -146,7 +146,7 @@ class Hare(ModelMetric):
 
     @cached_property
     def _upstream(self) -> Any:
-        from histoeval.extract.upstream import UpstreamReader
+        from histoeval.reader.upstream import UpstreamReader
 
         return UpstreamReader(self.reader)
 

@@ -4,8 +4,6 @@ Empty sides, which the paper leaves open, are defined so that a report always ag
 itself: nothing on both sides is full agreement (1), nothing on one side only is none (0).
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Set
 from dataclasses import dataclass
 

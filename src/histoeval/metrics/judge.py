@@ -1,7 +1,5 @@
 """A language model as judge: the criteria of a prompt, and one value from 0 to 1."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
@@ -9,9 +7,9 @@ from typing import Any, ClassVar
 from pydantic.dataclasses import dataclass
 
 from histoeval.errors import Problem
-from histoeval.judge.panel import JudgePanel
-from histoeval.judge.prompt import Prompt, load_prompt
-from histoeval.judge.scoring import score_of
+from histoeval.judges.panel import JudgePanel
+from histoeval.judges.prompt import Prompt, load_prompt
+from histoeval.judges.scoring import score_of
 from histoeval.metric import Score
 from histoeval.metrics.base import STRICT, ModelMetric
 from histoeval.report import Pair

@@ -1,7 +1,5 @@
 """METEOR, with the rules of nltk."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """The score of the REG2025 challenge: words, entities and embeddings in fixed shares."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ A package of your own adds metrics by entry points; nothing is imported before i
     mine = "my_package.metrics:MyMetric"
 """
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping

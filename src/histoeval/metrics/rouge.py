@@ -1,7 +1,5 @@
 """ROUGE, by Google's rouge-score."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """The rubric's four criteria without a language model: the same columns that a judge gives."""
 
-from __future__ import annotations
-
 from pydantic.dataclasses import dataclass
 
 from histoeval.concordance.evidence import evidence_of

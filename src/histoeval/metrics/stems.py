@@ -1,7 +1,5 @@
 """Stems of English words, cached."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from nltk.stem.porter import PorterStemmer

@@ -1,7 +1,5 @@
 """The NLI model as it is shipped: onnxruntime and tokenizers, no torch and no network."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
@@ -10,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from histoeval.extract.manifest import ENCODER, TOKENIZER
 from histoeval.nli.entailer import Entailment, NliPair, probabilities
 from histoeval.nli.manifest import EntailerManifest, read_entailer_manifest
+from histoeval.reader.manifest import ENCODER, TOKENIZER
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import open_session, open_tokenizer

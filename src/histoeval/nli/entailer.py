@@ -1,7 +1,5 @@
 """The nouns of NLI: does a premise entail a hypothesis, contradict it, or neither?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 

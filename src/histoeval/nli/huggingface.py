@@ -1,7 +1,5 @@
 """Any Transformers NLI model, from a folder or the hub, behind the extra [hf]."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Opens an NLI model by its name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from histoeval.nli.builtin import BuiltinEntailer

@@ -1,21 +1,19 @@
 """The folder of an NLI model: what is in it, whether it is whole, and where long texts are cut."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from histoeval.extract.manifest import (
+from histoeval.nli.reranker import Reranker
+from histoeval.reader.manifest import (
     ENCODER,
     TOKENIZER,
     HashedFiles,
     checked_manifest,
     put_manifest,
 )
-from histoeval.nli.reranker import Reranker
 
 MANIFEST = "nli.json"
 TOKENS = 256

@@ -1,7 +1,5 @@
 """The re-ranker: a logistic model over the network's answer and rule-based features of a pair."""
 
-from __future__ import annotations
-
 from typing import Annotated, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Comparing systems by their results: ``histoeval.compare(["a.jsonl", "b.jsonl"])``."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

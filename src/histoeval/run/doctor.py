@@ -1,7 +1,5 @@
 """What this machine has, for `histoeval doctor` and for people who report a problem."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version

@@ -1,7 +1,5 @@
 """Entailment of pairs of premise and hypothesis by an NLI model."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

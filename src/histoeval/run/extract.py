@@ -1,7 +1,5 @@
 """Reading reports with a reader: entities, whether they are asserted, and relations."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
@@ -9,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.errors import OutputError, Problem
-from histoeval.extract.reader import Reader
 from histoeval.io.reports import TextRow, TextSource
 from histoeval.io.results import ReadRow
 from histoeval.io.store import RowStore
 from histoeval.io.tables.row_faults import shown
+from histoeval.reader.reader import Reader
 from histoeval.report import EntityType, Report
 from histoeval.run.pipeline import Job, RunResult, Watch, answers, no_progress
 

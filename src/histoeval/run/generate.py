@@ -5,8 +5,6 @@ reports come and resumed by the same command; at the end `reports.csv` with the 
 table for each level where there are several, and `summary.json`.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -18,12 +16,12 @@ from typing import Any, NamedTuple
 from histoeval.errors import EndpointError, OutputError, Problem
 from histoeval.io.store import RowStore, write_json, writing_to
 from histoeval.io.tables.row_faults import shown
+from histoeval.pathgls.stability.attacks import task_of
+from histoeval.pathgls.stability.examine import Examination, draft, views_in
+from histoeval.pathgls.stability.tile_reports import TileReport, TileReportDraft, write_all
 from histoeval.report import Noun
 from histoeval.run.image_list import Cases, ContextLevel, ImageCase
 from histoeval.run.pipeline import Job, Watch, no_progress
-from histoeval.trust.stability.attacks import task_of
-from histoeval.trust.stability.examine import Examination, draft, views_in
-from histoeval.trust.stability.tile_reports import TileReport, TileReportDraft, write_all
 from histoeval.vlm.model import Vlm
 
 ROWS, TABLE, SUMMARY = "reports.jsonl", "reports.csv", "summary.json"

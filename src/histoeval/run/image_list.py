@@ -4,8 +4,6 @@ A table has a column `image`, mostly an `id`, perhaps a `reference`, and whateve
 specimen (organ, procedure, history), of which a model can be given more or less.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,8 +23,8 @@ from histoeval.io.tables.columns import (
 )
 from histoeval.io.tables.formats import Record
 from histoeval.io.tables.row_faults import Fault
-from histoeval.trust.grounding.embedded_image import PICTURE
-from histoeval.trust.stability.examine import Examination
+from histoeval.pathgls.grounding.embedded_image import PICTURE
+from histoeval.pathgls.stability.examine import Examination
 
 IMAGE_NAMES = ("image", "image_path", "slide", "file", "path", "filename")
 REFERENCE = "reference"

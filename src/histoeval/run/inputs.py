@@ -3,8 +3,6 @@
 Every verb takes its input through one of these functions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

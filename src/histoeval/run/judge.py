@@ -5,8 +5,6 @@ could be read, and `usage.json`, with the cost of this run. The summary has unde
 stable the answers were.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,11 +14,11 @@ from typing import Any
 from histoeval.io.pairs import PairRow, PairSource
 from histoeval.io.results import ResultFolder, ResultRow
 from histoeval.io.store import write_json, writing_to
-from histoeval.judge.answer import read_answer
-from histoeval.judge.panel import JudgePanel
-from histoeval.judge.prompt import Prompt, load_prompt
-from histoeval.judge.question import Question, cached_replies
-from histoeval.judge.stability import AnswerStability
+from histoeval.judges.answer import read_answer
+from histoeval.judges.panel import JudgePanel
+from histoeval.judges.prompt import Prompt, load_prompt
+from histoeval.judges.question import Question, cached_replies
+from histoeval.judges.stability import AnswerStability
 from histoeval.llm.replies import Unreadable
 from histoeval.llm.usage import Prices
 from histoeval.metric import Metric

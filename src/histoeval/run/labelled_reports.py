@@ -1,7 +1,5 @@
 """Labelled reports for tuning: their dimensions, and what people found of them, from tables."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,9 +12,9 @@ from histoeval.errors import InputError, SettingError
 from histoeval.io.files import open_table
 from histoeval.io.tables.columns import normalised
 from histoeval.io.tables.formats import RecordTable
+from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension
+from histoeval.pathgls.policy.tuning import LabelledReports
 from histoeval.report import Noun
-from histoeval.trust.policy.policy import DIMENSIONS, Dimension
-from histoeval.trust.policy.tuning import LabelledReports
 
 Direction = Literal["better", "worse"]
 

@@ -1,7 +1,5 @@
 """Readers, aligners and encoders by name, loaded once and only when a metric uses them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
@@ -9,12 +7,12 @@ from typing import Any, Literal, TypeVar, cast
 from histoeval.align.aligner import Aligner
 from histoeval.align.lexical import LexicalAligner
 from histoeval.errors import SettingError
-from histoeval.extract.reader import Reader
 from histoeval.metric import Metric
 from histoeval.metrics.base import as_metric
 from histoeval.metrics.registry import create, metric_entries, models_needed
 from histoeval.nli.entailer import Entailer
 from histoeval.nli.load import open_entailer
+from histoeval.reader.reader import Reader
 from histoeval.report import Noun
 from histoeval.runtime.memo import folder_stamp, shared_model
 
@@ -39,7 +37,7 @@ class Models(Noun):
     once and shares it.
 
     From Python, a reader, aligner or encoder can also be given as an object that is one; `judge` is
-    a `histoeval.judge.choice.JudgeConfig`, or a panel of judges.
+    a `histoeval.judges.choice.JudgeConfig`, or a panel of judges.
     """
 
     reader: Any = None
@@ -139,7 +137,7 @@ def is_joint(reader: Any) -> bool:
 
 
 def _make_joint(models: Models) -> Reader:
-    from histoeval.extract.builtin import BuiltinReader
+    from histoeval.reader.builtin import BuiltinReader
 
     if models.relations is not None or models.labels is not None:
         raise SettingError(
@@ -161,7 +159,7 @@ def _loaded(kind: str, models: Models, make: Callable[[Models], T]) -> T:
 
 
 def _make_reader(models: Models) -> Reader:
-    from histoeval.extract.huggingface import (
+    from histoeval.reader.huggingface import (
         HARE_NER,
         HARE_RELATIONS,
         HuggingFaceReader,
@@ -235,7 +233,7 @@ def load_entailer(named: Any, device: str | None = None) -> Entailer:
 
 def _load_judge(models: Models) -> Any:
     """The judges that the user has named or made, or that the environment names; or none."""
-    from histoeval.judge.choice import JudgeConfig, chosen_by_environment, open_panel
+    from histoeval.judges.choice import JudgeConfig, chosen_by_environment, open_panel
 
     named = models.judge or chosen_by_environment()
     return open_panel(named) if isinstance(named, JudgeConfig) else named

@@ -1,7 +1,5 @@
 """From a sheet and scores to a panel: every pair that an expert has scored, in columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ replayed against the input; the rest goes through `work` in chunks, is written i
 input, counted and reported; the summary comes last.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext

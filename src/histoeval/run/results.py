@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from histoeval.errors import MissingDependency
 from histoeval.io.results import ReadRow, ResultRow
+from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.report import Report
 from histoeval.run.trust.rows import TrustRow
 from histoeval.table import ResultTable, html_table
-from histoeval.trust.policy.policy import DIMENSIONS
 
 if TYPE_CHECKING:
     import pandas

@@ -1,7 +1,5 @@
 """Scoring pairs with metrics: every metric on every pair, and no failure of one costs another."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Sums over any number of pairs, exact, in constant memory."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """How sequences of different length are put together for a model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 

@@ -4,8 +4,6 @@ That library asks again and again before it gives up. Somebody who has misspelt 
 behind a firewall, is noticed after one request.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 WAIT_S = 10.0

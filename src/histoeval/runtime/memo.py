@@ -1,7 +1,5 @@
 """Caches: answers for texts, and models that a process loads once."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the shipped models run on: an ONNX session of one thread, and a tokenizer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

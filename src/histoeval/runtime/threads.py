@@ -1,7 +1,5 @@
 """Threads: how many cores there are, streaming work in order, and linear algebra side by side."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

@@ -13,8 +13,6 @@ Everything here needs the extra ``[slide]``; importing the package without it sa
             ...
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 from histoeval.errors import MissingDependency

@@ -1,7 +1,5 @@
 """The type of an image file, by its first bytes and not by its name."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which level tiles are read from, and by how much it is downscaled: by microns per pixel."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Opens images and slides of every format."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

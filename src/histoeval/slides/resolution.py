@@ -4,8 +4,6 @@ An objective power ("20x") is not a resolution, and dots per inch of an image ar
 neither is used; only a length per pixel that a microscope can have is.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

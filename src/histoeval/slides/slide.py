@@ -1,7 +1,5 @@
 """A slide, or a plain image, as levels of pixels that regions are read from."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path

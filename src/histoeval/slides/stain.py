@@ -6,8 +6,6 @@ pixels: they lie in the plane that explains most of the density, near its two ex
 residual outside of the plane is kept, so that factors of 1 give the same image, bit for bit.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Everything that is known before pixels are read is in the plan; reading then goe
 order, with a few of them in memory at a time.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

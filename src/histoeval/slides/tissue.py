@@ -6,8 +6,6 @@ relative to the darkest tissue of the slide, so pale tissue is found beside dark
 haematoxylin and eosin, and for immunohistochemistry.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

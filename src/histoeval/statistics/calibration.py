@@ -1,7 +1,5 @@
 """Curves that turn a score into what it stands for: a probability, or a place on a scale."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ A resample gives each row a weight (how often its case was drawn), so each coeff
 for weighted rows; with weights of 1 it is the usual one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum

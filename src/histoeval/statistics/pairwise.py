@@ -5,8 +5,6 @@ is, or they are equal? Experts often call reports equal and metrics almost never
 closer than epsilon count as equal; epsilon is chosen to maximise the accuracy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import cast

@@ -5,8 +5,6 @@ which the test finds a difference is its power. The observed difference is taken
 which is optimistic for metrics that were picked because they differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np

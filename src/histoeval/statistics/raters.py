@@ -5,8 +5,6 @@ sums over cases, and so have intervals by case. They are written from the publis
 no small library has them all.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -5,8 +5,6 @@ square of Pearson's r, and RMSE is the standard deviation of the expert scores t
 neither says how well the line would do on other pairs.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import FiniteFloat

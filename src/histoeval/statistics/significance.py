@@ -8,8 +8,6 @@
 | `williams` | every pair | the classical test for two Pearson correlations with one column |
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The catalogue of diagnoses: names, behaviour and sites of each, and how close two are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache

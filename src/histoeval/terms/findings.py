@@ -4,8 +4,6 @@ A phrase gives the findings it names, and whether its own wording denies them: "
 "margins" name the same finding, one denied and one not. Findings stand in a small is-a tree.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Word lists of the shipped data files as regular expressions, each compiled once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import cached_property

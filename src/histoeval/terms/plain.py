@@ -5,8 +5,6 @@ for comparing, not for showing: ``plain("Tumours of the gastro-oesophageal junct
 ``"tumor of the gastroesophageal junction"``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Anatomical sites: which one a phrase names, the organ it belongs to, how near two of them are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from typing import Any

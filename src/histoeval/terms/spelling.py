@@ -1,7 +1,5 @@
 """Typos: an unknown word that is one letter off a known one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache

@@ -1,7 +1,5 @@
 """An is-a graph: what every thing is a kind of, and how far apart two things are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 

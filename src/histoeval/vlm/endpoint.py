@@ -4,8 +4,6 @@ Retries, rate limits and keys are those of `histoeval.llm.service`. An endpoint 
 and again is given up: from then on every question gets that reason at once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 from collections.abc import Mapping

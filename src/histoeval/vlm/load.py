@@ -1,7 +1,5 @@
 """Opening the model under test that a configuration names."""
 
-from __future__ import annotations
-
 import os
 
 from histoeval.llm.api_key import Secret, read_key

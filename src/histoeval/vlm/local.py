@@ -1,7 +1,5 @@
 """A VLM in this process: any Transformers vision-language model with a chat template ([hf])."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path

@@ -4,8 +4,6 @@ Any OpenAI-compatible vision endpoint, or a Transformers model in this process. 
 cached with the replies of judges and never asked for again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from abc import ABC, abstractmethod

@@ -262,7 +262,7 @@ def test_tables_that_cannot_be_used_are_refused(folder: Path, content: str, said
 def test_settings_that_make_no_sense_are_refused(
     folder: Path, wrong: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from histoeval.trust.stability.distance import open_distance
+    from histoeval.pathgls.stability.distance import open_distance
 
     monkeypatch.setattr(histoeval.run.trust.setup, "open_distance", open_distance)
     assert isinstance(judged(folder, *wrong).exception, SettingError)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from histoeval.cli.main import app
 from histoeval.errors import HistoEvalError, InputError, OutputError, SettingError
-from histoeval.trust.policy.policy import read_policy
+from histoeval.pathgls.policy.policy import read_policy
 
 QUICK = ("--folds", "2", "--repeats", "1", "--step", "0.1")
 

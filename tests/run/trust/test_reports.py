@@ -58,7 +58,7 @@ def test_an_image_that_two_reports_are_about_is_looked_at_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[str] = []
-    from histoeval.trust.grounding.embedded_image import embed_image as look
+    from histoeval.pathgls.grounding.embedded_image import embed_image as look
 
     def counted(path: Path, *rest: Any, **named: Any) -> Any:
         looked.append(path.name)

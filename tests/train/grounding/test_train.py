@@ -17,9 +17,9 @@ pytest.importorskip("PIL")
 
 from histoeval.errors import InputError, ModelError, OutputError
 from histoeval.evaluate.grounding import evaluate_grounding
+from histoeval.pathgls.grounding.builtin import BuiltinEncoder
 from histoeval.train.grounding import train as grounding
 from histoeval.train.grounding.train import GroundingSettings, train_grounding
-from histoeval.trust.grounding.builtin import BuiltinEncoder
 from tests.support.tiny_corpus import Learned
 from tests.support.tiny_tiles import settings_of, write_tiles, write_trunk
 

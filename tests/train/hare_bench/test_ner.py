@@ -14,9 +14,9 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from histoeval.errors import InputError, ModelError, OutputError
-from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.tagging import read_tags
 from histoeval.io.corpus import AnnotatedPassage
+from histoeval.reader.huggingface import HuggingFaceReader
+from histoeval.reader.tagging import read_tags
 from histoeval.report import HARE_TYPES, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval.train.core.provenance import sha256_of

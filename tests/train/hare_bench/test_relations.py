@@ -15,9 +15,9 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from histoeval.errors import InputError
-from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.tagging import relation_label
 from histoeval.io.corpus import write_corpus
+from histoeval.reader.huggingface import HuggingFaceReader
+from histoeval.reader.tagging import relation_label
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval.train.hare_bench.classifier import UntrainedClassifier

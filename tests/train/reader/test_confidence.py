@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from histoeval.evaluate.calibration import calibration
-from histoeval.extract.manifest import ConfidenceCurve
+from histoeval.reader.manifest import ConfidenceCurve
 from histoeval.train.reader.confidence import fit_curve
 
 

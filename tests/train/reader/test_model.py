@@ -17,9 +17,9 @@ pytest.importorskip("onnx")
 import transformers
 from tokenizers import Tokenizer
 
-from histoeval.extract.builtin import BuiltinReader
-from histoeval.extract.manifest import ENCODER, LINKER, read_manifest
-from histoeval.extract.tagset import TAGS, spans_of
+from histoeval.reader.builtin import BuiltinReader
+from histoeval.reader.manifest import ENCODER, LINKER, read_manifest
+from histoeval.reader.tagset import TAGS, spans_of
 from histoeval.report import Entity, EntityType, Relation, Report
 from histoeval.train.core import onnx_int8
 from histoeval.train.core.loop import Schedule, fit

@@ -9,8 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from histoeval.extract.links import LEVELS
-from histoeval.extract.tagset import ASSERTIONS, TAGS, TokenSpan, spans_of
+from histoeval.reader.links import LEVELS
+from histoeval.reader.tagset import ASSERTIONS, TAGS, TokenSpan, spans_of
 from histoeval.report import EntityType
 from histoeval.train.reader.examples import ReaderExample, collate, linkable
 from histoeval.train.reader.soft_labels import load_examples, save_examples

@@ -16,7 +16,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("onnxruntime")
 
 from histoeval.errors import ModelError
-from histoeval.extract.windows import Window
+from histoeval.reader.windows import Window
 from histoeval.train.core.checkpoint import Checkpoint
 from histoeval.train.core.encoder import STATE, load_encoder
 from histoeval.train.core.model_folder import TrainingStep

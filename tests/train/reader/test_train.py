@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 from histoeval.cli.main import app
 from histoeval.errors import OutputError
-from histoeval.extract.builtin import BuiltinReader
-from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.reader import Completer
+from histoeval.reader.builtin import BuiltinReader
+from histoeval.reader.huggingface import HuggingFaceReader
+from histoeval.reader.reader import Completer
 from histoeval.report import Assertion, Report
 from histoeval.runtime.transformer import Runtime
 from histoeval.train.core.encoder import load_encoder, load_reader

@@ -11,9 +11,9 @@ from PIL import Image
 pytest.importorskip("openslide")
 
 from histoeval.errors import OutputError, SettingError
-from histoeval.trust.grounding.embedded_image import EmbeddedImage
-from histoeval.trust.grounding.encoder import Pixels
-from histoeval.trust.results import Spot
+from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
+from histoeval.pathgls.grounding.encoder import Pixels
+from histoeval.pathgls.results import Spot
 from histoeval.view.figures.evidence import COLOURS, colours_of, heatmap, support_picture
 from tests.support.painted_slides import stained, write_pyramid
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
-from histoeval.judge.check import CriterionVerdict
-from histoeval.judge.estimate import RequestEstimate
+from histoeval.judges.check import CriterionVerdict
+from histoeval.judges.estimate import RequestEstimate
 from histoeval.view.terminal.judge import (
     criteria_table,
     estimate_table,

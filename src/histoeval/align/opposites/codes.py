@@ -1,7 +1,5 @@
 """The codes of a phrase: T, N and M, stage groups, grades, Gleason scores, and numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

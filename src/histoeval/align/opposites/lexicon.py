@@ -4,8 +4,6 @@
 words that it turns into their opposite: `without invasion` is what `noninvasive` is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache

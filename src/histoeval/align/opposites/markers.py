@@ -1,7 +1,5 @@
 """The markers in a phrase, fast: whole names only, as our list of markers has them."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

@@ -5,8 +5,6 @@ channel reads that word: values that exclude each other have opposite numbers, s
 scores point in different directions, and what is not mentioned is zero.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """`histoeval evaluate`: evaluate models on annotated data, and metrics on probes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,11 +17,11 @@ from histoeval.evaluate.nli import evaluate_nli
 from histoeval.evaluate.opposites import read_opposites
 from histoeval.io.ontology.obo import Kind, read_ontology
 from histoeval.nli.load import open_entailer
+from histoeval.pathgls.grounding.builtin import BuiltinEncoder
 from histoeval.progress import step_progress
 from histoeval.run.models import Models, load_aligner
 from histoeval.train.aligner.names import listed
 from histoeval.train.nli.data import labelled_sets
-from histoeval.trust.grounding.builtin import BuiltinEncoder
 from histoeval.view.terminal.models import aligner_tables, grounding_tables, nli_tables
 
 evaluate_app = typer.Typer(

@@ -1,7 +1,5 @@
 """`histoeval evaluate probes`: do metrics penalise harmful edits more than harmless ones?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`histoeval evaluate reader`: what a reader finds against what people annotated."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -23,10 +21,10 @@ from histoeval.cli.options.statistics import OptionalResamples
 from histoeval.errors import InputError, Problem
 from histoeval.evaluate.mistakes import mistakes
 from histoeval.evaluate.reader import evaluate, evaluate_by_source, out_of_reach, read_passages
-from histoeval.extract.reader import Reader
 from histoeval.io.annotation.names import read_labels
 from histoeval.io.corpus import read_corpus
 from histoeval.progress import step_progress
+from histoeval.reader.reader import Reader
 from histoeval.run.models import Models, is_joint, load_reader
 from histoeval.view.terminal.corpus import refusal_table
 from histoeval.view.terminal.reader_evaluation import evaluation_tables, source_table

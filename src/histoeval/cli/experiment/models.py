@@ -1,7 +1,5 @@
 """The experiments that compare several runs: benchmark, gap, variance."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`histoeval experiment perturb`: edited reports from true ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`histoeval experiment`: the experiments of the PathGLS paper, on your data."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -34,10 +32,10 @@ from histoeval.experiments.rows import read_perturbed
 from histoeval.experiments.sensitivity import measure_file, open_bench, read_scored
 from histoeval.experiments.sensitivity import sensitivity as drops_of
 from histoeval.io.store import writing_to
+from histoeval.pathgls.policy.policy import PAPER, DimensionWeights, weights_of
 from histoeval.progress import step_progress
 from histoeval.run.models import Models
 from histoeval.table import footnotes
-from histoeval.trust.policy.policy import PAPER, DimensionWeights, weights_of
 from histoeval.view.html.experiments import experiment_page
 from histoeval.view.terminal.experiments import (
     ablation_table,

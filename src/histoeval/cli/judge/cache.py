@@ -1,7 +1,5 @@
 """`histoeval judge cache`: cached replies, so that nothing is paid for twice."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`histoeval judge check`: is this judge good enough?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -18,9 +16,9 @@ from histoeval.cli.options.endpoint import (
 from histoeval.cli.options.judge import FormatOption, JudgeOptions, PromptOption, RepeatsOption
 from histoeval.cli.options.output import demand_folder, print_tables, write_lines
 from histoeval.errors import SettingError
-from histoeval.judge.check import checkable, examine, trials
-from histoeval.judge.choice import open_panel
-from histoeval.judge.prompt import load_prompt
+from histoeval.judges.check import checkable, examine, trials
+from histoeval.judges.choice import open_panel
+from histoeval.judges.prompt import load_prompt
 from histoeval.view.terminal.judge import answer_progress, verdict_table
 
 

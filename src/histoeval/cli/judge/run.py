@@ -1,7 +1,5 @@
 """`histoeval judge FILE`: let language models score reports by a rubric."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,9 +24,9 @@ from histoeval.cli.options.judge import FormatOption, JudgeOptions, PromptOption
 from histoeval.cli.options.output import OverwriteOption, exit_with, print_tables, resumable
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder
-from histoeval.judge.choice import open_panel
-from histoeval.judge.estimate import estimate
-from histoeval.judge.prompt import load_prompt
+from histoeval.judges.choice import open_panel
+from histoeval.judges.estimate import estimate
+from histoeval.judges.prompt import load_prompt
 from histoeval.llm.usage import read_prices
 from histoeval.run.judge import pairs_of, run_judges
 from histoeval.run.models import load_metrics, metric_names

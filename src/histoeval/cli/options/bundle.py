@@ -5,8 +5,6 @@ options instead: on the command line its fields are options like all others, and
 them as one object. A bundle may hold bundles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import update_wrapper

@@ -1,7 +1,5 @@
 """Which columns of a table hold what."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Options of a server that is sent requests: the same for every verb that sends any."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Options that the experiments share, and how they print what they found."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -11,7 +11,7 @@ from histoeval.cli.options.endpoint import REQUESTS, TlsOptions, one_complaint
 from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
-    from histoeval.judge.choice import JudgeConfig
+    from histoeval.judges.choice import JudgeConfig
 
 JUDGES = "Judges"
 ENDPOINT, MODEL = "HISTOEVAL_JUDGE_ENDPOINT", "HISTOEVAL_JUDGE_MODEL"
@@ -59,7 +59,7 @@ class JudgeOptions:
             return None
         if not endpoint or not model:
             raise SettingError("a judge needs both --endpoint and --model")
-        from histoeval.judge.choice import JudgeConfig  # an event loop, for few who score
+        from histoeval.judges.choice import JudgeConfig  # an event loop, for few who score
 
         others["tls"] = vars(self.tls)
         with one_complaint():

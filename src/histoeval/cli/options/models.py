@@ -1,7 +1,5 @@
 """Which models to use, and how they run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """What a verb writes and prints: files that are whole or absent, tables, errors, exit codes."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

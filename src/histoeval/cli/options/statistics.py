@@ -1,7 +1,5 @@
 """Options of the verbs that study scores: experts, groups, resampling."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """What the verbs of `histoeval train` share: their options, and how a training is run and shown."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager

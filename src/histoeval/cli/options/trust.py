@@ -1,7 +1,5 @@
 """Options of `histoeval trust`: the images, the models, and how the verdict is reached."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Options that name the vision-language model under test, and what it is shown and asked."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """`histoeval trust`: can reports be trusted when there is no reference?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

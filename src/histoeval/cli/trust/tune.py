@@ -1,7 +1,5 @@
 """`histoeval trust tune`: weights and thresholds from labelled reports."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +11,12 @@ from pydantic import ValidationError
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import demand_folder, print_tables
 from histoeval.errors import SettingError
+from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension, read_policy
+from histoeval.pathgls.policy.thresholds import Costs, Target
+from histoeval.pathgls.policy.tuning import TuningPlan
 from histoeval.progress import step_progress
 from histoeval.run.labelled_reports import LabelRequest
 from histoeval.run.trust.tune import history, tune_file, write_policy
-from histoeval.trust.policy.policy import DIMENSIONS, Dimension, read_policy
-from histoeval.trust.policy.thresholds import Costs, Target
-from histoeval.trust.policy.tuning import TuningPlan
 from histoeval.view.terminal.trust import tuning_tables
 
 LABELS = "Labels"

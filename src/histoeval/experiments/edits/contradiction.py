@@ -1,7 +1,5 @@
 """Logic errors: what makes a report contradict itself, while the rest of it stays true."""
 
-from __future__ import annotations
-
 import re
 from random import Random
 

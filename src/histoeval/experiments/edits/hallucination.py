@@ -4,8 +4,6 @@ What is replaced is replaced everywhere, so that the report stays at one with it
 image, or the true report, can tell.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from random import Random

@@ -4,8 +4,6 @@ An answer that is not JSON of the requested form, that quotes text which is not 
 that leaves the report unchanged is no edit; it is counted with its reason, and never repaired.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache

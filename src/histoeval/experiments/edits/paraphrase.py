@@ -1,7 +1,5 @@
 """The same report in other words: nothing that it says is changed."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from random import Random
@@ -15,7 +13,7 @@ from histoeval.experiments.edits.source_report import (
     in_case_of,
     tables,
 )
-from histoeval.extract.sentences import Sentence
+from histoeval.reader.sentences import Sentence
 
 Made = tuple[Change, ...] | NotApplicable
 

@@ -5,8 +5,6 @@ knows, so that it reads well and is wrong for certain; `data/perturbing.toml` sa
 is. Which edit a report gets is drawn from its id and a seed, and from nothing else.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import cache

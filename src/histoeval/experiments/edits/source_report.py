@@ -1,7 +1,5 @@
 """A true report made ready to be edited: what it concludes, what it describes, where things go."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -9,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-from histoeval.extract.section_titles import PART
-from histoeval.extract.sections import sections
-from histoeval.extract.sentences import Sentence, sentences
+from histoeval.reader.section_titles import PART
+from histoeval.reader.sections import sections
+from histoeval.reader.sentences import Sentence, sentences
 from histoeval.report import Assertion, Entity, EntityType, Noun, Report
 from histoeval.resources import load_toml
 from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree

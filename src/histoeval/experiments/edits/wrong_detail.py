@@ -4,8 +4,6 @@ What is changed is changed everywhere, so that the report stays at one with itse
 image, or the true report, can tell.
 """
 
-from __future__ import annotations
-
 import re
 from random import Random
 

@@ -1,7 +1,5 @@
 """The documents of an annotation project: one file, a folder, or a zip archive of them."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections import Counter

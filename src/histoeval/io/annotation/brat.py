@@ -4,8 +4,6 @@ Text-bound annotations (T), binary relations (R) and attributes (A or M) are rea
 normalisations and equivalences are skipped.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

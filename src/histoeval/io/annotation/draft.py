@@ -1,7 +1,5 @@
 """One passage as a file has it, and how that becomes a passage of ours."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple

@@ -5,8 +5,6 @@ source, the report and what is not present are written beside them, so that noth
 those who look for it; the published programs do not.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Regions are labelled with types, an assertion is a choice per region, relations 
 has no arrows. A task without an annotation is read by its pre-annotation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 from xml.etree.ElementTree import Element, SubElement, indent, tostring

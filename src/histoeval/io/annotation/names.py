@@ -1,7 +1,5 @@
 """What the words of an annotation scheme mean here: types of entities, and assertions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache

@@ -4,8 +4,6 @@ Python counts characters. Java and JavaScript count units of UTF-16, of which an
 characters beyond U+FFFF take two, so that everything behind one of them is shifted.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 
 from histoeval.io.annotation.names import RefusedPassage

@@ -1,7 +1,5 @@
 """Our own format: JSON lines, a passage in each."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

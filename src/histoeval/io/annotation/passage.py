@@ -1,7 +1,5 @@
 """A passage: a stretch of a report, what was read in it, and where it comes from."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

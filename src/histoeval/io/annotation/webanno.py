@@ -5,8 +5,6 @@ Offsets are in units of UTF-16. A relation stands in the row of its target (the 
 names its source (the governor): source is head, target is tail.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

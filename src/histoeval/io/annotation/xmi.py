@@ -3,8 +3,6 @@
 An annotation with a governor and a dependent is a relation from the one to the other.
 """
 
-from __future__ import annotations
-
 import io
 import warnings
 from importlib import import_module

@@ -4,8 +4,6 @@ Each line holds 18 fields between bars: the concept, the language, how preferred
 source, the name itself and whether it is to be suppressed. The lines of a concept stand together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 

@@ -12,8 +12,6 @@
 | tsv | two columns of your own, the id of a concept and one of its names |
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping

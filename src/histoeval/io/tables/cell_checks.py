@@ -1,7 +1,5 @@
 """What makes a cell usable as the text of a report, or as a name."""
 
-from __future__ import annotations
-
 import math
 import unicodedata
 from collections import Counter

@@ -1,7 +1,5 @@
 """Which columns of a table hold the reference, the candidates, the id, the system, or the text."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Sequence

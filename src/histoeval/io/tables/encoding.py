@@ -1,7 +1,5 @@
 """How a file is encoded: seen in one pass that also takes its hash, in constant memory."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import hashlib

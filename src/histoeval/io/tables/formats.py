@@ -1,7 +1,5 @@
 """A table of any format: names of columns, and rows that come one at a time."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

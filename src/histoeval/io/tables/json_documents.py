@@ -4,8 +4,6 @@ Python's own decoder takes one row at a time, so that the rows before a break ar
 that comes twice is seen, and half a character that was escaped stays half.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """JSON lines: one object per line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """The physical lines of a file: counted, bounded in length, and able to be taken back."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Parquet, a slice of rows at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path

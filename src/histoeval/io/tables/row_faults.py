@@ -1,7 +1,5 @@
 """What is wrong with a row: one sentence per kind, from a file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Features of counted things: the same number, another, or a new one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Features of wording: contrasts, denial, doubt, new words, and how something was examined."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from histoeval.nli.features.lexicon import scenes

@@ -1,7 +1,5 @@
 """Features of diagnoses and findings: the same, a kind of it, its parent, or denied."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from histoeval.nli.features.parse import Statements

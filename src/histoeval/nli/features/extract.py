@@ -5,8 +5,6 @@ is whether something of the hypothesis is in the premise, is opposed by it, or i
 without terms of pathology has no features, and is left to the network.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Features of grades: the same, another, on another scale, or implied."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 

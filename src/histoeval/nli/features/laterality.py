@@ -1,7 +1,5 @@
 """Features of laterality: the same side, the opposite, both, or that of another thing."""
 
-from __future__ import annotations
-
 from histoeval.nli.features.parse import Statements
 from histoeval.terms.sites import contains
 from histoeval.terms.values.laterality import Side

@@ -1,7 +1,5 @@
 """Word lists of the features (`data/cues.toml`, `data/pairs.toml`); all texts are in lower case."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Parses premise and hypothesis into comparable facts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

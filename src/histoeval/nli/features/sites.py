@@ -1,7 +1,5 @@
 """Features of sites: one within the other, a finer one, one elsewhere."""
 
-from __future__ import annotations
-
 from histoeval.nli.features.parse import Statements
 from histoeval.terms.sites import site_tree, system_of
 

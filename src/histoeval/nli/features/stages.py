@@ -1,7 +1,5 @@
 """Features of stages: the same, another, a finer one, or one that is implied."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 

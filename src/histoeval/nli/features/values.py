@@ -1,7 +1,5 @@
 """Features of markers and of sizes, weights, shares and rates: the same, another, or new."""
 
-from __future__ import annotations
-
 from histoeval.nli.features.parse import Statements
 from histoeval.nli.features.sites import is_apart
 from histoeval.terms.values import marker_results as results

@@ -16,26 +16,26 @@ from histoeval.errors import (
     Problem,
     SettingError,
 )
-from histoeval.extract.reader import Reader
 from histoeval.io.tables.row_faults import shown
 from histoeval.io.trust_cases import TrustCase
 from histoeval.nli.entailer import Entailer
+from histoeval.pathgls.fusion import Trust, fuse
+from histoeval.pathgls.grounding.claims import claims_of, not_seen
+from histoeval.pathgls.grounding.decoys import Decoys
+from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, embed_image
+from histoeval.pathgls.grounding.encoder import ImageTextEncoder
+from histoeval.pathgls.grounding.score import ground
+from histoeval.pathgls.logic.score import Top, logic_of
+from histoeval.pathgls.policy.policy import DIMENSIONS, Policy
+from histoeval.pathgls.results import Grounding, Logic, Stability
+from histoeval.pathgls.stability.distance import Distance
+from histoeval.pathgls.stability.score import stability_of
+from histoeval.reader.reader import Reader
 from histoeval.report import Report
 from histoeval.run.trust.rows import MissingReason, TrustRow
-from histoeval.trust.fusion import Trust, fuse
-from histoeval.trust.grounding.claims import claims_of, not_seen
-from histoeval.trust.grounding.decoys import Decoys
-from histoeval.trust.grounding.embedded_image import EmbeddedImage, embed_image
-from histoeval.trust.grounding.encoder import ImageTextEncoder
-from histoeval.trust.grounding.score import ground
-from histoeval.trust.logic.score import Top, logic_of
-from histoeval.trust.policy.policy import DIMENSIONS, Policy
-from histoeval.trust.results import Grounding, Logic, Stability
-from histoeval.trust.stability.distance import Distance
-from histoeval.trust.stability.score import stability_of
 
 if TYPE_CHECKING:
-    from histoeval.trust.stability.examine import Examination
+    from histoeval.pathgls.stability.examine import Examination
     from histoeval.vlm.model import Vlm
 
 A = TypeVar("A")
@@ -207,7 +207,7 @@ def _stability(
         return NO_ATTACK
     if isinstance(image, Problem):
         return image
-    from histoeval.trust.stability.examine import stability_for
+    from histoeval.pathgls.stability.examine import stability_for
 
     return stability_for(image, text, *tools.asking, tools.distance, specimen=case.specimen)
 

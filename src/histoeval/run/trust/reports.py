@@ -1,21 +1,19 @@
 """Trust in many reports: grounding, logic and stability of each, and the verdict on it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from histoeval.errors import Problem
 from histoeval.io.trust_cases import CaseSource, TrustCase
+from histoeval.pathgls.fusion import ROUTES
+from histoeval.pathgls.logic.score import signature_of
+from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.run.pipeline import Job, Watch, no_progress
 from histoeval.run.results import Verdicts
 from histoeval.run.totals import ExactSum
 from histoeval.run.trust.case import Instruments, Verdict, judge_case
 from histoeval.run.trust.rows import TrustFolder, TrustRow
-from histoeval.trust.fusion import ROUTES
-from histoeval.trust.logic.score import signature_of
-from histoeval.trust.policy.policy import DIMENSIONS
 from histoeval.version import __version__
 
 Illustrate = Callable[[Verdict], TrustRow]

@@ -16,9 +16,9 @@ from pydantic import Field
 
 from histoeval.errors import OutputError, Problem
 from histoeval.io.store import RowStore, write_json, writing_to
+from histoeval.pathgls.fusion import Route
+from histoeval.pathgls.results import Share
 from histoeval.report import Noun
-from histoeval.trust.fusion import Route
-from histoeval.trust.results import Share
 
 ROWS, SUMMARY, EVIDENCE, PAGE = "trust.jsonl", "summary.json", "evidence", "report.html"
 

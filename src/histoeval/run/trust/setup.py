@@ -1,7 +1,5 @@
 """The instruments of trust by name, opened once and only where the input can need them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,16 +7,16 @@ from typing import Any
 from histoeval.errors import MissingDependency, Problem, SettingError
 from histoeval.io.trust_cases import CaseSource
 from histoeval.nli.entailer import Entailer
+from histoeval.pathgls.grounding.decoys import builtin_decoys
+from histoeval.pathgls.grounding.embedded_image import SAMPLED
+from histoeval.pathgls.grounding.encoder import ImageTextEncoder
+from histoeval.pathgls.grounding.load import BUILTIN, open_encoder
+from histoeval.pathgls.logic.score import DEFAULT_TOP, Top
+from histoeval.pathgls.policy.policy import Policy, read_policy, weights_of
+from histoeval.pathgls.stability.distance import Distance, open_distance
 from histoeval.report import Noun
 from histoeval.run.models import Models, load_entailer, load_reader
 from histoeval.run.trust.case import Instruments, TileSelection, VlmSetup
-from histoeval.trust.grounding.decoys import builtin_decoys
-from histoeval.trust.grounding.embedded_image import SAMPLED
-from histoeval.trust.grounding.encoder import ImageTextEncoder
-from histoeval.trust.grounding.load import BUILTIN, open_encoder
-from histoeval.trust.logic.score import DEFAULT_TOP, Top
-from histoeval.trust.policy.policy import Policy, read_policy, weights_of
-from histoeval.trust.stability.distance import Distance, open_distance
 
 ALL = "all"
 """In place of a number: every tile of a slide."""
@@ -43,7 +41,7 @@ class TrustOptions(Noun):
     seed: int = 0
     subject: Any = None
     examination: Mapping[str, Any] = {}
-    """The task of the model, as `histoeval.trust.stability.examine.make_examination` takes it."""
+    """The task of the model, as `histoeval.pathgls.stability.examine.make_examination` takes it."""
 
 
 def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
@@ -130,7 +128,7 @@ def _distance(wanted: TrustOptions, reader: Any, entailer: Entailer) -> Distance
 
 
 def _asking(wanted: TrustOptions) -> VlmSetup:
-    from histoeval.trust.stability.examine import make_examination
+    from histoeval.pathgls.stability.examine import make_examination
     from histoeval.vlm.load import load_vlm
     from histoeval.vlm.model import VlmConfig
 

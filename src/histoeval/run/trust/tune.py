@@ -1,7 +1,5 @@
 """Tuning a policy on a labelled file, and writing it with how it was made."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +9,10 @@ import numpy as np
 
 from histoeval.errors import OutputError
 from histoeval.io.store import writing_to
+from histoeval.pathgls.fusion import ROUTES
+from histoeval.pathgls.policy.policy import PAPER, policy_text
+from histoeval.pathgls.policy.tuning import FoldResult, TunedPolicy, TuningPlan, tune
 from histoeval.run.labelled_reports import LabelRequest, read_labelled
-from histoeval.trust.fusion import ROUTES
-from histoeval.trust.policy.policy import PAPER, policy_text
-from histoeval.trust.policy.tuning import FoldResult, TunedPolicy, TuningPlan, tune
 from histoeval.version import __version__
 
 FIGURES = {"auroc": "area under the ROC curve", "spearman": "Spearman's rho"}

@@ -1,7 +1,5 @@
 """DeepZoom: a folder of small images by level, column and row, with a .dzi file beside it."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from pathlib import Path

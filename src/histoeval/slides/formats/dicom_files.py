@@ -1,7 +1,5 @@
 """DICOM whole slide images, by wsidicom: a folder of files, or one file of such a folder."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Formats of openslide: SVS, NDPI, MRXS, SCN, BIF, Philips and pyramidal TIFF, and more."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any

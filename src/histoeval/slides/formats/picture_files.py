@@ -1,7 +1,5 @@
 """Plain images: PNG, JPEG and the like, held in memory."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

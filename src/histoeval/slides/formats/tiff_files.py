@@ -1,7 +1,5 @@
 """TIFF that openslide refuses, by tifffile: OME-TIFF, striped TIFF, unusual compressions."""
 
-from __future__ import annotations
-
 import logging
 import math
 import re

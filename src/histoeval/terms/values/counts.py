@@ -1,7 +1,5 @@
 """Counted things: three of twelve nodes, seven free cores, a single polyp."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The grade that a phrase gives, in whatever system, on one scale from lowest to highest."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache, lru_cache

@@ -1,7 +1,5 @@
 """The grade that follows from scores, shares and counts, beside one that is stated."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The stage that follows from a size, a count of nodes, or how far a tumour goes."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Left, right or both: the side that a phrase names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from enum import StrEnum

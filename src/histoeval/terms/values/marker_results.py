@@ -1,7 +1,5 @@
 """The result of a marker in a phrase: positive or negative, how strong, and in how many cells."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

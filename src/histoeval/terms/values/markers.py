@@ -4,8 +4,6 @@ Names are compared piece by piece, a piece being a run of letters or of digits, 
 and CK 7 are the same, and CD3 is not found in CD30.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

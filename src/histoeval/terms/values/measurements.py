@@ -1,7 +1,5 @@
 """The measurement in a phrase: a size, a count, N of M, a share in per cent, a rate."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

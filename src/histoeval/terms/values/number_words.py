@@ -1,7 +1,5 @@
 """Numbers in words as digits ("two thirds", "half a centimetre"), and ranks in Roman numerals."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

@@ -5,8 +5,6 @@ the largest, the sum; left, deep; on imaging, fresh) is read with it, since a ma
 nothing about a tumour, and the deep margin nothing about another.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Do the quantities of a hypothesis follow from those of a premise, exclude them, or neither?"""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The stage that a phrase gives: tumour, nodes and metastases, or a group such as IIIC."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

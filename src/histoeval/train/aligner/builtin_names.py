@@ -1,7 +1,5 @@
 """Our own lists as concepts with names: diagnoses, organs, markers, findings, abbreviations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The card and the table of an aligner: data, recipe, what it finds and tells apart, limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ An ontology names few of the things that a report says of a thing: `CD20 negativ
 wordings each; other values of the axis with the same base are what they must be distinguished from.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -6,8 +6,6 @@ each other. Concepts that are held out for testing are kept out with all their n
 source: no name with the same words, in whatever order, is learned from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache

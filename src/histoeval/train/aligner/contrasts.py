@@ -4,8 +4,6 @@
 in one phrase. Codes (pT1, CD3, ER) are compared as written, other words without regard to case.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

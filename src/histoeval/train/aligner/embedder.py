@@ -6,8 +6,6 @@ code: alpha 1, beta 60, base 0.5, and a margin of 0.2 in Euclidean distance for 
 keeps the pairs of all triplets that the margin does not yet separate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal

@@ -1,14 +1,12 @@
 """A trained aligner as the folder that is shipped: ONNX with int8 weights, no torch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from histoeval.align.manifest import AlignerManifest, ChannelUse, write_aligner_manifest
 from histoeval.align.opposites.vector import VERSION
-from histoeval.extract.manifest import ENCODER
+from histoeval.reader.manifest import ENCODER
 from histoeval.train.aligner.embedder import Embedder
 from histoeval.train.core.onnx_int8 import Unpadded, token_part, write_parts
 

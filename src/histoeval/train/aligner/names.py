@@ -1,7 +1,5 @@
 """Where an aligner's names come from, as its YAML file says, and the pool that is made of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 

@@ -4,8 +4,6 @@ British and American words, plurals, inversion ("carcinoma, squamous cell"), abb
 capitals, and the slips of character recognition, as often as `spelling.toml` says.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`histoeval train aligner`: entity embeddings by the recipe of SapBERT, from open ontologies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

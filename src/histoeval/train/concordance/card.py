@@ -1,7 +1,5 @@
 """The card of fitted concordance weights: what they are, what they were fitted to, how well."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`histoeval train concordance CONFIG`: from scored sheets to weights, scores and a card."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Cards of models, in Markdown: a template, the fields that all cards share, and a card's own."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from string import Template
 from typing import Any

@@ -5,8 +5,6 @@ that is running, so that a training that was stopped resumes where it was. A che
 an identity, of data and settings; one of another training is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Encoders as the joint reader is built on them, and readers as they are kept in files."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -12,7 +10,7 @@ from typing import Any
 import torch
 
 from histoeval.errors import ModelError
-from histoeval.extract.manifest import Manifest
+from histoeval.reader.manifest import Manifest
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval.train.reader.model import JointReader, ReaderShape
 

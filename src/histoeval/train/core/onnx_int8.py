@@ -4,8 +4,6 @@ Weights are rounded to int8 in small blocks, each with a scale of its own. What 
 with is rounded token by token, so that a token's result never depends on what it is run with.
 """
 
-from __future__ import annotations
-
 import logging
 import warnings
 from collections.abc import Iterator, Mapping
@@ -20,7 +18,7 @@ import torch
 from onnx import numpy_helper
 from torch import Tensor
 
-from histoeval.extract.manifest import TOKENIZER, hash_of
+from histoeval.reader.manifest import TOKENIZER, hash_of
 
 OPSET = 18
 BLOCK = 128

@@ -1,7 +1,5 @@
 """What a training is known by: its settings, hashes of its data, and the versions it ran with."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform

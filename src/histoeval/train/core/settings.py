@@ -5,8 +5,6 @@ Files and folders are named from the place where their name was written: in a YA
 file's folder, on the command line from the folder that one stands in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path

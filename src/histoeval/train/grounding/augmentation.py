@@ -5,8 +5,6 @@ the laboratory. So stains are taken apart (haematoxylin, eosin, residual, after 
 Johnston 2001), each is made weaker or stronger, and they are put together again.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The card of a grounding model: what it has seen, how it was made, how well it tells, limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

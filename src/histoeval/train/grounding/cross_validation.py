@@ -4,8 +4,6 @@ Cases are dealt out to folds organ by organ and behaviour by behaviour. The scor
 the calibration and the limits come from predictions for tiles that a model was not shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +14,7 @@ import torch
 
 from histoeval.evaluate.grounding_scores import Array, ScoredTiles
 from histoeval.evaluate.tile_labels import HE, TRUE, LabelledTile
+from histoeval.pathgls.grounding.builtin import stain_scores
 from histoeval.train.core.checkpoint import TrainingStage
 from histoeval.train.grounding.loop import (
     LoopSettings,
@@ -27,7 +26,6 @@ from histoeval.train.grounding.loop import (
 )
 from histoeval.train.grounding.model import ContrastiveModel
 from histoeval.train.grounding.scope import fit_images
-from histoeval.trust.grounding.builtin import stain_scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """A trained grounding model as the folder that is shipped: ONNX with int8 weights, no torch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,7 +12,8 @@ import torch
 
 from histoeval.evaluate.grounding_scores import apart, auroc, figures, replaced_figures
 from histoeval.evaluate.tile_labels import HE, SIDE, TileConcept
-from histoeval.extract.manifest import hash_of
+from histoeval.pathgls.grounding import manifest as manifests
+from histoeval.reader.manifest import hash_of
 from histoeval.runtime.onnx import open_session
 from histoeval.runtime.threads import cores
 from histoeval.train.core.onnx_int8 import OnnxPart, token_part, write_parts
@@ -33,7 +32,6 @@ from histoeval.train.grounding.scope import (
     wordings_of,
 )
 from histoeval.train.grounding.text_tower import PhraseTower
-from histoeval.trust.grounding import manifest as manifests
 
 _SCOPED = 1500
 """Tiles that say what usual ones are like, run through the tower as it is written."""

@@ -1,7 +1,5 @@
 """How a grounding model learns: tiles against the bank of entries, a new view in every step."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

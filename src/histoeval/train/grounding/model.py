@@ -7,8 +7,6 @@ size of image, 224 pixels: the position table is resized once, at loading, which
 graph free of resizing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

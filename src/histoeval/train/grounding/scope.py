@@ -5,8 +5,6 @@ which these hardly vary (Mahalanobis); phrases by the cosine of their meaning wi
 wording that was learned. Both limits are set on what was held out of the learning.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,8 +20,8 @@ from histoeval.evaluate.grounding_scores import (
     claims_of,
 )
 from histoeval.evaluate.tile_labels import TileConcept
+from histoeval.pathgls.grounding.manifest import LogisticCalibration
 from histoeval.statistics.calibration import fit_logistic
-from histoeval.trust.grounding.manifest import LogisticCalibration
 
 _SHRINKAGE = 0.05
 """How much of the covariance is replaced by that of a ball, against chance directions."""

@@ -5,8 +5,6 @@ beside the vector: whether a phrase is known at all is asked there, since in the
 everything is near something that was seen.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

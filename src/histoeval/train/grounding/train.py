@@ -1,7 +1,5 @@
 """`histoeval train grounding`: an image tower and a text tower in one space, from tiles."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

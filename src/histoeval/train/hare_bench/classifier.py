@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from histoeval.errors import ModelError
-from histoeval.extract.huggingface import RELATIONS_LEARNED
+from histoeval.reader.huggingface import RELATIONS_LEARNED
 from histoeval.runtime.transformer import Runtime, Task, Transformer
 
 if TYPE_CHECKING:

@@ -4,8 +4,6 @@ The defaults are the paper's: AdamW at 5e-5, batches of 4, 2 epochs, 512 tokens;
 pairs as positive ones in training and three times as many in testing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal

@@ -5,8 +5,6 @@ load such a model average over the tokens of a word, and a token that was taught
 have its say there too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -14,12 +12,12 @@ from typing import Any
 
 from histoeval.evaluate.corpus import HARE_NAMES
 from histoeval.evaluate.matches import Tally, exact_matches, merge, overlap_matches, total
-from histoeval.extract.huggingface import HuggingFaceReader
-from histoeval.extract.reader import Reader
-from histoeval.extract.tagging import read_tags
-from histoeval.extract.windows import Window, windows
 from histoeval.io.corpus import AnnotatedPassage
 from histoeval.progress import ignore
+from histoeval.reader.huggingface import HuggingFaceReader
+from histoeval.reader.reader import Reader
+from histoeval.reader.tagging import read_tags
+from histoeval.reader.windows import Window, windows
 from histoeval.report import Entity, EntityType, Report
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval.train.core.loop import Watch

@@ -4,8 +4,6 @@ It learns from all pairs that are related and from some of those that are not, a
 the entities; only pairs whose types can be related are ever looked at, as the reader does.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,11 +13,11 @@ from typing import Any
 
 from histoeval.errors import InputError
 from histoeval.evaluate.matches import Matches
-from histoeval.extract.tagging import mark, relation_label
-from histoeval.extract.tagset import softmax
-from histoeval.extract.windows import Window, windows
 from histoeval.io.corpus import AnnotatedPassage
 from histoeval.progress import ignore
+from histoeval.reader.tagging import mark, relation_label
+from histoeval.reader.tagset import softmax
+from histoeval.reader.windows import Window, windows
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, Entity, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval.train.core.loop import Watch

@@ -4,8 +4,6 @@ Each training has a folder of its own, and one that is finished is not run again
 cannot be trained keeps its row, with the reason in place of its scores.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass

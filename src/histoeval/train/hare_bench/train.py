@@ -1,7 +1,5 @@
 """How every model of the bench is trained: begun, taught, judged, and put in its folder."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

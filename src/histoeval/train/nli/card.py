@@ -1,7 +1,5 @@
 """The card of an NLI model: data, recipe, how well it tells the three labels, limits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ General pairs come from a file of JSON lines with `premise`, `hypothesis`, `labe
 part `snli_test` is only ever tested on, and whatever shares a premise with it is not learned from.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -1,7 +1,5 @@
 """A trained NLI model as the folder that is shipped: ONNX with int8 weights, no torch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from histoeval.extract.manifest import ENCODER
 from histoeval.nli.manifest import limits_of, read_entailer_manifest, write_entailer_manifest
+from histoeval.reader.manifest import ENCODER
 from histoeval.train.core.onnx_int8 import token_part, write_parts
 from histoeval.train.nli.model import CrossEncoder
 

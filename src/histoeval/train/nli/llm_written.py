@@ -4,8 +4,6 @@ The models were instructed what to vary and saw neither code nor tests. No netwo
 pairs of two of them: the re-ranker is fitted on these.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

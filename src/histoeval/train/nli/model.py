@@ -1,7 +1,5 @@
 """A model that reads a premise and a hypothesis together and gives three numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -6,8 +6,6 @@ network is of what it does not know. Where terms are decisive (a size within a b
 the opposite result), the weights are drawn towards that; all others are drawn towards nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

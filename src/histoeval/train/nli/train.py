@@ -1,7 +1,5 @@
 """`histoeval train nli`: a cross-encoder that tells entailment, neutral and contradiction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

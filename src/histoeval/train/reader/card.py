@@ -1,13 +1,11 @@
 """The card of a joint reader: data, the scores of each step, confidence and limits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from histoeval.evaluate.reader import ALL, Evaluation, ReaderMeasure, evaluate_reader
-from histoeval.extract.reader import Reader
 from histoeval.io.corpus import AnnotatedPassage
+from histoeval.reader.reader import Reader
 from histoeval.table import markdown_table
 from histoeval.train.core.card import card, interval
 

@@ -5,8 +5,6 @@ trained on. Its gain is measured on passages that it was not fitted on either: e
 reports is judged by a curve that was fitted on the others.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,9 +13,9 @@ import numpy as np
 
 from histoeval.evaluate.calibration import Judged, calibration
 from histoeval.evaluate.reader import PredictedPassage, ReaderMeasure, judged_of, read_passages
-from histoeval.extract.builtin import BuiltinReader
-from histoeval.extract.manifest import ConfidenceCurve, read_manifest, write_manifest
 from histoeval.io.corpus import AnnotatedPassage
+from histoeval.reader.builtin import BuiltinReader
+from histoeval.reader.manifest import ConfidenceCurve, read_manifest, write_manifest
 from histoeval.report import Noun
 from histoeval.statistics.calibration import fit_logistic
 

@@ -10,8 +10,6 @@
 What is skipped is not done; there must be `distil` or `fit`, else nothing is learned.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator

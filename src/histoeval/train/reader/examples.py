@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from histoeval.extract.links import Integers, Mention, candidates
-from histoeval.extract.tagset import ASSERTED, ASSERTIONS, TokenSpan, tags_of
+from histoeval.reader.links import Integers, Mention, candidates
+from histoeval.reader.tagset import ASSERTED, ASSERTIONS, TokenSpan, tags_of
 from histoeval.report import Report
 from histoeval.train.hare_bench.classifier import IGNORE_INDEX
 

@@ -1,7 +1,5 @@
 """A trained joint reader as the folder that is shipped: ONNX with int8 weights, no torch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from histoeval.extract.links import CODES, KINDS, LEVELS
-from histoeval.extract.manifest import ENCODER, LINKER, Manifest, write_manifest
-from histoeval.extract.reader import Reader
-from histoeval.extract.tagset import TAGS
 from histoeval.io.corpus import AnnotatedPassage
+from histoeval.reader.links import CODES, KINDS, LEVELS
+from histoeval.reader.manifest import ENCODER, LINKER, Manifest, write_manifest
+from histoeval.reader.reader import Reader
+from histoeval.reader.tagset import TAGS
 from histoeval.runtime.transformer import Transformer
 from histoeval.train.core.onnx_int8 import OnnxPart, Unpadded, write_parts
 from histoeval.train.hare_bench.classifier import (

@@ -14,7 +14,7 @@ from torch.nn import functional
 from histoeval.train.core.loop import Schedule
 
 if TYPE_CHECKING:
-    from histoeval.extract.links import Integers
+    from histoeval.reader.links import Integers
 
 
 class Adaptation(Schedule):

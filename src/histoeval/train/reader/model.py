@@ -5,8 +5,6 @@ tag and pass a few narrow layers of attention; each pair of entities is judged b
 stands between them, and how the pair stands in the text (`extract.links`).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -14,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from histoeval.extract.links import CODES, KINDS, LEVELS
-from histoeval.extract.tagset import ASSERTIONS, TAGS
+from histoeval.reader.links import CODES, KINDS, LEVELS
+from histoeval.reader.tagset import ASSERTIONS, TAGS
 from histoeval.report import Noun
 from histoeval.train.hare_bench.classifier import IGNORE_INDEX
 from histoeval.train.reader.examples import ReaderBatch

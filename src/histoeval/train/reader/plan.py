@@ -1,7 +1,5 @@
 """The steps of a reader's training: what each depends on, and where its outcome lies."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal

@@ -3,8 +3,6 @@
 Several readers answer as one: the mean of their probabilities.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from histoeval.extract.tagset import ASSERTED, TokenSpan, best_path, spans_of
+from histoeval.reader.tagset import ASSERTED, TokenSpan, best_path, spans_of
 from histoeval.report import Entity, Report
 from histoeval.train.reader.examples import ReaderBatch, ReaderExample, collate, linkable
 from histoeval.train.reader.model import JointReader

@@ -1,7 +1,5 @@
 """What is done in each step of a reader's training. Their outcomes lie in the folders of steps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -10,9 +8,9 @@ from typing import Any
 import torch
 
 from histoeval.errors import InputError, ModelError
-from histoeval.extract.windows import Window, windows
 from histoeval.io.corpus import AnnotatedPassage
 from histoeval.progress import ignore
+from histoeval.reader.windows import Window, windows
 from histoeval.report import Relation, Report
 from histoeval.train.core.checkpoint import TrainingStage, Watch
 from histoeval.train.core.encoder import (

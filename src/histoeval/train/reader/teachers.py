@@ -1,7 +1,5 @@
 """Teachers label windows of unlabelled reports, in parts that are kept one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ two differ in is what rounding the weights has cost, and nothing else. Several r
 one, by the mean of their probabilities.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from typing import Any
@@ -15,10 +13,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from histoeval.extract.links import Integers
-from histoeval.extract.manifest import Manifest
-from histoeval.extract.tagset import Floats
-from histoeval.extract.windowed import WindowedReader
+from histoeval.reader.links import Integers
+from histoeval.reader.manifest import Manifest
+from histoeval.reader.tagset import Floats
+from histoeval.reader.windowed import WindowedReader
 from histoeval.train.reader.model import JointReader
 
 _LEAST = 1e-9

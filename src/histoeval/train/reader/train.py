@@ -5,8 +5,6 @@ one with other settings does again only what depends on them. The readers on the
 scored on the dev passages: the table shows the contribution of each step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -191,7 +189,7 @@ def _write(course: TrainingPlan, folder: Path) -> int:
 
 def _calibrate(course: TrainingPlan, folder: Path) -> tuple[Evaluation, dict[str, Any]]:
     """Fit the confidence on the dev passages; all scores, and the gain of the fit."""
-    from histoeval.extract.builtin import BuiltinReader
+    from histoeval.reader.builtin import BuiltinReader
     from histoeval.train.reader.confidence import calibrate
 
     gains = calibrate(folder, course.dev)

@@ -5,8 +5,6 @@ with a dev passage, or when the shorter of the two stands whole in the other; ca
 and line breaks do not count. A score on what was seen before, in whatever form, means nothing.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterable, Sequence

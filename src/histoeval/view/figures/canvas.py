@@ -4,8 +4,6 @@ All figures import matplotlib from here, so that its absence is reported in one 
 pyplot nor the user's own `matplotlibrc` is involved.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

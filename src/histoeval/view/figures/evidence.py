@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from histoeval.errors import Problem, SettingError
 from histoeval.io.store import writing_to
+from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
+from histoeval.pathgls.results import Spot, Support
 from histoeval.run.trust.case import Instruments, Verdict, attempt
 from histoeval.run.trust.rows import EVIDENCE, TrustRow
-from histoeval.trust.grounding.embedded_image import EmbeddedImage
-from histoeval.trust.results import Spot, Support
 
 if TYPE_CHECKING:
     from PIL import Image

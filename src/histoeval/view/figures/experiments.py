@@ -1,7 +1,5 @@
 """Figures 3a and 3b of PathGLS, and the means of every measure by error level."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The words of a corpus: their counts, and their vectors in two dimensions."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

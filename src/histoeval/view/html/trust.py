@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from histoeval.io.store import writing_to
+from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.table import ResultTable, html_table, number
-from histoeval.trust.policy.policy import DIMENSIONS
 from histoeval.view.highlight import HighlightSpan, html
 from histoeval.view.html.page import data_uri, jpeg, render
 from histoeval.view.terminal.trust import policy_line, trust_tables, trust_text

@@ -1,7 +1,5 @@
 """Tables on how well metrics agree with experts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from histoeval.agreement.metric_vs_experts import MetricVsExperts

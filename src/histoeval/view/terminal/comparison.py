@@ -1,7 +1,5 @@
 """Tables on which of several systems writes better."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables on annotated corpora: their statistics, and the agreement of two annotators."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """One score explained: its parts, both texts with matches and errors highlighted, and lists."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Literal
 

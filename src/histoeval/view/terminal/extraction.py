@@ -1,7 +1,5 @@
 """Extracted entities in a terminal: highlighted in the report text, and counted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables on LLM judges: their scores, consistency, cost, and the verdict of a check."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,10 +8,10 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from histoeval.judge.check import CriterionVerdict
-from histoeval.judge.estimate import RequestEstimate
-from histoeval.judge.panel import JudgePanel
-from histoeval.judge.scoring import SPREAD
+from histoeval.judges.check import CriterionVerdict
+from histoeval.judges.estimate import RequestEstimate
+from histoeval.judges.panel import JudgePanel
+from histoeval.judges.scoring import SPREAD
 from histoeval.llm.cache import CacheStats
 from histoeval.progress import step_progress
 from histoeval.run.pipeline import Watch, no_progress

@@ -1,7 +1,5 @@
 """Tables on trained models: reader, aligner, NLI, grounding, and the HARE bench."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables on how metrics react to edited reports (probes), for a terminal and for Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.table import Table

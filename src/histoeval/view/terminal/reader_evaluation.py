@@ -1,7 +1,5 @@
 """Tables on the evaluation of a reader."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType

@@ -1,7 +1,5 @@
 """Tables on scores: the means of systems by each metric, and rows with errors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Slides in a terminal: a table of facts, and tissue outlined on a thumbnail."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

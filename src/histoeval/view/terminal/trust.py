@@ -1,16 +1,14 @@
 """Tables on trust: the means and verdicts of all reports, the worst reports, a tuned policy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from typing import Any
 
+from histoeval.pathgls.fusion import ROUTES
+from histoeval.pathgls.policy.policy import DIMENSIONS, PAPER
 from histoeval.run.trust.rows import TrustRow
 from histoeval.run.trust.tune import FIGURES, TuningResult, share_text
 from histoeval.table import ResultTable, number
-from histoeval.trust.fusion import ROUTES
-from histoeval.trust.policy.policy import DIMENSIONS, PAPER
 from histoeval.view.highlight import one_line
 
 

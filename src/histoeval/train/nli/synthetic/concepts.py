@@ -1,7 +1,5 @@
 """Diagnoses as pairs are made of them: names, what is above, below and beside them, and sites."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Pairs on diagnoses: what each is a kind of, how it behaves, where it arises, what it excludes."""
 
-from __future__ import annotations
-
 import random
 
 from histoeval.nli.entailer import Label

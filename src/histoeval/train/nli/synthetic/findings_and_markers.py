@@ -1,7 +1,5 @@
 """Pairs on what is seen and stained: findings, markers, genes, and morphology with diagnoses."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Pairs on numbers: nodes, sizes, distances, percentages and counts, written in several ways."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

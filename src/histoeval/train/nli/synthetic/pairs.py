@@ -5,8 +5,6 @@ premise gets company: a report says many things, of which one matters. Everythin
 seed. Wordings and concepts of the part "dev" never stand in the part "train".
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator

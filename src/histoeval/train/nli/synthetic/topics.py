@@ -1,7 +1,5 @@
 """Pairs on questions that a report answers in one of a few ways: margins, grade, side, stage."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Wordings and concepts are parted by their hashes: what a development set says, a
 never trained on.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Pairs on parts of the body, other names, origin and spread, and what letters of stages imply."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from histoeval.nli.entailer import Label

@@ -1,7 +1,5 @@
 """Cards of organs and what is diagnosed in them, and their wordings."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Pairs from cards on one lesion: its side, its diagnosis, its behaviour, its look, its site."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from histoeval.nli.entailer import Label

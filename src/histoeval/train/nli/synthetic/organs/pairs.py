@@ -6,8 +6,6 @@ before; a diagnosis entails the kinds it is one of and leaves its own kinds open
 belongs to other cells excludes it. Everything follows from the seed.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Pairs from cards on what is graded, staged, stained, found, named and measured."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

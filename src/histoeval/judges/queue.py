@@ -1,0 +1,206 @@
+"""Questions on their way to judges: asked in the background while rows are read and written.
+
+One thread with one event loop asks every judge at most `concurrency` questions at a time, in the
+order in which they were submitted. A reply is in the cache before the next question takes its
+place, so neither Ctrl-C nor a kill loses one.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
+from time import perf_counter
+from typing import Any
+
+from histoeval.errors import EndpointError, OutputError
+from histoeval.judges.answer import read_answer
+from histoeval.judges.question import MissingAnswer, Outcome, Question, repair_key, repair_messages
+from histoeval.llm.cache import Cache
+from histoeval.llm.chat import Chat, NoReply, Reply
+from histoeval.llm.event_loop import BackgroundLoop
+from histoeval.llm.prompt import Message
+from histoeval.llm.replies import Unreadable
+from histoeval.llm.usage import Usage
+
+MIN_FAILURES = 8
+"""A judge is given up after this many failures in a row, and at least one for each slot."""
+
+GRACE_S = 10.0
+"""How long requests in flight may still be answered once a judge is given up."""
+
+
+class JudgeQueue:
+    """Takes questions and hands out their outcomes; to be closed when no more come."""
+
+    def __init__(
+        self,
+        chats: Sequence[Chat],
+        cache: Cache,
+        usage: dict[str, Usage],
+        concurrency: int,
+        reachable: set[str],
+        settled: Callable[[], None],
+    ) -> None:
+        self._askers = {
+            chat.identity: _Asker(chat, cache, usage[chat.identity], concurrency, reachable)
+            for chat in chats
+        }
+        self._settled = settled
+        self._tasks: dict[str, asyncio.Task[Outcome]] = {}
+        self._stop = asyncio.Event()
+        self._failure: EndpointError | OutputError | None = None
+        self._open = AsyncExitStack()
+        self._loop = BackgroundLoop()
+        self._began = perf_counter()
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing left to wait for: all is handed out, or no more can be asked."""
+        return not self._tasks or self._failure is not None
+
+    def submit(self, questions: Iterable[Question]) -> None:
+        """Have questions asked, except those that are in the queue already."""
+        self._loop.run(self._submit(list(questions)))
+
+    async def _submit(self, questions: Sequence[Question]) -> None:
+        for question in questions:
+            if question.key not in self._tasks:
+                task = asyncio.create_task(self._settle(question))
+                self._tasks[question.key] = task
+
+    def outcomes(self, keys: Iterable[str]) -> dict[str, Outcome]:
+        """Wait for submitted questions by their keys, and hand their outcomes out.
+
+        `EndpointError` or `OutputError` as soon as no more can be asked.
+        """
+        return self._loop.run(self._outcomes(set(keys)))
+
+    async def _outcomes(self, keys: set[str]) -> dict[str, Outcome]:
+        tasks = {key: self._tasks[key] for key in keys}
+        stopped = asyncio.ensure_future(self._stop.wait())
+        settled = asyncio.gather(*tasks.values(), return_exceptions=True)
+        either: list[asyncio.Future[Any]] = [settled, stopped]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if self._failure is not None:
+            raise self._failure
+        for key in keys:
+            del self._tasks[key]
+        return {key: task.result() for key, task in tasks.items()}
+
+    def close(self) -> None:
+        """Ask nothing more and close the connections; what was answered is cached."""
+        try:
+            self._loop.run(self._end())
+        finally:
+            self._loop.close()
+        seconds = perf_counter() - self._began
+        for asker in self._askers.values():
+            asker.usage.retries = asker.chat.retries
+            asker.usage.seconds += seconds
+
+    async def _end(self) -> None:
+        tasks = list(self._tasks.values())
+        if self._failure is not None and tasks:
+            await asyncio.wait(tasks, timeout=GRACE_S)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._open.aclose()
+
+    async def _settle(self, question: Question) -> Outcome:
+        asker = self._askers[question.judge]
+        async with asker.slots:
+            if self._failure is not None:
+                raise self._failure
+            try:
+                outcome = await asker.settle(question, self._open)
+            except (EndpointError, OutputError) as error:  # no other question can succeed
+                self._failure = self._failure or error
+                self._stop.set()
+                raise
+        self._settled()
+        return outcome
+
+
+class _Asker:
+    """Asks one judge, and gives it up when it is gone."""
+
+    def __init__(
+        self, chat: Chat, cache: Cache, usage: Usage, concurrency: int, reachable: set[str]
+    ) -> None:
+        self.chat = chat
+        self.usage = usage
+        self.slots = asyncio.Semaphore(concurrency)
+        self._cache = cache
+        self._reachable = reachable
+        self._opening = asyncio.Lock()
+        self._is_open = self._has_answered = False
+        self._unreachable: EndpointError | None = None
+        self._failures = 0
+        self._max_failures = max(MIN_FAILURES, concurrency)
+
+    async def settle(self, question: Question, stack: AsyncExitStack) -> Outcome:
+        """The answer, after one repair if it takes one; or why there is none."""
+        prompt, key = question.prompt, question.key
+        messages = prompt.messages(question.reference, question.candidate, question.order)
+        raw: list[str] = []
+        try:
+            reply = await self._reply(key, question, messages, stack)
+            raw.append(reply.text)
+            try:
+                return read_answer(reply.text, prompt)
+            except Unreadable as error:
+                messages = [*messages, *repair_messages(reply, error)]
+            reply = await self._reply(repair_key(key, reply), question, messages, stack)
+            raw.append(reply.text)
+            return read_answer(reply.text, prompt)
+        except Unreadable as error:
+            cut = "; it was cut off at the token limit" if reply.finish == "length" else ""
+            message = f"the answer cannot be read, also after a repair: {error}{cut}"
+            return MissingAnswer("judge_unreadable", message, tuple(raw))
+        except NoReply as error:
+            self._count_failure(error)
+            return MissingAnswer(error.code, str(error), tuple(raw))
+
+    async def _reply(
+        self, key: str, question: Question, messages: list[Message], stack: AsyncExitStack
+    ) -> Reply:
+        """The cached reply, or a new one, which is cached at once."""
+        if (cached := self._cache.find(key)) is not None:
+            self.usage.found(cached)
+            return cached
+        await self._connect(stack)
+        request = question.request(messages)
+        reply = await self.chat.ask(request)
+        identity = question.prompt.identity
+        self._cache.store(key, question.judge, identity, request.characters, reply)
+        self.usage.paid(reply)
+        self._failures, self._has_answered = 0, True
+        return reply
+
+    async def _connect(self, stack: AsyncExitStack) -> None:
+        """Before the first question, check that the judge is there; the others wait for that."""
+        async with self._opening:
+            if self._unreachable is not None:
+                raise self._unreachable
+            if not self._is_open:
+                await stack.enter_async_context(self.chat)
+                self._is_open = True
+            if self.chat.identity not in self._reachable:
+                try:
+                    await self.chat.ping()
+                except EndpointError as error:
+                    self._unreachable = error
+                    raise
+                self._reachable.add(self.chat.identity)
+
+    def _count_failure(self, error: NoReply) -> None:
+        """Failures in a row; a refusal says little about the next once others were answered."""
+        if error.code == "judge_refused" and self._has_answered:
+            return
+        self._failures += 1
+        if self._failures >= self._max_failures:
+            raise EndpointError(
+                f"{self.chat.identity} is given up: {self._failures} requests in a row failed; the "
+                f"last: {error}. Every answer is cached: run the same command again to resume"
+            ) from error

@@ -1,0 +1,229 @@
+"""The grounding encoder as it is shipped: images and phrases into one space, and what it knows.
+
+onnxruntime and tokenizers, no torch and no network. Each image and each phrase is run by itself, so
+that its vector is the same to the bit whatever it is run with.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from histoeval.align.builtin import shortened
+from histoeval.errors import InputError
+from histoeval.pathgls.grounding.encoder import ClaimCalibration, Pixels, Vectors
+from histoeval.pathgls.grounding.manifest import (
+    IMAGE,
+    KNOWN,
+    TEXT,
+    TOKENIZER,
+    read_grounding_manifest,
+)
+from histoeval.report import EntityType
+from histoeval.resources import resource_path
+from histoeval.runtime.memo import Memory
+from histoeval.runtime.onnx import open_session, open_tokenizer
+from histoeval.runtime.threads import cores
+
+_REMEMBERED = 20_000
+
+HE = "H&E"
+
+
+class ImageScope(NamedTuple):
+    """Whether an image is like those of the training, how far it is from them, and its stain."""
+
+    known: bool
+    distance: float
+    stain: float
+    """How much likelier another stain is than H&E, as a difference of cosines."""
+
+
+class PhraseScope(NamedTuple):
+    """Whether a phrase is like one of the training, and the nearest of those."""
+
+    known: bool
+    likeness: float
+    nearest: str
+    group: str
+
+
+class TrainingSummary(NamedTuple):
+    """What a model folder has of its training data."""
+
+    entries: list[str]
+    """What can be claimed, by name."""
+    groups: list[str]
+    """For each of them organ, concept, family, site, behaviour or stain."""
+    vectors: Vectors
+    """For each of them its place in the space of images."""
+    wordings: list[str]
+    owners: npt.NDArray[np.int64]
+    """For each wording its entry."""
+    meanings: Vectors
+    centre: Vectors
+    whitening: Vectors
+    """Image vectors less the centre, times this, have length 1 in the usual case."""
+
+
+class BuiltinEncoder:
+    """Embeds with a grounding model from a folder; the shipped one when none is named."""
+
+    def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
+        home = folder or resource_path("models/grounding")
+        self.manifest = read_grounding_manifest(home)
+        self.known = read_known(home / KNOWN)
+        self._tokenizer = open_tokenizer(home / TOKENIZER)
+        self._image = open_session(home / IMAGE)
+        self._text = open_session(home / TEXT)
+        self._threads = threads or cores()
+        self._remembered = Memory(self._phrases, most=_REMEMBERED)
+
+    @property
+    def name(self) -> str:
+        """What the model is called."""
+        return self.manifest.name
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+        return self.manifest.dimension
+
+    @property
+    def size(self) -> int:
+        """Pixels along a side of the images that it takes."""
+        return self.manifest.image.size
+
+    @property
+    def identity(self) -> str:
+        """The model down to its weights, and what runs it."""
+        return f"{self.manifest.identity}/onnxruntime{version('onnxruntime')}"
+
+    @property
+    def calibrations(self) -> dict[EntityType, ClaimCalibration]:
+        """The separation of true claims and decoys of each kind, on held-out cases."""
+        return {
+            EntityType(kind): ClaimCalibration(found.slope, found.midpoint)
+            for kind, found in self.manifest.calibrations.items()
+        }
+
+    @property
+    def calibration(self) -> ClaimCalibration:
+        """The same for claims of any kind: that of diagnoses."""
+        return self.calibrations[EntityType.DIAGNOSIS]
+
+    def images(self, images: Sequence[Pixels]) -> Vectors:
+        """One unit-length row for each image, which must have the size of the manifest."""
+        prepared = [self._checked(image) for image in images]
+        if not prepared:
+            return np.zeros((0, self.dimension), np.float32)
+        with ThreadPoolExecutor(self._threads) as pool:
+            return np.stack(list(pool.map(self._run_image, prepared)))
+
+    def texts(self, phrases: Sequence[str]) -> Vectors:
+        """One unit-length row for each phrase."""
+        if not phrases:
+            return np.zeros((0, self.dimension), np.float32)
+        return np.stack([vector for vector, _ in self._remembered(phrases)])
+
+    def image_scope(self, vectors: Vectors) -> list[ImageScope]:
+        """For each vector of an image whether it is like those of the training, and in H&E."""
+        moved = (vectors - self.known.centre) @ self.known.whitening
+        distances = np.linalg.norm(moved.astype(np.float64), axis=1)
+        cosines = vectors.astype(np.float64) @ self.known.vectors.T
+        stains = stain_scores(cosines, self.known.groups, self.known.entries)
+        limits = self.manifest.scope
+        return [
+            ImageScope(
+                bool(distance < limits.image.threshold and stain < limits.stain.threshold),
+                float(distance),
+                float(stain),
+            )
+            for distance, stain in zip(distances, stains, strict=True)
+        ]
+
+    def phrase_scope(self, phrases: Sequence[str]) -> list[PhraseScope]:
+        """For each phrase whether something like it was learned."""
+        return [self._scope(meaning) for _, meaning in self._remembered(phrases)]
+
+    def unknown_images(self, vectors: Vectors) -> list[str | None]:
+        """For each image why it is not known; nothing where it is."""
+        limit = self.manifest.scope.stain.threshold
+        return [
+            None
+            if scope.known
+            else "not stained with H&E, as far as the model can tell"
+            if scope.stain >= limit
+            else f"not like the H&E histology that the model has seen ({scope.distance:.2f})"
+            for scope in self.image_scope(vectors)
+        ]
+
+    def unknown_phrases(self, phrases: Sequence[str]) -> list[str | None]:
+        """For each phrase why it is not known; nothing where it is."""
+        return [
+            None
+            if scope.known
+            else f"names nothing that the model has learned; nearest is {scope.nearest} "
+            f"({scope.likeness:.2f})"
+            for scope in self.phrase_scope(phrases)
+        ]
+
+    def _scope(self, meaning: Vectors) -> PhraseScope:
+        cosines = self.known.meanings @ meaning
+        best = int(np.argmax(cosines))
+        owner = int(self.known.owners[best])
+        likeness = float(cosines[best])
+        known = likeness >= self.manifest.scope.phrases.threshold
+        return PhraseScope(known, likeness, self.known.entries[owner], self.known.groups[owner])
+
+    def _checked(self, image: Pixels) -> Pixels:
+        side = self.manifest.image.size
+        if image.shape != (side, side, 3) or image.dtype != np.uint8:
+            raise InputError(
+                f"an image for {self.name} has {side} x {side} pixels of three bytes; "
+                f"this has shape {image.shape} of {image.dtype}"
+            )
+        return image
+
+    def _run_image(self, image: Pixels) -> Vectors:
+        given = self.manifest.image
+        mean, std = np.array(given.mean, np.float32), np.array(given.std, np.float32)
+        pixels = (image.astype(np.float32) / np.float32(255) - mean) / std
+        (rows,) = self._image.run(None, {"pixels": pixels.transpose(2, 0, 1)[None]})
+        return np.asarray(rows[0], np.float32)
+
+    def _phrases(self, phrases: Sequence[str]) -> list[tuple[Vectors, Vectors]]:
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(self._run_phrase, phrases))
+
+    def _run_phrase(self, phrase: str) -> tuple[Vectors, Vectors]:
+        whole = phrase.encode("utf-8", "replace").decode("utf-8")
+        tokens = shortened(self._tokenizer.encode(whole).ids, self.manifest.text.max_tokens)
+        vectors, meanings = self._text.run(None, {"tokens": np.array([tokens], np.int64)})
+        return np.asarray(vectors[0], np.float32), np.asarray(meanings[0], np.float32)
+
+
+def stain_scores(
+    cosines: npt.NDArray[np.float64], groups: Sequence[str], names: Sequence[str]
+) -> npt.NDArray[np.float64]:
+    """For each row how much likelier the likeliest other stain is than H&E."""
+    stains = [i for i, group in enumerate(groups) if group == "stain"]
+    others = [i for i in stains if names[i] != HE]
+    usual = [i for i in stains if names[i] == HE]
+    if not others or not usual:
+        return np.full(len(cosines), -2.0)
+    scores = cosines[:, others].max(axis=1) - cosines[:, usual].max(axis=1)
+    return np.asarray(scores, np.float64)
+
+
+def read_known(path: Path) -> TrainingSummary:
+    """What a model folder has of its training data."""
+    with np.load(path) as kept:
+        lists = {name: kept[name].tolist() for name in ("entries", "groups", "wordings")}
+        floats = ("vectors", "meanings", "centre", "whitening")
+        rows = {name: kept[name].astype(np.float32) for name in floats}
+        return TrainingSummary(owners=kept["owners"].astype(np.int64), **lists, **rows)

@@ -1,0 +1,250 @@
+"""What a report claims about its image: each claim with its span and a short visual phrase.
+
+Diagnoses and findings are claims, with their descriptors, grade and site put into the phrase, and
+so is a site that no asserted diagnosis carries. Denied and uncertain ones have such an `assertion`.
+Stages, measurements, markers and procedures cannot be seen in an image of tissue, nor can margins
+or masses; they are no claims, and `not_seen` says so for each.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from histoeval.pathgls.results import Claim, ReportSpan
+from histoeval.report import Assertion, Entity, EntityType, Report
+from histoeval.resources import load_toml
+from histoeval.terms.findings import find_findings, finding_of, findings
+from histoeval.terms.lexicon import any_of
+from histoeval.terms.sites import find_sites, organ_of, site_tree, sites, system_of
+from histoeval.terms.values.grades import read_grade
+
+CLAIMED = (EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE)
+"""The kinds of claims."""
+
+_VAGUE = "vague"
+_TIERS = {"low": "low-grade", "intermediate": "intermediate-grade", "high": "high-grade"}
+_REGIONS = "body_region"
+"""Back or arm is no tissue that could be recognised under a microscope."""
+_EDGES = " \t\r\n.,;:-/()[]\"'"
+_ASIDE = re.compile(r"[(\[][^)\]]*[)\]]")
+_STOP = re.compile(r"[.;:]+(?=\s|$)")
+_GRADED = re.compile(r"\b(?:differentiated|grade|dysplasia|anaplastic)\b")
+_RANKED = re.compile(r"\d|\b[ivx]+\b|\bgrade$|\bdifferentiation\b")
+_ADJECTIVE = re.compile(r"\S+(?:ic|ing|ous|ed|al)")
+_MAX_WORDS = 4
+"""Of a descriptor; more is a sentence."""
+
+
+class Claims(NamedTuple):
+    """Claims by what the report says of them."""
+
+    asserted: tuple[Claim, ...]
+    denied: tuple[Claim, ...]
+    uncertain: tuple[Claim, ...]
+
+
+def claims_of(report: Report) -> tuple[Claim, ...]:
+    """All claims of a report that a reader has read, in the order of its text, none twice."""
+    read = [*_lesions(report), *_bare_sites(report)]
+    first: dict[tuple[str, Assertion], Claim] = {}
+    for claim in sorted(read, key=lambda claim: (claim.span.start, claim.span.end)):
+        first.setdefault((claim.phrase, claim.assertion), claim)
+    return tuple(first.values())
+
+
+def sorted_claims(claims: Iterable[Claim]) -> Claims:
+    """Claims that are asserted, denied and left open; absence cannot be grounded by presence."""
+    by_assertion: dict[Assertion, list[Claim]] = {each: [] for each in Assertion}
+    for claim in claims:
+        by_assertion[claim.assertion].append(claim)
+    return Claims(*(tuple(by_assertion[each]) for each in Assertion))
+
+
+def not_seen(report: Report) -> tuple[str, ...]:
+    """What of a report no patch of tissue can support, and why, human-readable."""
+    reasons: dict[str, str] = _wording()["apart"]
+    kinds: dict[str, list[str]] = {kind: [] for kind in reasons}
+    for entity in report.entities:
+        if entity.type == EntityType.FINDING and _is_vague(visual(_parted(entity.text)[0])):
+            kinds[_VAGUE].append(entity.text)
+        elif entity.type.value in kinds:
+            kinds[entity.type.value].append(entity.text)
+    return tuple(
+        f"not looked for in the image: {', '.join(dict.fromkeys(texts))} ({reasons[kind]})"
+        for kind, texts in kinds.items()
+        if texts
+    )
+
+
+def _lesions(report: Report) -> Iterator[Claim]:
+    """Diagnoses and findings with what belongs to them."""
+    for number, entity in enumerate(report.entities):
+        if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING):
+            continue
+        affirmed, denied = _parted(entity.text)
+        name = visual(affirmed)
+        if not name or (entity.type == EntityType.FINDING and _is_vague(name)):
+            continue
+        linked = _linked(report, number)
+        phrase = (
+            _diagnosis_phrase(name, linked)
+            if entity.type == EntityType.DIAGNOSIS
+            else _placed(_noun_of(name), linked, "in the")
+        )
+        is_denied = denied and entity.assertion == Assertion.PRESENT
+        yield _claim(entity, phrase, Assertion.ABSENT if is_denied else entity.assertion)
+
+
+def _linked(report: Report, head: int) -> list[Entity]:
+    tails = sorted({relation.tail for relation in report.relations if relation.head == head})
+    return [report.entities[tail] for tail in tails]
+
+
+def _claim(entity: Entity, phrase: str, assertion: Assertion) -> Claim:
+    span = ReportSpan(text=entity.text, start=entity.start, end=entity.end)
+    return Claim(span=span, type=entity.type, assertion=assertion, phrase=phrase)
+
+
+def _diagnosis_phrase(name: str, linked: Sequence[Entity]) -> str:
+    """Grade, descriptors, diagnosis and site: "low-grade serous carcinoma of the ovary"."""
+    before = [_grade_words(each.text) for each in linked if each.type == EntityType.GRADE]
+    before += [
+        _descriptor_words(each.text) for each in linked if each.type == EntityType.DESCRIPTOR
+    ]
+    words = dict.fromkeys(each for each in before if each and each not in name)
+    return _placed(" ".join([*words, name]), linked, "of the")
+
+
+def _placed(phrase: str, linked: Sequence[Entity], joint: str) -> str:
+    """The phrase with the first tissue that is named for it, unless it names one itself."""
+    if find_sites(phrase):
+        return phrase
+    tissues = [
+        tissue
+        for each in linked
+        if each.type == EntityType.SITE
+        if (tissue := _tissue_of(each.text))
+    ]
+    return f"{phrase} {joint} {_name_of(tissues[0])}" if tissues else phrase
+
+
+def _bare_sites(report: Report) -> Iterator[Claim]:
+    """Tissue of organs that no asserted diagnosis is of, each organ once.
+
+    Fat, vessels and nerves are in every organ; where a finding is in them, they are no claim of
+    their own.
+    """
+    carried = set(_carried(report))
+    invaded = {
+        relation.tail
+        for relation in report.relations
+        if report.entities[relation.head].type == EntityType.FINDING
+    }
+    for number, entity in enumerate(report.entities):
+        tissue = _tissue_of(entity.text) if entity.type == EntityType.SITE else None
+        if tissue is None or entity.assertion != Assertion.PRESENT:
+            continue
+        if number in invaded and tissue in _wording()["everywhere"]:
+            continue
+        if (organ := organ_of(tissue)) not in carried:
+            carried.add(organ)
+            name = _name_of(tissue)
+            phrase = name if name.endswith("tissue") else f"{name} tissue"
+            yield _claim(entity, phrase, Assertion.PRESENT)
+
+
+def _carried(report: Report) -> Iterator[str]:
+    """The organs of diagnoses that are asserted."""
+    for number, entity in enumerate(report.entities):
+        if entity.type == EntityType.DIAGNOSIS and entity.assertion == Assertion.PRESENT:
+            named = [each.text for each in _linked(report, number) if each.type == EntityType.SITE]
+            for text in (entity.text, *named):
+                yield from (organ_of(match.id) for match in find_sites(text))
+
+
+# --- words for an image encoder: short and plain, without doubt or denial -------------------------
+
+
+def visual(text: str) -> str:
+    """A text in lower case, on one line, without asides and words of doubt and denial."""
+    words = _STOP.sub(" ", _ASIDE.sub(" ", text)).lower()
+    words = _phrases("unsure").sub(" ", _phrases("denying").sub(" ", words))
+    return " ".join(words.split()).strip(_EDGES)
+
+
+def _parted(text: str) -> tuple[str, bool]:
+    """A text without its words of denial, and whether they deny all of it.
+
+    "No necrosis" and "necrosis not seen" are denied; "polyp without dysplasia" is a polyp.
+    """
+    harmless = _phrases("harmless").sub(" ", text.lower())
+    found = _phrases("denying").search(harmless)
+    if found is None:
+        return harmless, False
+    before, after = (
+        part.strip(_EDGES) for part in (harmless[: found.start()], harmless[found.end() :])
+    )
+    return before or after, not (before and after)
+
+
+def _noun_of(finding: str) -> str:
+    """A finding that is no more than an adjective by its noun: "desmoplastic" is desmoplasia."""
+    found = finding_of(finding) if _ADJECTIVE.fullmatch(finding) else None
+    return finding if found is None else findings()[found.id].name.lower()
+
+
+def _is_vague(finding: str) -> bool:
+    """Whether nothing is named that a patch could show: a margin, a mass, a verb by itself.
+
+    Nor can it show what was seen with the naked eye: two words of that, or one of it alone.
+    """
+    found = {each.id for each in find_findings(finding)}
+    gross = len(_phrases("gross").findall(finding))
+    if not found:
+        return gross > 0 or len(finding.split()) == 1
+    return gross > 1 or found <= set(_wording()["vague"])
+
+
+def _tissue_of(site: str) -> str | None:
+    """The id of the tissue that a site is of: antrum is stomach, but rectum is rectum."""
+    found = [match.id for match in find_sites(site) if system_of(match.id) != _REGIONS]
+    if not found:
+        return None
+    deepest = max(found, key=site_tree().depth)
+    distinct = _wording()["tissues"]
+    line = site_tree().lineage(deepest)
+    return next((id_ for id_ in line if id_ in distinct), organ_of(deepest))
+
+
+def _name_of(tissue: str) -> str:
+    """What a tissue is called, by its id."""
+    return sites()[tissue].name.lower()
+
+
+def _grade_words(text: str) -> str:
+    """A grade in words that describe; numbers of a system become low, intermediate or high."""
+    plain = visual(text)
+    if _GRADED.search(plain) and not _RANKED.search(plain):
+        return plain
+    grade = read_grade(text)
+    return _TIERS.get(grade.tier or "", "") if grade is not None and grade.part is None else ""
+
+
+def _descriptor_words(text: str) -> str:
+    """A descriptor, where it is something visible and not a whole sentence."""
+    words = visual(text)
+    long = len(words.split()) > _MAX_WORDS
+    return "" if long or _phrases("unseen").search(words) else words
+
+
+@cache
+def _phrases(name: str) -> re.Pattern[str]:
+    listed = [" ".join(each.split()) for each in _wording()[name].split(",")]
+    longest_first = sorted(filter(None, listed), key=lambda each: (-len(each), each))
+    return any_of(longest_first, before=r"\b", after=r"\b", literal=True, flags=0)
+
+
+def _wording() -> dict[str, Any]:
+    """The word lists for claims."""
+    return load_toml("pathgls/grounding/data/phrases.toml")

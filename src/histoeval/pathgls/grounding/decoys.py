@@ -1,0 +1,154 @@
+"""Decoys: claims of other organs and diseases, to calibrate a report's own claims.
+
+A cosine means nothing by itself: one encoder gives 0.2 to what is plainly there, another 0.8 to
+what is not. So the same image is compared with decoys, and a claim's cosine counts by its standing
+among theirs.
+"""
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from functools import cache, cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from histoeval.pathgls.grounding.claims import CLAIMED
+from histoeval.pathgls.grounding.encoder import ClaimCalibration
+from histoeval.pathgls.results import Claim
+from histoeval.report import EntityType
+from histoeval.resources import load_toml
+from histoeval.terms.catalogue import closeness, concepts, diagnosis_tree
+from histoeval.terms.findings import find_findings, is_kind_of
+from histoeval.terms.naming import main_concept
+from histoeval.terms.plain import words_of
+from histoeval.terms.sites import find_sites, site_closeness
+
+FEWEST = 12
+"""Fewer decoys cannot calibrate a claim."""
+
+UNMEASURED = ClaimCalibration(slope=1.5, midpoint=0.75)
+"""For encoders without a measurement: as if true claims lay 1.5 standard deviations above decoys,
+both spread alike. Then the odds of a claim at z are exp(1.5 (z - 0.75))."""
+
+_SAME_PLACE = 0.5
+_ALIKE = 0.5
+
+
+class PhraseMeaning(NamedTuple):
+    """What the words of a phrase name, by the catalogues."""
+
+    diagnosis: str | None
+    findings: frozenset[str]
+    sites: frozenset[str]
+    words: frozenset[str]
+
+
+class Decoy(NamedTuple):
+    """A phrase of our list: its kind and the family it stands in."""
+
+    phrase: str
+    type: EntityType
+    family: str
+
+
+class Decoys:
+    """Phrases over many organs and kinds; those unrelated to a report are its decoys."""
+
+    def __init__(self, phrases: Iterable[Decoy]) -> None:
+        self.phrases = tuple(phrases)
+
+    @cached_property
+    def identity(self) -> str:
+        """Changes with any phrase."""
+        content = "\n".join(f"{each.type} {each.phrase}" for each in self.phrases)
+        return f"foreign@{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+
+    def to(self, claims: Sequence[Claim], kind: EntityType | None = None) -> tuple[str, ...]:
+        """Phrases of a kind, or of all, that share nothing with any claim of whatever assertion."""
+        return tuple(
+            each.phrase
+            for each in self.phrases
+            if kind in (None, each.type) and not any(kin(each, claim.phrase) for claim in claims)
+        )
+
+
+@cache
+def builtin_decoys() -> Decoys:
+    """The shipped list."""
+    content = load_toml("pathgls/grounding/data/decoys.toml")
+    return Decoys(
+        Decoy(phrase, kind, row["name"])
+        for row in content["family"]
+        for kind in CLAIMED
+        for phrase in row.get(kind.value, ())
+    )
+
+
+@lru_cache(maxsize=1 << 13)
+def meaning_of(phrase: str) -> PhraseMeaning:
+    """What a phrase names."""
+    named = frozenset(match.id for match in find_sites(phrase))
+    concept = main_concept(phrase)
+    return PhraseMeaning(
+        None if concept is None else concept.id,
+        frozenset(found.id for found in find_findings(phrase)),
+        named,
+        frozenset(word.plain for word in words_of(phrase)),
+    )
+
+
+def kin(decoy: Decoy, claim: str) -> bool:
+    """Whether a phrase of the list shares a disease, finding or place with a claim.
+
+    A kind of something is kin to it. Two diseases of one organ are not: one can be claimed for the
+    other. A place is kin to all that arises in it.
+    """
+    return _kin(decoy.type, meaning_of(decoy.phrase), meaning_of(claim))
+
+
+@lru_cache(maxsize=1 << 16)
+def _kin(kind: EntityType, one: PhraseMeaning, other: PhraseMeaning) -> bool:
+    if one.words == other.words:
+        return True
+    if kind == EntityType.SITE:
+        return _near(_home(one), _home(other))
+    if one.diagnosis and other.diagnosis and _same_disease(one.diagnosis, other.diagnosis):
+        return True
+    if any(is_kind_of(a, b) or is_kind_of(b, a) for a in one.findings for b in other.findings):
+        return True
+    return kind == EntityType.FINDING and _near(one.sites, other.sites)
+
+
+def _near(one: frozenset[str], other: frozenset[str]) -> bool:
+    return any(site_closeness(a, b) >= _SAME_PLACE for a in one for b in other)
+
+
+def _same_disease(one: str, other: str) -> bool:
+    related = diagnosis_tree().are_kin(one, other)
+    return related or closeness(concepts()[one], concepts()[other]) >= _ALIKE
+
+
+def _home(meaning: PhraseMeaning) -> frozenset[str]:
+    """Where it is, or where the disease arises."""
+    if meaning.sites or meaning.diagnosis is None:
+        return meaning.sites
+    return concepts()[meaning.diagnosis].organs
+
+
+def standing(cosine: float, decoys: NDArray[np.floating]) -> float | None:
+    """Standard deviations by which a cosine lies above those of decoys.
+
+    None where these are all the same: the encoder then does not separate claims.
+    """
+    spread = float(np.std(decoys.astype(np.float64)))
+    if not spread > 1e-6:
+        return None
+    return (cosine - float(np.mean(decoys.astype(np.float64)))) / spread
+
+
+def calibrated(standing: float, calibration: ClaimCalibration = UNMEASURED) -> float:
+    """How likely a claim is true and no decoy, were both as frequent; 0.5 means nothing."""
+    odds = calibration.slope * (standing - calibration.midpoint)
+    return 1 / (1 + math.exp(-max(-60.0, min(60.0, odds))))

@@ -1,0 +1,48 @@
+"""What rules give: two places of a report that cannot both be right."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations, product
+from typing import Protocol
+
+from histoeval.pathgls.logic.sentences import ReportMention, Value
+from histoeval.pathgls.results import Contradiction, ReportSpan
+
+
+class Placed(Protocol):
+    """Anything that stands at a place of a report."""
+
+    @property
+    def span(self) -> ReportSpan:
+        """The place."""
+
+
+def clash(rule: str, one: Placed, other: Placed, why: str) -> Contradiction:
+    """Two places that cannot both be right, in the order of the text."""
+    first, second = sorted((one.span, other.span), key=lambda span: (span.start, span.end))
+    return Contradiction(
+        first=first, second=second, probability=1.0, source=f"rule:{rule}", why=why
+    )
+
+
+def two_values(
+    rule: str,
+    mentions: Iterable[ReportMention[Value]],
+    differ: Callable[[Value, Value], bool],
+) -> Iterator[Contradiction]:
+    """Two values, in two sentences, of what a tumour has only one of, by a rule of that name."""
+    for one, other in combinations(mentions, 2):
+        if one.passage != other.passage and differ(one.value, other.value):
+            why = f"{one.span.text} and {other.span.text} are two {rule}s of one tumour"
+            yield clash(rule, one, other, why)
+
+
+def both_ways(
+    mentions: Iterable[ReportMention[Value]], same: Callable[[Value, Value], bool]
+) -> Iterator[tuple[ReportMention[Value], ReportMention[Value]]]:
+    """What is affirmed, with each denial of the same in another sentence."""
+    everything = list(mentions)
+    affirmed = [each for each in everything if not each.denied]
+    denied = [each for each in everything if each.denied]
+    for yes, no in product(affirmed, denied):
+        if yes.passage != no.passage and same(yes.value, no.value):
+            yield yes, no

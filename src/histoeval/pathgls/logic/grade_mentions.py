@@ -1,0 +1,166 @@
+"""Grades of a lesion in any scheme and in words, read from the sentences of a report in prose."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from math import ceil, floor
+from typing import NamedTuple
+
+from histoeval.pathgls.logic.diagnosis_mentions import DiagnosisMention
+from histoeval.pathgls.logic.lexicon import GRADE
+from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
+from histoeval.pathgls.logic.specimen import Specimen
+from histoeval.pathgls.results import ReportSpan
+from histoeval.terms.catalogue import diagnosis_tree
+from histoeval.terms.lexicon import any_of
+from histoeval.terms.values.grades import Grade, read_grade
+
+_RANK = r"(?:[1-5]|I{1,3}|IV)\b(?:\s*(?:/|of|out of|-|to)\s*(?:[1-5]|III|IV)\b)?"
+_SCHEMES = (
+    r"(?:Nottingham|FIGO|Fuhrman|WHO/ISUP|ISUP|CNS WHO|WHO|FNCLCC|Edmondson(?:-Steiner)?|nucleolar)"
+)
+_PHRASE = re.compile(
+    r"\bGleason\b[^.;,]{0,25}?\d\s*\+\s*\d(?:\s*=\s*\d+)?"
+    r"|\bGleason (?:score |sum )?(?:of )?(?:10|[6-9])\b"
+    r"|\bgrade group(?:\s+(?:is|of))?[\s:]*[1-5]\b"
+    r"|\b(?:total|score|sum|Nottingham)\b[^.;]{0,20}?\b[3-9]\s*(?:/|out of)\s*9\b"
+    rf"|\b{_SCHEMES}(?:[\s-]+(?:histologic(?:al)?|nuclear|nucleolar|combined))?(?:[\s-]+grade)?"
+    rf"(?:\s+(?:is|of|as))?[\s:]*{_RANK}"
+    rf"|\b(?:histologic(?:al)? |overall |tumou?r )?grade(?:d)?(?:\s+(?:is|of|as|was))?[\s:]*{_RANK}"
+    r"|\bG[1-4]\b"
+    r"|\b(?:well|moderately|poorly)(?:[\s-]+(?:to|and)[\s-]+(?:moderately|poorly))?[\s-]+differentiated\b"
+    r"|\bundifferentiated\b(?! pleomorphic)|\b(?:good|moderate|poor) differentiation\b"
+    r"|\bdifferentiation is (?:good|moderate|poor)\b"
+    r"|\b(?:low|intermediate|high)(?:[\s-]+to[\s-]+(?:intermediate|high))?[\s-]+grade\b"
+    r"|\bgrade(?:\s+(?:is|was))?[\s:]*(?:low|intermediate|high)\b"
+    r"|\b(?:mild|moderate|severe) (?:\w+ )?dysplasia\b|\b[HL]G?SIL\b"
+    r"|\b(?:CIN|VIN|AIN) ?(?:[1-3]|I{1,3})\b",
+    re.IGNORECASE,
+)
+"""All ways to give a grade that `terms.grades` can read."""
+_SCORES = re.compile(
+    r"\btub\w+\D{0,20}?([1-3])\b\D{1,20}?\b(?:nucle\w+|pleo\w+)\D{0,20}?([1-3])\b"
+    r"\D{1,20}?\bmito\w+\D{0,20}?([1-3])\b",
+    re.IGNORECASE,
+)
+"""Scores of tubules, nuclei and mitoses."""
+_OF_GROUP = re.compile(r"group (?:is|of) ", re.IGNORECASE)
+_ABSENT = re.compile(
+    r"(?:\s+[\w-]+){0,3}\s+(?:is|are|was|were)\s+(?:absent|not|excluded|lacking|no longer)\b"
+    r"|[^.;]{0,40}\b(?:years ago|in (?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+"""That it is not there, or was there before, after a grade."""
+_TIERS = ("low", "intermediate", "high")
+_NEAR = 4
+"""Words around a grade in which it says what is graded."""
+
+
+class GradeMention(NamedTuple):
+    """A grade of the lesion as a whole."""
+
+    scheme: str
+    levels: frozenset[int]
+    tiers: frozenset[str]
+    early: bool
+    """Whether it is one of dysplasia or of a lesion in situ."""
+    mention: ReportMention[str]
+
+    @property
+    def passage(self) -> ReportSentence:
+        """The sentence that it stands in."""
+        return self.mention.passage
+
+    @property
+    def span(self) -> ReportSpan:
+        """Where it stands."""
+        return self.mention.span
+
+
+def gradings(specimen: Specimen) -> Iterator[GradeMention]:
+    """The grades of the lesion as a whole, in the order of the text."""
+    for passage in specimen.passages:
+        yield from _summed(passage)
+        for found in _PHRASE.finditer(passage.text):
+            grade = read_grade(_OF_GROUP.sub("group ", found.group()))
+            mention = passage.found(found)
+            if grade and grade.part is None and _is_given(mention):
+                early = _is_early(mention, grade)
+                if early is not None:
+                    yield _graded(grade, mention, early=early)
+
+
+def _graded(grade: Grade, mention: ReportMention[str], *, early: bool) -> GradeMention:
+    return GradeMention(grade.scheme, _levels(grade), _tiers(grade), early, mention)
+
+
+def _summed(passage: ReportSentence) -> Iterator[GradeMention]:
+    """The Nottingham grade that three scores of one sentence add up to."""
+    if found := _SCORES.search(passage.text):
+        grade = read_grade(f"Nottingham {sum(int(each) for each in found.groups())}/9")
+        if grade:
+            yield _graded(grade, passage.found(found), early=False)
+
+
+def implied_by(name: DiagnosisMention) -> Iterator[GradeMention]:
+    """The grades that the name of a diagnosis implies."""
+    for row in GRADE.entry("implied"):
+        if any(diagnosis_tree().is_a(name.concept.id, id_) for id_ in row["diagnoses"]):
+            tiers = frozenset(row["tiers"])
+            ranks = frozenset(_TIERS.index(tier) + 1 for tier in tiers)
+            yield GradeMention("tier", ranks, tiers, False, name.mention)
+            if "WHO" in row:
+                yield GradeMention("WHO", frozenset(row["WHO"]), tiers, False, name.mention)
+
+
+def are_at_odds(one: GradeMention, other: GradeMention) -> bool:
+    """Whether two grades cannot both be right."""
+    if one.early != other.early:
+        return False
+    alike = GRADE.ids("words", "alike")
+    if one.scheme == other.scheme or (one.scheme in alike and other.scheme in alike):
+        return not one.levels & other.levels
+    return not one.tiers & other.tiers
+
+
+def is_of_early_lesion(text: str) -> bool:
+    """Whether a text has a word for dysplasia or for a lesion in situ."""
+    return _early().search(text) is not None
+
+
+@cache
+def _early() -> re.Pattern[str]:
+    return any_of(GRADE.entry("patterns", "early"))
+
+
+def _levels(grade: Grade) -> frozenset[int]:
+    """The ranks that a grade may mean: two where it stands between them."""
+    return frozenset({floor(grade.level), ceil(grade.level)})
+
+
+def _tiers(grade: Grade) -> frozenset[str]:
+    ranks = GRADE.entry("tiers").get(grade.scheme, ())
+    return frozenset(
+        tier for level in _levels(grade) for tier in (ranks[level - 1 : level] or [_TIERS])[0]
+    )
+
+
+def _is_given(mention: ReportMention[str]) -> bool:
+    """Whether a grade is affirmed, of the whole, and not one of several."""
+    before = re.split(r"[;:]|\bbut\b|\bno special type\b", mention.before)[-1]
+    near = " ".join(re.split(r"[,;(.]", mention.after)[0].split()[:_NEAR])
+    if GRADE.has(before, "words", "denied") or _ABSENT.match(mention.after):
+        return False
+    last = re.split(r"[,(]", before)[-1]
+    return not (GRADE.has(last, "words", "part") or GRADE.has(near, "words", "part_after"))
+
+
+def _is_early(mention: ReportMention[str], grade: Grade) -> bool | None:
+    """Whether it is a grade of an early lesion; None where the clause mentions both."""
+    if grade.scheme in ("dysplasia", "SIL", "CIN"):
+        return True
+    in_situ = is_of_early_lesion(mention.clause)
+    if in_situ and GRADE.has(mention.clause, "words", "invasive"):
+        near = " ".join(mention.after.split()[:_NEAR])
+        return True if is_of_early_lesion(near) else None
+    return in_situ

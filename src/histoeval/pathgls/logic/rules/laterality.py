@@ -1,0 +1,87 @@
+"""Rule: one tumour on the left and on the right."""
+
+import re
+from collections.abc import Iterator
+from itertools import combinations
+
+from histoeval.facts.diagnoses import Diagnosis
+from histoeval.pathgls.logic.contradiction import clash
+from histoeval.pathgls.logic.lexicon import listed
+from histoeval.pathgls.logic.sentences import ReportMention
+from histoeval.pathgls.logic.specimen import Specimen, own_concept
+from histoeval.pathgls.results import Contradiction
+from histoeval.report import Entity, EntityType
+from histoeval.terms.catalogue import diagnosis_tree
+from histoeval.terms.sites import find_sites, organ_of
+from histoeval.terms.values.laterality import Side, side_of
+
+_OPPOSITE = {Side.LEFT: Side.RIGHT, Side.RIGHT: Side.LEFT}
+_SIDE = re.compile(r"\b(?:left|right)\b(?: \w+)?", re.IGNORECASE)
+_SIDE_OF_LESION = re.compile(
+    r"\b(?:left|right)\s+(?:\w+\s+){0,2}(?:margin|aspect|edge)", re.IGNORECASE
+)
+_NOT = re.compile(r"\b(?:no|not|without|neither|nor|free|negative)\b", re.IGNORECASE)
+
+
+def side(specimen: Specimen) -> Iterator[Contradiction]:
+    """One diagnosis on the left and on the right of a paired organ.
+
+    Only where all but one sentence name the same side, and none names both: a report on two
+    tumours returns to each of them.
+    """
+    sides = [side_of(passage.text) for passage in specimen.passages]
+    if Side.BILATERAL in sides or min(sides.count(Side.LEFT), sides.count(Side.RIGHT)) != 1:
+        return
+    yield from _on_the_other_side(specimen)
+    for (one, here), (other, there) in combinations(_sided_diagnoses(specimen), 2):
+        opposite = _OPPOSITE.get(here[1]) == there[1] and here[0] == there[0]
+        if opposite and one.passage != other.passage and _is_same(one, other):
+            why = f"{one.span.text} is on the {here[1]} and on the {there[1]}"
+            yield clash("side", one, other, why)
+
+
+def _on_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
+    """In prose on one paired organ: two sentences on the tumour, each on one side."""
+    paired = len(specimen.organs) == 1 and specimen.organs <= listed("paired")
+    if not specimen.is_prose or not paired or specimen.has_several_tumours:
+        return
+    sided = [
+        (passage.found(found), here)
+        for passage in specimen.passages
+        if (here := side_of(passage.text)) in _OPPOSITE
+        and (found := _SIDE.search(passage.text))
+        and (passage.has("tumour") or passage == specimen.passages[0])
+        and not _NOT.search(passage.text)
+        and not passage.has("another_tumour")
+        and not _SIDE_OF_LESION.search(passage.text)
+    ]
+    for (one, here), (other, there) in combinations(sided, 2):
+        if here != there:
+            yield clash("side", one, other, f"the tumour is on the {here} and on the {there}")
+
+
+def _is_same(one: ReportMention[Diagnosis], other: ReportMention[Diagnosis]) -> bool:
+    a, b = own_concept(one.value), own_concept(other.value)
+    return a is not None and b is not None and diagnosis_tree().are_kin(a.id, b.id)
+
+
+def _sided_diagnoses(
+    specimen: Specimen,
+) -> Iterator[tuple[ReportMention[Diagnosis], tuple[str, Side]]]:
+    """Diagnoses, each with a paired organ and the side of it that they are linked to."""
+    for each in specimen.made:
+        linked = [tail for head, tail in specimen.relations if head.start == each.span.start]
+        places = [tail for tail in linked if tail.type == EntityType.SITE] or [
+            entity.value
+            for entity in specimen.entities
+            if entity.value.type == EntityType.SITE and entity.passage == each.passage
+        ]
+        for place in places:
+            yield from ((each, found) for found in _paired(place))
+
+
+def _paired(place: Entity) -> Iterator[tuple[str, Side]]:
+    if (found := side_of(place.text)) in _OPPOSITE:
+        for match in find_sites(place.text):
+            if (organ := organ_of(match.id)) in listed("paired"):
+                yield organ, found

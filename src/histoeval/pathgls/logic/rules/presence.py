@@ -1,0 +1,119 @@
+"""Rules: a finding, a diagnosis or a marker affirmed at one place and denied at another."""
+
+from collections.abc import Iterator
+
+from histoeval.facts.diagnoses import Diagnosis
+from histoeval.facts.facts import BARE, FindingFact
+from histoeval.pathgls.logic.contradiction import both_ways, clash
+from histoeval.pathgls.logic.lexicon import listed, pattern
+from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
+from histoeval.pathgls.logic.specimen import Specimen, own_concept
+from histoeval.pathgls.results import Contradiction
+from histoeval.report import Assertion, EntityType
+from histoeval.terms.catalogue import Behaviour, diagnosis_tree
+from histoeval.terms.findings import findings, is_kind_of
+from histoeval.terms.sites import find_sites, organ_of
+from histoeval.terms.values.laterality import side_of
+
+_MARGIN = "margin_involvement"
+_ONE_THING = ({"necrosis", "tumor_necrosis"},)
+"""Findings that a report names by two names."""
+_TUMOUR = frozenset(
+    {Behaviour.MALIGNANT, Behaviour.IN_SITU, Behaviour.BORDERLINE, Behaviour.BENIGN}
+)
+_ANY_TUMOR = frozenset({"neoplasm", "malignant_neoplasm"})
+_WEIGHTY = 2
+"""Findings of this importance are stated of the whole specimen."""
+_MIN_WORDS = 4
+"""Fewer words than this are no sentence of their own."""
+
+
+def presence(specimen: Specimen) -> Iterator[Contradiction]:
+    """A finding that is both affirmed and denied."""
+    local = listed("local_findings")
+    whole = [
+        each
+        for each in specimen.findings
+        if each.value.id not in local
+        and not is_kind_of(str(each.value.id), _MARGIN)
+        and findings()[str(each.value.id)].importance >= _WEIGHTY
+        and not pattern("elsewhere").search(each.clause)
+        and not each.passage.has("other_tissue")
+        and each.denied == (each.value.entity.assertion == Assertion.ABSENT)
+    ]
+    same = _same_finding if specimen.is_prose else _same_name
+    for yes, no in both_ways(whole, same):
+        name = findings()[str(yes.value.id)].name
+        yield clash("presence", yes, no, f"{name} is both affirmed and denied")
+
+
+def _same_finding(one: FindingFact, other: FindingFact) -> bool:
+    return {one.id, other.id} in _ONE_THING or _same_name(one, other)
+
+
+def _same_name(one: FindingFact, other: FindingFact) -> bool:
+    if one.id in BARE:
+        return other.id == one.id and one.place is not None and one.place == other.place
+    return one.id == other.id
+
+
+def denial(specimen: Specimen) -> Iterator[Contradiction]:
+    """A diagnosis that is made and denied; to deny malignancy is to deny all that is malignant.
+
+    In a report with headings, "no tumour" is often meant of the last place that was named. There
+    only a sentence that denies the very diagnosis counts.
+    """
+    if len(specimen.organs) > 1:
+        return
+    mentions = [
+        each
+        for each in specimen.diagnoses
+        if not each.passage.has("elsewhere")
+        and (not each.denied or (_denies_all(each, specimen) and not specimen.is_of_a_grade(each)))
+    ]
+    for yes, no in both_ways(mentions, _is_denied_by):
+        yield clash("denial", yes, no, f"{yes.span.text} is diagnosed, {no.span.text} is denied")
+
+
+def _denies_all(denied: ReportMention[Diagnosis], specimen: Specimen) -> bool:
+    """Whether a denial is of the whole specimen."""
+    concept, sentence = own_concept(denied.value), denied.passage.text
+    if pattern("suggested").search(denied.clause):
+        return False
+    if concept is None or concept.generic:
+        part = _names_a_part(denied.passage, specimen)
+        free = denied.passage.has("free") and not find_sites(sentence)
+        return specimen.is_prose and not part and not free
+    return len(sentence.split()) >= _MIN_WORDS and sentence[0].isalpha()
+
+
+def _names_a_part(passage: ReportSentence, specimen: Specimen) -> bool:
+    """Whether a sentence is about some place, and not about the organ as a whole."""
+    places = [e.value for e in specimen.entities if e.passage == passage]
+    sites = [e.text for e in places if e.type == EntityType.SITE]
+    whole = len(specimen.organs) == 1 and not side_of(passage.text)
+    whole = whole and not passage.has("part_of_organ")
+    named = all({organ_of(m.id) for m in find_sites(s)} & specimen.organs for s in sites)
+    return not (whole and named) if sites else bool(find_sites(passage.text))
+
+
+def _is_denied_by(made: Diagnosis, denied: Diagnosis) -> bool:
+    one, other = own_concept(made), own_concept(denied)
+    if one is None or other is None or made.hedged:
+        return False
+    if one.id == other.id:
+        return one.behaviour in _TUMOUR
+    wide = other.generic and other.behaviour in (Behaviour.MALIGNANT, Behaviour.UNSPECIFIED)
+    grave = one.behaviour == Behaviour.MALIGNANT
+    return wide and grave and (other.id in _ANY_TUMOR or diagnosis_tree().is_a(one.id, other.id))
+
+
+def marker(specimen: Specimen) -> Iterator[Contradiction]:
+    """A marker that is positive and negative, in the same cells."""
+    tested = [
+        ReportMention(each.value[0], each.span, each.passage, each.value[1].polarity == "negative")
+        for each in specimen.markers
+        if each.value[1].polarity in ("positive", "negative") and not each.passage.has("some_cells")
+    ]
+    for yes, no in both_ways(tested, lambda one, other: one == other):
+        yield clash("marker", yes, no, f"{yes.value} is both positive and negative")

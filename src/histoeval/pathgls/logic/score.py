@@ -1,0 +1,210 @@
+"""Is a report consistent? Contradictions by rule and by NLI model, and equation (2) of PathGLS."""
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from math import ceil
+from typing import Annotated, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from histoeval.errors import Problem
+from histoeval.nli.entailer import Entailer, NliPair
+from histoeval.pathgls.logic.read_specimens import specimens_of
+from histoeval.pathgls.logic.rules.registry import broken_rules, rules_identity
+from histoeval.pathgls.logic.sentence_pairs import sentence_pairs
+from histoeval.pathgls.logic.sentences import Passages
+from histoeval.pathgls.logic.statements import MAX_PAIRS, StatementPair, pairs_of, statements_of
+from histoeval.pathgls.results import Contradiction, Logic, ReportSpan, Share
+from histoeval.report import Noun, Report
+
+_TRAINED = 1 / 3
+"""The share of contradictions among the pairs that NLI models learn from."""
+_AMONG_OTHERS = 0.02
+"""Their share among pairs of one report that do not differ on a shared topic."""
+_AMONG_SENTENCES = 0.035
+"""Their share among sentences on one lesion, as they stand."""
+_AMONG_OPPOSED = 0.25
+"""Their share among sentences that give two sides, sizes, grades or organs."""
+_PRIORS = f"{_AMONG_OTHERS:g},{_AMONG_SENTENCES:g},{_AMONG_OPPOSED:g}"
+_SLACK = 1e-9
+"""Three tenths of ten are three, whatever the last digit of a float is."""
+_LIKELY = 0.5
+"""Contradictions that are more likely than not are shown."""
+
+
+class Top(Noun):
+    """K of equation (2): a share of the pairs, at least one of them, or a number.
+
+    Where both are given the smaller counts: three tenths of the pairs, and at most three.
+    """
+
+    share: Annotated[Share, Field(gt=0)] | None = None
+    number: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _is_given(self) -> Self:
+        if self.share is None and self.number is None:
+            raise ValueError("needs a share or a number")
+        return self
+
+    def of(self, pairs: int) -> int:
+        """How many of this number of pairs."""
+        most = pairs if self.number is None else self.number
+        share = pairs if self.share is None else max(1, ceil(self.share * pairs - _SLACK))
+        return min(pairs, most, share)
+
+    def __str__(self) -> str:
+        share = [] if self.share is None else [f"{self.share:g} of pairs"]
+        number = [] if self.number is None else [f"{self.number}"]
+        return " or ".join([*share, *number])
+
+
+DEFAULT_TOP = Top(share=0.3, number=3)
+"""The share of the published code, but at most three: else one contradiction of a long report is
+lost among pairs that have nothing to do with it."""
+
+
+class _Judged(NamedTuple):
+    """Two places with the probability that they contradict each other, and their sentences."""
+
+    found: Contradiction
+    places: tuple[int, int]
+
+    @property
+    def probability(self) -> float:
+        """Of a contradiction."""
+        return self.found.probability
+
+
+def equation_2(probabilities: Sequence[float], k: int) -> float:
+    """1 minus the mean of the k highest contradiction probabilities."""
+    if not 1 <= k <= len(probabilities):
+        raise ValueError(f"k is {k}, of {len(probabilities)} pairs")
+    return 1 - sum(sorted(probabilities, reverse=True)[:k]) / k
+
+
+def logic_of(report: Report, entailer: Entailer, *, top: Top = DEFAULT_TOP) -> Logic | Problem:
+    """How consistent a report is, with the contradictions that count.
+
+    A contradiction by rule has the probability 1, in place of the model's answer on the same two
+    sentences; the model judges both ways round, and the lower answer counts.
+    """
+    specimens, passages = specimens_of(report)
+    stated = [statements_of(specimen) for specimen in specimens]
+    pairs = [pair for statements in stated for pair in pairs_of(statements)]
+    broken = broken_rules(specimens)
+    whole = [pair for specimen in specimens for pair in sentence_pairs(specimen)]
+    if not pairs and not broken and not whole:
+        return _too_few(sum(map(len, stated)))
+    ruled = [_Judged(each, _places(each, passages)) for each in broken]
+    ruled += _at_odds(whole, {each.places for each in ruled}, entailer)
+    settled = {each.places for each in ruled}
+    left = [pair for pair in pairs[:MAX_PAIRS] or whole if pair.places not in settled]
+    k = top.of(len(ruled) + len(left))
+    judged = [*ruled, *_by_model(left, entailer, k - len(ruled))]
+    worst = sorted((each.found for each in judged), key=_rank)[:k]
+    return Logic(
+        value=min(1.0, max(0.0, equation_2([each.probability for each in judged], k))),
+        pairs=len(judged),
+        top=k,
+        contradictions=tuple(each for each in worst if each.probability > _LIKELY),
+        notes=tuple(_notes(passages, len(pairs))),
+        signature=signature_of(entailer, top),
+    )
+
+
+def signature_of(entailer: Entailer, top: Top) -> str:
+    """What a value of logic depends on, besides the report and the reader."""
+    model = f"nli:{entailer.identity}|both ways:min,mean|prior:{_PRIORS}"
+    return f"logic|{model}|rules:{rules_identity()}|K:{top}"
+
+
+def _too_few(statements: int) -> Problem:
+    found = "no statement" if statements == 0 else "one statement" if statements == 1 else "none"
+    message = f"needs two statements on one specimen that can be compared, found {found}"
+    return Problem("too_few_statements", message)
+
+
+def _by_nli(first: ReportSpan, second: ReportSpan, probability: float) -> Contradiction:
+    return Contradiction(first=first, second=second, probability=probability, source="nli")
+
+
+def _rank(found: Contradiction) -> tuple[float, int, int]:
+    return -found.probability, found.first.start, found.second.start
+
+
+def _at_odds(
+    pairs: Sequence[StatementPair], settled: AbstractSet[tuple[int, int]], entailer: Entailer
+) -> list[_Judged]:
+    """Sentences that contradict each other as they stand, by the model; they count like a rule."""
+    open_ = [pair for pair in pairs if pair.places not in settled]
+    forth = entailer.judge([NliPair(p.first.text, p.second.text) for p in open_])
+    found = []
+    for pair, answer in zip(open_, forth, strict=True):
+        if _of_sentences((answer.contradiction + 1) / 2, pair) <= _LIKELY:
+            continue
+        (back,) = entailer.judge([NliPair(pair.second.text, pair.first.text)])
+        p = _of_sentences((answer.contradiction + back.contradiction) / 2, pair)
+        if p > _LIKELY:
+            found.append(_Judged(_by_nli(pair.first.span, pair.second.span, p), pair.places))
+    return found
+
+
+def _by_model(pairs: Sequence[StatementPair], entailer: Entailer, k: int) -> Iterator[_Judged]:
+    for pair, probability in zip(pairs, _probabilities(pairs, entailer, k), strict=True):
+        first, second = sorted((pair.first, pair.second), key=lambda each: each.span.start)
+        yield _Judged(_by_nli(first.span, second.span, probability), pair.places)
+
+
+def _probabilities(pairs: Sequence[StatementPair], entailer: Entailer, k: int) -> list[float]:
+    """The lower answer of both ways round, for all pairs that may be among the k highest.
+
+    The answer one way is never below that. So the worst are judged the other way round, one after
+    the other, until k of them are at least as high as any of the rest can be.
+    """
+    forth = entailer.judge([NliPair(p.first.passage.text, p.second.text) for p in pairs])
+    highest = [_in_a_report(a.contradiction, p) for a, p in zip(forth, pairs, strict=True)]
+    found = list(highest)
+    settled: list[float] = []
+    for i in sorted(range(len(pairs)), key=lambda i: -highest[i]):
+        if sum(known >= highest[i] for known in settled) >= k:
+            break
+        (back,) = entailer.judge([NliPair(pairs[i].second.passage.text, pairs[i].first.text)])
+        found[i] = min(highest[i], _in_a_report(back.contradiction, pairs[i]))
+        settled.append(found[i])
+    return found
+
+
+def _in_a_report(probability: float, pair: StatementPair) -> float:
+    """A model's probability, corrected for how rare contradictions are where nothing is opposed.
+
+    A third of the pairs that models learn from are contradictions. Two sentences of a report
+    seldom are: by Bayes' rule the odds count for less, unless both differ on a shared topic.
+    """
+    return probability if pair.opposed else _corrected(probability, _AMONG_OTHERS)
+
+
+def _of_sentences(probability: float, pair: StatementPair) -> float:
+    return _corrected(probability, _AMONG_OPPOSED if pair.opposed else _AMONG_SENTENCES)
+
+
+def _corrected(probability: float, share: float) -> float:
+    """A model's probability where this share of the pairs are contradictions, by Bayes' rule."""
+    rarer = (share / (1 - share)) / (_TRAINED / (1 - _TRAINED))
+    return probability * rarer / (probability * rarer + 1 - probability)
+
+
+def _places(found: Contradiction, passages: Passages) -> tuple[int, int]:
+    """Where the sentences of a contradiction begin."""
+    first, second = sorted(
+        passage.start if (passage := passages.at(span.start)) else span.start
+        for span in (found.first, found.second)
+    )
+    return first, second
+
+
+def _notes(passages: Passages, pairs: int) -> Iterator[str]:
+    if passages.cut:
+        yield f"only the first {len(passages.all)} sentences were read"
+    if pairs > MAX_PAIRS:
+        yield f"of {pairs} pairs of statements the first {MAX_PAIRS} were compared"

@@ -1,0 +1,99 @@
+"""Pairs of sentences of a short report as they stand, for an NLI model.
+
+They catch what no table of terms knows. In short reports in prose any two sentences on the lesion
+are a pair, any two on its margins, and any two on lymph nodes.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from histoeval.pathgls.logic.grade_mentions import is_of_early_lesion
+from histoeval.pathgls.logic.impression import leaning_of
+from histoeval.pathgls.logic.lexicon import listed
+from histoeval.pathgls.logic.sentences import ReportSentence
+from histoeval.pathgls.logic.specimen import Specimen
+from histoeval.pathgls.logic.statements import StatementPair
+from histoeval.pathgls.logic.verbalise import LEANING, Statement, sentence_statement
+from histoeval.terms.sites import contains, find_sites, organ_of
+from histoeval.terms.values.laterality import Side, side_of
+
+MAX_SENTENCE_PAIRS = 36
+"""More pairs of sentences of a report are not compared."""
+
+_STEM = 4
+_WORD = re.compile(r"[a-z][a-z0-9-]{2,}")
+_SITE = "site"
+_LESION, _MARGINS, _NODES = "of the lesion", "of margins", "of nodes"
+
+
+def sentence_pairs(specimen: Specimen) -> list[StatementPair]:
+    """Pairs of sentences of a specimen that may contradict each other, the opposed first."""
+    if not specimen.is_prose:
+        return []
+    sentences = [
+        sentence_statement(passage, {k: v for k, v in _topics(passage, specimen) if v})
+        for passage in specimen.passages
+        if _is_whole(passage)
+    ]
+    pairs = [
+        pair
+        for one, other in combinations(sentences, 2)
+        for pair in [_paired(one, other)]
+        if (shared := _about(one.passage) & _about(other.passage))
+        and (shared != {_LESION} or pair.opposed or _words(one.text) & _words(other.text))
+    ]
+    return sorted(pairs, key=lambda pair: not pair.opposed)[:MAX_SENTENCE_PAIRS]
+
+
+def _words(text: str) -> frozenset[str]:
+    """The beginnings of the words of a sentence that are not in all of them."""
+    stems = {word[:_STEM] for word in _WORD.findall(text.lower())}
+    return frozenset(stems - listed("everywhere"))
+
+
+def _paired(one: Statement, other: Statement) -> StatementPair:
+    """Two sentences as a pair; a place within another is the same place."""
+    here, there = one.topics.get(_SITE, ""), other.topics.get(_SITE, "")
+    if here and there and (contains(here, there) or contains(there, here)):
+        other = replace(other, topics={**other.topics, _SITE: here})
+    return StatementPair(one, other)
+
+
+def _is_whole(passage: ReportSentence) -> bool:
+    """Whether a sentence is of the lesion, and not of what is around it or of some of its cells."""
+    cells = passage.has("some_cells") and not passage.has("tumour_cells")
+    return not cells and not passage.has("beyond", "partly")
+
+
+def _about(passage: ReportSentence) -> frozenset[str]:
+    """What a sentence is about: a stage is about the lesion and its nodes."""
+    nodes, margins, stage = map(passage.has, ("node_word", "margin_word", "stage_word"))
+    about = {_NODES: nodes or stage, _MARGINS: margins, _LESION: stage or not (nodes or margins)}
+    return frozenset(name for name, is_about in about.items() if is_about)
+
+
+def _topics(passage: ReportSentence, specimen: Specimen) -> Sequence[tuple[str, str]]:
+    """What a sentence gives for the things of which a lesion has only one."""
+    side = side_of(passage.text)
+    sites = {m.id for m in find_sites(passage.text) if organ_of(m.id) not in listed("tissues")}
+    sizes = {
+        f"{max(each.value.values):g}mm"
+        for each in specimen.measurements
+        if each.passage == passage and each.value.kind == "length"
+    }
+    grades = {
+        f"{each.value.level:g}"
+        for each in specimen.grades
+        if each.passage == passage
+        and not passage.has("part_of_tumour")
+        and not is_of_early_lesion(passage.text)
+    }
+    return (
+        ("side", side if side in (Side.LEFT, Side.RIGHT) else ""),
+        (_SITE, sites.pop() if len(sites) == 1 else ""),
+        ("size", sizes.pop() if len(sizes) == 1 else ""),
+        ("grade", grades.pop() if len(grades) == 1 else ""),
+        (LEANING, leaning_of(passage) or ""),
+    )

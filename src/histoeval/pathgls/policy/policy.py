@@ -1,0 +1,197 @@
+"""The policy: how much each dimension counts, and from which trust on a report is deployed."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, get_args
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from histoeval.errors import InputError, SettingError
+from histoeval.io.yaml_files import read_yaml
+from histoeval.pathgls.results import Share
+from histoeval.report import Noun
+from histoeval.resources import resource_path
+
+Dimension = Literal["grounding", "logic", "stability"]
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
+
+ROUNDING = 1e-9
+"""Numbers that differ by less are the same: weights that sum to 1, trust at a threshold."""
+
+
+class DimensionWeights(Noun):
+    """How much each dimension counts; together 1."""
+
+    grounding: Share
+    logic: Share
+    stability: Share
+
+    @model_validator(mode="after")
+    def _sum_to_one(self) -> Self:
+        total = math.fsum(self.numbers)
+        if abs(total - 1.0) > ROUNDING:
+            raise ValueError(f"the weights sum to {total:g}, and must sum to 1")
+        return self
+
+    @property
+    def numbers(self) -> tuple[float, float, float]:
+        """The three of them, in the order of the dimensions."""
+        return self.grounding, self.logic, self.stability
+
+    def __str__(self) -> str:
+        return ",".join(f"{weight:g}" for weight in self.numbers)
+
+
+PAPER = DimensionWeights(grounding=0.4, logic=0.3, stability=0.3)
+"""Those of the PathGLS paper, section 4.1."""
+
+
+class Floors(Noun):
+    """Below its floor a dimension keeps a report from being deployed; None is no floor."""
+
+    grounding: Share | None = None
+    logic: Share | None = None
+    stability: Share | None = None
+
+
+class Policy(Noun):
+    """The content of a policy file."""
+
+    name: Annotated[str, Field(min_length=1)] = "policy"
+    weights: DimensionWeights
+    deploy_from: Share | None
+    """Trust of at least this is deployed; nothing ever is where this is None."""
+    reject_below: Share
+    floors: Floors = Floors()
+    claims_known: Share = 0.0
+    """Where the encoder knows a smaller share of the claims, nothing is deployed by the others."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.deploy_from is not None and self.reject_below > self.deploy_from:
+            raise ValueError(
+                f"reject_below is {self.reject_below:g}, above deploy_from {self.deploy_from:g}: "
+                "a report would be both rejected and deployed"
+            )
+        return self
+
+    @cached_property
+    def hash(self) -> str:
+        """Twelve characters that change with every number, and not with names or comments."""
+        content = self.model_dump_json(exclude={"name"})
+        return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+    @property
+    def identity(self) -> str:
+        """Name and hash, for signatures."""
+        return f"{self.name}@{self.hash}"
+
+    def asks(self, dimension: Dimension) -> bool:
+        """Whether the verdict depends on a dimension: by its weight, or by its floor."""
+        return getattr(self.weights, dimension) > 0 or getattr(self.floors, dimension) is not None
+
+    def weighing(self, weights: DimensionWeights) -> Policy:
+        """The same policy with other weights."""
+        return self.model_copy(update={"weights": weights}) if weights != self.weights else self
+
+
+def read_policy(path: Path | None = None) -> Policy:
+    """The policy of a file; the shipped one, with the paper's weights, when none is named.
+
+    Numbers are to be written as numbers: `"0.7"` and `true` are refused, not taken for some.
+    """
+    home = path or resource_path("pathgls/policy/policy.yaml")
+    written = read_yaml(home, "the policy")
+    try:
+        return Policy.model_validate(written.content, strict=True)
+    except ValidationError as error:
+        fault = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+        line = written.line_of(fault["loc"])
+        where = f"{home}, line {line}," if line is not None else f"{home}"
+        raise InputError(f"the policy {where} cannot be used: {_explained(fault)}") from error
+
+
+def _explained(fault: Mapping[str, Any]) -> str:
+    """Which key is wrong, what it is, and what to write."""
+    place = [str(part) for part in fault["loc"]]
+    key = ".".join(place)
+    if not place:
+        is_mapping = isinstance(fault["input"], Mapping | Policy)
+        message = str(fault["msg"]).removeprefix("Value error, ")
+        return message if is_mapping else f"write {', '.join(_needed())}, each as `key: value`"
+    if fault["type"] == "value_error":
+        return f"{key}: {fault['msg'].removeprefix('Value error, ')}"
+    if fault["type"] == "extra_forbidden":
+        return f"there is no key {key}{_instead(place)}"
+    if fault["type"] == "missing":
+        return f"{key} is missing: write {_wanted(place)}"
+    quotes = ", without quotes" if isinstance(fault["input"], str) and place != ["name"] else ""
+    return f"{key} is {_as_written(fault['input'])}: write {_wanted(place)}{quotes}"
+
+
+def _wanted(place: Sequence[str]) -> str:
+    """What may be the value of a key."""
+    if place == ["name"]:
+        return "a name of one letter or more"
+    if place in (["weights"], ["floors"]):
+        return f"{', '.join(DIMENSIONS)} below it, each with a number from 0 to 1"
+    number = "a number from 0 to 1, as in 0.7"
+    return f"{number}, or null" if place == ["deploy_from"] or place[0] == "floors" else number
+
+
+def _instead(place: Sequence[str]) -> str:
+    """The keys that exist, for one that does not."""
+    known = [*Policy.model_fields] if len(place) == 1 else [*DIMENSIONS]
+    near = get_close_matches(place[-1], known, n=1)
+    guess = f" (did you mean {near[0]}?)" if near else ""
+    return f"{guess}; there are {', '.join(known)}"
+
+
+def _needed() -> list[str]:
+    return [name for name, each in Policy.model_fields.items() if each.is_required()]
+
+
+def _as_written(value: object) -> str:
+    """A value as it stands in YAML, on one line."""
+    text = str(yaml.safe_dump(value, default_flow_style=True, width=math.inf)).strip()
+    return text.removesuffix("...").strip()
+
+
+def weights_of(text: str) -> DimensionWeights:
+    """Weights from a text: `0.4,0.3,0.3`, in the order of the dimensions."""
+    cells = text.split(",")
+    try:
+        numbers = [float(cell) for cell in cells]
+        if len(numbers) != len(DIMENSIONS):
+            raise ValueError
+    except ValueError as error:
+        raise SettingError(
+            f"{text!r} are no weights: give three numbers that sum to 1, for grounding, logic and "
+            "stability, as in 0.4,0.3,0.3"
+        ) from error
+    try:
+        return DimensionWeights(**dict(zip(DIMENSIONS, numbers, strict=True)))
+    except ValidationError as error:
+        raise SettingError(f"{text!r} are no weights: {_first(error)}") from error
+
+
+def policy_text(policy: Policy, comments: Sequence[str]) -> str:
+    """A policy as a file that `read_policy` reads, with comments on top."""
+    content = policy.model_dump(mode="json")
+    content["floors"] = {k: v for k, v in content["floors"].items() if v is not None}
+    header = "".join(f"# {line}\n" if line else "#\n" for line in comments)
+    return header + str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+
+
+def _first(error: ValidationError) -> str:
+    fault = error.errors()[0]
+    where = ".".join(map(str, fault["loc"]))
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message

@@ -1,0 +1,236 @@
+"""Weights by grid search on labelled reports, measured on reports that did not choose them.
+
+For every outer fold the weights and thresholds are chosen on the other folds alone, by the mean
+over inner folds, and then measured on it; the result is the mean of those measurements. Reports of
+one case are never on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from histoeval.errors import InputError
+from histoeval.pathgls.fusion import ROUTES, fuse
+from histoeval.pathgls.policy.policy import DIMENSIONS, PAPER, Dimension, DimensionWeights, Policy
+from histoeval.pathgls.policy.thresholds import Costs, Flags, Numbers, Target, set_thresholds
+from histoeval.report import Noun
+
+Positions = NDArray[np.intp]
+Objective = Literal["auroc", "spearman"]
+
+DIGITS = 12
+"""Trust is ranked after rounding to these digits, so that equal sums of products are equal."""
+
+FEWEST = 10
+"""With fewer reports there is nothing to tune."""
+
+
+class LabelledReports(NamedTuple):
+    """Reports with their dimensions, how good people found them, and the case each is of."""
+
+    dimensions: Numbers
+    """Reports x dimensions, between 0 and 1; NaN in those that are to get no weight."""
+    goodness: Numbers
+    """More is better: 1 and 0 for right and wrong, a human score, or an error level negated."""
+    wrong: Flags | None
+    """Where right and wrong are known; without it thresholds cannot be set."""
+    cases: Positions
+
+    def only(self, rows: Positions) -> LabelledReports:
+        """Some of the reports."""
+        wrong = None if self.wrong is None else self.wrong[rows]
+        return LabelledReports(self.dimensions[rows], self.goodness[rows], wrong, self.cases[rows])
+
+    @property
+    def known(self) -> Numbers:
+        """The dimensions as they are multiplied: 0 where nothing is known and no weight given."""
+        return np.nan_to_num(self.dimensions)
+
+    @property
+    def objective(self) -> Objective:
+        """What is maximised: the area under the ROC curve for two labels, else Spearman's rho."""
+        return "auroc" if len(np.unique(self.goodness)) == 2 else "spearman"
+
+
+class TuningPlan(Noun):
+    """How to tune."""
+
+    base: Policy
+    """Where thresholds cannot be set, its own are kept; its floors always are."""
+    aim: Target | Costs = Target()
+    without: tuple[Dimension, ...] = ()
+    """Dimensions that get no weight, since they are not known."""
+    parts: Annotated[int, Field(ge=2, le=100)] = 20
+    """The number of equal parts into which a weight of 1 is divided."""
+    folds: Annotated[int, Field(ge=2)] = 5
+    repeats: Annotated[int, Field(ge=1)] = 5
+    seed: int = 0
+
+
+class FoldResult(NamedTuple):
+    """One outer fold: what was chosen without it, and how both policies fare on it."""
+
+    weights: DimensionWeights
+    tuned: float
+    paper: float
+    tuned_routes: NDArray[np.int64]
+    """Routes x (right, wrong), counted on the fold."""
+    base_routes: NDArray[np.int64]
+
+
+class TunedPolicy(NamedTuple):
+    """The policy that all reports chose, and how it fares on reports that did not choose it."""
+
+    policy: Policy
+    objective: Objective
+    inside: float
+    """The objective on the very reports that chose the weights, for the gap to be seen."""
+    folds: tuple[FoldResult, ...]
+
+
+def grid(parts: int, without: tuple[Dimension, ...] = ()) -> Numbers:
+    """Every way to deal 1 in equal parts to the dimensions."""
+    dealt = [
+        (one, two, parts - one - two) for one in range(parts + 1) for two in range(parts + 1 - one)
+    ]
+    barred = [DIMENSIONS.index(name) for name in without]
+    return np.array([row for row in dealt if not any(row[at] for at in barred)]) / parts
+
+
+def objectives(trust: Numbers, goodness: Numbers, objective: Objective) -> Numbers:
+    """The objective of each row of trust values; NaN where either side is constant."""
+    from scipy import stats
+
+    ranks = stats.rankdata(np.round(trust, DIGITS), axis=1)
+    if objective == "auroc":
+        right = goodness == goodness.max()
+        many, few = int(right.sum()), int((~right).sum())
+        if not many or not few:
+            return np.full(len(trust), np.nan)
+        return np.asarray((ranks[:, right].sum(axis=1) - many * (many + 1) / 2) / (many * few))
+    other = stats.rankdata(goodness)
+    x, y = ranks - ranks.mean(axis=1, keepdims=True), other - other.mean()
+    spread = np.sqrt((x * x).sum(axis=1) * (y * y).sum())
+    return np.asarray(np.divide(x @ y, spread, out=np.full(len(x), np.nan), where=spread > 1e-9))
+
+
+def deal(cases: Positions, goodness: Numbers, folds: int, random: np.random.Generator) -> Positions:
+    """A fold for each report: whole cases, shuffled, and dealt out so that labels are spread."""
+    found, at = np.unique(cases, return_inverse=True)
+    means = np.bincount(at, weights=goodness) / np.bincount(at)
+    order = random.permutation(len(found))
+    order = order[np.argsort(means[order], kind="stable")]
+    fold_of = np.empty(len(found), dtype=np.intp)
+    for start in range(0, len(order), folds):
+        some = order[start : start + folds]
+        fold_of[some] = random.permutation(folds)[: len(some)]
+    return np.asarray(fold_of[at])
+
+
+def choose(
+    labelled: LabelledReports, weights: Numbers, folds: int, objective: Objective, seed: int
+) -> int:
+    """Which weights have the highest mean over folds; of equals the nearest to the paper's."""
+    trust = weights @ labelled.known.T
+    fold_of = deal(labelled.cases, labelled.goodness, folds, np.random.default_rng(seed))
+    found = [
+        objectives(trust[:, fold_of == fold], labelled.goodness[fold_of == fold], objective)
+        for fold in range(folds)
+    ]
+    scored = np.array([row for row in found if not np.isnan(row).all()])
+    if not len(scored):
+        raise InputError("in no fold do the labels differ: more labelled reports are needed")
+    means = np.round(np.nan_to_num(scored, nan=-1.0).mean(axis=0), DIGITS)
+    best = np.flatnonzero(means == means.max())
+    far = np.abs(weights[best] - np.array(PAPER.numbers)).sum(axis=1)
+    return int(best[np.argmin(np.round(far, DIGITS))])
+
+
+def tune(
+    labelled: LabelledReports, plan: TuningPlan, watch: Callable[[int], None] = lambda _done: None
+) -> TunedPolicy:
+    """Choose weights and thresholds on all reports, and measure the way of choosing on folds."""
+    _demand_enough(labelled, plan)
+    objective = labelled.objective
+    measured = []
+    for done, (rest, held) in enumerate(_splits(labelled, plan), start=1):
+        measured.append(_measure(labelled.only(rest), labelled.only(held), plan, objective))
+        watch(done)
+    policy = fit(labelled, plan, objective)
+    inside = _objective(labelled, policy.weights, objective)
+    kept = tuple(fold for fold in measured if not np.isnan(fold.tuned + fold.paper))
+    return TunedPolicy(policy, objective, inside, kept)
+
+
+def fit(labelled: LabelledReports, plan: TuningPlan, objective: Objective) -> Policy:
+    """The policy that these reports choose."""
+    numbers = grid(plan.parts, plan.without)
+    at = choose(labelled, numbers, plan.folds, objective, plan.seed)
+    weights = DimensionWeights(**dict(zip(DIMENSIONS, map(float, numbers[at]), strict=True)))
+    policy = plan.base.model_copy(update={"name": "tuned", "weights": weights})
+    if labelled.wrong is None:
+        return policy
+    trust = labelled.known @ numbers[at]
+    found = set_thresholds(trust, labelled.wrong, _above_floors(labelled, policy), plan.aim)
+    return policy.model_copy(update=found._asdict())
+
+
+def _splits(labelled: LabelledReports, plan: TuningPlan) -> Iterator[tuple[Positions, Positions]]:
+    """All but a fold, and the fold; for every fold of every repeat."""
+    for repeat in range(plan.repeats):
+        random = np.random.default_rng([plan.seed, repeat])
+        fold_of = deal(labelled.cases, labelled.goodness, plan.folds, random)
+        for fold in range(plan.folds):
+            yield np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+
+
+def _measure(
+    rest: LabelledReports, held: LabelledReports, plan: TuningPlan, objective: Objective
+) -> FoldResult:
+    policy = fit(rest, plan, objective)
+    return FoldResult(
+        weights=policy.weights,
+        tuned=_objective(held, policy.weights, objective),
+        paper=_objective(held, PAPER, objective),
+        tuned_routes=routes(held, policy),
+        base_routes=routes(held, plan.base),
+    )
+
+
+def _objective(labelled: LabelledReports, weights: DimensionWeights, objective: Objective) -> float:
+    trust = np.array([weights.numbers]) @ labelled.known.T
+    return float(objectives(trust, labelled.goodness, objective)[0])
+
+
+def routes(labelled: LabelledReports, policy: Policy) -> NDArray[np.int64]:
+    """How many right and wrong reports a policy sends where (routes x right, wrong)."""
+    counts = np.zeros((len(ROUTES), 2), dtype=np.int64)
+    if labelled.wrong is not None:
+        for row, wrong in zip(labelled.dimensions, labelled.wrong, strict=True):
+            grounding, logic, stability = (None if np.isnan(x) else float(x) for x in row)
+            route = fuse(grounding, logic, stability, policy.weights, policy).route
+            counts[ROUTES.index(route), int(wrong)] += 1
+    return counts
+
+
+def _above_floors(labelled: LabelledReports, policy: Policy) -> Flags:
+    floors = [getattr(policy.floors, name) or 0.0 for name in DIMENSIONS]
+    return np.asarray((labelled.known >= np.array(floors) - 1e-9).all(axis=1))
+
+
+def _demand_enough(labelled: LabelledReports, plan: TuningPlan) -> None:
+    rows, cases = len(labelled.goodness), len(np.unique(labelled.cases))
+    if rows < FEWEST:
+        raise InputError(f"{rows} labelled reports with all dimensions; {FEWEST} are the fewest")
+    if cases < 2 * plan.folds:
+        raise InputError(
+            f"{cases} cases are too few for {plan.folds} folds in folds; take fewer (--folds), or "
+            "label more cases"
+        )
+    if len(np.unique(labelled.goodness)) < 2:
+        raise InputError("all reports have the same label: there is nothing to separate")

@@ -1,0 +1,112 @@
+"""The nouns of trust: what a report claims, and what each dimension found about it.
+
+Each dimension is a value between 0 and 1 with evidence that can be checked. Where it cannot be
+measured there is a `Problem` in its place, and never a number.
+"""
+
+from typing import Annotated
+
+from pydantic import Field, FiniteFloat
+
+from histoeval.report import Assertion, EntityType, Noun
+
+Share = Annotated[FiniteFloat, Field(ge=0.0, le=1.0)]
+
+
+class ReportSpan(Noun):
+    """A stretch of a report: ``text == report.text[start:end]``."""
+
+    text: str
+    start: Annotated[int, Field(ge=0)]
+    end: int
+
+
+class Claim(Noun):
+    """Something that a report asserts, denies or leaves open, with words for what would be seen."""
+
+    span: ReportSpan
+    type: EntityType
+    assertion: Assertion
+    phrase: str
+    """Short and visual, for an image encoder: "adenocarcinoma of the colon"."""
+
+
+class Spot(Noun):
+    """Where on an image, in pixels of its finest level."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+class Support(Noun):
+    """How well an image supports one claim, and where on it."""
+
+    claim: Claim
+    cosine: FiniteFloat | None = None
+    value: Share | None = None
+    """Calibrated against decoys; missing where the claim is out of the encoder's scope."""
+    spot: Spot | None = None
+    unknown: str | None = None
+    """Why the claim is out of scope; such claims are not part of the mean."""
+
+
+class Grounding(Noun):
+    """Equation (1): for every claim the best patch, then the mean over claims."""
+
+    value: Share
+    raw: FiniteFloat
+    """The mean of plain cosines, which cannot be compared between encoders."""
+    patches: Annotated[int, Field(ge=1)]
+    supports: tuple[Support, ...]
+    denied: tuple[Claim, ...] = ()
+    notes: tuple[str, ...] = ()
+    signature: str
+
+
+class Contradiction(Noun):
+    """Two stretches of a report that cannot both be true."""
+
+    first: ReportSpan
+    second: ReportSpan
+    probability: Share
+    source: str
+    """`nli`, or the rule that found it, such as `rule:side`."""
+    why: str = ""
+
+
+class Logic(Noun):
+    """Equation (2): 1 minus the mean of the K highest contradiction probabilities."""
+
+    value: Share
+    pairs: Annotated[int, Field(ge=1)]
+    top: Annotated[int, Field(ge=1)]
+    """K: how many pairs were averaged."""
+    contradictions: tuple[Contradiction, ...] = ()
+    """Those of the K that are more likely than not, the worst first."""
+    notes: tuple[str, ...] = ()
+    signature: str
+
+
+class Shift(Noun):
+    """How far a report moved under one attack, and what of it moved."""
+
+    attack: str
+    """`stain`, or the name of an adversarial prompt."""
+    kind: Annotated[str, Field(pattern="^(visual|semantic)$")]
+    distance: Share
+    report: str
+    changed: tuple[str, ...] = ()
+    """What was reported before and is not now, or the reverse, human-readable."""
+
+
+class Stability(Noun):
+    """Equation (3): 1 minus the mean of the visual and the semantic distance."""
+
+    value: Share
+    shifts: tuple[Shift, ...]
+    worst: str
+    """The attack that moved the report most."""
+    notes: tuple[str, ...] = ()
+    signature: str

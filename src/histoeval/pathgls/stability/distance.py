@@ -1,0 +1,233 @@
+"""The distance between two reports: 0 where they state the same, 1 where they share nothing.
+
+Three measures, each symmetric: by concordance (the default), by NLI, by embedding. Whatever the
+measure, a report that states nothing has no distance, and what changed is taken from the comparison
+of facts, since that is what a reader can check.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+from statistics import fmean
+from typing import Any, Protocol
+
+import numpy as np
+
+from histoeval.align.aligner import Aligner, unit
+from histoeval.align.builtin import BuiltinAligner
+from histoeval.errors import Problem, SettingError
+from histoeval.metric import Score
+from histoeval.metrics.concordance import Concordance
+from histoeval.nli.builtin import BuiltinEntailer
+from histoeval.nli.entailer import Entailer, NliPair
+from histoeval.reader.builtin import BuiltinReader
+from histoeval.reader.reader import Reader
+from histoeval.reader.sentences import sentences
+from histoeval.report import Pair
+
+NAMES = ("concordance", "nli", "embedding")
+
+MAX_SENTENCES = 300
+"""Of a report for NLI, since each sentence is compared with each of the other report."""
+
+Both = tuple[Score, Score]
+"""A comparison in both directions."""
+
+
+class Distance(Protocol):
+    """A measure of how far apart two reports are."""
+
+    @property
+    def identity(self) -> str:
+        """The measure and everything that its numbers depend on."""
+
+    def between(self, first: str, second: str) -> float | Problem:
+        """From 0 to 1, the same in both directions; or why there is none."""
+
+    def changed(self, first: str, second: str) -> tuple[str, ...]:
+        """What differs in the second report, as human-readable lines, the worst first."""
+
+
+class ConcordanceDistance:
+    """1 minus the mean concordance of both directions."""
+
+    def __init__(self, reader: Reader | None = None, aligner: Aligner | None = None) -> None:
+        self._given = (reader, aligner)
+        self._compared = lru_cache(maxsize=256)(self._compare)
+
+    @cached_property
+    def metric(self) -> Concordance:
+        """The metric with its models, loaded when they are first needed."""
+        reader, aligner = self._given
+        return Concordance(
+            name="concordance",
+            reader=reader or BuiltinReader(),
+            aligner=aligner or BuiltinAligner(),
+        )
+
+    @property
+    def identity(self) -> str:
+        """The metric with its models and weights."""
+        return _identity("concordance", self.metric.fingerprint())
+
+    def between(self, first: str, second: str) -> float | Problem:
+        """1 minus the mean concordance; equal texts that state something have 0."""
+        found = self.compared(first, second)
+        if isinstance(found, Problem):
+            return found
+        if first == second:
+            return 0.0
+        return _bounded(1 - fmean(score.value for score in found))
+
+    def changed(self, first: str, second: str) -> tuple[str, ...]:
+        """What the comparison calls omissions, inventions and contradictions."""
+        found = self.compared(first, second)
+        if isinstance(found, Problem):
+            return ()
+        return tuple(dict.fromkeys(_line(each) for each in found[0].evidence["errors"]))
+
+    def compared(self, first: str, second: str) -> Both | Problem:
+        """The comparison in both directions; a problem where neither report states anything."""
+        return self._compared(first, second)
+
+    def _compare(self, first: str, second: str) -> Both | Problem:
+        pairs = [
+            Pair(id="there", reference=first, candidate=second),
+            Pair(id="back", reference=second, candidate=first),
+        ]
+        there, back = self.metric.compare(pairs)
+        if not there.says_something:
+            return Problem("no_claims", "neither report states anything that can be compared")
+        return self.metric.score_compared(there), self.metric.score_compared(back)
+
+
+class NliDistance:
+    """1 minus the mean support of each sentence by the other report, in both directions.
+
+    A sentence is supported as far as any sentence of the other report entails it; one that stands
+    there word for word is supported fully.
+    """
+
+    def __init__(self, entailer: Entailer | None = None, facts: ConcordanceDistance | None = None):
+        self._given = entailer
+        self._facts = facts or ConcordanceDistance()
+
+    @cached_property
+    def entailer(self) -> Entailer:
+        """The model, loaded when it is first needed."""
+        return self._given or BuiltinEntailer()
+
+    @property
+    def identity(self) -> str:
+        """The model."""
+        return _identity("nli", {"model": self.entailer.identity})
+
+    def between(self, first: str, second: str) -> float | Problem:
+        """1 minus the mean support of both directions."""
+        found = self._facts.compared(first, second)
+        if isinstance(found, Problem):
+            return found
+        one, other = sentences_of(first), sentences_of(second)
+        if (most := max(len(one), len(other))) > MAX_SENTENCES:
+            reason = f"a report of {most:,} sentences is too long for NLI, which takes"
+            return Problem("too_long", f"{reason} {MAX_SENTENCES}")
+        return _bounded(1 - fmean([self._support(one, other), self._support(other, one)]))
+
+    def changed(self, first: str, second: str) -> tuple[str, ...]:
+        """What changed among the facts."""
+        return self._facts.changed(first, second)
+
+    def _support(self, stated: Sequence[str], known: Sequence[str]) -> float:
+        """The mean over the sentences of their best support by the known ones."""
+        if not stated or not known:
+            return 0.0
+        doubtful = [each for each in stated if each not in known]
+        pairs = [NliPair(premise, each) for each in doubtful for premise in known]
+        judged = [answer.entailment for answer in self.entailer.judge(pairs)]
+        width = len(known)
+        best = [max(judged[at : at + width]) for at in range(0, len(judged), width)]
+        return fmean([*best, *[1.0] * (len(stated) - len(doubtful))])
+
+
+class EmbeddingDistance:
+    """1 minus the cosine of the mean vectors of the sentences, at most 1."""
+
+    def __init__(self, aligner: Aligner | None = None, facts: ConcordanceDistance | None = None):
+        self._given = aligner
+        self._facts = facts or ConcordanceDistance(aligner=aligner)
+
+    @cached_property
+    def aligner(self) -> Aligner:
+        """The model, loaded when it is first needed."""
+        return self._given or BuiltinAligner()
+
+    @property
+    def identity(self) -> str:
+        """The model."""
+        return _identity("embedding", {"aligner": self.aligner.identity, "pooling": "mean"})
+
+    def between(self, first: str, second: str) -> float | Problem:
+        """1 minus the cosine of the two texts."""
+        found = self._facts.compared(first, second)
+        if isinstance(found, Problem):
+            return found
+        parts = [sentences_of(text) for text in (first, second)]
+        if not all(parts):
+            return 1.0
+        one, other = (unit(self.aligner.embed(each).mean(axis=0)) for each in parts)
+        return 0.0 if first == second else _bounded(1 - float(np.dot(one, other)))
+
+    def changed(self, first: str, second: str) -> tuple[str, ...]:
+        """What changed among the facts."""
+        return self._facts.changed(first, second)
+
+
+def open_distance(
+    spec: str,
+    *,
+    reader: Reader | None = None,
+    aligner: Aligner | None = None,
+    entailer: Entailer | None = None,
+) -> Distance:
+    """A measure by its name, with these models or, where none are given, the shipped ones."""
+    facts = ConcordanceDistance(reader, aligner)
+    if spec == "concordance":
+        return facts
+    if spec == "nli":
+        return NliDistance(entailer, facts)
+    if spec == "embedding":
+        return EmbeddingDistance(aligner, facts)
+    raise SettingError(f"there is no distance {spec!r}; known: {', '.join(NAMES)}")
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a report that have words, each once, with white space normalised."""
+    found = (" ".join(each.of(text).split()) for each in sentences(text))
+    return list(dict.fromkeys(each for each in found if any(map(str.isalpha, each))))
+
+
+def _line(error: Mapping[str, Any]) -> str:
+    """A difference in words: what was reported before, and what is now."""
+    before, now = _quoted(error["reference"]), _quoted(error["candidate"])
+    kind = str(error["kind"]).replace("_", " ")
+    if before is None:
+        return f"new: {now}"
+    if now is None:
+        return f"gone: {before}"
+    return f"{before} became {now} ({kind})"
+
+
+def _quoted(mention: Mapping[str, Any] | None) -> str | None:
+    if mention is None:
+        return None
+    phrase = " ".join(mention["text"].split())
+    return f"'{phrase}'" + (
+        "" if mention["assertion"] == "present" else f" ({mention['assertion']})"
+    )
+
+
+def _bounded(distance: float) -> float:
+    return min(1.0, max(0.0, distance))
+
+
+def _identity(name: str, pins: Mapping[str, str]) -> str:
+    return ",".join([name, *(f"{key}={value}" for key, value in pins.items())])

@@ -1,0 +1,208 @@
+"""The pictures of an image that a model is shown: all of it, tiles of a slide, or a thumbnail.
+
+An image of up to 2048 px is one picture (patch level); of a larger one a seeded sample of tiles is
+taken, spread over its tissue (slide level). The same views can be re-stained.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from histoeval.errors import InputError, MissingDependency, Problem
+from histoeval.pathgls.grounding.embedded_image import PICTURE
+
+if TYPE_CHECKING:
+    from histoeval.slides.slide import Pixels, Slide
+    from histoeval.slides.stain import Factors, Stains, White
+    from histoeval.slides.tiles import TileRequest
+
+Look = Literal["tiles", "overview"]
+"""How a slide is shown: by tiles, or as one thumbnail, as HARE's authors did."""
+
+Form = Literal["jpeg", "png"]
+
+LONGEST = 1024
+"""Pixels along the longer side that a picture is shown with."""
+
+QUALITY = 95
+
+LEAST_CHANGE = 0.1
+"""How far from 1 a stain is multiplied at least; a factor near 1 would attack nothing."""
+
+
+class View(NamedTuple):
+    """One picture that is shown, named by its place on a slide."""
+
+    name: str
+    pixels: Pixels
+
+
+class ImageViews(NamedTuple):
+    """Everything that is shown of one image, and the colour of its glass."""
+
+    shown: tuple[View, ...]
+    white: White
+    notes: tuple[str, ...] = ()
+
+
+def views_of(
+    path: Path | str,
+    *,
+    tiles: int = 15,
+    seed: int = 0,
+    look: Look = "tiles",
+    mpp: float | None = None,
+) -> ImageViews | Problem:
+    """What is shown of an image; or why it cannot be."""
+    path = Path(path)
+    try:
+        from histoeval.slides.open import open_slide
+        from histoeval.slides.tiles import TileRequest
+
+        with open_slide(path, mpp=mpp) as slide:
+            return _views(slide, TileRequest(sample=tiles, seed=seed), look)
+    except MissingDependency as error:
+        return Problem("missing_dependency", str(error))
+    except InputError as error:
+        return Problem("image_unusable", str(error).replace(str(path), path.name))
+
+
+def restained(views: ImageViews, seed: int, key: str) -> ImageViews | Problem:
+    """The views as another laboratory might have stained the slide, by a seed.
+
+    The stains are those of all views together. Where these cannot be separated, each view is tried
+    by itself, and one that cannot be re-stained is skipped, with a note.
+    """
+    from histoeval.slides.stain import Factors, draw_factors, restain
+
+    factors = Factors(*map(_strong, draw_factors(seed, key)))
+    common = _stains([view.pixels for view in views.shown], views.white)
+    shown, failed = [], []
+    for view in views.shown:
+        stains = _stains([view.pixels], views.white) if isinstance(common, str) else common
+        if isinstance(stains, str):
+            failed.append((view.name, stains))
+        else:
+            shown.append(View(view.name, restain(view.pixels, stains, factors)))
+    if not shown:
+        return Problem("no_stain", f"the stain cannot be perturbed: {failed[0][1]}")
+    return ImageViews(tuple(shown), views.white, tuple(_stain_notes(factors, failed)))
+
+
+def encoded(pixels: Pixels, form: Form) -> bytes:
+    """A picture as the bytes of a file."""
+    from PIL import Image
+
+    file = BytesIO()
+    picture = Image.fromarray(pixels)
+    if form == "png":
+        picture.save(file, "PNG")
+    else:
+        picture.save(file, "JPEG", quality=QUALITY, subsampling=0)
+    return file.getvalue()
+
+
+def _views(slide: Slide, request: TileRequest, look: Look) -> ImageViews | Problem:
+    from histoeval.slides.tissue import white_of
+
+    if max(slide.width, slide.height) <= PICTURE:
+        whole = slide.region(0, 0, 0, slide.width, slide.height)
+    elif look == "overview":
+        whole = _in_small(slide)
+    else:
+        return _tiles(slide, request)
+    if fault := _nothing_on(whole):
+        return Problem("image_unusable", f"{slide.path.name}: {fault}")
+    pixels, notes = _fitting(whole)
+    return ImageViews((View("whole", pixels),), white_of(pixels), (*slide.notes, *notes))
+
+
+def _tiles(slide: Slide, request: TileRequest) -> ImageViews | Problem:
+    from histoeval.slides.tiles import plan_tiles, read_tiles
+    from histoeval.slides.tissue import find_tissue
+
+    notes: tuple[str, ...] = slide.notes
+    if slide.resolution is None and slide.format == "picture":
+        request = replace(request, mpp=None)
+        notes += ("a picture without microns per pixel: tiles were cut from its pixels as stored",)
+    elif slide.resolution is None:
+        return Problem(
+            "mpp_missing",
+            f"{slide.path.name} does not say its microns per pixel, and they are not guessed; "
+            "give them with --mpp",
+        )
+    tissue = find_tissue(slide)
+    shown = []
+    for tile in read_tiles(slide, plan := plan_tiles(slide, tissue, request)):
+        if tile.pixels is None:
+            reason = tile.problem.message if tile.problem else "no pixels"
+            notes += (f"tile {tile.place.id} was skipped: {reason}",)
+        else:
+            shown.append(View(tile.place.id, tile.pixels))
+    if not shown:
+        return Problem("image_unusable", f"{slide.path.name}: no tile can be read; {notes[-1]}")
+    sample = (
+        f"{len(plan.places)} of {plan.with_tissue} tiles with tissue were shown, "
+        f"spread by seed {request.seed}",
+    )
+    return ImageViews(tuple(shown), tissue.white, (*notes, *sample, *plan.notes))
+
+
+def _in_small(slide: Slide) -> Pixels:
+    import numpy as np
+
+    from histoeval.slides.overview import make_thumbnail
+
+    return np.asarray(make_thumbnail(slide, LONGEST))
+
+
+def _fitting(pixels: Pixels) -> tuple[Pixels, tuple[str, ...]]:
+    """A picture no larger than models take it, and what was done for that."""
+    import numpy as np
+    from PIL import Image
+
+    height, width = pixels.shape[:2]
+    if max(height, width) <= LONGEST:
+        return pixels, ()
+    scale = LONGEST / max(height, width)
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    small = Image.fromarray(pixels).resize(size, Image.Resampling.LANCZOS)
+    return np.asarray(small), (f"shown with {size[0]} x {size[1]} px",)
+
+
+def _nothing_on(pixels: Pixels) -> str | None:
+    """What is wrong with a picture that shows nothing."""
+    from histoeval.slides.tissue import BLACK
+
+    if pixels.max() < BLACK:
+        return "all of it is black"
+    return "all of it has one colour" if (pixels == pixels[0, 0]).all() else None
+
+
+def _stains(pictures: list[Pixels], white: White) -> Stains | str:
+    """The two stains of pictures, or why they cannot be separated."""
+    from histoeval.slides.stain import find_stains, pooled
+
+    try:
+        every = 1 if len(pictures) == 1 else 16
+        return find_stains(pooled(pictures, every).reshape(-1, 1, 3), white=white)
+    except InputError as error:
+        return str(error)
+
+
+def _strong(factor: float) -> float:
+    """A factor between 0.7 and 1.3 moved away from 1, evenly, within the same bounds."""
+    from histoeval.slides.stain import FACTORS
+
+    low, high = FACTORS
+    if factor < 1:
+        return low + (factor - low) * (1 - LEAST_CHANGE - low) / (1 - low)
+    return high - (high - factor) * (high - 1 - LEAST_CHANGE) / (high - 1)
+
+
+def _stain_notes(factors: Factors, failed: list[tuple[str, str]]) -> list[str]:
+    skipped = [f"{name} could not be restained and was skipped: {why}" for name, why in failed]
+    return [f"stains multiplied by {factors.first:.3f} and {factors.second:.3f}", *skipped]

@@ -1,0 +1,53 @@
+"""The joint reader as it is shipped: onnxruntime and tokenizers, no torch and no network."""
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from histoeval.reader.links import Integers
+from histoeval.reader.manifest import ENCODER, LINKER, TOKENIZER, read_manifest
+from histoeval.reader.tagset import Floats
+from histoeval.reader.windowed import WindowedReader
+from histoeval.resources import resource_path
+from histoeval.runtime.onnx import open_session, open_tokenizer
+from histoeval.runtime.threads import cores
+
+
+class BuiltinReader(WindowedReader):
+    """Reads with a joint reader from a folder; the shipped one when none is named."""
+
+    def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
+        home = folder or resource_path("models/reader")
+        manifest = read_manifest(home)
+        tokenizer = open_tokenizer(home / TOKENIZER)
+        super().__init__(manifest, tokenizer, OnnxEngine(home), threads or cores())
+
+    @property
+    def identity(self) -> str:
+        """The model down to its weights, and what runs it."""
+        return f"{self.manifest.identity}/onnxruntime{version('onnxruntime')}"
+
+    @property
+    def dtype(self) -> str:
+        """How its weights are stored; it computes in float32."""
+        return "int8"
+
+
+class OnnxEngine:
+    """Both halves of the model as ONNX sessions of one thread each; several may call at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._encoder = open_session(folder / ENCODER)
+        self._linker = open_session(folder / LINKER)
+
+    def encode(self, tokens: Integers) -> tuple[Floats, Floats, Floats]:
+        """Encoded tokens, and logits of their tags and of their assertions."""
+        encoded, tags, assertions = self._encoder.run(None, {"tokens": tokens})
+        return encoded, tags, assertions
+
+    def relate(self, **inputs: NDArray[Any]) -> Floats:
+        """A logit for each pair of entities."""
+        logits: Floats = self._linker.run(None, inputs)[0]
+        return logits

@@ -1,0 +1,224 @@
+"""Reads reports with the published HARE models, or with any of their kind.
+
+Entities come from a token-classification model; relations from a two-label sequence classifier
+that is shown the window with [E1]head[/E1] and [E2]tail[/E2] marked. The paper's scheme, without
+its waste: every distinct window is read once, and a pair of entities is put to the relation model
+once, and only when its types can be related and one window holds both.
+"""
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from histoeval.errors import ModelError
+from histoeval.reader.tagging import entities_of, mark, read_tags, relation_label
+from histoeval.reader.tagset import softmax
+from histoeval.reader.windows import Window, windows, within
+from histoeval.report import (
+    HARE_RELATION_TYPES,
+    RELATION_TYPES,
+    Entity,
+    EntityType,
+    Relation,
+    Report,
+)
+from histoeval.runtime.memo import Memory
+from histoeval.runtime.transformer import THIS_MACHINE, Runtime, Transformer
+
+HARE_NER = "knowlab-research/HARE-NER"
+HARE_RELATIONS = "knowlab-research/HARE-RE"
+
+RELATIONS_LEARNED = "histoeval_relations"
+"""Where the configuration of a relation model says between which types it looks."""
+
+_OVERLAP = 96
+_WORDS_CUT = 16
+_CANDIDATES_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """Two entities of a report that might be related, and the window that shows both."""
+
+    report: int
+    head: int
+    tail: int
+    text: str
+    window: Window
+    spans: tuple[tuple[int, int], tuple[int, int]]
+
+    def marked(self) -> str:
+        """The window with both entities marked."""
+        start = self.window.start
+        head, tail = ((first - start, last - start) for first, last in self.spans)
+        return mark(self.window.of(self.text), head, tail)
+
+
+class HuggingFaceReader:
+    """A token-classification model and, if wanted, a relation model, from hub names or folders.
+
+    Pairs of these types are put to the relation model: those that it says it has learned, where
+    none are named, or else those of the paper.
+    """
+
+    def __init__(
+        self,
+        entities: str | Path = HARE_NER,
+        relations: str | Path | None = HARE_RELATIONS,
+        *,
+        labels: Mapping[str, str | None] | None = None,
+        relation_types: Collection[tuple[EntityType, EntityType]] | None = None,
+        runtime: Runtime = THIS_MACHINE,
+    ) -> None:
+        self.tagger = Transformer(entities, "token-classification", runtime)
+        self.tags = read_tags(_label_names(self.tagger), labels)
+        self.relater: Transformer | None = None
+        if relations is not None:
+            self.relater = Transformer(relations, "sequence-classification", runtime)
+            self.related = relation_label(_label_names(self.relater), labels)
+        self.relation_types = frozenset(relation_types or _learned_types(self.relater))
+        self._cached = Memory(self._read, most=5_000)
+
+    @property
+    def identity(self) -> str:
+        """Both models, down to their weights, and what their labels are taken to mean."""
+        models = "+".join(m.identity for m in (self.tagger, self.relater) if m is not None)
+        meaning = f"{self.tags}{sorted(self.relation_types)}{getattr(self, 'related', '')}"
+        return f"{models}/labels@{hashlib.sha256(meaning.encode()).hexdigest()[:6]}"
+
+    @property
+    def reads_relations(self) -> bool:
+        """Whether it has a relation model."""
+        return self.relater is not None
+
+    @property
+    def dtype(self) -> str:
+        """The number format that the models run in."""
+        return self.tagger.dtype
+
+    def read(self, texts: Sequence[str]) -> list[Report]:
+        """Entities and relations of each text."""
+        return self._cached(texts)
+
+    def _read(self, texts: Sequence[str]) -> list[Report]:
+        cut = [self._windows(text) for text in texts]
+        entities = self._entities(texts, cut)
+        candidates = [
+            candidate
+            for number, text in enumerate(texts)
+            for candidate in self._candidates(number, text, cut[number], entities[number])
+        ]
+        relations = self._relations(candidates)
+        return [
+            Report(text=text, entities=tuple(found), relations=tuple(relations.get(number, ())))
+            for number, (text, found) in enumerate(zip(texts, entities, strict=True))
+        ]
+
+    def _windows(self, text: str) -> list[Window]:
+        """Windows that both models take whole, markers included."""
+        models = [model for model in (self.tagger, self.relater) if model is not None]
+        most = min(model.most_tokens for model in models)
+        most -= 2 if self.relater is None else _marker_room(self.relater)
+
+        @cache
+        def measure(fragment: str) -> int:
+            """Tokens of a fragment, by the model that cuts it into most."""
+            return max(
+                len(m.tokenizer.encode(fragment, add_special_tokens=False, verbose=False))
+                for m in models
+            )
+
+        return windows(text, measure, most, min(_OVERLAP, most // 4))
+
+    def _entities(self, texts: Sequence[str], cut: list[list[Window]]) -> list[list[Entity]]:
+        places = [(n, window) for n, found in enumerate(cut) for window in found]
+        encoded = [self._encode(texts[n][w.start : w.end]) for n, w in places]
+        logits = self.tagger.forward([e.ids for e in encoded], lambda output: output.logits)
+        found: list[list[Entity]] = [[] for _ in texts]
+        for (n, window), encoding, scores in zip(places, encoded, logits, strict=True):
+            inside = texts[n][window.start : window.end]
+            words = encoding.word_ids
+            for entity in entities_of(inside, softmax(scores), encoding.offsets, words, self.tags):
+                moved = _move(entity, window.start)
+                seen = found[n][-1].end if found[n] else 0
+                if window.own_start <= moved.start < window.own_end and moved.start >= seen:
+                    found[n].append(moved)
+        return found
+
+    def _encode(self, text: str) -> Any:
+        return self.tagger.tokenizer(text, truncation=True, max_length=self.tagger.most_tokens)[0]
+
+    def _candidates(
+        self, number: int, text: str, cut: list[Window], entities: list[Entity]
+    ) -> list[_Candidate]:
+        """Each pair of entities that can be related, once, in the window that shows it best."""
+        if self.relater is None:
+            return []
+        chosen: dict[tuple[int, int], Window] = {}
+        for window in cut:
+            inside = within(entities, window)
+            for h, t in product(inside, inside):
+                head, tail = entities[h], entities[t]
+                if (head.type, tail.type) not in self.relation_types:
+                    continue
+                if (h, t) not in chosen or window.own_start <= head.start < window.own_end:
+                    chosen[h, t] = window
+        return [
+            _Candidate(number, h, t, text, window, (_span(entities[h]), _span(entities[t])))
+            for (h, t), window in chosen.items()
+        ]
+
+    def _relations(self, candidates: list[_Candidate]) -> dict[int, list[Relation]]:
+        found: dict[int, list[Relation]] = {}
+        for first in range(0, len(candidates), _CANDIDATES_AT_ONCE):
+            some = candidates[first : first + _CANDIDATES_AT_ONCE]
+            for candidate, probability in zip(some, self._probabilities(some), strict=True):
+                if probability > 0.5:
+                    relation = Relation(
+                        head=candidate.head, tail=candidate.tail, score=min(1.0, probability)
+                    )
+                    found.setdefault(candidate.report, []).append(relation)
+        return found
+
+    def _probabilities(self, candidates: list[_Candidate]) -> list[float]:
+        """How sure the relation model is of each candidate."""
+        assert self.relater is not None, "candidates are only made for a relation model"
+        encoded = self.relater.tokenizer([candidate.marked() for candidate in candidates])
+        sequences: list[list[int]] = encoded["input_ids"]
+        if (longest := max(map(len, sequences))) > self.relater.most_tokens:
+            raise ModelError(
+                f"{self.relater.name} takes {self.relater.most_tokens} tokens, and a window with "
+                f"its markers has {longest}"
+            )
+        logits = self.relater.forward(sequences, lambda output: output.logits)
+        return [float(softmax(scores)[self.related]) for scores in logits]
+
+
+def _label_names(model: Transformer) -> list[str]:
+    names = model.model.config.id2label
+    return [str(names[i]) for i in range(len(names))]
+
+
+def _learned_types(relater: Transformer | None) -> Collection[tuple[EntityType, EntityType]]:
+    """The pairs of types that a model says it has learned; those of the paper if it is silent."""
+    named = relater and getattr(relater.model.config, RELATIONS_LEARNED, None)
+    if not named:
+        return HARE_RELATION_TYPES
+    return [pair for pair in RELATION_TYPES if "-".join(pair) in named]
+
+
+def _move(entity: Entity, by: int) -> Entity:
+    return entity.model_copy(update={"start": entity.start + by, "end": entity.end + by})
+
+
+def _span(entity: Entity) -> tuple[int, int]:
+    return entity.start, entity.end
+
+
+def _marker_room(relater: Transformer) -> int:
+    """Tokens that markers and special tokens can add, and those of the words they cut in two."""
+    return len(relater.tokenizer.encode(" [E1] [/E1] [E2] [/E2] ")) + _WORDS_CUT

@@ -1,0 +1,133 @@
+"""Reading as the published HARE code reads, defects included.
+
+Only for matching published numbers. What it does differently from
+`HuggingFaceReader`, each point as released: the text is cut into chunks of 450 token ids and
+decoded back; offsets found in a chunk are applied to the whole text; every ordered pair of
+entities is put to the relation model, whatever the types; when the tail stands before the head,
+a stretch of the text is written twice. The arithmetic is kept, the waste is not: passes are
+batched and padded to their batch only.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import permutations
+from typing import Any
+
+from histoeval.errors import ModelError, SettingError
+from histoeval.reader.huggingface import HuggingFaceReader
+from histoeval.reader.tagset import softmax
+from histoeval.runtime.memo import Memory
+
+CHUNK_TOKENS = 450
+RELATION_TOKENS = 512
+RELATED = 1
+_PAIRS_AT_ONCE = 4096
+MOST_PASSES = 200_000
+"""Where a report is refused: its entities squared would keep a GPU busy for hours."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkEntity:
+    """A word as the pipeline gives it, with offsets into its decoded chunk."""
+
+    word: str
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamReading:
+    """What the published code takes from a report: words, and pairs of words with confidence."""
+
+    entities: tuple[ChunkEntity, ...]
+    relations: tuple[tuple[str, str, float], ...]
+
+
+class UpstreamReader:
+    """The published reading, on the models that a Hugging Face reader has loaded."""
+
+    def __init__(self, reader: object) -> None:
+        if not isinstance(reader, HuggingFaceReader) or reader.relater is None:
+            raise SettingError(
+                "mode=upstream repeats the published code, which runs two Hugging Face models: "
+                "name them with --reader and --relations (or 'hare' for the published ones)"
+            )
+        self._tagger = reader.tagger
+        self._relater = reader.relater
+        self._cached = Memory(self._read)
+
+    def read(self, texts: Sequence[str]) -> list[UpstreamReading]:
+        """One reading per text."""
+        return self._cached(texts)
+
+    def _read(self, texts: Sequence[str]) -> list[UpstreamReading]:
+        entities = [self._entities(text) for text in texts]
+        relations = self._relations(texts, entities)
+        return [
+            UpstreamReading(tuple(found), tuple(related))
+            for found, related in zip(entities, relations, strict=True)
+        ]
+
+    @cached_property
+    def _pipeline(self) -> Any:
+        import transformers
+
+        return transformers.TokenClassificationPipeline(
+            model=self._tagger.model,
+            tokenizer=self._tagger.tokenizer,
+            aggregation_strategy="average",
+            device=self._tagger.device,
+        )
+
+    def _entities(self, text: str) -> list[ChunkEntity]:
+        tokenizer = self._tagger.tokenizer
+        ids = tokenizer.encode(text, verbose=False)
+        chunks = [ids[i : i + CHUNK_TOKENS] for i in range(0, len(ids), CHUNK_TOKENS)]
+        decoded = [tokenizer.decode(chunk, skip_special_tokens=True) for chunk in chunks]
+        return [
+            ChunkEntity(found["word"], found["start"], found["end"], float(found["score"]))
+            for chunk in decoded
+            if chunk.strip()
+            for found in self._pipeline(chunk)
+        ]
+
+    def _relations(
+        self, texts: Sequence[str], entities: Sequence[Sequence[ChunkEntity]]
+    ) -> list[list[tuple[str, str, float]]]:
+        for found in entities:
+            if (passes := len(found) * (len(found) - 1)) > MOST_PASSES:
+                raise ModelError(
+                    f"a report with {len(found)} entities needs {passes:,} passes of the relation "
+                    f"model in upstream mode, more than {MOST_PASSES:,}; use mode=paper"
+                )
+        pairs = [
+            (number, head, tail)
+            for number, found in enumerate(entities)
+            for head, tail in permutations(found, 2)
+        ]
+        related: list[list[tuple[str, str, float]]] = [[] for _ in texts]
+        for first in range(0, len(pairs), _PAIRS_AT_ONCE):
+            some = pairs[first : first + _PAIRS_AT_ONCE]
+            for (number, head, tail), scores in zip(some, self._logits(texts, some), strict=True):
+                probabilities = softmax(scores)
+                if int(probabilities.argmax()) == RELATED:
+                    related[number].append((head.word, tail.word, float(probabilities[RELATED])))
+        return related
+
+    def _logits(
+        self, texts: Sequence[str], pairs: Sequence[tuple[int, ChunkEntity, ChunkEntity]]
+    ) -> list[Any]:
+        marked = [marked_as_published(texts[number], head, tail) for number, head, tail in pairs]
+        sequences = self._relater.tokenizer(marked, truncation=True, max_length=RELATION_TOKENS)
+        return list(self._relater.forward(sequences["input_ids"], lambda output: output.logits))
+
+
+def marked_as_published(text: str, head: ChunkEntity, tail: ChunkEntity) -> str:
+    """The published marking: right when the head comes first, a duplicated stretch otherwise."""
+    return (
+        f"{text[: head.start]}[E1]{text[head.start : head.end]}[/E1]"
+        f"{text[head.end : tail.start]}[E2]{text[tail.start : tail.end]}[/E2]"
+        f"{text[tail.end :]}"
+    )

@@ -1,0 +1,261 @@
+"""Reading with a joint model, window by window: its answers, put together to reports.
+
+Each window is run by itself and without padding, so that what is found in a text depends on that
+text alone, bit for bit. Texts are shared out among threads.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from histoeval.reader.links import Integers, Mention, candidates
+from histoeval.reader.manifest import Manifest
+from histoeval.reader.tagset import (
+    ASSERTED,
+    ASSERTIONS,
+    Floats,
+    TokenSpan,
+    best_path,
+    softmax,
+    spans_of,
+    tags_of,
+)
+from histoeval.reader.windows import Window, windows, within
+from histoeval.report import Assertion, Entity, Relation, Report
+from histoeval.runtime.memo import Memory
+
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+"""Halves of a character that JSON can smuggle in; a tokenizer cannot take them."""
+
+_LEAST = np.float32(1e-9)
+
+MAX_CACHED_CHARS = 1_500_000
+"""Characters of the texts whose readings are cached, at up to 80 bytes each."""
+
+
+class Engine(Protocol):
+    """What runs the two halves of a joint model, on one window at a time."""
+
+    def encode(self, tokens: Integers) -> tuple[Floats, Floats, Floats]:
+        """Encoded tokens, and logits of their tags and of their assertions."""
+
+    def relate(
+        self,
+        *,
+        encoded: Floats,
+        tags: Integers,
+        entities: Integers,
+        pairs: Integers,
+        kinds: Integers,
+        codes: Integers,
+    ) -> Floats:
+        """A logit for each pair of entities, which are rows of (0, first token, last token)."""
+
+
+@dataclass(slots=True)
+class _View:
+    """What the encoder makes of one window.
+
+    Starts and ends are places in the text of the window's own tokens; as many as `shift` that the
+    tokenizer has added stand before them.
+    """
+
+    window: Window
+    shift: int
+    starts: Integers
+    ends: Integers
+    encoded: Floats
+    tags: Floats
+    assertions: Floats
+
+    def tokens(self, entity: Entity) -> tuple[int, int]:
+        """The first and the last token that an entity touches, or the one beside it."""
+        after = int(np.searchsorted(self.ends, entity.start, side="right"))
+        first = min(after, len(self.starts) - 1)
+        last = int(np.searchsorted(self.starts, entity.end, side="left")) - 1
+        return first, max(first, last)
+
+
+Find = Callable[[str, _View, int], list[Entity]]
+"""The entities that begin in what a window owns, and not before the place where the last ended."""
+
+
+class WindowedReader:
+    """A joint reader, whatever runs it."""
+
+    sure_of_phrases = True
+    """A score is the chance that a whole phrase is right, and no mean over its words."""
+
+    def __init__(self, manifest: Manifest, tokenizer: Any, engine: Engine, threads: int) -> None:
+        self.manifest = manifest
+        self.tokenizer = tokenizer
+        self.engine = engine
+        self.threads = threads
+        self._cached = Memory(self._read, most=MAX_CACHED_CHARS, size=len)
+
+    @property
+    def reads_relations(self) -> bool:
+        """It does."""
+        return True
+
+    def read(self, texts: Sequence[str]) -> list[Report]:
+        """Entities with assertion, and relations, of each text."""
+        return self._cached(texts)
+
+    def complete(self, reports: Sequence[Report]) -> list[Report]:
+        """The same entities with assertion and relations as this reader sees them."""
+        return [self._complete(report) for report in reports]
+
+    def _read(self, texts: Sequence[str]) -> list[Report]:
+        if len(texts) == 1 or self.threads == 1:
+            return [self._report(text, self._decode) for text in texts]
+        with ThreadPoolExecutor(self.threads) as pool:
+            return list(pool.map(lambda text: self._report(text, self._decode), texts))
+
+    def _complete(self, report: Report) -> Report:
+        order = sorted(range(len(report.entities)), key=lambda i: report.entities[i].start)
+        seen: list[int] = []
+        unsaid = {"assertion": Assertion.PRESENT}
+        completed = [entity.model_copy(update=unsaid) for entity in report.entities]
+
+        def find(_: str, view: _View, __: int) -> list[Entity]:
+            """Put the assertion to the entities that begin in a window's own part."""
+            own = range(view.window.own_start, view.window.own_end)
+            some = [i for i in order if completed[i].start in own]
+            for i in some:
+                update = {"assertion": _assertion(view, completed[i])}
+                completed[i] = completed[i].model_copy(update=update)
+            seen.extend(some)
+            return [completed[i] for i in some]
+
+        relations = self._report(report.text, find).relations
+        return Report(
+            text=report.text,
+            entities=tuple(completed),
+            relations=tuple(
+                Relation(head=seen[r.head], tail=seen[r.tail], score=r.score) for r in relations
+            ),
+        )
+
+    def _report(self, text: str, find: Find) -> Report:
+        """Walk over the windows; a window is linked when the next one has been read."""
+        entities: list[Entity] = []
+        related: dict[tuple[int, int], float] = {}
+        previous: _View | None = None
+        for view in self._views(text):
+            entities += find(text, view, entities[-1].end if entities else 0)
+            if previous is not None:
+                self._link(text, previous, entities, related)
+            previous = view
+        if previous is not None:
+            self._link(text, previous, entities, related)
+        curve = self.manifest.relation_curve
+        return Report(
+            text=text,
+            entities=tuple(entities),
+            relations=tuple(
+                Relation(head=head, tail=tail, score=curve(probability))
+                for (head, tail), probability in sorted(related.items())
+                if probability > 0.5
+            ),
+        )
+
+    def _views(self, text: str) -> Iterator[_View]:
+        whole = _HALF_PAIR.sub("\ufffd", text)
+
+        @cache
+        def measure(fragment: str) -> int:
+            """Tokens of a fragment, without those at its ends."""
+            return len(self.tokenizer.encode(fragment, add_special_tokens=False).ids)
+
+        for window in windows(whole, measure, self.manifest.window, self.manifest.overlap):
+            encoding = self.tokenizer.encode(window.of(whole))
+            if (inner := 1 - np.array(encoding.special_tokens_mask)).any():
+                yield self._view(window, encoding, np.flatnonzero(inner))
+
+    def _view(self, window: Window, encoding: Any, inner: Integers) -> _View:
+        tokens = np.array([encoding.ids], dtype=np.int64)
+        encoded, tags, assertions = self.engine.encode(tokens)
+        offsets = np.array(encoding.offsets, dtype=np.int64)[inner] + window.start
+        return _View(
+            window,
+            int(inner[0]),
+            offsets[:, 0],
+            offsets[:, 1],
+            encoded,
+            softmax(tags[0][inner]),
+            softmax(assertions[0][inner]),
+        )
+
+    def _decode(self, text: str, view: _View, after: int) -> list[Entity]:
+        """The entities that the tags say."""
+        path = best_path(np.log(view.tags + _LEAST))
+        found: list[Entity] = []
+        for first, last, kind in spans_of(path):
+            start, end = int(view.starts[first]), int(view.ends[last])
+            owned = view.window.own_start <= start < view.window.own_end
+            if not owned or start < after or end <= start:
+                continue
+            sure = np.prod(view.tags[range(first, last + 1), path[first : last + 1]])
+            entity = Entity(
+                text=text[start:end],
+                start=start,
+                end=end,
+                type=kind,
+                score=self.manifest.entity_curve(float(sure)),
+            )
+            found.append(entity.model_copy(update={"assertion": _assertion(view, entity)}))
+            after = end
+        return found
+
+    def _link(
+        self,
+        text: str,
+        view: _View,
+        entities: Sequence[Entity],
+        related: dict[tuple[int, int], float],
+    ) -> None:
+        """Judge the pairs that a window shows; the window that owns the head has the last word."""
+        window = view.window
+        inside = within(entities, window)
+        shown = [entities[i] for i in inside]
+        pairs, probabilities = self._pairs(window.of(text), view, shown)
+        for (head, tail), probability in zip(pairs, probabilities, strict=True):
+            place = inside[int(head)], inside[int(tail)]
+            if place not in related or window.own_start <= shown[head].start < window.own_end:
+                related[place] = float(probability)
+
+    def _pairs(self, text: str, view: _View, entities: Sequence[Entity]) -> tuple[Integers, Floats]:
+        """The pairs of entities that could be related, and how likely they are."""
+        begin = view.window.start
+        found = candidates(
+            text, [Mention(e.start - begin, e.end - begin, e.type) for e in entities]
+        )
+        if not len(found.pairs):
+            return found.pairs, np.zeros(0, dtype=np.float32)
+        spans = [TokenSpan(*view.tokens(entity), entity.type) for entity in entities]
+        shift, length = view.shift, len(view.starts)
+        places = np.array([(0, s.first + shift, s.last + shift) for s in spans], dtype=np.int64)
+        tags = np.zeros(view.encoded.shape[:2], dtype=np.int64)
+        tags[0, shift : shift + length] = tags_of(spans, length)
+        logits = self.engine.relate(
+            encoded=view.encoded,
+            tags=tags,
+            entities=places,
+            pairs=found.pairs,
+            kinds=found.kinds,
+            codes=found.codes,
+        )
+        return found.pairs, 1 / (1 + np.exp(-logits.clip(-30, 30)))
+
+
+def _assertion(view: _View, entity: Entity) -> Assertion:
+    if entity.type not in ASSERTED:
+        return Assertion.PRESENT
+    first, last = view.tokens(entity)
+    return ASSERTIONS[int(view.assertions[first : last + 1].mean(axis=0).argmax())]

@@ -1,0 +1,120 @@
+"""Decoys claims: which phrases are foreign to a report, and how a cosine stands among theirs."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from histoeval.pathgls.grounding.decoys import (
+    FEWEST,
+    Decoy,
+    Decoys,
+    builtin_decoys,
+    calibrated,
+    meaning_of,
+    standing,
+)
+from histoeval.pathgls.grounding.encoder import ClaimCalibration
+from histoeval.report import Assertion, EntityType
+from tests.support.colour_encoder import claim
+
+DIAGNOSIS, FINDING, SITE = EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE
+
+
+def test_the_list_is_long_covers_all_kinds_and_says_nothing_twice() -> None:
+    phrases = builtin_decoys().phrases
+    kinds = Counter(each.type for each in phrases)
+    assert len(phrases) >= 150
+    assert min(kinds[kind] for kind in (DIAGNOSIS, FINDING, SITE)) > 2 * FEWEST
+    assert len({each.phrase for each in phrases}) == len(phrases)
+    assert len({each.family for each in phrases}) >= 15
+
+
+def test_the_catalogues_know_what_every_phrase_of_the_list_names() -> None:
+    for each in builtin_decoys().phrases:
+        meant = meaning_of(each.phrase)
+        known = {DIAGNOSIS: meant.diagnosis, FINDING: meant.findings, SITE: meant.sites}
+        assert known[each.type], each.phrase
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "out", "kept"),
+    [
+        ("colonic adenocarcinoma", DIAGNOSIS, "adenocarcinoma of the colon", "psoriasis"),
+        (
+            "carcinoma of the breast",
+            DIAGNOSIS,
+            "invasive lobular carcinoma of the breast",
+            "lipoma",
+        ),
+        ("gleason 7 carcinoma of prostate", SITE, "prostate tissue", "lung tissue"),
+        ("hepatocellular carcinoma", SITE, "liver tissue", "skin tissue"),
+        ("koilocytosis", FINDING, "koilocytes", "psammoma bodies"),
+    ],
+)
+def test_synonyms_kinds_and_places_of_a_claim_are_not_foreign_to_it(
+    said: str, kind: EntityType, out: str, kept: str
+) -> None:
+    foreign = builtin_decoys().to([claim(said, kind)], kind)
+    assert out not in foreign
+    assert any(kept in phrase for phrase in foreign)
+
+
+def test_another_disease_of_the_same_organ_is_foreign() -> None:
+    assert "ulcerative colitis" in builtin_decoys().to(
+        [claim("adenocarcinoma of the colon", DIAGNOSIS)], DIAGNOSIS
+    )
+
+
+def test_what_is_denied_or_left_open_is_not_foreign_either() -> None:
+    claims = [claim("psoriasis", DIAGNOSIS, assertion=Assertion.ABSENT), claim("necrosis")]
+    assert "psoriasis" not in builtin_decoys().to(claims, DIAGNOSIS)
+
+
+def test_phrases_are_those_of_a_kind_or_of_all() -> None:
+    made = Decoys([Decoy("thing", FINDING, "x"), Decoy("lung tissue", SITE, "x")])
+    assert made.to([], SITE) == ("lung tissue",)
+    assert made.to([]) == ("thing", "lung tissue")
+    assert made.to([claim("lung", SITE)]) == ("thing",)
+
+
+def test_the_identity_changes_with_any_phrase() -> None:
+    one, other = (Decoys([Decoy(name, SITE, "x")]) for name in ("lung", "liver"))
+    assert one.identity != other.identity
+    assert one.identity == Decoys(one.phrases).identity
+
+
+@given(st.floats(-1, 1), st.lists(st.floats(-1, 1), min_size=3).filter(lambda x: np.std(x) > 1e-3))
+def test_the_standing_is_in_standard_deviations_above_the_mean(
+    cosine: float, foreign: list[float]
+) -> None:
+    stands = standing(cosine, np.array(foreign))
+    expected = (cosine - statistics.fmean(foreign)) / statistics.pstdev(foreign)
+    assert stands == pytest.approx(expected, abs=1e-6, rel=1e-6)
+
+
+def test_there_is_no_standing_among_equals() -> None:
+    assert standing(0.4, np.full(20, 0.3)) is None
+
+
+def test_the_value_is_a_half_at_the_midpoint_and_rises_with_the_standing() -> None:
+    curve = ClaimCalibration(slope=2.0, midpoint=1.0)
+    values = [calibrated(z, curve) for z in (-1e6, 0.0, 1.0, 2.0, 1e6)]
+    assert values == sorted(values)
+    assert values[2] == 0.5
+    assert values[1] == pytest.approx(1 / (1 + math.e**2))
+    assert 0 <= values[0] < 1e-9
+    assert 1 - 1e-9 < values[-1] <= 1
+
+
+def test_unmeasured_encoders_get_the_odds_of_two_bells_that_lie_apart() -> None:
+    """True claims at 1.5, foreign ones at 0, both with a standard deviation of 1."""
+    for z in (-1.0, 0.3, 2.0):
+        true, foreign = (math.exp(-((z - mean) ** 2) / 2) for mean in (1.5, 0.0))
+        assert calibrated(z) == pytest.approx(true / (true + foreign))

@@ -1,0 +1,108 @@
+"""All rules together: what they find in our reports, and the tables that they go by."""
+
+from __future__ import annotations
+
+from histoeval.pathgls.logic.lexicon import APPEARANCE, DIAGNOSIS, GRADE, LOGIC, ORGAN
+from histoeval.pathgls.logic.rules.registry import MAX_PER_RULE, RULES, rules_identity
+from histoeval.terms.catalogue import concepts
+from histoeval.terms.findings import findings
+from histoeval.terms.sites import sites
+from histoeval.terms.values.markers import known_markers
+from tests.support.logic_reports import cases, contradictions, rules_broken
+from tests.support.paths import ROOT
+
+HALF = cases()[1::2]
+
+
+def test_no_true_report_of_ours_contradicts_itself() -> None:
+    assert not {case.id: found for case in HALF if (found := rules_broken(case.true))}
+
+
+def test_no_rewording_of_ours_makes_a_contradiction() -> None:
+    assert not [case.id for case in HALF[::3] if contradictions(case.reworded)]
+
+
+def test_every_module_of_rules_has_a_test_of_its_name() -> None:
+    modules = {rule.__module__.rpartition(".")[2] for rule in RULES.values()} | {"lymph_nodes"}
+    tests = ROOT / "tests" / "trust" / "logic" / "rules"
+    assert {path.stem for path in tests.glob("test_*.py")} == {
+        f"test_{name}" for name in (*modules, "registry")
+    }
+
+
+def test_both_places_are_slices_of_the_report_and_stand_in_its_order() -> None:
+    for case in HALF[::3]:
+        for each in contradictions(case.wrong):
+            for span in (each.first, each.second):
+                assert case.wrong[span.start : span.end] == span.text
+            assert each.first.start <= each.second.start
+            assert each.why
+
+
+def test_specimens_of_one_report_may_differ() -> None:
+    text = (
+        "DIAGNOSIS:\n"
+        "A. Colon, biopsy: Adenocarcinoma, well differentiated. Lymphovascular invasion is "
+        "present.\n"
+        "B. Stomach, biopsy: Adenocarcinoma, poorly differentiated. Lymphovascular invasion is "
+        "not identified."
+    )
+    assert not contradictions(text)
+
+
+def test_the_past_is_not_compared_with_the_present() -> None:
+    text = (
+        "CLINICAL HISTORY:\nBreast carcinoma, poorly differentiated, of the left breast.\n"
+        "DIAGNOSIS:\nInvasive ductal carcinoma of the right breast, well differentiated. "
+        "The patient has a history of poorly differentiated carcinoma of the left breast."
+    )
+    assert not contradictions(text)
+
+
+def test_a_rule_gives_only_a_few_contradictions_of_a_report() -> None:
+    text = "ER is positive. " * 5 + "The tumour is an adenocarcinoma. " + "ER is negative. " * 5
+    assert 1 <= len(contradictions(text)) <= MAX_PER_RULE
+
+
+def test_an_empty_report_breaks_no_rule() -> None:
+    assert not contradictions("")
+
+
+def test_every_id_of_the_word_lists_is_in_the_catalogues() -> None:
+    data = LOGIC.table
+    lines = {row["name"] for row in data["line"]}
+    for row in (*data["line"], *data["home"]):
+        assert set(row["diagnoses"]) <= set(concepts())
+    for row in (*data["line"], *data["telling"]):
+        assert set(row["excludes"]) <= lines
+    assert all(set(row["organs"]) <= set(sites()) for row in data["home"])
+    assert all(set(row["findings"]) <= set(findings()) for row in data["telling"])
+    for name in ("local_findings", "only_malignant", "denied_is_harmless"):
+        assert set(data["lists"][name]) <= set(findings())
+    for name in ("paired", "tissues"):
+        assert set(data["lists"][name]) <= set(sites())
+
+
+def test_every_id_of_the_tables_is_in_the_catalogues() -> None:
+    kinds, seen = DIAGNOSIS.table, APPEARANCE.table
+    named = [*kinds["family"], *kinds["one_of"], *GRADE.table["implied"]]
+    diagnoses = {id_ for row in named for id_ in row["diagnoses"]}
+    diagnoses |= {*kinds["siblings"]["under"], *kinds["siblings"]["loose"]}
+    for row in (*seen["seen"], *seen["denied"], *seen["stain"]):
+        diagnoses |= {*row.get("only", ()), *row.get("excludes", ())}
+    stains = {
+        m for row in seen["stain"] for m in (*row.get("positive", ()), *row.get("negative", ()))
+    }
+    organs = {id_ for row in ORGAN.entry("tissue") for id_ in row["organs"]}
+    organs |= {id_ for group in ORGAN.entry("organs", "together") for id_ in group}
+    assert diagnoses <= set(concepts())
+    assert stains <= set(known_markers())
+    assert organs <= set(sites())
+    names = {row["name"] for row in kinds["family"]}
+    assert all(set(row["alike"]) <= names for row in kinds["family"])
+
+
+def test_the_rules_have_a_version_that_pins_their_words() -> None:
+    number, _, words = rules_identity().partition(".")
+    assert number.isdecimal()
+    assert len(words) == 12

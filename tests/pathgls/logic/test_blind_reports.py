@@ -1,0 +1,61 @@
+"""Logic on reports of other hands, which neither the rules nor the NLI model have learned from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from histoeval.errors import Problem
+from histoeval.pathgls.logic.score import logic_of
+from tests.support.logic_reports import read, rows
+from tests.support.shipped_models import shipped_entailer
+
+pytestmark = pytest.mark.release
+
+CONTRADICTORY = 0.5
+
+
+class Floors(NamedTuple):
+    """What the values of a file must keep to; a little looser than what was measured."""
+
+    drop: float
+    """Of the mean value, at least, where a contradiction is added."""
+    rewording_drop: float
+    """At most, where the same is said in other words."""
+    true_alarms: int
+    """True reports below 0.5, at most."""
+    rewording_alarms: int
+
+
+def values(file: str) -> dict[tuple[str, str], float]:
+    """The value of each report that has one, by its case and its group."""
+    entailer = shipped_entailer()
+    found = {
+        (row["case"], row["group"]): logic_of(read(row["report"]), entailer) for row in rows(file)
+    }
+    return {key: logic.value for key, logic in found.items() if not isinstance(logic, Problem)}
+
+
+@pytest.mark.parametrize(
+    ("file", "floors"),
+    [
+        ("logic_blind", Floors(0.36, 0.03, 10, 11)),
+        ("logic_blind_second", Floors(0.28, 0.05, 18, 27)),
+    ],
+)
+def test_contradictions_lower_the_value_and_rewording_does_not(file: str, floors: Floors) -> None:
+    found = values(file)
+
+    def drop(group: str) -> float:
+        cases = [case for case, of in found if of == group and (case, "control") in found]
+        true = sum(found[case, "control"] for case in cases)
+        return 1 - sum(found[case, group] for case in cases) / true
+
+    def alarms(group: str) -> int:
+        return sum(value < CONTRADICTORY for (_, of), value in found.items() if of == group)
+
+    assert drop("logic") >= floors.drop
+    assert drop("rewording") <= floors.rewording_drop
+    assert alarms("control") <= floors.true_alarms
+    assert alarms("rewording") <= floors.rewording_alarms

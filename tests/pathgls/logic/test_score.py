@@ -1,0 +1,207 @@
+"""Equation (2), what it is taken over, and when it cannot be told."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from histoeval.errors import Problem
+from histoeval.nli.entailer import NliPair
+from histoeval.pathgls.logic.read_specimens import specimens_of
+from histoeval.pathgls.logic.score import DEFAULT_TOP, Top, equation_2, logic_of, signature_of
+from histoeval.pathgls.logic.sentence_pairs import sentence_pairs
+from histoeval.pathgls.logic.statements import MAX_PAIRS, pairs_of, statements_of
+from histoeval.pathgls.results import Logic
+from histoeval.report import Assertion, Entity, EntityType, Report
+from tests.support.logic_reports import FixedEntailer, cases, read
+
+TRUE = (
+    "Malignant glands infiltrate the muscularis propria. Lymphovascular invasion is not "
+    "identified. Necrosis is present. The diagnosis is adenocarcinoma of the sigmoid colon."
+)
+WRONG = TRUE + " Lymphovascular invasion is present."
+shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+
+
+def logic(text: str, model: FixedEntailer | None = None, top: Top = DEFAULT_TOP) -> Logic:
+    found = logic_of(read(text), model or FixedEntailer(), top=top)
+    assert isinstance(found, Logic)
+    return found
+
+
+@settings(max_examples=40)
+@given(shares, st.data())
+def test_equation_2_is_one_less_the_mean_of_the_highest(
+    p: list[float], data: st.DataObject
+) -> None:
+    k = data.draw(st.integers(1, len(p)))
+    left, total = list(p), 0.0
+    for _ in range(k):
+        highest = max(left)
+        left.remove(highest)
+        total += highest
+    assert equation_2(p, k) == pytest.approx(1 - total / k, abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(shares)
+def test_equation_2_never_falls_when_more_pairs_count(p: list[float]) -> None:
+    values = [equation_2(p, k) for k in range(1, len(p) + 1)]
+    assert all(a <= b + 1e-12 for a, b in pairwise(values))
+
+
+@pytest.mark.parametrize("k", [0, 3])
+def test_equation_2_refuses_more_or_fewer_pairs_than_there_are(k: int) -> None:
+    with pytest.raises(ValueError, match="2 pairs"):
+        equation_2([0.1, 0.2], k)
+
+
+@pytest.mark.parametrize(
+    ("top", "pairs", "k"),
+    [
+        (Top(share=0.3), 1, 1),
+        (Top(share=0.3), 10, 3),
+        (Top(share=0.3), 11, 4),
+        (Top(share=1.0), 7, 7),
+        (Top(number=3), 2, 2),
+        (Top(number=3), 20, 3),
+        (Top(share=0.3, number=3), 60, 3),
+        (Top(share=0.3, number=3), 4, 2),
+    ],
+)
+def test_k_is_a_share_or_a_number_and_never_more_than_there_are(
+    top: Top, pairs: int, k: int
+) -> None:
+    assert top.of(pairs) == k
+
+
+@pytest.mark.parametrize("wrong", [{}, {"share": 0.0}, {"share": 1.5}, {"number": 0}])
+def test_a_k_that_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValidationError):
+        Top.model_validate(wrong)
+
+
+def test_a_report_that_agrees_with_itself_has_the_highest_value() -> None:
+    found = logic(TRUE)
+    assert found.value == 1.0
+    assert found.contradictions == ()
+
+
+def test_a_contradiction_by_rule_counts_as_certain_and_is_shown_with_both_places() -> None:
+    found = logic(WRONG, top=Top(number=1))
+    assert found.value == 0.0
+    (worst,) = found.contradictions
+    assert worst.source == "rule:presence"
+    assert {worst.first.text, worst.second.text} == {
+        "Lymphovascular invasion",
+    }
+    assert worst.first.start < worst.second.start
+
+
+def test_a_rule_takes_the_place_of_the_model_on_the_same_sentences() -> None:
+    alone = logic(TRUE)
+    with_rule = logic(WRONG)
+    assert with_rule.pairs <= alone.pairs + 3
+
+
+def test_the_value_is_equation_2_over_what_was_shown() -> None:
+    found = logic(WRONG, FixedEntailer(0.9), top=Top(number=2))
+    rest = 2 - len(found.contradictions)
+    shown = sum(each.probability for each in found.contradictions)
+    assert 1 - shown / 2 >= found.value - 1e-9
+    assert found.top == 2
+    assert rest <= 1
+
+
+def test_a_model_is_asked_both_ways_and_the_lower_answer_counts() -> None:
+    one_way = FixedEntailer(0.0, adenocarcinoma=0.99)
+    assert logic(TRUE, one_way, top=Top(number=1)).value > 0.9
+    assert any("adenocarcinoma" not in pair.hypothesis for pair in one_way.judged)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 50])
+def test_what_is_not_asked_the_other_way_round_could_not_have_counted(k: int) -> None:
+    said = {"adenocarcinoma": 0.9, "glands": 0.7, "Lymphovascular": 0.8, "Necrosis": 0.85}
+    some, every = FixedEntailer(0.2, **said), FixedEntailer(0.2, **said)
+    value = logic(TRUE, some, top=Top(number=k)).value
+    held = [p for s in specimens_of(read(TRUE))[0] for p in pairs_of(statements_of(s))]
+    forth = every.judge([NliPair(p.first.passage.text, p.second.text) for p in held])
+    back = every.judge([NliPair(p.second.passage.text, p.first.text) for p in held])
+    lower = [min(a.contradiction, b.contradiction) for a, b in zip(forth, back, strict=True)]
+    rare = [p * 0.02 / 0.98 * 2 / (p * 0.02 / 0.98 * 2 + 1 - p) for p in lower]
+    assert not any(p.opposed for p in held)
+    assert value == pytest.approx(1 - sum(sorted(rare)[-k:]) / min(k, len(rare)), abs=1e-9)
+    whole = [p for s in specimens_of(read(TRUE))[0] for p in sentence_pairs(s)]
+    assert len(some.judged) <= len(every.judged) + 2 * len(whole)
+
+
+def test_a_model_alone_counts_for_less_where_nothing_is_opposed() -> None:
+    found = logic(TRUE, FixedEntailer(0.9), top=Top(number=1))
+    odds = 9 * (0.02 / 0.98) / 0.5
+    assert found.value == pytest.approx(1 - odds / (1 + odds), abs=1e-6)
+
+
+def test_a_model_counts_in_full_where_statements_are_opposed() -> None:
+    text = "There is no nuclear atypia. The diagnosis is squamous cell carcinoma of the skin."
+    found = logic(text, FixedEntailer(0.8), top=Top(number=1))
+    assert found.value == pytest.approx(0.2)
+    assert found.contradictions[0].source == "nli"
+
+
+@pytest.mark.parametrize("text", ["", "See comment.", "Necrosis.", "\n\n", "\U0001f52c"])
+def test_a_report_without_two_statements_has_a_reason_and_no_number(text: str) -> None:
+    found = logic_of(read(text), FixedEntailer())
+    assert isinstance(found, Problem)
+    assert found.code == "too_few_statements"
+
+
+def test_the_signature_pins_the_model_the_rules_and_k() -> None:
+    signature = logic(TRUE).signature
+    assert signature == signature_of(FixedEntailer(), DEFAULT_TOP)
+    assert "nli:fixed" in signature
+    assert "rules:" in signature
+    assert signature != signature_of(FixedEntailer(), Top(number=5))
+
+
+def test_logic_falls_by_a_quarter_on_errors_and_not_on_rewording() -> None:
+    rows = cases()[1::4]
+    true = [logic(case.true, FixedEntailer(0.3)).value for case in rows]
+    wrong = [logic(case.wrong, FixedEntailer(0.3)).value for case in rows]
+    reworded = [logic(case.reworded, FixedEntailer(0.3)).value for case in rows]
+    assert sum(wrong) <= 0.74 * sum(true)
+    assert sum(reworded) >= 0.95 * sum(true)
+
+
+def test_the_same_report_has_the_same_logic_to_the_bit() -> None:
+    assert logic(WRONG, FixedEntailer(0.4)) == logic(WRONG, FixedEntailer(0.4))
+
+
+def test_a_megabyte_is_bounded_in_pairs_and_in_time_and_says_so() -> None:
+    sentence = "Lymphovascular invasion is present in slide {n:05d} of the tumour with necrosis. "
+    text, entities = "", []
+    for n in range(12_500):
+        words = sentence.format(n=n)
+        for name in ("Lymphovascular invasion", "necrosis") if n < 1_000 else ():
+            at = len(text) + words.index(name)
+            entities.append(
+                Entity(
+                    text=name,
+                    start=at,
+                    end=at + len(name),
+                    type=EntityType.FINDING,
+                    assertion=Assertion.PRESENT,
+                )
+            )
+        text += words
+    model = FixedEntailer(0.1)
+    began = time.process_time()
+    found = logic_of(Report(text=text, entities=tuple(entities)), model)
+    assert time.process_time() - began < 15
+    assert isinstance(found, Logic)
+    assert found.notes
+    assert len(model.judged) <= 2 * MAX_PAIRS

@@ -1,0 +1,145 @@
+"""Policies: what may stand in the file, and what its hash tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from histoeval.errors import InputError, SettingError
+from histoeval.pathgls.policy.policy import (
+    PAPER,
+    DimensionWeights,
+    Floors,
+    Policy,
+    policy_text,
+    read_policy,
+    weights_of,
+)
+
+GOOD = """
+weights: {grounding: 0.5, logic: 0.25, stability: 0.25}
+deploy_from: 0.7
+reject_below: 0.4
+"""
+
+
+def read(folder: Path, text: str) -> Policy:
+    path = folder / "policy.yaml"
+    path.write_text(text, "utf-8")
+    return read_policy(path)
+
+
+def test_the_shipped_policy_has_the_weights_of_the_paper() -> None:
+    assert read_policy().weights == PAPER
+    assert PAPER.numbers == (0.4, 0.3, 0.3)
+
+
+def test_floors_and_name_can_be_left_out(tmp_path: Path) -> None:
+    policy = read(tmp_path, GOOD)
+    assert policy.floors == Floors()
+    assert policy.asks("logic")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("0.25, stability", "0.35, stability"), "sum to 1.1"),
+        (("deploy_from: 0.7", "deploy_from: 0.3"), "both rejected and deployed"),
+        (("deploy_from: 0.7", "deploy_from: 1.7"), "deploy_from"),
+        (("reject_below", "rejct_below"), "reject_below"),
+        (("deploy_from: 0.7", "deploy_from: .nan"), "deploy_from"),
+        (("weights: {", "weights: [{"), "not YAML"),
+        ((GOOD, "- 1"), "cannot be used"),
+        ((GOOD, ""), "cannot be used"),
+    ],
+)
+def test_a_policy_that_makes_no_sense_is_refused_with_the_reason(
+    tmp_path: Path, change: tuple[str, str], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        read(tmp_path, GOOD.replace(*change))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("0.7", '"0.7"'), "line 3, .* deploy_from is '0.7': write a number .*without quotes"),
+        (("0.7", "true"), "line 3, .* deploy_from is true: write a number from 0 to 1"),
+        (("0.7", "0,7"), "line 3, .* deploy_from is 0,7: write a number from 0 to 1, as in 0.7"),
+        (("0.25, st", "yes, st"), r"line 2, .* weights\.logic is true: write a number"),
+        (("0.4", "null"), "line 4, .* reject_below is null: write a number"),
+        (("deploy_from", "floors: {logic: '0.1'}\ndeploy_from"), r"line 3, .* floors\.logic"),
+        (("deploy_from", "name: 3\ndeploy_from"), "line 3, .* name is 3: write a name"),
+        (("{grounding: 0.5, logic: 0.25, stability: 0.25}", "1,0,0"), "weights is 1,0,0: write gr"),
+        (("reject_below: 0.4", ""), "reject_below is missing: write a number"),
+        (("logic", "logik"), r"no key weights\.logik \(did you mean logic\?\); there are ground"),
+    ],
+)
+def test_what_is_no_number_is_refused_with_line_key_and_what_to_write(
+    tmp_path: Path, change: tuple[str, str], said: str
+) -> None:
+    with pytest.raises(InputError, match=rf"policy\.yaml,? .*{said}"):
+        read(tmp_path, GOOD.replace(*change))
+
+
+def test_whole_numbers_are_numbers(tmp_path: Path) -> None:
+    policy = read(tmp_path, GOOD.replace("0.7", "1").replace("0.4", "0"))
+    assert (policy.deploy_from, policy.reject_below) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("reject_below: 0.4", "line 5: reject_below stands twice, first in line 4"),
+        ("floors:\n  logic: 0.1\n  logic: 0.2", r"line 7: floors\.logic stands twice"),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused_even_with_one_value(
+    tmp_path: Path, more: str, said: str
+) -> None:
+    with pytest.raises(InputError, match=rf"policy\.yaml, {said}"):
+        read(tmp_path, GOOD + more)
+
+
+def test_a_policy_that_is_not_there_is_said_to_be(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read the policy"):
+        read_policy(tmp_path / "none.yaml")
+
+
+def test_the_hash_follows_the_numbers_and_not_the_name_or_comments(tmp_path: Path) -> None:
+    plain = read(tmp_path, GOOD)
+    assert read(tmp_path, f"# another day\nname: other\n{GOOD}").hash == plain.hash
+    assert read(tmp_path, GOOD.replace("0.7", "0.71")).hash != plain.hash
+    assert read(tmp_path, GOOD + "floors: {logic: 0.2}\n").hash != plain.hash
+
+
+def test_what_is_written_is_read_back_whole(tmp_path: Path) -> None:
+    policy = Policy(
+        name="ours",
+        weights=DimensionWeights(grounding=0.05, logic=0.15, stability=0.8),
+        deploy_from=None,
+        reject_below=1 / 3,
+        floors=Floors(logic=0.2),
+    )
+    text = policy_text(policy, ["made by hand", "", "for a test: yes"])
+    assert text.startswith("# made by hand\n#\n# for a test: yes\n")
+    assert read(tmp_path, text) == policy
+
+
+def test_a_dimension_without_weight_is_asked_for_only_by_its_floor() -> None:
+    weights = DimensionWeights(grounding=0.6, logic=0.4, stability=0.0)
+    bare = Policy(weights=weights, deploy_from=0.8, reject_below=0.5)
+    assert not bare.asks("stability")
+    assert bare.model_copy(update={"floors": Floors(stability=0.1)}).asks("stability")
+
+
+def test_weights_are_read_as_people_write_them() -> None:
+    assert weights_of("0.2, 0.3,0.5") == DimensionWeights(grounding=0.2, logic=0.3, stability=0.5)
+    assert str(weights_of("1,0,0")) == "1,0,0"
+
+
+@pytest.mark.parametrize("text", ["", "1", "0.5,0.5", "a,b,c", "0.5,0.5,0.5", "-1,1,1", "nan,0,1"])
+def test_other_things_are_no_weights(text: str) -> None:
+    with pytest.raises(SettingError, match="no weights"):
+        weights_of(text)

@@ -1,0 +1,358 @@
+"""What the shipped reader finds in reports, and that no text is too odd for it."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from histoeval.reader.builtin import BuiltinReader
+from histoeval.reader.reader import Completer, Reader
+from histoeval.report import RELATION_TYPES, Assertion, Entity, EntityType, Relation, Report
+from tests.conftest import make_report
+
+BREAST = """\
+Right breast, core biopsy: Invasive ductal carcinoma, Nottingham grade 2.
+The tumour measures 1.4 cm. No lymphovascular invasion is identified.
+Estrogen receptor: positive (95%). Progesterone receptor: negative. HER2: negative. Ki-67: 20%."""
+NODES = """\
+Sentinel lymph node, left axilla, excision: Three lymph nodes, negative for metastatic carcinoma.
+No extranodal extension."""
+HEDGED = """\
+Lung, right upper lobe, biopsy: Atypical cells, suspicious for adenocarcinoma.
+Squamous cell carcinoma cannot be excluded."""
+COLON = """\
+Colon, sigmoid, resection: Moderately differentiated adenocarcinoma, pT3 N1a."""
+
+ODD = {
+    "emoji": "Breast 🔬: invasive carcinoma 🧬👩‍⚕️, ER: positive 👍🏽",
+    "combining accents": "I\u0301nva\u0308sive carcin\u0303o\u0302ma of the brea\u0327st\u0301",
+    "dotted capital I": "İNVASİVE CARCİNOMA İİİİ of the İİ breast, ER: POSİTİVE",
+    "ligatures": "ﬁbroadenoma of the breast, a ﬄat ﬆromal proﬁle; ﷺ ㎝ ½",
+    "Chinese": "乳腺浸润性癌 invasive carcinoma, ER 阳性 positive",
+    "right to left": "\u202e\u0633\u0631\u0637 invasive carcinoma\u202c of the \u05e9\u05d3 breast",
+    "half characters": "Invasive carc\ud83dinoma \udc00 of the breast, ER: \ud800positive",
+    "NUL": "\0Invasive\0 carcinoma of the\0breast, ER: positive\0",
+    "special tokens": "[SEP] [CLS] invasive carcinoma [MASK] of the [PAD] breast [UNK] [SEP]",
+    "byte order marks": "\ufeffInvasive carcinoma\ufeff of the breast",
+    "joiners and soft hyphens": "Inva\u00adsive carci\u200bnoma of the bre\u2060ast",
+    "far planes": "\U0001d574nvasive \U0001d41c\U0001d41arcinoma \U00013000 of breast \U0010ffff",
+    "mixed line ends": "Invasive carcinoma\r\n\rof\u2028the\u2029breast\x0b\x0c\x85 ER: positive",
+    "many accents on one letter": "carcinoma a" + "\u0301" * 3000 + " of the breast",
+    "many line ends": "\n" * 5000 + "Invasive carcinoma" + " " * 5000 + "of the breast",
+    "control characters": "\x01\x02\x03\x7f\x80",
+    "nothing": "",
+    "blank": " \n\t ",
+    "one letter": "a",
+    "no space": "invasivecarcinoma" * 1177,
+    "one letter over and over": "a" * 20_000,
+    "digits": "Invasive carcinoma, ER: positive " + "1" * 20_000,
+    "dots": "Invasive carcinoma, ER: positive" + "." * 2_000,
+    "open brackets": "Invasive carcinoma, ER: positive" + "(" * 2_000,
+}
+
+
+def kinds(report: Report) -> dict[str, EntityType]:
+    return {entity.text: entity.type for entity in report.entities}
+
+
+def assertions(report: Report) -> dict[str, Assertion]:
+    return {entity.text: entity.assertion for entity in report.entities}
+
+
+def related(report: Report) -> set[tuple[str, str]]:
+    texts = [entity.text for entity in report.entities]
+    return {(texts[relation.head], texts[relation.tail]) for relation in report.relations}
+
+
+def is_sound(report: Report, text: str) -> bool:
+    """What holds for any report of any text, checked without trusting the model of a report."""
+    entities, place = report.entities, 0
+    for entity in entities:
+        assert place <= entity.start < entity.end <= len(text)
+        assert text[entity.start : entity.end] == entity.text
+        assert 0 <= entity.score <= 1
+        place = entity.end
+    for relation in report.relations:
+        kind = entities[relation.head].type, entities[relation.tail].type
+        assert kind in RELATION_TYPES
+        assert 0 <= relation.score <= 1
+    return report.text == text
+
+
+def test_it_is_a_reader_that_reads_relations_and_can_complete(reader: BuiltinReader) -> None:
+    assert isinstance(reader, Reader)
+    assert isinstance(reader, Completer)
+    assert reader.reads_relations
+    assert BuiltinReader().identity == reader.identity
+
+
+def test_a_breast_biopsy_with_its_markers(reader: BuiltinReader) -> None:
+    (report,) = reader.read([BREAST])
+    expected = {
+        "Right breast": EntityType.SITE,
+        "core biopsy": EntityType.PROCEDURE,
+        "Invasive ductal carcinoma": EntityType.DIAGNOSIS,
+        "1.4 cm": EntityType.MEASUREMENT,
+        "lymphovascular invasion": EntityType.FINDING,
+        "Estrogen receptor": EntityType.MARKER,
+        "HER2": EntityType.MARKER,
+        "Ki-67": EntityType.MARKER,
+        "20%": EntityType.RESULT,
+        "negative": EntityType.RESULT,
+    }
+    assert expected.items() <= kinds(report).items()
+    said = assertions(report)
+    assert said["Invasive ductal carcinoma"] is Assertion.PRESENT
+    assert said["lymphovascular invasion"] is Assertion.ABSENT
+
+
+def test_each_marker_is_related_to_its_own_result_and_the_diagnosis_to_its_grade(
+    reader: BuiltinReader,
+) -> None:
+    (report,) = reader.read([BREAST])
+    pairs = related(report)
+    for pair in (
+        ("Estrogen receptor", "positive"),
+        ("Progesterone receptor", "negative"),
+        ("HER2", "negative"),
+        ("Ki-67", "20%"),
+        ("Invasive ductal carcinoma", "Right breast"),
+    ):
+        assert pair in pairs
+    assert any("grade 2" in tail for head, tail in pairs if head == "Invasive ductal carcinoma")
+    assert ("Ki-67", "positive") not in pairs
+    assert ("Estrogen receptor", "20%") not in pairs
+
+
+def test_what_is_not_there_is_absent(reader: BuiltinReader) -> None:
+    (report,) = reader.read([NODES])
+    said = assertions(report)
+    assert said["metastatic carcinoma"] is Assertion.ABSENT
+    assert said["extranodal extension"] is Assertion.ABSENT
+    assert kinds(report)["excision"] is EntityType.PROCEDURE
+
+
+def test_what_is_hedged_is_uncertain(reader: BuiltinReader) -> None:
+    (report,) = reader.read([HEDGED])
+    said = assertions(report)
+    assert said["adenocarcinoma"] is Assertion.UNCERTAIN
+    assert said["Squamous cell carcinoma"] is Assertion.UNCERTAIN
+
+
+def test_grade_and_stage_belong_to_the_diagnosis(reader: BuiltinReader) -> None:
+    (report,) = reader.read([COLON])
+    assert kinds(report)["resection"] is EntityType.PROCEDURE
+    assert ("adenocarcinoma", "Moderately differentiated") in related(report)
+    assert EntityType.STAGE in kinds(report).values()
+
+
+def test_confidence_is_high_where_there_is_no_doubt(reader: BuiltinReader) -> None:
+    (report,) = reader.read([BREAST])
+    assert min(entity.score for entity in report.entities) > 0.5
+    assert min(relation.score for relation in report.relations) > 0.5
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_no_text_is_too_odd(reader: BuiltinReader, name: str) -> None:
+    (report,) = reader.read([ODD[name]])
+    assert is_sound(report, ODD[name])
+
+
+@pytest.mark.parametrize(
+    "name", ["emoji", "half characters", "NUL", "special tokens", "Chinese", "digits"]
+)
+def test_what_is_odd_does_not_hide_what_is_not(reader: BuiltinReader, name: str) -> None:
+    (report,) = reader.read([ODD[name]])
+    assert EntityType.DIAGNOSIS in kinds(report).values()
+
+
+def test_text_without_a_word_has_no_entities(reader: BuiltinReader) -> None:
+    for text in ("", " \n", "\x01\x02", "\0"):
+        assert reader.read([text]) == [Report(text=text)]
+
+
+def test_in_a_text_of_many_windows_everything_is_found_where_it_stands(
+    reader: BuiltinReader,
+) -> None:
+    text = "\n\n".join([BREAST, COLON, NODES, HEDGED] * 5)
+    (report,) = reader.read([text])
+    assert is_sound(report, text)
+    by_place = {entity.start: entity for entity in report.entities}
+    for found in re.finditer("HER2|Ki-67", text):
+        assert by_place[found.start()].type is EntityType.MARKER
+        assert by_place[found.start()].text == found[0]
+    tails = {
+        report.entities[relation.head].start: report.entities[relation.tail].start
+        for relation in report.relations
+    }
+    own = [found.start(1) for found in re.finditer("HER2: (negative)", text)]
+    assert [tails[place - len("HER2: ")] for place in own] == own
+
+
+def test_a_report_of_20_kilobytes_takes_less_than_half_a_minute(reader: BuiltinReader) -> None:
+    source = random.Random(5)
+    text = "\n".join(make_report(source, 40) for _ in range(100))[:20_000]
+    started = time.process_time()
+    (report,) = reader.read([text])
+    assert time.process_time() - started < 30
+    assert is_sound(report, text)
+    assert len(report.entities) > 300
+
+
+def test_a_megabyte_that_is_one_word_is_no_burden(reader: BuiltinReader) -> None:
+    started = time.process_time()
+    text = "Invasive carcinoma, ER: positive " + "1" * 1_000_000
+    (report,) = reader.read([text])
+    assert time.process_time() - started < 20
+    assert EntityType.DIAGNOSIS in kinds(report).values()
+
+
+def given_entities(text: str, *spans: tuple[str, EntityType]) -> Report:
+    """A report in which somebody has marked the first occurrence of each of these."""
+    entities = (
+        Entity(
+            text=words,
+            start=text.index(words),
+            end=text.index(words) + len(words),
+            type=kind,
+            assertion=Assertion.UNCERTAIN,
+        )
+        for words, kind in spans
+    )
+    return Report(text=text, entities=tuple(entities))
+
+
+def test_completing_keeps_entities_types_and_order_and_adds_what_it_sees(
+    reader: BuiltinReader,
+) -> None:
+    report = given_entities(
+        BREAST,
+        ("20%", EntityType.RESULT),
+        ("lymphovascular invasion", EntityType.FINDING),
+        ("Ki-67", EntityType.MARKER),
+        ("Invasive ductal carcinoma", EntityType.DIAGNOSIS),
+        ("Nottingham grade 2", EntityType.GRADE),
+        ("HER2", EntityType.MARKER),
+    )
+    (completed,) = reader.complete([report])
+    unsaid = {"assertion": Assertion.PRESENT}
+    assert [e.model_copy(update=unsaid) for e in completed.entities] == [
+        e.model_copy(update=unsaid) for e in report.entities
+    ]
+    said = assertions(completed)
+    assert said["lymphovascular invasion"] is Assertion.ABSENT
+    assert said["Invasive ductal carcinoma"] is Assertion.PRESENT
+    assert said["20%"] is Assertion.PRESENT
+    assert related(completed) == {
+        ("Ki-67", "20%"),
+        ("Invasive ductal carcinoma", "Nottingham grade 2"),
+    }
+
+
+def test_completing_does_not_look_at_the_relations_or_the_order_that_were_given(
+    reader: BuiltinReader,
+) -> None:
+    (read,) = reader.read([BREAST])
+    (completed,) = reader.complete([read])
+    order = list(range(len(read.entities)))
+    random.Random(3).shuffle(order)
+    shuffled = Report(
+        text=BREAST,
+        entities=tuple(read.entities[i] for i in order),
+        relations=(Relation(head=order.index(2), tail=order.index(0), score=0.1),),
+    )
+    (again,) = reader.complete([shuffled])
+    assert {e.start: e for e in again.entities} == {e.start: e for e in completed.entities}
+    assert related(again) == related(completed) == related(read)
+
+
+def test_completing_what_was_read_gives_the_same_again(reader: BuiltinReader) -> None:
+    text = "\n\n".join([make_report(random.Random(2), 500), BREAST])
+    (read,) = reader.read([text])
+    assert reader.complete([read]) == [read]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("\x01\x02\x03", "\x02"),
+        ("carcinoma of the lung \x01\x02", "\x02"),
+        ("carcinoma of the lung  \n", " \n"),
+        ("\x01\x02 carcinoma of the lung", "\x01\x02"),
+        ("carcinoma \x01\x02 of the lung", "\x01"),
+        (" ", " "),
+    ],
+)
+def test_entities_on_which_no_token_stands_come_back(
+    reader: BuiltinReader, text: str, words: str
+) -> None:
+    spans = [(words, EntityType.SITE), (text[0], EntityType.DIAGNOSIS)]
+    report = given_entities(text, *spans)
+    (completed,) = reader.complete([report])
+    assert [(e.start, e.end, e.type) for e in completed.entities] == [
+        (e.start, e.end, e.type) for e in report.entities
+    ]
+    assert completed.entities[0].assertion is Assertion.PRESENT
+
+
+def test_entities_that_overlap_can_be_completed(reader: BuiltinReader) -> None:
+    report = given_entities(
+        BREAST * 12,
+        (BREAST, EntityType.FINDING),
+        ("Invasive ductal carcinoma", EntityType.DIAGNOSIS),
+        ("carcinoma", EntityType.DIAGNOSIS),
+        ("ductal carcinoma, Nottingham", EntityType.GRADE),
+        (f"{BREAST[-4:]}{BREAST[:5]}", EntityType.SITE),
+    )
+    (completed,) = reader.complete([report])
+    assert [e.text for e in completed.entities] == [e.text for e in report.entities]
+
+
+def test_an_entity_that_no_window_shows_whole_is_linked_to_nothing(reader: BuiltinReader) -> None:
+    text = BREAST * 12
+    report = given_entities(text, (text, EntityType.FINDING), ("breast", EntityType.SITE))
+    (completed,) = reader.complete([report])
+    assert completed.relations == ()
+
+
+FRESH = """
+import socket, sys
+
+class Forbidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"torch", "transformers", "huggingface_hub", "requests"}:
+            raise AssertionError(f"{name} was asked for")
+
+def no_socket(*given, **named):
+    raise AssertionError("a socket was opened")
+
+sys.meta_path.insert(0, Forbidden())
+socket.socket = socket.create_connection = socket.getaddrinfo = no_socket
+
+from histoeval.reader.builtin import BuiltinReader
+
+report, = BuiltinReader().read(["Left breast, biopsy: invasive carcinoma. ER: positive."])
+print(*sorted({str(entity.type) for entity in report.entities}), len(report.relations) > 0)
+"""
+
+
+def test_it_reads_in_a_fresh_process_without_torch_and_without_a_network(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", FRESH],
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path)},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.split() == ["diagnosis", "marker", "procedure", "result", "site", "True"]
+    assert ran.stderr == ""

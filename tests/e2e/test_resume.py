@@ -119,7 +119,7 @@ def test_an_interrupted_command_says_how_to_go_on_and_does(
 ) -> None:
     outcome = stop_the_command(place, "interrupted", signal.SIGINT)
     assert (outcome.code, outcome.out) == (130, "")
-    assert "kept in interrupted: the same command continues" in outcome.err
+    assert "kept in interrupted: the same command resumes" in outcome.err
     assert score(place, "interrupted").code == 0
     assert contents(place / "interrupted") == uninterrupted
 

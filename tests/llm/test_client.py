@@ -135,8 +135,10 @@ def test_https_goes_through_a_tunnel_of_the_proxy(
 ) -> None:
     """The proxy sees where to, and nothing of the key."""
     heads: list[bytes] = []
+    closed: list[asyncio.Event] = []
 
     async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        closed.append(asyncio.Event())
         heads.append(await reader.readuntil(b"\r\n\r\n"))
         there, to_there = await asyncio.open_connection("127.0.0.1", secure.port)
         writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
@@ -147,6 +149,8 @@ def test_https_goes_through_a_tunnel_of_the_proxy(
             target.close()
 
         await asyncio.gather(pump(reader, to_there), pump(there, writer))
+        await asyncio.gather(writer.wait_closed(), to_there.wait_closed(), return_exceptions=True)
+        closed[-1].set()
 
     async def run() -> str:
         async with await asyncio.start_server(tunnel, "127.0.0.1", 0) as proxy:
@@ -154,7 +158,9 @@ def test_https_goes_through_a_tunnel_of_the_proxy(
             monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
             monkeypatch.setenv("no_proxy", "")
             url = f"https://localhost:{secure.port}/v1"
-            return await asyncio.to_thread(asked, url, Tls(ca=certificates.ca), "sk-1")
+            answer = await asyncio.to_thread(asked, url, Tls(ca=certificates.ca), "sk-1")
+            await asyncio.gather(*(event.wait() for event in closed))
+            return answer
 
     assert GOOD in asyncio.run(run())
     assert heads[0].startswith(f"CONNECT localhost:{secure.port} ".encode())

@@ -24,7 +24,7 @@ def test_no_rewording_of_ours_makes_a_contradiction() -> None:
 
 def test_every_module_of_rules_has_a_test_of_its_name() -> None:
     modules = {rule.__module__.rpartition(".")[2] for rule in RULES.values()} | {"lymph_nodes"}
-    tests = ROOT / "tests" / "trust" / "logic" / "rules"
+    tests = ROOT / "tests" / "pathgls" / "logic" / "rules"
     assert {path.stem for path in tests.glob("test_*.py")} == {
         f"test_{name}" for name in (*modules, "registry")
     }

@@ -11,7 +11,6 @@ from histoeval.metric import Metric
 from histoeval.metrics.base import as_metric
 from histoeval.metrics.registry import create, metric_entries, models_needed
 from histoeval.nli.entailer import Entailer
-from histoeval.nli.load import open_entailer
 from histoeval.reader.reader import Reader
 from histoeval.report import Noun
 from histoeval.runtime.memo import folder_stamp, shared_model
@@ -228,6 +227,8 @@ def load_entailer(named: Any, device: str | None = None) -> Entailer:
         entailer: Entailer = named
         return entailer
     key = (str(named or BUILTIN), folder_stamp(named), device)
+    from histoeval.nli.load import open_entailer
+
     return shared_model("nli", key, lambda: open_entailer(named, device))
 
 

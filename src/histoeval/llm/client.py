@@ -1,4 +1,4 @@
-"""HTTP requests to one endpoint, over httpx2: TLS, proxies, pooling and decompression are its own.
+"""HTTP requests to one endpoint, over httpx2: TLS, proxies and decompression are its own.
 
 What is ours: one deadline for a whole exchange, a limit on the size of an answer, and errors in
 words that quote nothing that was sent or received. Redirects are never followed, so that the key
@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.request import getproxies
@@ -75,7 +76,11 @@ class Tls(Noun):
 
 
 class HttpClient:
-    """A pool of connections to one endpoint."""
+    """Connections to one endpoint, at most as many as are asked for.
+
+    Each connection has a client of its own: the library's pool looks through all of its connections
+    at every request, which takes longer than the request itself where there are 64.
+    """
 
     def __init__(
         self,
@@ -87,15 +92,17 @@ class HttpClient:
         import httpx2
 
         self._endpoint = endpoint
-        self._client = httpx2.AsyncClient(
+        self._open = partial(
+            httpx2.AsyncClient,
             verify=context or _context_for(endpoint),
             headers=dict(headers),
-            limits=httpx2.Limits(
-                max_connections=connections, max_keepalive_connections=connections
-            ),
+            limits=httpx2.Limits(max_connections=1, max_keepalive_connections=1),
             timeout=None,
             follow_redirects=False,
         )
+        self._clients: list[httpx2.AsyncClient] = []
+        self._idle: list[httpx2.AsyncClient] = []
+        self._room = asyncio.Semaphore(connections)
         self._failures = (httpx2.HTTPError, httpx2.InvalidURL)
 
     async def send(self, method: str, path: str, body: bytes, timeout: float) -> Response:
@@ -104,15 +111,29 @@ class HttpClient:
         try:
             async with (
                 asyncio.timeout(timeout),
-                self._client.stream(method, url, content=body) as response,
+                self._client() as client,
+                client.stream(method, url, content=body) as response,
             ):
                 return await _read(response)
         except self._failures as error:
             raise ClientError(_reason(error)) from error
 
+    @asynccontextmanager
+    async def _client(self) -> AsyncIterator[httpx2.AsyncClient]:
+        async with self._room:
+            if not self._idle:
+                self._idle.append(self._open())
+                self._clients.append(self._idle[-1])
+            client = self._idle.pop()
+            try:
+                yield client
+            finally:
+                self._idle.append(client)
+
     async def close(self) -> None:
         """Close all connections."""
-        await self._client.aclose()
+        for client in self._clients:
+            await client.aclose()
 
 
 def _context_for(endpoint: str) -> ssl.SSLContext:

@@ -19,7 +19,7 @@ _DENYING = re.compile(r"\b(?:no|not|without|negative for)\b[^.;]*$", re.IGNORECA
 _SIDE = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)
 _NO_SIDE = re.compile(r"right angle|left (?:in place|behind|over|alone)", re.IGNORECASE)
 _NEAR_SIDE = 40
-_SIZED = re.compile(r"\d+(?:\.\d+)?(?=(?:\s*[x\u00d7]\s*\d+(?:\.\d+)?){0,2}\s*(?:cm|mm)\b)")
+_SIZED = re.compile(r"(?<!\d)\d+(?:\.\d+)?(?=(?:\s*[x\u00d7]\s*\d+(?:\.\d+)?){0,2}\s*(?:cm|mm)\b)")
 
 _SCALES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), tuple(words.split()))

@@ -40,7 +40,10 @@ SOURCE = re.compile(
     re.MULTILINE,
 )
 EVIDENCE = {"measured.md", "benchmarks.md", "results.json"}
-ELSEWHERE = re.compile(r"measured by others|published table|no command repeats", re.IGNORECASE)
+UNREPEATED = re.compile(r"no\s+command\s+repeats", re.IGNORECASE)
+ELSEWHERE = re.compile(
+    rf"measured\s+by\s+others|published\s+table|{UNREPEATED.pattern}", re.IGNORECASE
+)
 
 
 class Section(NamedTuple):
@@ -93,6 +96,9 @@ def wrong_command(command: str) -> str | None:
         words = shlex.split(line, comments=True)
     except ValueError:  # an apostrophe: prose in a block, no command
         return None
+    if words[:1] == ["make"]:
+        targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+        return next((f"no target {word}" for word in words[1:] if word not in targets), None)
     if words[:1] == ["histoeval"]:
         return _wrong_verb(words[1:])
     if words[:1] == ["pytest"] or (line.startswith("tests/") and len(words) == 1):
@@ -149,6 +155,11 @@ def test_every_figure_has_its_source(page: Path) -> None:
         )
 
 
+def test_figures_that_no_command_repeats_do_not_become_more() -> None:
+    said = [len(UNREPEATED.findall(page.read_text(encoding="utf-8"))) for page in PAGES]
+    assert sum(said) <= 8, "give the new figure a command, or delete an old one"
+
+
 @every_page
 def test_commands_of_the_pages_exist(page: Path) -> None:
     for command in commands(page.read_text(encoding="utf-8")):
@@ -192,6 +203,7 @@ def test_a_figure_with_a_source_and_a_setting_are_left_alone(text: str) -> None:
         "python -m benchmarks sensibility",
         "python -m benchmarks sensitivity --parts tiles",
         "python -m benchmarks.gpu_checks",
+        "make benches",
         "pytest tests/agreements",
         "tests/parity/test_no_such_thing.py",
     ],

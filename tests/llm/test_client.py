@@ -14,8 +14,8 @@ import pytest
 
 from histoeval.errors import EndpointError, SettingError
 from histoeval.llm import client
-from histoeval.llm.api_key import Secret
-from histoeval.llm.client import ClientError, HttpClient, Response, Tls
+from histoeval.llm.access import Secret, Tls
+from histoeval.llm.client import ClientError, HttpClient, Response
 from histoeval.llm.prompt import Instruction
 from histoeval.llm.retry import RetryPolicy
 from histoeval.llm.service import Service
@@ -33,7 +33,7 @@ GZIP = (("Content-Encoding", "gzip"),)
 
 def asked(endpoint: str, tls: Tls | None = None, key: str | None = None) -> str:
     """What a service replies."""
-    secret = None if key is None else Secret(key)
+    secret = {} if key is None else {"Authorization": Secret(f"Bearer {key}")}
     service = Service(
         endpoint, "m", secret, RetryPolicy(timeout_s=5, attempts=1), connections=2, tls=tls
     )
@@ -124,7 +124,8 @@ def test_plain_requests_go_through_the_proxy_that_the_environment_names(
 ) -> None:
     monkeypatch.setenv("http_proxy", loopback.url.removesuffix("/v1"))
     monkeypatch.setenv("no_proxy", "127.0.0.1,other.example.com")
-    assert GOOD in asked("http://models.example.com/v1")
+    with pytest.warns(UserWarning, match="not encrypted"):
+        assert GOOD in asked("http://models.example.com/v1")
     assert loopback.calls[0].path == "http://models.example.com/v1/chat/completions"
     assert GOOD in asked(loopback.url)
     assert loopback.calls[1].path == "/v1/chat/completions", "NO_PROXY names it"

@@ -14,7 +14,6 @@ from histoeval.cli.options.columns import EncodingOption, PairColumns
 from histoeval.cli.options.endpoint import (
     REQUESTS,
     CacheOptions,
-    KeyOptions,
     RateOptions,
     RequestOptions,
     RetryOptions,
@@ -101,7 +100,6 @@ def judge(
     requests: RequestOptions = RequestOptions(),
     rates: RateOptions = RateOptions(),
     retry: RetryOptions = RetryOptions(),
-    key: KeyOptions = KeyOptions(),
     columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
 ) -> None:
@@ -118,7 +116,6 @@ def judge(
         manner={**vars(sampling), "body": requests.extra()},
         patience=retry.policy(rates),
         concurrency=requests.concurrency,
-        **vars(key),
         cache=replies.cache,
         keep=not replies.no_cache,
     )

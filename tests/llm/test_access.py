@@ -107,7 +107,7 @@ def test_no_secret_is_meant_for_two_hosts(
         with pytest.raises(SettingError, match="repeat --key-env"):
             one_each([only], endpoints, JUDGE_KEY)
     monkeypatch.setenv("HISTOEVAL_JUDGE_KEY", "usual")
-    with pytest.raises(SettingError, match="HISTOEVAL_JUDGE_KEY is set .* repeat --key-env"):
+    with pytest.raises(SettingError, match=r"HISTOEVAL_JUDGE_KEY is set .* repeat --key-env"):
         one_each([Access()], endpoints, JUDGE_KEY)
     with pytest.raises(SettingError, match="HISTOEVAL_JUDGE_KEY is set"):
         one_each([Access(key_env="A"), Access()], endpoints, JUDGE_KEY)

@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -134,11 +135,12 @@ def _system_context(variable: str, place: str) -> ssl.SSLContext:
     import httpx2
 
     try:
-        if place and not os.path.exists(place):
+        if place and not Path(place).exists():
             raise FileNotFoundError(errno.ENOENT, "no such file or folder")
         context = httpx2.create_ssl_context()
         if variable == _CERTIFICATES[-1]:
-            context.load_verify_locations(*((None, place) if os.path.isdir(place) else (place,)))
+            kind = "capath" if Path(place).is_dir() else "cafile"
+            context.load_verify_locations(**{kind: place})
     except OSError as error:
         where = f"{place}, which {variable} names," if place else "the system's certificate store"
         reason = error.strerror or str(error)

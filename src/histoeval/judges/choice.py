@@ -68,5 +68,5 @@ def _chat(config: JudgeConfig, endpoint: str, model: str, access: Access) -> Cha
     if endpoint == LOCAL:
         return LocalChat(model, config.device)
     secrets = access.secrets(endpoint, JUDGE_KEY)
-    form, slots = config.manner.form, config.concurrency
-    return Service(endpoint, model, secrets, config.patience, form, slots, access.tls)
+    form, slots, log = config.manner.form, config.concurrency, config.log_requests
+    return Service(endpoint, model, secrets, config.patience, form, slots, access.tls, log)

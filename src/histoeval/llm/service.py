@@ -30,6 +30,7 @@ from histoeval.llm.client import (
     tls_context,
 )
 from histoeval.llm.completions import FORMATS, BadCompletion, body_of, complaint_in, read_reply
+from histoeval.llm.request_log import RequestLog
 from histoeval.llm.retry import TRANSIENT, RateLimit, RetryPolicy, wait_before
 from histoeval.llm.usage import LOOPBACK
 
@@ -63,6 +64,8 @@ class EndpointConfig(Access):
     cache: Path | None = None
     keep: bool = True
     """Whether replies are cached on disk."""
+    log_requests: Path | None = None
+    """A file to which every request is appended, without its headers."""
     device: str | None = None
     """Of a model in this process."""
 
@@ -83,6 +86,7 @@ class Service:
         form: str = "auto",
         connections: int = 16,
         tls: Tls | None = None,
+        log: Path | None = None,
     ) -> None:
         address = checked_endpoint(endpoint)
         check_proxies()
@@ -96,6 +100,7 @@ class Service:
         self._limit = "max_tokens"
         self._connections = connections
         self._context = tls_context(self.endpoint, tls)
+        self._log = None if log is None else RequestLog(log)
         self._random = random.Random()
         self._client: HttpClient | None = None
 
@@ -182,6 +187,8 @@ class Service:
     async def _sent(self, method: str, path: str, body: bytes = b"") -> Response:
         if self._client is None:
             raise RuntimeError("a service must be entered before it is asked")
+        if self._log is not None and body:
+            self._log.add(f"{self.endpoint}{path}", body)
         return await self._client.send(method, path, body, self._policy.timeout_s)
 
     def _reason(self, response: Response, request: Request) -> str:

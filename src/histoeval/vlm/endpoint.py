@@ -52,6 +52,7 @@ class EndpointVlm(CachedVlm):
             "plain",
             config.concurrency,
             config.tls,
+            config.log_requests,
         )
         super().__init__(self._service.identity, cache, config.manner)
         self._concurrency = config.concurrency

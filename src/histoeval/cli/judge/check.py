@@ -50,6 +50,7 @@ def check(
         manner={"repeats": repeats, "form": form, "body": requests.extra()},
         patience=retry.policy(RateOptions()),
         concurrency=requests.concurrency,
+        log_requests=requests.log_requests,
         cache=cache,
     )
     panel = open_panel(config)

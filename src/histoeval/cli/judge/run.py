@@ -119,6 +119,7 @@ def judge(
         manner={**vars(sampling), "body": requests.extra()},
         patience=retry.policy(rates),
         concurrency=requests.concurrency,
+        log_requests=requests.log_requests,
         cache=replies.cache,
         keep=not replies.no_cache,
     )

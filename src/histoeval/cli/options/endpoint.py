@@ -35,6 +35,10 @@ class RequestOptions:
         ),
     ] = None
     concurrency: Annotated[int, option("Requests at a time.", REQUESTS, min=1, max=1024)] = 16
+    log_requests: Annotated[
+        Path | None,
+        option("File to append every request to, with the reports and without keys.", REQUESTS),
+    ] = None
 
     def extra(self) -> dict[str, Any]:
         """The object of --body."""

@@ -80,6 +80,7 @@ class VlmRequestOptions:
                 model=model,
                 **self.access.only(),
                 concurrency=self.requests.concurrency,
+                log_requests=self.requests.log_requests,
                 cache=self.replies.cache,
                 keep=not self.replies.no_cache,
                 device=device,

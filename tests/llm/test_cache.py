@@ -86,6 +86,14 @@ def test_replies_are_counted_cleared_and_exported_by_judge_and_prompt(tmp_path: 
         assert cache.clear() == 3
 
 
+def test_what_was_cleared_is_gone_from_the_files(tmp_path: Path) -> None:
+    with filled(tmp_path / "c.sqlite") as cache:
+        assert any(b"said 3" in path.read_bytes() for path in tmp_path.iterdir())
+        cache.clear(judge="big")
+        assert not any(b"said 3" in path.read_bytes() for path in tmp_path.iterdir())
+        assert any(b"said 2" in path.read_bytes() for path in tmp_path.iterdir())
+
+
 def test_a_file_that_is_no_cache_is_refused_for_people(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("these are my notes, and not a database\n" * 100, "utf-8")

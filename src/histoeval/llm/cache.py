@@ -176,6 +176,7 @@ class Cache:
                 (judge or "", prompt or ""),
             ).rowcount
             self._file.execute("VACUUM")
+            self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # nothing is left beside it
         return deleted
 
     def export(self) -> Iterator[str]:

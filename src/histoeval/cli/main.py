@@ -110,7 +110,7 @@ def main() -> None:
     """Run a verb; exit with 2 and a plain sentence when nothing could be done."""
     _escape_unprintable()
     with warnings.catch_warnings():
-        warnings.showwarning = _print_warning
+        warnings.showwarning = _print_warning  # type: ignore[assignment]
         _run()
 
 

@@ -97,8 +97,12 @@ def test_long_names_of_judges_fit_a_terminal_of_80_columns() -> None:
     """A panel of three, with the names that judges have."""
     models = ("Qwen/Qwen3-235B-A22B-Instruct", "fake-judge", "mistralai/Mistral-Large-2411")
     judges = [f"{model}@http://llm.hospital.example.org:8101/v1" for model in models]
-    used = dict.fromkeys(("requests", "cached", "retries", "tokens_in", "tokens_out"), 1_234_567)
-    used |= {"seconds": 86_400, "cost": 123.4567, "currency": "EUR"}
+    counts = ("requests", "cached", "retries", "tokens_in", "tokens_out")
+    used = dict.fromkeys(counts, 1_234_567) | {
+        "seconds": 86_400,
+        "cost": 123.4567,
+        "currency": "EUR",
+    }
     text = shown(usage_table(dict.fromkeys(judges, used)), 80)
     assert text.count("1,234,567") == 15
     assert len(text.splitlines()) < 14

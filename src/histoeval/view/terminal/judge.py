@@ -63,13 +63,13 @@ def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Wat
 def criteria_table(summary: Mapping[str, Any], prefix: str) -> Table:
     """The mean of each criterion and its spread over answers, for each judge and system."""
     rows = [
-        (
+        [
             part,
             number(parts[part], 2),
             _spread(parts.get(f"{part}_{SPREAD}")),
             _clipped(name.removeprefix(f"{prefix}@") if name != prefix else "all"),
             system,
-        )
+        ]
         for name, metric in summary["metrics"].items()
         if name.startswith(prefix)
         for system, totals in metric["systems"].items()
@@ -80,7 +80,7 @@ def criteria_table(summary: Mapping[str, Any], prefix: str) -> Table:
     columns = ["criterion", "mean", "spread", "judge", "system"]
     if len({row[3] for row in rows}) < 2:  # one judge, who needs no name
         columns.remove("judge")
-        rows = [(*row[:3], row[4]) for row in rows]
+        rows = [[*row[:3], row[4]] for row in rows]
     return _table(f"Mean of each criterion of {prefix}", columns, rows)
 
 

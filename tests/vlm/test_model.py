@@ -76,7 +76,7 @@ def test_a_system_message_is_sent_where_the_prompt_has_one() -> None:
 
 def test_answers_come_in_the_order_of_the_questions_and_equal_ones_are_asked_once() -> None:
     asks = [ask("a", PINK), ask("a", BLUE), ask("a", PINK), ask("b", BLUE)]
-    with vision(delay=0.01) as server:
+    with vision(delay=0.2) as server:
         said = subject_at(server).describe_all(asks)
     texts = [each.text for each in said if isinstance(each, VlmAnswer)]
     assert ["carcinoma" in text for text in texts] == [False, True, False, True]

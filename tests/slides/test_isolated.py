@@ -4,36 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-import struct
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-import tifffile
 
 from histoeval.errors import InputError
 from histoeval.slides import isolated
 from histoeval.slides.open import open_slide
 from histoeval.slides.tissue import describe, find_tissue
-from tests.support.painted_slides import glass, spoil, stained, write_pyramid
-
-TAGS = {"ImageWidth": 256, "ImageLength": 257, "TileWidth": 322, "TileLength": 323}
-
-
-def forge(path: Path, **values: int) -> Path:
-    """Change tags of the first page of a TIFF."""
-    with tifffile.TiffFile(path) as tiff:
-        places = {name: tiff.pages[0].tags[TAGS[name]] for name in values}
-        found = {name: (tag.offset, tag.valueoffset) for name, tag in places.items()}
-    with path.open("rb+") as file:
-        for name, (entry, place) in found.items():
-            file.seek(entry + 2)
-            file.write(struct.pack("<H", 4))
-            file.seek(place)
-            file.write(struct.pack("<I", values[name]))
-    return path
+from tests.support.painted_slides import forge, glass, spoil, stained, write_pyramid
 
 
 @pytest.fixture

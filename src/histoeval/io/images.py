@@ -5,7 +5,8 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from histoeval.errors import InputError, Problem
+from histoeval.errors import InputError, OutputError, Problem
+from histoeval.io.store import ADVICE
 
 NO_FILES = {
     stat.S_IFIFO: "a named pipe",
@@ -30,7 +31,7 @@ def check_image(path: Path) -> None:
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror}") from error
     except ValueError as error:  # a character that no file name has
-        raise InputError(f"{str(path)!r} cannot be the name of a file: {error}") from error
+        raise InputError(f"{path} cannot be the name of a file: {error}") from error
     if kind not in (stat.S_IFREG, stat.S_IFDIR):
         raise InputError(f"{path} is {NO_FILES.get(kind, 'no file')}, not an image or slide")
 
@@ -62,6 +63,16 @@ def find_image(folder: Path, name: str) -> Path | Problem:
             return Problem("missing_image", f"the image {name} does not exist")
         return Problem("image_unusable", f"the image {str(error).replace(str(path), name)}")
     return path
+
+
+def refuse_changed(name: str, path: Path, before: str | None) -> None:
+    """Refuse to resume after an image whose row is finished has changed.
+
+    `before` is its hash in that row. Where there is none, or none now, nothing can be compared.
+    """
+    now = None if before is None else image_hash(path)
+    if now is not None and now != before:
+        raise OutputError(f"the image {name} has changed since its row was written; {ADVICE}")
 
 
 def image_hash(path: Path) -> str | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.errors import HistoEvalError
-from histoeval.slides.isolated import receive, send
+from histoeval.slides.isolated import SECONDS, receive, send
 from histoeval.slides.open import open_here
 from histoeval.slides.slide import Pixels, Slide, unreadable
 
@@ -32,7 +32,9 @@ def serve() -> None:
     opened = 0
     with suppress(EOFError, BrokenPipeError):
         while True:
+            _end_after(0)
             request, _ = receive(requests)
+            _end_after(int(2 * SECONDS))
             if request["slide"] != opened and slide is not None:
                 slide.close()
                 slide = None
@@ -69,6 +71,12 @@ def _answer(slide: Slide, region: list[int] | None) -> tuple[dict[str, Any], Pix
         "notes": slide.notes,
     }
     return facts, None
+
+
+def _end_after(seconds: int) -> None:
+    """Have the system end this process, should the parent that would do so be gone; 0 is never."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
 
 
 def _limit_memory() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import resource
 import select
 import shutil
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -109,6 +111,10 @@ def damaged(content: bytes, draw: random.Random) -> bytes:
     ways: list[Callable[[bytearray, random.Random], None]] = [_flip, _flip, _cut, _insert, _remove]
     if content[:2] in {b"II", b"MM"}:
         ways += [_retag] * 6
+    if content[:4] == b"\x89PNG":
+        ways += [_rechunk] * 4
+    if content[:5] == b"<?xml":
+        ways += [_renumber] * 6
     draw.choice(ways)(spoiled, draw)
     return bytes(spoiled)
 
@@ -151,6 +157,27 @@ def _retag(content: bytearray, draw: random.Random) -> None:
             if draw.random() < 0.5:  # values of one number are often shorter than their field
                 struct.pack_into(f"{order}H", content, place + 2, 4)
             struct.pack_into(f"{order}{wide}", content, place + beside, number)
+
+
+def _rechunk(content: bytearray, draw: random.Random) -> None:
+    """Bytes inside of a chunk of a PNG, with a checksum that is right."""
+    chunks, place = [], 8
+    while place + 12 <= len(content):
+        (length,) = struct.unpack_from(">I", content, place)
+        chunks.append((place, length))
+        place += 12 + length
+    start, length = draw.choice(chunks[:3])
+    for _ in range(draw.randint(1, 4)):
+        content[start + 8 + draw.randrange(max(1, length))] = draw.choice((0, 1, 8, 16, 127, 255))
+    checked = zlib.crc32(content[start + 4 : start + 8 + length])
+    struct.pack_into(">I", content, start + 8 + length, checked)
+
+
+def _renumber(content: bytearray, draw: random.Random) -> None:
+    """A number in quotes."""
+    places = list(re.finditer(rb'"(\d+)"', content))
+    found = draw.choice(places)
+    content[found.start(1) : found.end(1)] = str(draw.choice((*NUMBERS, 1 << 70))).encode()
 
 
 def _tags(content: bytes) -> Iterator[tuple[int, int]]:
@@ -239,14 +266,18 @@ def answer() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     from histoeval.errors import HistoEvalError
     from histoeval.slides.open import open_slide
+    from histoeval.slides.tiles import TileRequest, plan_tiles, read_tiles
     from histoeval.slides.tissue import describe, find_tissue
 
     _say(json.dumps(["ready", ""]))
     for line in sys.stdin:
         try:
             with open_slide(Path(line.strip())) as slide:
-                json.dumps(describe(slide, find_tissue(slide)))
+                tissue = find_tissue(slide)
+                json.dumps(describe(slide, tissue))
                 slide.region(0, 0, 0, 64, 64)
+                request = TileRequest(size=64, mpp=None, tissue=0.0, sample=4)
+                list(read_tiles(slide, plan_tiles(slide, tissue, request)))
             told = ["opened", ""]
         except HistoEvalError as error:
             told = ["refused" if str(error).strip() else "without words", str(error)]
@@ -277,8 +308,8 @@ def main() -> int:
         ended = "reading it ended" in outcome.message or "no answer" in outcome.message
         counts[outcome.kind, f"{outcome.result}{', child' * ended}"] += 1
         slowest = max(slowest, outcome, key=lambda each: each.seconds)
-        if outcome.is_fault:
-            faults += 1
+        if outcome.is_fault or ended:
+            faults += outcome.is_fault
             _say(f"{number} {outcome}")
     for (kind, result), count in sorted(counts.items()):
         _say(f"{kind:14} {result:16} {count:6,}")

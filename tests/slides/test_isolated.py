@@ -53,7 +53,7 @@ def test_a_library_that_ends_or_hangs_is_an_error_of_the_slide(
     with open_slide(good) as slide:
         child = next(each for each in isolated._idle if each.slide == slide._number)  # type: ignore[attr-defined]
         monkeypatch.setattr(child, "is_alive", lambda: True)
-        os.kill(child._process.pid, getattr(signal, sent))
+        os.kill(child.process.pid, getattr(signal, sent))
         with pytest.raises(InputError, match=f"good.tif cannot be read: .*{reason}"):
             slide.region(0, 0, 0, 10, 10)
         monkeypatch.undo()
@@ -72,7 +72,7 @@ def test_children_end_with_their_parent(good: Path) -> None:
     program = (
         "import sys; from histoeval.slides import isolated; "
         "from histoeval.slides.open import open_slide; open_slide(sys.argv[1]); "
-        "print(*(each._process.pid for each in isolated._idle))"
+        "print(*isolated.process_ids())"
     )
     told = subprocess.check_output([sys.executable, "-c", program, good], text=True)
     (pid,) = map(int, told.split())

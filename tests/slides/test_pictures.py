@@ -13,7 +13,6 @@ import pytest
 from PIL import Image
 
 from histoeval.errors import InputError
-from histoeval.slides.formats import picture_files
 from histoeval.slides.open import open_slide
 from tests.support.painted_slides import stained
 
@@ -103,7 +102,8 @@ def test_a_large_picture_takes_little_more_memory_than_its_pixels(tmp_path: Path
         "before = peak(); open_slide(sys.argv[2]).close(); print(peak() - before)"
     )
     Image.new("RGB", (64, 64)).save(tmp_path / "small.png")
-    command = [sys.executable, "-c", program, tmp_path / "small.png", tmp_path / "a.png"]
+    paths = [str(tmp_path / name) for name in ("small.png", "a.png")]
+    command = [sys.executable, "-c", program, *paths]
     kilobytes = int(subprocess.check_output(command, text=True))
     assert kilobytes * 1024 / (8000 * 5000) < 8.5
 
@@ -140,6 +140,6 @@ def test_the_cause_that_is_named_is_the_true_one(
         raise error
 
     PICTURE.save(tmp_path / "a.png")
-    monkeypatch.setattr(picture_files.Image, "open", fail)
+    monkeypatch.setattr(Image, "open", fail)
     with pytest.raises(InputError, match=cause):
         open_slide(tmp_path / "a.png")

@@ -104,7 +104,7 @@ class _Child:
         self._is_late = False
         once = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         found = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "histoeval.slides.worker"],
             bufsize=0,
             stdin=subprocess.PIPE,
@@ -112,7 +112,7 @@ class _Child:
             stderr=subprocess.PIPE,
             env={**os.environ, **once, **found},
         )
-        pipes = self._process.stdin, self._process.stdout, self._process.stderr
+        pipes = self.process.stdin, self.process.stdout, self.process.stderr
         self._stdin, self._stdout, self._stderr = (pipe for pipe in pipes if pipe is not None)
         try:
             self.ask(None, START_SECONDS)
@@ -120,7 +120,7 @@ class _Child:
             raise HistoEvalError(f"slides cannot be read on this machine: {ended}") from ended
 
     def is_alive(self) -> bool:
-        return self._process.poll() is None
+        return self.process.poll() is None
 
     def ask(
         self, request: dict[str, Any] | None, seconds: float | None = None
@@ -143,11 +143,11 @@ class _Child:
 
     def _kill(self) -> None:
         self._is_late = True
-        self._process.kill()
+        self.process.kill()
 
     def _why(self, seconds: float) -> str:
         """Why the process has ended."""
-        code = self._process.wait()
+        code = self.process.wait()
         said = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
         self.end()
         if self._is_late:
@@ -158,10 +158,16 @@ class _Child:
 
     def end(self) -> None:
         """End the process and close its pipes."""
-        self._process.kill()
-        self._process.wait()
+        self.process.kill()
+        self.process.wait()
         for pipe in (self._stdin, self._stdout, self._stderr):
             pipe.close()
+
+
+def process_ids() -> list[int]:
+    """Those of the children that wait for work."""
+    with _lock:
+        return [child.process.pid for child in _idle]
 
 
 def _borrow(number: int) -> _Child:

@@ -127,9 +127,10 @@ def test_judges_need_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HISTOEVAL_JUDGE_ENDPOINT", raising=False)
     with pytest.raises(SettingError, match="pass llm=Endpoint"):
         histoeval.judge("a", "b")
-    one, other = Endpoint(model="m", key_env="A"), Endpoint(model="n", key_env="B")
-    with pytest.raises(SettingError, match="the same key"):
-        histoeval.judge("a", "b", llm=[one, other])
+    one, other = Endpoint(model="m", device="cpu"), Endpoint(model="n", device="cuda")
+    for wrong in ([one, other], []):
+        with pytest.raises(SettingError, match="the same device"):
+            histoeval.judge("a", "b", llm=wrong)
 
 
 def test_judges_are_named_by_endpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,3 +153,16 @@ def test_models_may_be_objects() -> None:
     reader: Any = load_metrics("hare")[0]
     made: Any = histoeval.load("hare", models=Models(reader=reader.reader, aligner="lexical"))
     assert made.reader is reader.reader
+
+
+def test_only_metrics_that_read_english_refuse_other_languages() -> None:
+    pair = {"reference": "Haut: Karzinom, knotig", "candidate": "Haut: Karzinom, ulzeriert, G2"}
+    metrics = "concordance,rubric_offline,hare,bleu,rouge_l,chrf"
+    (refused,) = histoeval.score([pair], metrics=metrics).rows
+    assert {error.metric for error in refused.errors} == {"concordance", "rubric_offline", "hare"}
+    assert {error.code for error in refused.errors} == {"not_english"}
+    assert set(refused.scores) == {"bleu", "rouge_l", "chrf"}
+    (asked,) = histoeval.score([pair], metrics=metrics, models=Models(language="any")).rows
+    assert asked.errors == ()
+    with pytest.raises(InputError, match="written in German"):
+        histoeval.contradictions("Haut: Basalzellkarzinom. Kein Anhalt für Malignität.")

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
+from histoeval.llm.access import Access
 from histoeval.metric import Metric, Score
 from histoeval.metrics.registry import MetricInfo, metric_entries
-from histoeval.report import Noun
 from histoeval.run.models import DEFAULT_METRICS, Models, load_entailer, load_metrics, load_reader
+from histoeval.terms.language import english_problem
 
 if TYPE_CHECKING:
     from histoeval.io.tables.columns import Columns
@@ -31,19 +32,17 @@ PathLike = str | Path
 Texts = str | Sequence[str]
 
 
-class Endpoint(Noun):
+class Endpoint(Access):
     """A language or vision-language model: an OpenAI-compatible server, or one in this process.
 
     Example:
         >>> Endpoint(url="http://localhost:8000/v1", model="Qwen/Qwen3-32B")
+        >>> Endpoint(url="https://llm.example.org/v1", model="m", key_env="MY_KEY")
         >>> Endpoint(model="./my-model")  # a Transformers model here; extra [hf]
     """
 
     model: str
     url: str = "local"
-    key_env: str | None = None
-    """The environment variable that holds the API key."""
-    key_file: Path | None = None
     device: str | None = None
 
 
@@ -150,6 +149,8 @@ def contradictions(
     from histoeval.run.trust.setup import top_of
 
     models = models or Models()
+    if no := english_problem(models.language, report=report):
+        raise InputError(no.message)
     (read,) = load_reader(models).read([report])
     entailer = load_entailer(nli, models.device)
     logic = logic_of(read, entailer, top=DEFAULT_TOP if top is None else top_of(top))
@@ -270,10 +271,17 @@ def extract(
         raise SettingError(f"batch_size is {batch_size}; it must be 1 or more")
     source = text_source(data, text=text, id_=id, encoding=encoding)
     file = None if output is None else output_file(Path(output), data)
-    reader = load_reader(models or Models())
+    models = models or Models()
+    reader = load_reader(models)
     with row_progress(source, "reading") as watch:
         done = read_source(
-            source, reader, file=file, overwrite=overwrite, batch_size=batch_size, watch=watch
+            source,
+            reader,
+            file=file,
+            language=models.language,
+            overwrite=overwrite,
+            batch_size=batch_size,
+            watch=watch,
         )
     return Readings(done.summary, done.rows)
 
@@ -373,16 +381,14 @@ def _panel(
             raise SettingError("no judge: pass llm=Endpoint(url=..., model=...)")
         return open_panel(named.model_copy(update={"manner": sampling}))
     endpoints = [llm] if isinstance(llm, Endpoint) else list(llm)
-    access = [(each.key_env, each.key_file, each.device) for each in endpoints]
-    if not endpoints or len(set(access)) > 1:
-        raise SettingError("give one endpoint or several, all with the same key and device")
-    key_env, key_file, device = access[0]
+    devices = {each.device for each in endpoints}
+    if len(devices) != 1:
+        raise SettingError("give one endpoint or several, all with the same device")
     config = JudgeConfig(
         endpoints=tuple(each.url for each in endpoints),
         models=tuple(each.model for each in endpoints),
-        key_env=key_env,
-        key_file=key_file,
-        device=device,
+        access=tuple(endpoints),
+        device=devices.pop(),
         manner=sampling,
     )
     return open_panel(config)

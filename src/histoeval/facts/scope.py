@@ -32,8 +32,8 @@ _CONTRAST = re.compile(
 _CONTRAST_OR_COMMA = re.compile(rf"{_CONTRAST.pattern}|,\s*(?!or\b|and\b|nor\b)", re.IGNORECASE)
 _LIST_GOES_ON = re.compile(r"(?:,\s*+(?:[\w-]++\s++){1,4}?){0,3}?,?\s*n?or\b", re.IGNORECASE)
 _DENIED_LIST = re.compile(
-    r"(?:^|[.;\n])[\s*-]{0,40}(?:not (?:seen|identified|present|found|detected)|absent|negative(?: for)?"
-    r"|none of|no evidence of)\s*:[^.;:\n]*$",
+    r"(?:^|[.;\n])[\s*-]{0,40}(?:not (?:seen|identified|present|found|detected)|absent"
+    r"|negative(?: for)?|none of|no evidence of)\s*:[^.;:\n]*$",
     re.IGNORECASE,
 )
 """A heading under which all that stands is denied."""

@@ -7,35 +7,56 @@ evidence, such as codes, abbreviations and Latin, count as English.
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import cache, lru_cache
+from typing import Literal
 
+from histoeval.errors import Problem
 from histoeval.resources import load_toml
 
 _WORD = re.compile(r"[^\W\d_]+")
 _LEAST, _LEAST_SHARE = 2.0, 0.2
 """How much must speak for another language: one medical word or two others, and not one word in
 many, as in the noise of a scan."""
+_MAX_LENGTH = 60
+"""Longer words are noise."""
 _ACCENTED = re.compile("[àáâãäåæçèéêëìíîïñòóôõöøùúûüýÿœß]")
+
+Language = Literal["en", "any"]
+"""Which reports are read: English ones, or whatever there is."""
 
 Evidence = tuple[float, tuple[str, ...]]
 _NONE: Evidence = (0.0, ())
+
+
+def english_problem(language: Language, **texts: str) -> Problem | None:
+    """Why texts, each by what it is called, cannot be read; None where they can."""
+    for what, text in texts.items() if language == "en" else ():
+        if found := foreign_language(text):
+            return Problem(
+                code="not_english",
+                message=f"the {what} seems to be written in {found}, and only English can be read: "
+                'leave it out, or read it as it is with --language any (Models(language="any"))',
+            )
+    return None
 
 
 def foreign_language(text: str) -> str | None:
     """The language or script that a text is written in, as it is shown; None for English."""
     words = Counter(_WORD.findall(unicodedata.normalize("NFC", text).lower()))
     if script := _script_of(words):
-        return f"{script} letters"
+        return f"{script} script"
     english = foreign = 0.0
-    languages: Counter[str] = Counter()
+    languages: dict[str, float] = defaultdict(float)
     for word, count in words.items():
+        if len(word) > _MAX_LENGTH:
+            continue
         ours, (theirs, which) = _english(word), _evidence(word)
         english += count * ours
         foreign += count * theirs
         for language in which:
             languages[language] += count * theirs
-    if foreign < max(_LEAST, english, _LEAST_SHARE * words.total()) or foreign == english:
+    if foreign <= english or foreign < max(_LEAST, _LEAST_SHARE * words.total()):
         return None
     return max(languages, key=lambda each: languages[each], default="another language")
 
@@ -59,7 +80,8 @@ def _script_of(words: Counter[str]) -> str | None:
 def _script(letter: str) -> str:
     """The first word of a letter's name in Unicode, which is its script."""
     name = unicodedata.name(letter, "unknown")
-    return "Latin" if "LATIN" in name else name.split()[0].capitalize()
+    first = name.split()[0]
+    return "Latin" if "LATIN" in name else first if first == "CJK" else first.capitalize()
 
 
 @cache
@@ -89,11 +111,11 @@ def _english(word: str) -> float:
 @lru_cache(maxsize=1 << 16)
 def _evidence(word: str) -> Evidence:
     """How much a word speaks against English, and for which languages."""
-    if len(word) < 2 or _english(word) or word in _lists()["shared"]["words"]:
+    accent = 1.0 if _ACCENTED.search(word) else 0.0
+    if len(word) + accent < 2 or _english(word) or word in _lists()["shared"]["words"]:
         return _NONE
     if medical := tuple(each for each, lists in _others().items() if word in lists["medical"]):
         return 2.0, medical
-    accent = 1.0 if _ACCENTED.search(word) else 0.0
     if plain := tuple(each for each, lists in _others().items() if word in lists["words"]):
         return (0.5 if len(word) == 2 else 1.0) + accent, plain
     for kind, weight in (("endings", 2.0), ("weak_endings", 1.0)) if len(word) > 5 else ():

@@ -140,6 +140,6 @@ def marker_result(original: Original, chance: Random) -> Made:
         return NotApplicable("it gives no marker that is plainly positive or negative")
     _, result, polarity = chance.choice(able)
     opposite = "negative" if polarity == "positive" else "positive"
-    words = re.sub(polarity, opposite, result.text, flags=re.IGNORECASE)
+    words = re.sub(re.escape(polarity), opposite, result.text, flags=re.IGNORECASE)
     words = words if words != result.text else opposite
     return (original.replaced(result, words),)

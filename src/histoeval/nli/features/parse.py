@@ -31,8 +31,8 @@ _NODES_FREE = re.compile(
 )
 _NODES_HELD = re.compile(
     r"(?:nodal|node) metastas|node-positive|nod\w{0,20}[^.;]{0,25}\b(?:positive|involved|contain)|"
-    r"metastas\w{1,12} (?:in|to)[^.;]{0,25}\bnod|positive[^.;]{0,12} nod|[1-9]\d{0,5}\s*(?:/|of)\s*\d+"
-    r"[^.;]{0,25}\bnod"
+    r"metastas\w{1,12} (?:in|to)[^.;]{0,25}\bnod|positive[^.;]{0,12} nod"
+    r"|[1-9]\d{0,5}\s*(?:/|of)\s*\d+[^.;]{0,25}\bnod"
 )
 _BEFORE = re.compile(r"[,:]| but | with ")
 _AFTER = re.compile(

@@ -28,8 +28,9 @@ _OF_WHOLE = re.compile(
 )
 _HAS_WHOLE = re.compile(r"core|myometri|wall")
 _RATE = re.compile(
-    rf"(?<!\d)(?P<number>{_NUMBER})\s*(?:[a-z-]+ ){{0,3}}?(?:figures )?(?:per|in|/)\s*(?:every )?(?:the )?"
-    r"(?:\d+ ?)?(?:hpfs?\b|high|mm2|mm²|square|fields)|mito[a-z ]{1,200}+[^.;,\d]{0,30}?(?P<bare>\d++)"
+    rf"(?<!\d)(?P<number>{_NUMBER})\s*(?:[a-z-]+ ){{0,3}}?(?:figures )?(?:per|in|/)\s*"
+    r"(?:every )?(?:the )?(?:\d+ ?)?(?:hpfs?\b|high|mm2|mm²|square|fields)"
+    r"|mito[a-z ]{1,200}+[^.;,\d]{0,30}?(?P<bare>\d++)"
     rf"(?![\d.]* ?(?:%|mm|cm))|(?<!\d)(?P<mitoses>{_NUMBER}) mitos"
 )
 _ABOUT_SHARE = 0.15

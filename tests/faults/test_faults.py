@@ -46,6 +46,7 @@ CSV_BREAKERS: dict[str, tuple[str, Breaker]] = {
     "a byte of another encoding": ("not_utf8", lambda n: as_csv(f"x{n}", "caf\udce9", "b")),
     "a NUL": ("binary_text", lambda n: as_csv(f"x{n}", "a\0b", "b")),
     "control characters": ("binary_text", lambda n: as_csv(f"x{n}", "a", "\1\2\3\4")),
+    "a no-break space": ("empty_text", lambda n: as_csv(f"x{n}", "\u00a0", "b")),
     "a column too many": ("wrong_column_count", lambda n: as_csv(f"x{n}", "a", "b", "c")),
     "a column too few": ("wrong_column_count", lambda n: as_csv(f"x{n}", "a")),
     "a quote left open": ("broken_quotes", lambda n: f'x{n},"a text,b\r\n'.encode()),
@@ -73,6 +74,7 @@ JSON_BREAKERS: dict[str, tuple[str, Breaker]] = {
         "binary_text",
         lambda n: as_json(id=n, reference="\1\2\3\4", candidate="b"),
     ),
+    "null": ("missing_value", lambda n: as_json(id=n, reference=None, candidate="b")),
     "a line cut off": (
         "broken_json",
         lambda n: as_json(id=n, reference="a", candidate="b")[:-9] + b"\n",

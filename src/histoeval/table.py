@@ -14,6 +14,9 @@ T = TypeVar("T")
 NARROW = 80
 """Columns of a terminal in which numbers should not be broken."""
 
+FOLDED = 8
+"""Columns to which a name may be folded so that numbers and their headers stay whole."""
+
 NONE = "none"
 """Shown in place of a missing number."""
 
@@ -50,8 +53,12 @@ def terminal_table(table: ResultTable) -> Table:
         padding=(0, 1, 0, 0),
     )
     numeric = _numeric_columns(table)
-    widths = [_longest_word(row[at] for row in table.rows) for at in range(len(table.columns))]
-    fits = sum(widths) + 2 * len(widths) <= NARROW
+    widths = [
+        _longest_word((column, *(row[at] for row in table.rows)))
+        for at, column in enumerate(table.columns)
+    ]
+    least = [w if right else min(w, FOLDED) for w, right in zip(widths, numeric, strict=True)]
+    fits = sum(least) + 2 * len(least) <= NARROW
     for column, is_numeric, width in zip(table.columns, numeric, widths, strict=True):
         shown.add_column(
             Text(column),

@@ -11,10 +11,9 @@ from histoeval.agreement.panel import Panel
 from histoeval.report import Noun
 from histoeval.runtime.threads import side_by_side
 from histoeval.statistics.correlation import Coefficient
-from histoeval.statistics.resampling import Estimate, Resamples
+from histoeval.statistics.resampling import PERMUTATIONS, Estimate, Resamples
 from histoeval.statistics.significance import (
     LEVEL,
-    PERMUTATIONS,
     bootstrap_difference,
     holm,
     perm_both,

@@ -26,7 +26,9 @@ Statistic = Callable[[Numbers], Numbers]
 NaN stands for an undefined value; it never leaves this package."""
 
 COVERED = 0.95
-RESAMPLES = 10_000
+RESAMPLES = PERMUTATIONS = 10_000
+"""How many are made unless somebody asks for another number: the same from Python and the shell."""
+
 MIN_CASES = 4
 """With fewer cases there are too few different resamples for an interval."""
 

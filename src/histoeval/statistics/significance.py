@@ -23,6 +23,7 @@ from histoeval.statistics.correlation import (
     weighted,
 )
 from histoeval.statistics.resampling import (
+    PERMUTATIONS,
     Estimate,
     Numbers,
     Positions,
@@ -33,7 +34,6 @@ from histoeval.statistics.resampling import (
     resampled,
 )
 
-PERMUTATIONS = 2_000
 LEVEL = 0.05
 _ROUNDING = 1e-12
 """Differences closer than this are equal."""

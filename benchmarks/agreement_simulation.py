@@ -1,6 +1,7 @@
 """Simulated coverage of intervals and false positive rate of tests.
 
-`python -m benchmarks.agreement_simulation [coverage|shapes|tests|unlike|systems] [RUNS]`.
+`python -m benchmarks.agreement_simulation [TABLE] [RUNS]`, where TABLE is coverage, shapes,
+accuracy, raters, tests, unlike or systems, and all of them when omitted.
 
 Sheets are drawn with known correlations. Half of the variance lies between cases; experts give
 whole scores, most of them low, as in HARE's sheet. `truth` is what a sheet of 200,000 cases shows.
@@ -10,14 +11,15 @@ second is made to have the same true correlation as the first.
 
 | table | asks | should be |
 |---|---|---|
-| coverage, shapes | how often the 95 % interval holds the truth | 93 to 97 % |
+| coverage, shapes, accuracy, raters | how often the 95 % interval holds the truth | 93 to 97 % |
 | tests, unlike, systems | how often p <= 0.05 where nothing is to be found | at most 6 % |
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,8 @@ from scipy.special import ndtr
 
 from histoeval.agreement.systems import contest
 from histoeval.statistics.correlation import Coefficient, classical_p, correlate
+from histoeval.statistics.pairwise import pairwise_accuracy
+from histoeval.statistics.raters import icc, krippendorff_alpha, quadratic_kappa
 from histoeval.statistics.resampling import Estimate, resample
 from histoeval.statistics.significance import bootstrap_difference, perm_both, perm_cases, williams
 
@@ -45,10 +49,12 @@ SHAPES: dict[str, Callable[[Numbers], Numbers]] = {
 }
 """Distributions of metrics, from a standard normal one."""
 
+SAME_RANKS = ("lognormal", "near 1 (beta 8, 1)")
+"""Shapes that leave ranks as they are: what goes by ranks is as for a Gaussian metric."""
+
 EXPERTS: dict[str, Callable[[Numbers], Numbers]] = {
     "whole, 62 % are 0": lambda z: np.searchsorted(CUTS, z).astype(np.float64),
     "half points, 62 % are 0": lambda z: np.searchsorted(np.linspace(0.3, 2.55, 10), z) / 2,
-    "half points, even": lambda z: np.round(10 * ndtr(z)) / 2,
 }
 WHOLE = next(iter(EXPERTS))
 GAUSSIAN = next(iter(SHAPES))
@@ -113,17 +119,57 @@ def coverage(
 ) -> list[str]:
     """The share of runs in which each interval contains the truth, and p is significant."""
     truths = _truths(rho, shape, experts)
+    wanted = [Coefficient.PEARSON] if shape in SAME_RANKS else list(Coefficient)
     held = dict.fromkeys(Coefficient, 0)
     for seed in range(runs):
         (metric,), expert, case = sheet(
             np.random.default_rng(seed), cases, per_case, [rho], [shape], experts
         )
         drawn = resample(case, RESAMPLES, seed)
-        for which in Coefficient:
+        for which in wanted:
             found = correlate(which, metric, expert, drawn)
             if found.low is not None and found.high is not None:
                 held[which] += found.low <= truths[which] <= found.high
-    return [f"{100 * held[which] / runs:.1f} %" for which in Coefficient]
+    return [
+        f"{100 * held[which] / runs:.1f} %" if which in wanted else "as Gaussian"
+        for which in Coefficient
+    ]
+
+
+def accuracy_coverage(cases: int, runs: int) -> str:
+    """The share of runs in which the interval of acc*eq contains what a large sheet shows."""
+    (metric,), expert, case = sheet(np.random.default_rng(999), 4000, 1, [0.5])
+    truth = pairwise_accuracy(metric, expert, resample(case, 1)).value
+    held = 0
+    for seed in range(runs):
+        (metric,), expert, case = sheet(np.random.default_rng(seed), cases, 4, [0.5])
+        found = pairwise_accuracy(metric, expert, resample(case, RESAMPLES, seed))
+        if found.low is not None and found.high is not None and truth is not None:
+            held += found.low <= truth <= found.high
+    return f"{100 * held / runs:.1f} %"
+
+
+def rater_coverage(cases: int, runs: int) -> list[str]:
+    """The same for three raters: Krippendorff's alpha, quadratic kappa and ICC(2,1)."""
+    statistics = (krippendorff_alpha, quadratic_kappa, icc)
+
+    def ratings(source: np.random.Generator, cases: int) -> tuple[Numbers, list[int]]:
+        (one, two, three), _, case = sheet(
+            source, cases, 4, [0.8] * 3, [GAUSSIAN] * 3, between=[0.5] * 3
+        )
+        return np.stack([EXPERTS[WHOLE](each) for each in (one, two, three)], axis=1), case
+
+    table, case = ratings(np.random.default_rng(999), LARGE // 4)
+    truths = [which(table, resample(case, 1)).value or 0.0 for which in statistics]
+    held = [0] * len(statistics)
+    for seed in range(runs):
+        table, case = ratings(np.random.default_rng(seed), cases)
+        drawn = resample(case, RESAMPLES, seed)
+        for at, which in enumerate(statistics):
+            found = which(table, drawn)
+            if found.low is not None and found.high is not None:
+                held[at] += found.low <= truths[at] <= found.high
+    return [f"{100 * count / runs:.1f} %" for count in held]
 
 
 def false_findings(cases: int, per_case: int, runs: int, first: int = 0) -> list[list[str]]:
@@ -229,10 +275,10 @@ def contests(cases: int, per_case: int, runs: int, skewed: bool = False) -> list
     return [[name, f"{100 * count / runs:.1f} %"] for name, count in wrong.items()]
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table in Markdown."""
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table in Markdown, row by row as they are found."""
     print(f"\n### {title}\n")
-    for line in (columns, ["---"] * len(columns), *rows):
+    for line in chain((columns, ["---"] * len(columns)), rows):
         print("| " + " | ".join(line) + " |", flush=True)
 
 
@@ -240,25 +286,36 @@ def main(arguments: Sequence[str]) -> None:
     runs = int(arguments[1]) if len(arguments) > 1 else RUNS
     wanted = arguments[0] if arguments else "all"
     names = [which.value.title() for which in Coefficient]
-    shapes = [(37, 4, 0.5), (20, 4, 0.5), (37, 4, 0.0), (75, 8, 0.6)]
+    sheets = [(37, 4, 0.5), (20, 4, 0.5), (37, 4, 0.0), (75, 8, 0.6)]
+    rows: Iterable[Sequence[str]]
     if wanted in ("all", "coverage"):
-        rows = [[f"{c} x {n}, rho {r}", *coverage(c, n, r, runs)] for c, n, r in shapes]
+        rows = ([f"{c} x {n}, rho {r}", *coverage(c, n, r, runs)] for c, n, r in sheets)
         table(f"Coverage, {runs} runs", ["cases x rows", *names], rows)
     if wanted in ("all", "shapes"):
         columns = ["metric", "experts", "cases x rows, rho", *names]
-        rows = [
+        rows = (
             [shape, experts, f"{c} x {n}, {r}", *coverage(c, n, r, runs, shape, experts)]
             for c, n, r in ((37, 4, 0.5), (20, 4, 0.5), (37, 4, 0.85))
             for experts in (EXPERTS if (c, r) == (37, 0.5) else [WHOLE])
             for shape in SHAPES
-        ]
+        )
         table(f"Coverage by shape, {runs} runs", columns, rows)
+    sizes = (37, 20, 8)
+    if wanted in ("all", "accuracy"):
+        rows = ([f"{cases} x 4", accuracy_coverage(cases, runs)] for cases in sizes)
+        table(f"Coverage of acc*eq, {runs} runs", ["cases x rows", "acc*eq"], rows)
+    if wanted in ("all", "raters"):
+        rows = ([f"{cases} x 4", *rater_coverage(cases, runs)] for cases in sizes)
+        columns = ["cases x rows", "alpha", "kappa", "ICC(2,1)"]
+        table(f"Coverage of rater statistics, {runs} runs", columns, rows)
     if wanted in ("all", "unlike"):
-        rows = [[shape, *no_correlation(shape, runs)] for shape in SHAPES]
+        rows = ([shape, *no_correlation(shape, runs)] for shape in SHAPES)
         table("False findings: p of a correlation, 37 cases x 4", ["metric", *names], rows)
-        rows = [row for shape in list(SHAPES)[1:] for row in unlike(runs, (GAUSSIAN, shape))]
-        rows += unlike(runs, ("lognormal", "near 1 (beta 8, 1)"))
-        rows += unlike(runs, (GAUSSIAN, GAUSSIAN), (0.95, 0.05))
+        alike = (0.5, 0.5)
+        pairs = [((GAUSSIAN, shape), alike) for shape in list(SHAPES)[1:]]
+        pairs.append((("lognormal", "near 1 (beta 8, 1)"), alike))
+        pairs.append(((GAUSSIAN, GAUSSIAN), (0.95, 0.05)))
+        rows = (row for both, between in pairs for row in unlike(runs, both, between))
         table("False findings between unlike metrics", ["metrics", "test", *names], rows)
     for cases, per_case in ((120, 1), (37, 4)):
         if wanted in ("all", "tests", f"tests-{per_case}"):

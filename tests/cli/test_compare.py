@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 import histoeval
+from histoeval.agreement.systems import contest
 from histoeval.cli.main import app
 from histoeval.errors import InputError, SettingError
+from histoeval.table import terminal_table
+from histoeval.view.terminal.comparison import comparison_tables
 from tests.support.rating_sheets import rows, write
 
 QUICK = ("--resamples", "200", "--permutations", "100")
@@ -205,16 +211,20 @@ def test_without_a_name_concordance_is_taken_and_that_is_said(tmp_path: Path) ->
     )
 
 
-def test_tables_fit_80_columns_with_headers_and_intervals_whole(
-    better: Path, worse: Path, tmp_path: Path
-) -> None:
-    told = ["compare", str(better), str(worse), str(scored(tmp_path / "a_very_long_name", {}))]
-    env = {"COLUMNS": "80", "TERM": "dumb"}
-    words = CliRunner().invoke(app, [*told, "--show", "0", *QUICK], env=env).output.split()
+def test_tables_fit_80_columns_with_headers_and_intervals_whole() -> None:
+    source = np.random.default_rng(0)
+    names = ("results:model_alpha_v2", "results:model_beta_v3", "results:baseline")
+    scores = {name: source.random(200) - n for n, name in enumerate(names)}
+    found = contest(scores, range(200), resamples=50, permutations=10_000)
+    stream = StringIO()
+    for table in comparison_tables("meteor:matchers=exact+stem", found, []):
+        Console(file=stream, width=80).print(terminal_table(table))
+    words = stream.getvalue().split()
     assert words.count("win/tie/loss") == 1
     intervals = [word for word in words if "…" in word]
     assert len(intervals) == 6
     assert all(word.startswith("(") and word.endswith(")") for word in intervals)
+    assert all(len(line) <= 80 for line in stream.getvalue().splitlines())
 
 
 def test_from_python_the_same_is_found(better: Path, worse: Path) -> None:

@@ -30,7 +30,7 @@ def panel_of(
     names = list(dict.fromkeys(name for row in rated for name in row.scores))
     panel = Panel(
         ids=tuple(row.pair.id for row in rated),
-        systems=tuple(row.pair.system or "" for row in rated),
+        systems=() if sheet.wide else tuple(row.pair.system or "" for row in rated),
         groups=tuple(_label(row, group) for row in rated),
         raters={name: _numbers(row.scores.get(name) for row in rated) for name in names},
         metrics={name: _column(metric, keys) for name, metric in scored.items()},

@@ -63,8 +63,8 @@ def perm_cases(
 ) -> Estimate:
     """The difference of two correlations, and p from swapping the metrics on whole cases.
 
-    Scores are standardised first, so that metrics of different scales can be swapped. The data
-    count as one of the permutations, so p is never 0.
+    Scores, or for Spearman their ranks, are standardised first, so that metrics of different
+    scales can be swapped. The data count as one of the permutations, so p is never 0.
     """
     x, y, z = scores_of(one, other, expert)
     if reason := difference_undefined(x, y, z):
@@ -100,8 +100,14 @@ def swapped_difference(
 
     The first half of the weights is how often each unit is kept, the second how often it is
     swapped. Both metrics' scores form one long column: a metric after swapping is a selection from
-    it, and the other metric is the rest. So no score is ever ranked again.
+    it, and the other metric is the rest. For Spearman, ranks are swapped: metrics of any shape
+    are then alike, and no score is ever ranked again.
     """
+    if coefficient is Coefficient.SPEARMAN:
+        from scipy.stats import rankdata
+
+        one, other, expert = rankdata(one), rankdata(other), rankdata(expert)
+        coefficient = Coefficient.PEARSON
     pool = np.concatenate([standardised(one), standardised(other)])
     chosen = weighted(
         coefficient, pool, np.tile(expert, 2), np.concatenate([unit, unit + units]), 2 * units

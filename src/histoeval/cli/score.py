@@ -15,7 +15,12 @@ from histoeval.io.results import ResultFolder
 from histoeval.progress import row_progress
 from histoeval.run.models import DEFAULT_METRICS, load_metrics, metric_names
 from histoeval.run.score import score_source
-from histoeval.view.terminal.scores import problem_table, score_table
+from histoeval.view.terminal.scores import (
+    error_tables,
+    problem_table,
+    score_table,
+    signature_lines,
+)
 
 
 @verb
@@ -45,6 +50,7 @@ def score(
     models: MetricModels = MetricModels(),
     judges: JudgeOptions = JudgeOptions(),
     batch_size: Annotated[int, option("Pairs per batch; it never changes a score.", min=1)] = 256,
+    signatures: Annotated[bool, option("Print the signatures whole.", name="--signatures")] = False,
 ) -> None:
     """Score reports against references.
 
@@ -69,7 +75,11 @@ def score(
                 watch=watch,
             )
     summary = found.summary
-    print_tables([score_table(summary), problem_table(summary)])
+    print_tables([score_table(summary), *error_tables(summary), problem_table(summary)])
+    typer.echo("\nSignatures, for your paper (whole: summary.json, --signatures):")
+    for line in signature_lines(summary, whole=signatures):
+        typer.echo(line)
+    typer.echo(f"{summary['rows']:,} pairs, {summary['scores']:,} scores, {found.seconds:.1f} s")
     if output is not None:
         typer.echo(f"Written: {output / 'scores.jsonl'}, {output / 'summary.json'}")
     exit_with(summary["scores"], summary["rows_with_errors"])

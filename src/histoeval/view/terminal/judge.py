@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from histoeval.judges.check import CriterionVerdict
@@ -15,7 +14,7 @@ from histoeval.judges.scoring import SPREAD
 from histoeval.llm.cache import CacheStats
 from histoeval.progress import step_progress
 from histoeval.run.pipeline import Watch, no_progress
-from histoeval.table import ResultTable, number, terminal_table
+from histoeval.table import FittedTable, ResultTable, number, terminal_table
 
 UNKNOWN = "unknown"
 YES, NO = Text("may be used", "green"), Text("may not", "red")
@@ -56,7 +55,7 @@ def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Wat
         yield watch
 
 
-def criteria_table(summary: Mapping[str, Any], prefix: str) -> Table:
+def criteria_table(summary: Mapping[str, Any], prefix: str) -> FittedTable:
     """The mean of each criterion and its spread over answers, for each judge and system."""
     rows = [
         (name, system, part, number(parts[part], 2), _spread(parts.get(f"{part}_{SPREAD}")))
@@ -72,7 +71,7 @@ def criteria_table(summary: Mapping[str, Any], prefix: str) -> Table:
     )
 
 
-def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[Table]:
+def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[FittedTable]:
     """Agreement between repeats, between the two orders, and between judges."""
     for judge, criteria in agreement.get("repeats", {}).items():
         yield _agreement_table(f"Repeats of {judge}", criteria)
@@ -82,7 +81,7 @@ def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[Table]:
         yield _agreement_table("Between judges", agreement["between_judges"])
 
 
-def _agreement_table(title: str, criteria: Mapping[str, Any], more: Sequence[str] = ()) -> Table:
+def _agreement_table(title: str, criteria: Mapping[str, Any], more: Sequence[str] = ()) -> FittedTable:
     measures = ("identical", "mean_spread", *more)
     names = [measure.replace("_", " ") for measure in measures]
     rows = [
@@ -97,7 +96,7 @@ def _agreement_table(title: str, criteria: Mapping[str, Any], more: Sequence[str
     return _table(title, ["criterion", "alpha (95 %)", *names, "pairs"], rows)
 
 
-def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> Table:
+def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> FittedTable:
     """The cost of a run."""
     columns = ["judge", "requests", "cached", "retries", "tokens in", "tokens out", "s", "cost"]
     counts = ("requests", "cached", "retries", "tokens_in", "tokens_out")
@@ -108,7 +107,7 @@ def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> Table:
     return _table("Cost of this run", columns, rows)
 
 
-def estimate_table(estimates: Sequence[RequestEstimate]) -> Table:
+def estimate_table(estimates: Sequence[RequestEstimate]) -> FittedTable:
     """The expected cost of a run."""
     columns = ["judge", "pairs", "questions", "cached", "to ask", "tokens in", "tokens out"]
     rows = []
@@ -122,7 +121,7 @@ def estimate_table(estimates: Sequence[RequestEstimate]) -> Table:
     return _table("Estimate; nothing was asked", [*columns, "time", "cost"], rows)
 
 
-def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> Table:
+def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> FittedTable:
     """Which criteria a judge may be used for."""
     table = ResultTable.of(
         f"\n{judge}: what it may be used for",
@@ -139,7 +138,7 @@ def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> Table:
     return terminal_table(table)
 
 
-def cache_table(cached: Sequence[CacheStats]) -> Table:
+def cache_table(cached: Sequence[CacheStats]) -> FittedTable:
     """The replies in the cache."""
     table = ResultTable.of(
         "\nReplies kept",
@@ -155,7 +154,7 @@ def cache_table(cached: Sequence[CacheStats]) -> Table:
     return terminal_table(table)
 
 
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> Table:
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> FittedTable:
     return terminal_table(ResultTable(f"\n{title}", columns, rows))
 
 

@@ -1,4 +1,4 @@
-"""What a machine has: short answers agree with what the metrics themselves say, and load nothing."""
+"""What a machine has: the short answers are those of the metrics, and load nothing."""
 
 from __future__ import annotations
 

@@ -120,9 +120,7 @@ METRICS: dict[str, MetricEntry] = {
     "ratescore": _ours(
         "external:RaTEScore", "entities of radiology reports by embedding", needs="[peers]"
     ),
-    "green": _ours(
-        "external:Green", "errors of radiology reports, by an LLM", needs="[peers]"
-    ),
+    "green": _ours("external:Green", "errors of radiology reports, by an LLM", needs="[peers]"),
     "radeval": _ours(
         "external:RadEval",
         "one of RadEval's (radeval:metric=radgraph)",

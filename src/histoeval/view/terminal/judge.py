@@ -81,7 +81,9 @@ def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[FittedTable]:
         yield _agreement_table("Between judges", agreement["between_judges"])
 
 
-def _agreement_table(title: str, criteria: Mapping[str, Any], more: Sequence[str] = ()) -> FittedTable:
+def _agreement_table(
+    title: str, criteria: Mapping[str, Any], more: Sequence[str] = ()
+) -> FittedTable:
     measures = ("identical", "mean_spread", *more)
     names = [measure.replace("_", " ") for measure in measures]
     rows = [

@@ -250,4 +250,6 @@ def _broken(name: str, entry: MetricEntry, error: Exception) -> SettingError:
 def _first_complaint(error: ValidationError) -> str:
     complaint = error.errors()[0]
     where = ".".join(str(part) for part in complaint["loc"])
+    if complaint["type"] == "unexpected_keyword_argument":
+        return f"there is no setting {where!r} (a setting is a field of a @dataclass(frozen=True))"
     return f"{where}: {complaint['msg'].lower()}" if where else str(complaint["msg"])

@@ -13,6 +13,7 @@ from histoeval.api import score
 from histoeval.errors import MissingDependency, Problem
 from histoeval.io.results import MetricResult, ReadRow, ResultRow
 from histoeval.metric import Score
+from histoeval.metrics.base import as_metric
 from histoeval.report import Pair, Report
 from histoeval.run.agree import Agreement, agree
 from histoeval.run.compare import compare
@@ -97,7 +98,7 @@ def test_a_metric_that_fails_is_named_in_the_summary_line() -> None:
         def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
             raise ZeroDivisionError("no words")
 
-    results = score(["a b", "c"], ["a b", "c"], metrics=["rouge_l", Broken()])
+    results = score(["a b", "c"], ["a b", "c"], metrics=["rouge_l", as_metric(Broken())])
     assert repr(results).endswith("; broken failed on 2: ZeroDivisionError: no words>")
     assert "broken failed on 2" in results._repr_html_()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from histoeval.errors import InputError
@@ -125,14 +127,14 @@ GOOD = ["Left breast: ductal carcinoma.", "Colon: adenoma, low grade."]
 BAD = ["Right breast: fibroadenoma, benign.", "Colon: adenocarcinoma."]
 
 
-def guess_of(columns: dict[str, list[object]], **named: object) -> Layout:
+def guess_of(columns: Mapping[str, Sequence[object]], **named: object) -> Layout:
     rows = [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
     ]
     return layout_of(table_of_records(rows)[0], Columns.model_validate(named), "pairs.csv")
 
 
-def texts(**more: list[object]) -> dict[str, list[object]]:
+def texts(**more: Sequence[object]) -> dict[str, Sequence[object]]:
     return {"reference": [*REFERENCES], "candidate": [*GOOD], **more}
 
 
@@ -151,7 +153,12 @@ def test_a_name_that_several_rows_share_is_not_the_id_unless_of_several_systems(
 
 
 def test_the_other_columns_of_reports_are_candidates() -> None:
-    columns = {"case": ["a", "b"], "reference": REFERENCES, "model A": GOOD, "model B": BAD}
+    columns: dict[str, Sequence[object]] = {
+        "case": ["a", "b"],
+        "reference": REFERENCES,
+        "model A": GOOD,
+        "model B": BAD,
+    }
     layout = guess_of({**columns, "organ": ["left breast", "the colon"], "age": [54, 61]})
     assert (layout.id, layout.candidates) == ("case", ("model A", "model B"))
 
@@ -163,7 +170,7 @@ def test_what_is_written_about_a_case_is_not_a_candidate(name: str) -> None:
 
 
 @pytest.mark.parametrize("texts", [["very nice work"] * 2, ["the breast"] * 2])
-def test_where_another_column_could_be_meant_the_user_must_say(texts: list[object]) -> None:
+def test_where_another_column_could_be_meant_the_user_must_say(texts: list[str]) -> None:
     long = [f"{text} {'Margins are free of tumour. ' * 5}" for text in REFERENCES]
     with pytest.raises(InputError, match=r"perhaps 'gpt' or 'aspect'\); name it: candidate='NAME'"):
         guess_of({"reference": [*long], "gpt": [*long], "aspect": texts})
@@ -172,10 +179,8 @@ def test_where_another_column_could_be_meant_the_user_must_say(texts: list[objec
 def test_what_was_guessed_is_said_and_what_was_named_is_not() -> None:
     layout = guess_of(texts(case=["a", "b"]))
     (note,) = notes_on(layout, Columns(), keyed=False)
-    assert note == (
-        "columns taken: 'case' as id, 'reference' as reference, 'candidate' as candidate; "
-        "to name others: id=..., reference=..., candidate=..."
-    )
+    taken = "'case' as id, 'reference' as reference, 'candidate' as candidate"
+    assert note == f"columns taken: {taken}"
     named = Columns(reference="reference", candidates=("candidate",))
     (note,) = notes_on(Layout(reference="reference", candidates=("candidate",)), named, keyed=False)
     assert note == "no column of ids: rows are numbered from 0; name one: id='NAME'"

@@ -106,9 +106,7 @@ def notes_on(layout: Layout, named: Columns, *, keyed: bool) -> tuple[str, ...]:
     if guessed:
         taken = [f"{', '.join(map(repr, names))} as {role}" for role, names in guessed.items()]
         several = " (a system each)" if len(guessed.get("candidate", ())) > 1 else ""
-        ways = [argument(f"{role}_column") for role in guessed]
-        other = f"; to name others: {', '.join(filter(None, ways))}" if any(ways) else ""
-        notes.append(shown(f"columns taken: {', '.join(taken)}{several}{other}"))
+        notes.append(shown(f"columns taken: {', '.join(taken)}{several}"))
     if layout.id is None and not keyed:
         way = argument("id_column", "NAME")
         notes.append("no column of ids: rows are numbered from 0" + (way and f"; name one: {way}"))

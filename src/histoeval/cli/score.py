@@ -30,7 +30,8 @@ def score(
         typer.Argument(
             metavar="FILE",
             help="A table (csv, tsv, jsonl, json, parquet); or references and then one or more "
-            "systems, each a text file with a report per line or a folder of text files.",
+            "systems, each a table with the same ids, a text file with a report per line or a "
+            "folder of text files.",
         ),
     ],
     metrics: Annotated[
@@ -60,6 +61,7 @@ def score(
     Examples:
       histoeval score pairs.csv --output results
       histoeval score references.txt system_a.txt system_b.txt --metrics bleu,hare
+      histoeval score truth.json team_a.json team_b.json
     """
     chosen = metric_names(metrics)
     folder = None if output is None else ResultFolder(output)

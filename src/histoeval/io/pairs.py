@@ -17,6 +17,7 @@ from histoeval.io.files import (
     open_table,
     opened,
 )
+from histoeval.io.joined import open_joined
 from histoeval.io.source import Cells, RowNaming, TableSource, problems_in
 from histoeval.io.tables.cell_checks import name_of, text_of
 from histoeval.io.tables.columns import Columns, Layout, layout_of, notes_on
@@ -28,8 +29,8 @@ from histoeval.report import Pair
 __all__ = ["Columns", "PairRow", "PairSource", "open_source", "source_of_records"]
 
 ACCEPTED = (
-    f"{ONE_TABLE}, or two and more .txt files with one report per line, or two and more folders of "
-    ".txt files, the references first"
+    f"{ONE_TABLE}, two and more tables with the same ids, two and more .txt files with one report "
+    "per line, or two and more folders of .txt files, the references first"
 )
 
 _NO_SYSTEM = Fault("missing_value")
@@ -106,7 +107,12 @@ def open_source(
         layout = layout_of(table.table, columns, str(paths[0]))
         demand_rows(table.table, layout.columns, paths[0])
         return _understood(table, layout, columns)
-    if len(paths) < 2 or len(kinds) > 1 or not kinds & {"text", "folder"}:
+    name = ", ".join(path.resolve().name for path in paths)
+    if not kinds & {"text", "folder"} and paths:
+        records, layout, surveyed = open_joined(paths, columns, encoding)
+        kind = kinds.pop() if len(kinds) == 1 else "tables"
+        return PairSource(**vars(opened(name, kind, records, surveyed)), layout=layout)
+    if len(paths) < 2 or len(kinds) > 1:
         given = " and ".join(path.name or str(path) for path in paths) or "nothing"
         raise InputError(f"{given} cannot be read together. What can be read: {ACCEPTED}")
     if columns != GUESS:
@@ -115,7 +121,6 @@ def open_source(
     records, layout, surveyed = (open_folders if kind == "folder" else open_text_files)(
         paths, encoding
     )
-    name = ", ".join(path.resolve().name for path in paths)
     return PairSource(**vars(opened(name, kind, records, surveyed)), layout=layout)
 
 

@@ -15,8 +15,8 @@ T = TypeVar("T")
 GAP = 2
 """Columns of a terminal between two columns of a table."""
 
-WORD = 20
-"""A word of prose up to this length is not broken."""
+WORD, ADDRESS = 30, 20
+"""A word of prose up to this length is not broken, an address or path only up to the other."""
 
 NONE = "none"
 """Shown in place of a missing number."""
@@ -74,14 +74,15 @@ class FittedTable:
         from rich.cells import cell_len
 
         needed, wanted = [], []
-        for place, is_number in enumerate(_numeric_columns(self.table)):
-            header = self.table.columns[place]
-            cells = [str(row[place]) for row in self.table.rows]
-            words = max((cell_len(word) for cell in cells for word in cell.split()), default=0)
-            least = max((cell_len(word) for word in header.split()), default=0)
-            needed.append(min(max(least, words if is_number else min(words, WORD)), width // 2))
-            lines = (line for cell in [header, *cells] for line in cell.splitlines())
-            wanted.append(max(map(cell_len, lines), default=0))
+        for place, header in enumerate(self.table.columns):
+            cells = [header, *(str(row[place]) for row in self.table.rows)]
+            words = [word for cell in cells for word in cell.split()]
+            limits = [ADDRESS if "/" in word else WORD for word in words]
+            unbroken = map(min, map(cell_len, words), limits)
+            needed.append(min(max(unbroken, default=0), width // 2))
+            wanted.append(
+                max((cell_len(s) for cell in cells for s in cell.splitlines()), default=0)
+            )
         return needed, wanted
 
     def _block(self, places: Sequence[int], widths: Sequence[int]) -> Table:

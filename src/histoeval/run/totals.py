@@ -179,7 +179,10 @@ class Totals(RowCount):
         for problem in row.errors:
             if problem.metric is not None:
                 self._failed[problem.metric] += 1
-                self._failure.setdefault(problem.metric, problem.message)
+                is_own = problem.code == "metric_failed"  # others may quote what a server said
+                self._failure.setdefault(
+                    problem.metric, problem.message if is_own else problem.code
+                )
         if row.system is None:
             self._nobodys_rows += 1
             return

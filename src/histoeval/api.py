@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from histoeval.callers import front_door
 from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
 from histoeval.llm.access import Access
 from histoeval.metric import Metric, Score
@@ -48,6 +49,7 @@ class Endpoint(Access):
 # --- metrics as objects --------------------------------------------------------------------------
 
 
+@front_door
 def load(spec: str, *, models: Models | None = None, **settings: Any) -> Metric:
     """A metric that is ready to use, with its models.
 
@@ -99,6 +101,7 @@ def _runs(name: str) -> bool:
 # --- one pair, one report ------------------------------------------------------------------------
 
 
+@front_door
 def explain(
     reference: str,
     candidate: str,
@@ -125,6 +128,7 @@ def explain(
     return load_metrics([metric], models)[0](reference, candidate)
 
 
+@front_door
 def contradictions(
     report: str, *, models: Models | None = None, nli: Any = None, top: str | None = None
 ) -> Logic:
@@ -159,6 +163,7 @@ def contradictions(
 # --- many ----------------------------------------------------------------------------------------
 
 
+@front_door
 def score(
     data: Any = None,
     candidates: Texts | Mapping[str, Texts] | None = None,
@@ -227,6 +232,7 @@ def score(
         )
 
 
+@front_door
 def extract(
     data: Any,
     *,
@@ -276,6 +282,7 @@ def extract(
     return Readings(done.summary, done.rows)
 
 
+@front_door
 def judge(
     data: Any = None,
     candidates: Texts | Mapping[str, Texts] | None = None,
@@ -384,6 +391,7 @@ def _panel(
     return open_panel(config)
 
 
+@front_door
 def trust(
     data: Any,
     *,

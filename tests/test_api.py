@@ -111,7 +111,7 @@ def test_one_text_is_extracted_as_a_list_of_one() -> None:
 
 def test_metrics_are_listed_with_what_they_need() -> None:
     listed = {metric.name: metric for metric in histoeval.list_metrics()}
-    assert listed["bertscore"].needs == "--encoder"
+    assert listed["bertscore"].needs == "an encoder"
     runnable = {metric.name for metric in histoeval.list_metrics(runnable=True)}
     assert {"concordance", "bleu"} <= runnable
     assert not {"bertscore", "judge_rubric4"} & runnable
@@ -119,7 +119,7 @@ def test_metrics_are_listed_with_what_they_need() -> None:
 
 def test_a_metric_without_its_model_says_what_to_give() -> None:
     metric: Metric = histoeval.load("bertscore")
-    with pytest.raises(SettingError, match=r"--encoder .*Models\(encoder=\.\.\.\)"):
+    with pytest.raises(SettingError, match=r"name models=Models\(encoder=\.\.\.\)"):
         metric("a", "b")
 
 
@@ -127,9 +127,10 @@ def test_judges_need_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HISTOEVAL_JUDGE_ENDPOINT", raising=False)
     with pytest.raises(SettingError, match="pass llm=Endpoint"):
         histoeval.judge("a", "b")
-    one, other = Endpoint(model="m", key_env="A"), Endpoint(model="n", key_env="B")
-    with pytest.raises(SettingError, match="the same key"):
-        histoeval.judge("a", "b", llm=[one, other])
+    one, other = Endpoint(model="m", device="cpu"), Endpoint(model="n", device="cuda")
+    for wrong in ([one, other], []):
+        with pytest.raises(SettingError, match="the same device"):
+            histoeval.judge("a", "b", llm=wrong)
 
 
 def test_judges_are_named_by_endpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

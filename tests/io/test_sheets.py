@@ -207,7 +207,7 @@ def test_a_column_of_other_numbers_is_no_rater(
 def test_raters_are_not_guessed_where_names_and_scales_do_not_show_them(
     columns: dict[str, list[int]], tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=r"not clear; name each with --rater NAME") as refused:
+    with pytest.raises(InputError, match=r"not clear; name each: raters=") as refused:
         read_sheet(sheet_of(tmp_path, columns))
     assert all(f"'{name}' (" in str(refused.value) for name in columns)
 

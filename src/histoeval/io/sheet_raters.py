@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from histoeval.callers import argument
 from histoeval.errors import InputError
 from histoeval.io.tables.columns import normalised
 
@@ -59,10 +60,15 @@ def guess_raters(
         chosen = [name for name in own if not _counts(columns[name])]
         if not _one_scale([columns[name] for name in chosen]):
             raise InputError(
-                f"{path}: which columns hold experts' scores is not clear; name each with --rater "
-                f"NAME (in Python raters=[...]). Columns of numbers: {_ranges(columns)}"
+                f"{path}: which columns hold experts' scores is not clear; name each: "
+                f"{naming_raters()}. Columns of numbers: {_ranges(columns)}"
             )
     return chosen, tuple(name for name in columns if name not in chosen)
+
+
+def naming_raters() -> str:
+    """How raters are named, from Python or the command line."""
+    return argument("raters", ["NAME"]) or argument("rater", "NAME")
 
 
 def _last(words: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from histoeval.errors import InputError, Problem
 from histoeval.io.files import GUESS, demand_table
 from histoeval.io.pairs import PairRow, PairSource, open_source
 from histoeval.io.sheet_cells import Range, cases_of_rows, rating_of
-from histoeval.io.sheet_raters import guess_raters
+from histoeval.io.sheet_raters import guess_raters, naming_raters
 from histoeval.io.tables.cell_checks import name_of
 from histoeval.io.tables.columns import (
     Columns,
@@ -197,8 +197,8 @@ def _single(
         chosen, left = guess_raters(numbers, path)
     if not chosen:
         raise InputError(
-            f"{path} has no column of scores; name those to use with --rater NAME (in Python "
-            f"raters=[...]){columns_found(table.columns)}"
+            f"{path} has no column of scores; name those to use: {naming_raters()}"
+            f"{columns_found(table.columns)}"
         )
     return {layout.candidates[0]: {name: name for name in chosen}}, left
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
+from histoeval.callers import argument
 from histoeval.errors import HistoEvalError, Problem, SettingError
 from histoeval.metric import CorpusScore, Metric, Score, Signature
 from histoeval.report import Pair
@@ -281,12 +282,8 @@ class ModelMetric(SettledMetric, ABC):
         missing = [name for name in self.models if getattr(self, name) is None]
         if not missing:
             return None
-        options = " and ".join(f"--{name}" for name in missing)
-        python = ", ".join(f"{name}=..." for name in missing)
-        return (
-            f"needs models: name {options} (a folder or a hub name; extra [hf]; in Python "
-            f"models=Models({python}))"
-        )
+        ways = " and ".join(argument(name) for name in missing)
+        return f"needs models: name {ways} (a folder or a hub name; extra [hf])"
 
     def fingerprint(self) -> dict[str, str]:
         """The models, down to their weights."""

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from histoeval.agreement.systems import Contest, SystemScore, contest
+from histoeval.callers import argument, front_door
 from histoeval.errors import InputError, SettingError
 from histoeval.io.files import open_table
 from histoeval.io.results import MetricResult, ResultRow, read_rows, read_summary
@@ -119,6 +120,7 @@ class Comparison(Frames):
         return folder / "comparison.json"
 
 
+@front_door
 def compare(
     files: str | Path | Sequence[str | Path],
     *more: str | Path,
@@ -208,8 +210,7 @@ def _metric(
             f"Compared by {USUAL_METRIC}, as no metric was named; the files also have {others}.",
         )
     raise SettingError(
-        f"name the metric to compare by: --metric NAME (in Python metric=...); all files have: "
-        f"{known}"
+        f"name the metric to compare by: {argument('metric', 'NAME')}; all files have: {known}"
     )
 
 
@@ -292,8 +293,8 @@ def _matched(
     if missing is None and len(shared) < MIN_SHARED * len(every):
         raise InputError(
             f"{found[0].lower()}{found[1:]}, and only {len(shared):,} are shared by all. Leave a "
-            "system out, or choose: --missing worst gives the metric's worst value for what a "
-            "system lacks, --missing skip compares on the shared ids (in Python missing=...)"
+            f"system out, or choose: {argument('missing', 'worst')} gives the metric's worst value "
+            f"for what a system lacks, {argument('missing', 'skip')} compares on the shared ids"
         )
     return systems, shared, (f"{found}. The {len(shared):,} that all have are compared.",)
 
@@ -323,7 +324,7 @@ def _worst(about: Mapping[str, Any], metric: str) -> float:
     if worst is None:
         raise SettingError(
             f"the worst value of {metric} is not known: its range has no limit, or there is no "
-            "summary.json beside the scores; use --missing skip (in Python missing='skip')"
+            f"summary.json beside the scores; use {argument('missing', 'skip')}"
         )
     return float(worst)
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from histoeval.agreement.panel import Column, Panel
+from histoeval.callers import argument
 from histoeval.errors import InputError
 from histoeval.io.pairs import PairSource
 from histoeval.io.results import Key, ScoredMetric
+from histoeval.io.sheet_raters import naming_raters
 from histoeval.io.sheets import RatedPair, Sheet, read_sheet
 from histoeval.statistics.regression import Range
 
@@ -130,7 +132,7 @@ def experts_line(sheet: Sheet, panel: Panel, raters: Sequence[str]) -> str:
     left = f" Not taken as experts: {', '.join(sheet.not_raters)}." if sheet.not_raters else ""
     return (
         f"Experts, as guessed from the columns: {', '.join(ranges)}{mean}.{left} If that is wrong, "
-        "name them: --rater NAME (in Python raters=[...])."
+        f"name them: {naming_raters()}."
     )
 
 
@@ -143,5 +145,5 @@ def remarks_on(sheet: Sheet, panel: Panel, scale: Range | None) -> Iterable[str]
         low, high = scale_of(sheet, panel)
         yield (
             f"experts' scores are taken to run from {low:g} to {high:g}, as they do in the sheet; "
-            "RMSE depends on that: name the scale with --scale LOW,HIGH (in Python scale=(...))"
+            f"RMSE depends on that: name the scale ({argument('scale')})"
         )

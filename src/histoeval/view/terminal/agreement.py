@@ -236,7 +236,6 @@ def _apart_from_experts(each: MetricVsExperts) -> ResultTable:
 
 def _apart(label: str, parts: Mapping[str, Sequence[MetricVsExperts]]) -> ResultTable:
     columns = {**METRIC, **COUNT, **CORRELATIONS, "acc*eq": _accuracy}
-    del columns["Kendall"]  # agreement.json has it; five intervals do not fit 80 columns
     rows = [
         [value, *[cell(each) for cell in columns.values()]]
         for value, metrics in parts.items()

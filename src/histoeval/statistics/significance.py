@@ -29,7 +29,7 @@ from histoeval.statistics.resampling import (
     Positions,
     Resamples,
     Statistic,
-    estimate,
+    estimated,
     resample,
     resampled,
 )
@@ -132,17 +132,30 @@ def bootstrap_difference(
     other: ArrayLike,
     expert: ArrayLike,
     resamples: Resamples,
+    known: dict[bytes, Numbers] | None = None,
 ) -> Estimate:
-    """The difference of two correlations, with interval and p from resampled cases."""
+    """The difference of two correlations, with interval and p from resampled cases.
+
+    `known` keeps the correlations of a metric in every resample, for its next comparison.
+    """
     x, y, z, _ = scores_of(one, other, expert, resamples.case)
     if reason := difference_undefined(x, y, z):
         return Estimate(reason=reason)
     if np.array_equal(x, y):
         return Estimate(value=0.0, low=0.0, high=0.0, p=1.0)
-    cases = len(resamples.times)
-    first = weighted(coefficient, x, z, resamples.case, cases)
-    second = weighted(coefficient, y, z, resamples.case, cases)
-    return estimate(lambda times: first(times) - second(times), resamples, null=0.0)
+    known = {} if known is None else known
+    whole = np.ones((len(resamples.times), 1))
+
+    def values(metric: Numbers) -> Numbers:
+        """The correlation on the data, and in every resample."""
+        key = metric.tobytes() + z.tobytes()
+        if key not in known:
+            statistic = weighted(coefficient, metric, z, resamples.case, len(resamples.times))
+            known[key] = np.concatenate([statistic(whole), resampled(statistic, resamples)])
+        return known[key]
+
+    observed, *drawn = values(x) - values(y)
+    return estimated(float(observed), np.array(drawn), resamples, null=0.0)
 
 
 def williams(one: ArrayLike, other: ArrayLike, expert: ArrayLike) -> Estimate:

@@ -226,7 +226,7 @@ def test_matches_are_listed_with_part_similarity_and_assertion() -> None:
 
 def test_what_the_marks_mean_is_said() -> None:
     seen = flat(shown(score_of(EVIDENCE)))
-    assert "(=1) match 1, (!1) minor error 1, (!!1) moderate error 1," in seen
+    assert "(=n) is match n below; (!n), (!!n), (!!!n), (!!!!n) is error n below: minor," in seen
 
 
 @pytest.mark.parametrize(

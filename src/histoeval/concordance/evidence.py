@@ -166,7 +166,8 @@ def listed(parts: Iterable[ComparedPart]) -> tuple[list[EntityMatch], list[Liste
         _with_match(mistake, matches.get(owners.get(key, key)))
         for mistake, key in zip(mistakes, keys, strict=True)
     ]
-    facts = [_fact(mistake) for mistake in whole]
+    named = {_key(each): _fact(each) for each in sorted(whole, key=lambda e: len(e.message))}
+    facts = [named[_key(mistake)] for mistake in whole]  # by the longest name of each place
     owners = _owners(facts)
     groups: dict[_Key, list[int]] = {}
     for place, fact in enumerate(facts):
@@ -218,7 +219,9 @@ def _with_match(error: ReportError, match: EntityMatch | None) -> ReportError:
 
 def _worst(group: list[ReportError]) -> ReportError:
     """The error that tells most of some about the same, as severe as the worst of them."""
-    most = max(group, key=lambda e: (None not in (e.reference, e.candidate), e.severity))
+    most = max(
+        group, key=lambda e: (None not in (e.reference, e.candidate), e.severity, len(e.message))
+    )
     return replace(most, severity=max(error.severity for error in group))
 
 

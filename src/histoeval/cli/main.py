@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
@@ -101,9 +102,19 @@ def _escape_unprintable() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _print_warning(message: Warning | str, *_: Any) -> None:
+    typer.echo(f"histoeval: {message}", err=True)
+
+
 def main() -> None:
     """Run a verb; exit with 2 and a plain sentence when nothing could be done."""
     _escape_unprintable()
+    with warnings.catch_warnings():
+        warnings.showwarning = _print_warning  # type: ignore[assignment]
+        _run()
+
+
+def _run() -> None:
     try:
         app()
     except HistoEvalError as error:

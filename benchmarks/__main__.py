@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, distances, slide,
-grounding, reader-memory and sensitivity; options belong to the last four. Without a name all are
+grounding, reader-memory and sensitivity; options belong to the last five. Without a name all are
 measured but the last, which takes an hour and needs data that are not in the repository.
 """
 
@@ -76,10 +76,10 @@ def agreement(_: Options) -> None:
     table(title, columns, agreement_speed.measure())
 
 
-def distances(_: Options) -> None:
+def distances(options: Options) -> None:
     from benchmarks import distances
 
-    table("Distances", distances.COLUMNS, distances.measure())
+    table("Distances", distances.COLUMNS, distances.measure(options))
 
 
 def slide(options: Options) -> None:

@@ -6,6 +6,7 @@ table for each level where there are several, and `summary.json`.
 """
 
 import csv
+import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from histoeval.errors import EndpointError, OutputError, Problem
-from histoeval.io.store import RowStore, write_json, writing_to
+from histoeval.io.store import RowStore
 from histoeval.io.tables.row_faults import shown
+from histoeval.io.writing import write_json, write_text, writing_to
 from histoeval.pathgls.stability.attacks import task_of
 from histoeval.pathgls.stability.examine import Examination, draft, views_in
 from histoeval.pathgls.stability.tile_reports import TileReport, TileReportDraft, write_all
@@ -95,13 +97,15 @@ def generate(
     """
     if output.is_file():
         raise OutputError(f"{output} is a file; reports need a folder")
-    store = RowStore(output / ROWS, GeneratedRow.model_validate_json)
+    store = RowStore(output / ROWS, GeneratedRow.model_validate_json, verb="generate")
     job = GenerateJob(cases, subject, examination, levels, system)
-    summary = job.run(store, overwrite=overwrite, watch=watch).summary
-    _write_tables(output, store, levels)
-    with writing_to(output):
-        write_json(output / SUMMARY, summary)
-    return summary
+
+    def conclude(summary: dict[str, Any]) -> None:
+        with writing_to(output):
+            _write_tables(output, store, levels)
+            write_json(output / SUMMARY, summary)
+
+    return job.run(store, overwrite=overwrite, watch=watch, conclude=conclude).summary
 
 
 class GenerateJob(Job[ReportTask, GeneratedRow]):
@@ -229,7 +233,8 @@ def _write_table(path: Path, rows: Iterable[GeneratedRow]) -> None:
     columns = ["id", "image", "system", "level", "specimen", "report"]
     if any(row.reference is not None for row in written):
         columns.append("reference")
-    with writing_to(path), path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([[getattr(row, name) or "" for name in columns] for row in written])
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([[getattr(row, name) or "" for name in columns] for row in written])
+    write_text(path, text.getvalue())

@@ -13,6 +13,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from histoeval.errors import EndpointError, OutputError, Problem
 from histoeval.io.store import RowStore, StoredRow, not_of_input
+from histoeval.io.writing import protecting
 from histoeval.run.totals import RowCount
 from histoeval.version import __version__
 
@@ -31,6 +32,10 @@ CHUNK_CHARACTERS = 1_000_000
 
 def no_progress(rows: int, errors: int, position: int) -> None:
     """Report nothing."""
+
+
+def no_more(summary: dict[str, Any]) -> None:
+    """Write nothing beside the rows and the summary."""
 
 
 class RowSource(Protocol[In_co]):
@@ -75,13 +80,18 @@ class Job(ABC, Generic[In, Out]):
         *,
         overwrite: bool = False,
         watch: Watch = no_progress,
+        conclude: Callable[[dict[str, Any]], None] = no_more,
     ) -> RunResult[Out]:
         """Run the job; with a store, rows are written as they are finished, and a run resumes.
 
         Without a store the rows are held in memory; with one they are read from it again.
+        `conclude` is called with the summary while the store is still locked, for further files.
         """
         in_memory: list[Out] = []
-        with nullcontext() if store is None else store.opened(self.request(), overwrite=overwrite):
+        with (
+            protecting(getattr(self.source, "files", ())),
+            nullcontext() if store is None else store.opened(self.request(), overwrite=overwrite),
+        ):
             given = self.source.rows()
             for found in () if store is None else self._replay(store, given):
                 self._add(found)
@@ -102,6 +112,7 @@ class Job(ABC, Generic[In, Out]):
             summary = self.summary()
             if store is not None:
                 store.finish(summary)
+            conclude(summary)
         seconds = perf_counter() - started
         done = self.tally.rows - before
         return RunResult(summary, in_memory if store is None else store, done, seconds)

@@ -9,9 +9,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import update_wrapper
 from inspect import Parameter, Signature, cleandoc, signature
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import typer
+
+from histoeval.io.writing import check_not_input, protecting
+
+OUTPUTS = ("output", "out")
+"""What options and arguments are called that name what is written."""
 
 EXAMPLES = "Examples:"
 """The paragraph of a docstring that starts so keeps its line breaks in the help."""
@@ -29,16 +35,26 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
     options = [option for each in parameters for option in _options(each, hints[each.name])]
 
     def command(**given: Any) -> None:
-        """Run the verb with its bundles put together."""
-        function(
-            **{each.name: _gathered(each.name, hints[each.name], given) for each in parameters}
-        )
+        """Run the verb with its bundles put together; no file that was named as input is lost."""
+        bundled = {each.name: _gathered(each.name, hints[each.name], given) for each in parameters}
+        with protecting(_paths(given, lambda name: name not in OUTPUTS)):
+            named = _paths(given, OUTPUTS.__contains__)
+            check_not_input(path for path in named if not path.is_dir())
+            function(**bundled)
 
     update_wrapper(command, function)
     command.__doc__ = help_text(function.__doc__ or "")
     command.__annotations__ = {option.name: option.annotation for option in options}
     vars(command)["__signature__"] = Signature(options)
     return command
+
+
+def _paths(given: Mapping[str, Any], wanted: Callable[[str], bool]) -> Iterator[Path]:
+    """The paths among the values of the options that are wanted."""
+    for name, value in given.items():
+        if wanted(name):
+            values = value if isinstance(value, list | tuple) else [value]
+            yield from (each for each in values if isinstance(each, Path))
 
 
 def help_text(docstring: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from histoeval.io.store import writing_to
+from histoeval.io.writing import write_text, writing_to
 from histoeval.table import ResultTable, html_table, markdown
 from histoeval.version import __version__
 from histoeval.view.figures.agreement import figures
@@ -24,13 +24,12 @@ def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
     drawn = list(figures(found.panel, found.study, found.plan))
     tables = list(agreement_tables(found.study, found.plan))
     with writing_to(folder):
-        (folder / "figures").mkdir(parents=True, exist_ok=True)
         written = list(write_figures(folder / "figures", drawn))
         for name, text in (
             ("report.md", report_markdown(found, tables, drawn, command)),
             ("report.html", report_html(found, tables, drawn, command)),
         ):
-            (folder / name).write_text(text, "utf-8")
+            write_text(folder / name, text)
             written.append(folder / name)
     return written
 

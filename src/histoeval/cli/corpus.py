@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import OverwriteOption, print_tables
+from histoeval.console import Console
 from histoeval.errors import InputError, OutputError, Problem, SettingError
 from histoeval.evaluate.corpus import (
     annotator_agreement,

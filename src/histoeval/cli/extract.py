@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption, IdOption, TextOption
 from histoeval.cli.options.models import ReaderModels
 from histoeval.cli.options.output import OverwriteOption, exit_with, print_tables, resumable
+from histoeval.console import Console
 from histoeval.errors import SettingError
 from histoeval.io.reports import open_reports
 from histoeval.io.results import ReadRow

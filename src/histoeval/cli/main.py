@@ -2,13 +2,16 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from io import TextIOWrapper
+from traceback import format_exc
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from histoeval.console import guarded, visible
 from histoeval.errors import HistoEvalError
 from histoeval.version import __version__
 
@@ -57,6 +60,27 @@ class LazyGroup(TyperGroup):
             self.commands[args[0]] = load_verb(args[0])
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """As Typer does; what a complaint quotes from the command line is made visible."""
+        with _visible_complaints():
+            return super().make_context(*arguments, **settings)
+
+    def invoke(self, ctx: Any) -> Any:
+        """As Typer does, with the same care."""
+        with _visible_complaints():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _visible_complaints() -> Iterator[None]:
+    """Typer prints its complaints by a console of its own, so their text must be safe before."""
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "format_message") and isinstance(getattr(error, "message", None), str):
+            vars(error)["message"] = visible(vars(error)["message"])
+        raise
+
 
 def load_verb(name: str) -> Any:
     """The verb of this name, as a command or group of Typer."""
@@ -94,30 +118,23 @@ def _options(
     pass
 
 
-def _escape_unprintable() -> None:
-    """Write characters that the terminal or file cannot take as escapes, instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
 def main() -> None:
     """Run a verb; exit with 2 and a plain sentence when nothing could be done."""
-    _escape_unprintable()
-    try:
-        app()
-    except HistoEvalError as error:
-        typer.echo(f"histoeval: {error}", err=True)
-        sys.exit(2)
-    except Exception as error:
-        if TRACEBACK in os.environ:
-            raise
-        typer.echo(
-            f"histoeval: unexpected error: {type(error).__name__}: {error}. "
-            f"Set {TRACEBACK}=1 for the traceback and please file a bug.",
-            err=True,
-        )
-        sys.exit(2)
+    with guarded():
+        try:
+            app()
+        except HistoEvalError as error:
+            typer.echo(f"histoeval: {error}", err=True)
+            sys.exit(2)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            if TRACEBACK in os.environ:
+                typer.echo(format_exc(), err=True)
+            typer.echo(
+                f"histoeval: unexpected error: {type(error).__name__}: {error}. "
+                f"Set {TRACEBACK}=1 for the traceback and please file a bug.",
+                err=True,
+            )
+            sys.exit(2)
 
 
 if __name__ == "__main__":

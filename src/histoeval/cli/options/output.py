@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
 import typer
-from rich.console import Console
 
 from histoeval.cli.options.bundle import option
+from histoeval.console import Console
 from histoeval.errors import OutputError
 from histoeval.io.writing import whole_file
 from histoeval.table import ResultTable, markdown, terminal_table

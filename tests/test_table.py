@@ -40,11 +40,11 @@ def test_numbers_are_not_broken_in_a_narrow_terminal() -> None:
 
 def test_markdown_escapes_what_would_end_a_cell() -> None:
     assert markdown(TABLE).splitlines() == [
-        "**Scores <all>**",
+        "**Scores \\<all>**",
         "",
         "| metric | value | note |",
         "| --- | --- | --- |",
-        "| a\\|b | 0.512 | <b>x</b> |",
+        "| a\\|b | 0.512 | \\<b>x\\</b> |",
         "| [red]c | none | two lines |",
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -66,7 +67,7 @@ def terminal_table(table: ResultTable) -> Table:
 
 def markdown(table: ResultTable) -> str:
     """Render a table for Markdown, with its title in bold above it."""
-    return f"**{table.title}**\n\n{markdown_table(table.columns, table.rows)}"
+    return f"**{markdown_text(table.title)}**\n\n{markdown_table(table.columns, table.rows)}"
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> str:
@@ -126,5 +127,10 @@ def _longest_word(cells: Iterable[str | Text]) -> int:
     return max((len(word) for cell in cells for word in str(cell).split()), default=0)
 
 
+def markdown_text(text: str) -> str:
+    """Text that Markdown shows as it is: without HTML, links and images of its own."""
+    return re.sub(r"<(?=[A-Za-z/!?])|(?<=\])(?=\()", lambda found: "\\" + found.group(), text)
+
+
 def _markdown_cell(cell: str | Text) -> str:
-    return str(cell).replace("|", "\\|").replace("\n", " ")
+    return markdown_text(str(cell)).replace("|", "\\|").replace("\n", " ")

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from histoeval.console import guarded, visible
-from histoeval.errors import HistoEvalError
+from histoeval.errors import TRACEBACK, HistoEvalError
 from histoeval.version import __version__
 
 VERBS = {
@@ -41,9 +41,6 @@ VERBS = {
 
 A verb is imported when it is used, so that `--help` stays fast.
 """
-
-TRACEBACK = "HISTOEVAL_TRACEBACK"
-"""Set this in the environment to see the traceback of an unexpected error."""
 
 
 class LazyGroup(TyperGroup):

@@ -11,6 +11,7 @@ from histoeval.io.annotation import brat, hare_json, label_studio, ours, webanno
 from histoeval.io.annotation.archives import Document, documents, endings
 from histoeval.io.annotation.names import RefusedPassage, Vocabulary
 from histoeval.io.annotation.passage import AnnotatedPassage
+from histoeval.io.files import check_there
 from histoeval.io.source import SeenNames
 from histoeval.io.tables.encoding import survey
 from histoeval.io.tables.formats import Record, RecordTable
@@ -58,8 +59,7 @@ def read_corpus(
     `on_problem` is called for a passage that cannot be read, and the others still come; by default
     the first one stops the reading.
     """
-    if not path.exists():
-        raise InputError(f"{path} does not exist")
+    check_there(path)
     seen = SeenNames()
     for name, attempt in _attempts(path, format or guess_format(path), Vocabulary(labels)):
         try:

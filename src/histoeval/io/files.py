@@ -1,6 +1,7 @@
 """Files of every format, opened as tables."""
 
 import hashlib
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,11 +65,15 @@ class OpenedTable:
 def check_there(path: Path) -> None:
     """A path that was given must lead somewhere."""
     try:
-        path.stat()
+        mode = path.stat().st_mode
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist") from error
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror}") from error
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise InputError(
+            f"{path} is a pipe or a device, and inputs are read more than once: give a file"
+        )
 
 
 def format_of(path: Path, accepted: str) -> str:

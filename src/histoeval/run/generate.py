@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from histoeval.errors import EndpointError, OutputError, Problem
 from histoeval.io.store import RowStore
+from histoeval.io.tables.delimited import OWN_HEADER, formula_proof
 from histoeval.io.tables.row_faults import shown
 from histoeval.io.writing import write_json, write_text, writing_to
 from histoeval.pathgls.stability.attacks import task_of
@@ -230,11 +231,12 @@ def _write_tables(
 def _write_table(path: Path, rows: Iterable[GeneratedRow]) -> None:
     """Rows without a report have an empty cell there, so that whoever reads them counts them."""
     written = list(rows)
-    columns = ["id", "image", "system", "level", "specimen", "report"]
+    columns = [*OWN_HEADER]
     if any(row.reference is not None for row in written):
         columns.append("reference")
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([[getattr(row, name) or "" for name in columns] for row in written])
+    for row in written:
+        writer.writerow([formula_proof(getattr(row, name) or "") for name in columns])
     write_text(path, text.getvalue())

@@ -5,13 +5,14 @@ replayed against the input; the rest goes through `work` in chunks, is written i
 input, counted and reported; the summary comes last.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from histoeval.errors import EndpointError, OutputError, Problem
+from histoeval.errors import TRACEBACK, EndpointError, OutputError, Problem
 from histoeval.io.store import RowStore, StoredRow, not_of_input
 from histoeval.io.writing import protecting
 from histoeval.run.totals import RowCount
@@ -188,7 +189,7 @@ def answers(
 
     `ask` raises where it has not one good answer for each item, and `failed` makes a problem of the
     message. A service that is gone, or a disk that is full, would fail every item, and stops
-    the run instead.
+    the run instead; so does anything that fails while HISTOEVAL_TRACEBACK is set.
     """
     if not items:
         return []
@@ -196,7 +197,11 @@ def answers(
         return list(ask(items))
     except (EndpointError, OutputError):
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a model does wrong, the run continues
+    except Exception as error:
         if len(items) > 1:
             return [answer for item in items for answer in answers(ask, [item], failed)]
+        if TRACEBACK in os.environ:
+            raise
+        if isinstance(error, MemoryError):
+            return [failed("MemoryError: this machine has not enough memory for this text")]
         return [failed(f"{type(error).__name__}: {error}")]

@@ -37,6 +37,34 @@ def place(number: int, first_line: int | None = None, last_line: int | None = No
     return f"row {number}, lines {first_line}-{last_line}"
 
 
+class RepeatedKeys:
+    """Notes a key that an object of JSON has twice, where Python would keep the last value.
+
+    It is the `object_pairs_hook` of a decoder; `take` says what it has seen since it was asked.
+    """
+
+    def __init__(self) -> None:
+        self._key: str | None = None
+
+    def __call__(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
+        """The object; a key that comes twice is noted."""
+        found = dict(pairs)
+        if len(found) < len(pairs) and self._key is None:
+            seen: set[str] = set()
+            self._key = next(name for name, _ in pairs if name in seen or seen.add(name))
+        return found
+
+    def take(self) -> Fault | None:
+        """The fault of the values that were read since the last time."""
+        key, self._key = self._key, None
+        return None if key is None else Fault("repeated_key", {"key": key})
+
+
+def where_json_breaks(reason: str, position: int) -> str:
+    """What Python says of broken JSON, with the place counted from 1."""
+    return f"{reason.removesuffix(' at')} at character {position + 1}"
+
+
 def kind_of(value: object) -> str:
     """What a value is, in plain words."""
     if isinstance(value, bool):

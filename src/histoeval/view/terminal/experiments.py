@@ -13,6 +13,7 @@ from histoeval.experiments.benchmark import COLUMNS, BenchmarkRow, Gap, JudgeVar
 from histoeval.experiments.edits.registry import levels
 from histoeval.experiments.hierarchy import Ablation, Follows
 from histoeval.experiments.sensitivity import Drop
+from histoeval.io.tables.delimited import formula_proof
 from histoeval.io.writing import make_folder, write_json, write_text, write_whole, writing_to
 from histoeval.report import Noun
 from histoeval.statistics.resampling import Estimate
@@ -192,7 +193,12 @@ def as_csv(rows: Sequence[Noun]) -> str:
     text = StringIO()
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(flat)
+    for row in flat:
+        proof = {
+            name: formula_proof(value) if isinstance(value, str) else value
+            for name, value in row.items()
+        }
+        writer.writerow(proof)
     return text.getvalue()
 
 

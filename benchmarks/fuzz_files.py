@@ -579,7 +579,8 @@ def serve(tasks: Connection, seed: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     while (task := tasks.recv()) is not None:
-        outcome = outcome_of(*task, seed)
+        name, number = task
+        outcome = outcome_of(name, number, seed)
         tasks.send((outcome, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024))
 
 

@@ -81,7 +81,8 @@ def test_a_second_run_into_one_folder_is_refused_and_the_first_is_whole(
 ) -> None:
     alone, shared = tmp_path / "alone", tmp_path / "shared"
     assert run(commands[verb](alone)).exit_code in (0, 1)
-    write, second = RowStore.write, []
+    write = RowStore.write
+    second: list[Any] = []
 
     def interrupted(store: RowStore[Any], rows: Any) -> None:
         if not second:
@@ -208,7 +209,7 @@ def test_an_input_is_never_deleted_or_replaced(
     home = tmp_path / "home"
     home.mkdir()
     given = home / name if link is None else tmp_path / f"given{Path(name).suffix}"
-    record = {
+    record: dict[str, Any] = {
         "id": "1",
         "reference": "Benign.",
         "candidate": "Benign.",

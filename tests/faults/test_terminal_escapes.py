@@ -18,6 +18,7 @@ import typer
 from rich.text import Text
 
 from histoeval.console import Console, guarded
+from histoeval.errors import TRACEBACK
 from histoeval.table import ResultTable, terminal_table
 from tests.support.command import environment
 from tests.support.fake_server import Call, Loopback, Wrong, serving
@@ -132,7 +133,7 @@ def test_an_unexpected_error_and_its_traceback_are_made_visible(
         raise RuntimeError(EVIL)
 
     monkeypatch.setattr(main, "app", fail)
-    monkeypatch.setenv(main.TRACEBACK, "1")
+    monkeypatch.setenv(TRACEBACK, "1")
     with pytest.raises(SystemExit):
         main.main()
     err = capsys.readouterr().err
@@ -141,7 +142,7 @@ def test_an_unexpected_error_and_its_traceback_are_made_visible(
 
 
 def test_a_table_keeps_its_own_colours_and_shows_those_of_others() -> None:
-    rows = [[EVIL, Text(EVIL, "red")]]
+    rows: list[list[str | Text]] = [[EVIL, Text(EVIL, "red")]]
     sent = StringIO()
     Console(file=sent, force_terminal=True, width=200).print(
         terminal_table(ResultTable(EVIL, ["name", EVIL], rows))

@@ -1,5 +1,6 @@
 """What is wrong with a row: one sentence per kind, from a file."""
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
@@ -50,8 +51,7 @@ class RepeatedKeys:
         """The object; a key that comes twice is noted."""
         found = dict(pairs)
         if len(found) < len(pairs) and self._key is None:
-            seen: set[str] = set()
-            self._key = next(name for name, _ in pairs if name in seen or seen.add(name))
+            self._key = Counter(name for name, _ in pairs).most_common(1)[0][0]
         return found
 
     def take(self) -> Fault | None:

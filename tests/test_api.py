@@ -127,9 +127,10 @@ def test_judges_need_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HISTOEVAL_JUDGE_ENDPOINT", raising=False)
     with pytest.raises(SettingError, match="pass llm=Endpoint"):
         histoeval.judge("a", "b")
-    one, other = Endpoint(model="m", key_env="A"), Endpoint(model="n", key_env="B")
-    with pytest.raises(SettingError, match="the same key"):
-        histoeval.judge("a", "b", llm=[one, other])
+    one, other = Endpoint(model="m", device="cpu"), Endpoint(model="n", device="cuda")
+    for wrong in ([one, other], []):
+        with pytest.raises(SettingError, match="the same device"):
+            histoeval.judge("a", "b", llm=wrong)
 
 
 def test_judges_are_named_by_endpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
+from histoeval.llm.access import Access
 from histoeval.metric import Metric, Score
 from histoeval.metrics.registry import MetricInfo, metric_entries
-from histoeval.report import Noun
 from histoeval.run.models import DEFAULT_METRICS, Models, load_entailer, load_metrics, load_reader
 
 if TYPE_CHECKING:
@@ -31,19 +31,17 @@ PathLike = str | Path
 Texts = str | Sequence[str]
 
 
-class Endpoint(Noun):
+class Endpoint(Access):
     """A language or vision-language model: an OpenAI-compatible server, or one in this process.
 
     Example:
         >>> Endpoint(url="http://localhost:8000/v1", model="Qwen/Qwen3-32B")
+        >>> Endpoint(url="https://llm.example.org/v1", model="m", key_env="MY_KEY")
         >>> Endpoint(model="./my-model")  # a Transformers model here; extra [hf]
     """
 
     model: str
     url: str = "local"
-    key_env: str | None = None
-    """The environment variable that holds the API key."""
-    key_file: Path | None = None
     device: str | None = None
 
 
@@ -374,16 +372,14 @@ def _panel(
             raise SettingError("no judge: pass llm=Endpoint(url=..., model=...)")
         return open_panel(named.model_copy(update={"manner": sampling}))
     endpoints = [llm] if isinstance(llm, Endpoint) else list(llm)
-    access = [(each.key_env, each.key_file, each.device) for each in endpoints]
-    if not endpoints or len(set(access)) > 1:
-        raise SettingError("give one endpoint or several, all with the same key and device")
-    key_env, key_file, device = access[0]
+    devices = {each.device for each in endpoints}
+    if len(devices) != 1:
+        raise SettingError("give one endpoint or several, all with the same device")
     config = JudgeConfig(
         endpoints=tuple(each.url for each in endpoints),
         models=tuple(each.model for each in endpoints),
-        key_env=key_env,
-        key_file=key_file,
-        device=device,
+        access=tuple(endpoints),
+        device=devices.pop(),
         manner=sampling,
     )
     return open_panel(config)

@@ -248,19 +248,15 @@ def test_exact_f1_is_that_of_conlleval_on_tags(drawn: list[tuple[list[str], list
 
 
 def test_exact_f1_is_that_of_seqeval() -> None:
-    metrics = pytest.importorskip("seqeval.metrics")
-    scheme = pytest.importorskip("seqeval.scheme")
+    """The expected value is what seqeval 1.2.2 gives for these tags (strict mode, IOB2).
+
+    Its package needs a legacy build that fails on some machines, so the tests do not install it.
+    """
     draw = random.Random(3)
     tags = ["O", "B-site", "I-site", "B-grade", "I-grade"]
     pairs = [[strict_iob2(draw.choices(tags, k=8)) for _ in range(2)] for _ in range(50)]
-    expected = metrics.f1_score(
-        [gold for gold, _ in pairs],
-        [found for _, found in pairs],
-        mode="strict",
-        scheme=scheme.IOB2,
-    )
     figures = evaluate([reading(tagged(g), tagged(f)) for g, f in pairs], resamples=0).figures
-    assert figures[ReaderMeasure.EXACT][ALL].f1.value == pytest.approx(expected)
+    assert figures[ReaderMeasure.EXACT][ALL].f1.value == pytest.approx(0.19047619047619044)
 
 
 def wide_and_narrow() -> list[PredictedPassage]:

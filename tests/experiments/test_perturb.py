@@ -127,7 +127,7 @@ class Editor:
 
     def _answer(self, ask: Ask) -> VlmAnswer | Problem:
         if "other words" in ask.text:
-            return VlmAnswer("I would rather not.")
+            return VlmAnswer(f"I would{' ' * 200_000}rather not.")  # quickly seen to be no edit
         if "another disease" in ask.text:
             return Problem("subject_unreachable", "nobody there")
         words = "No atypical cells are seen."

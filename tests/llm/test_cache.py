@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -85,58 +86,138 @@ def test_replies_are_counted_cleared_and_exported_by_judge_and_prompt(tmp_path: 
         assert cache.clear() == 3
 
 
+def test_what_was_cleared_is_gone_from_the_files(tmp_path: Path) -> None:
+    with filled(tmp_path / "c.sqlite") as cache:
+        assert any(b"said 3" in path.read_bytes() for path in tmp_path.iterdir())
+        cache.clear(judge="big")
+        assert not any(b"said 3" in path.read_bytes() for path in tmp_path.iterdir())
+        assert any(b"said 2" in path.read_bytes() for path in tmp_path.iterdir())
+
+
 def test_a_file_that_is_no_cache_is_refused_for_people(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("these are my notes, and not a database\n" * 100, "utf-8")
-    with pytest.raises(OutputError, match="cannot be used as a cache"):
+    with pytest.raises(OutputError, match=r"cannot be used as a cache: .*; name another file"):
         Cache(path)
     assert path.read_text("utf-8").startswith("these are my notes")
 
 
-LAYOUT_2 = """
-CREATE TABLE replies (row INTEGER PRIMARY KEY, key BLOB NOT NULL, judge TEXT NOT NULL,
-    prompt TEXT NOT NULL, text TEXT NOT NULL, finish TEXT, tokens_in INTEGER, tokens_out INTEGER,
+def test_a_damaged_file_is_reported_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    filled(path).close()
+    content = bytearray(path.read_bytes())
+    content[100:] = b"\xff" * (len(content) - 100)
+    path.write_bytes(content)
+    with pytest.raises(OutputError, match="name another file with --cache, or delete it"):
+        Cache(path).find(key_of(1))
+
+
+LAYOUT_3 = """
+CREATE TABLE replies (key BLOB PRIMARY KEY, judge TEXT NOT NULL, prompt TEXT NOT NULL,
+    text TEXT NOT NULL, finish TEXT, tokens_in INTEGER, tokens_out INTEGER,
     constrained INTEGER NOT NULL, seconds REAL, characters INTEGER NOT NULL,
-    stored TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP);
-CREATE TABLE places (short BLOB PRIMARY KEY, row INTEGER) WITHOUT ROWID;
-CREATE TABLE entered (last INTEGER);
-PRAGMA user_version = 2;
+    stored TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP) WITHOUT ROWID;
+PRAGMA user_version = 3;
 """
 
 
 def test_a_file_of_the_layout_before_is_migrated_once_with_everything_in_it(tmp_path: Path) -> None:
-    """Also replies whose places a killed run had not entered; of two under a key, the later."""
     path = tmp_path / "c.sqlite"
     file = sqlite3.connect(path)
-    file.executescript(LAYOUT_2)
-    rows = [(bytes.fromhex(key_of(number % 4)), f"reply {number}") for number in range(6)]
+    file.executescript(LAYOUT_3)
     file.executemany(
-        "INSERT INTO replies (key, judge, prompt, text, constrained, characters, tokens_in, stored)"
-        " VALUES (?, 'j', 'p', ?, 1, 7, 3, '2026-01-02 03:04:05')",
-        rows,
+        "INSERT INTO replies (key, judge, prompt, text, constrained, characters, tokens_in, "
+        "seconds, stored) VALUES (?, 'j', 'p', ?, 1, 7, 3, 0.25, '2026-01-02 03:04:05')",
+        [(bytes.fromhex(key_of(number)), f"reply {number}") for number in range(4)],
     )
     file.commit()
     file.close()
     for _ in range(2):
         with Cache(path) as cache:
             found = [cache.find(key_of(number)) for number in range(4)]
-            assert [each and each.text for each in found] == [
-                "reply 4",
-                "reply 5",
-                "reply 2",
-                "reply 3",
-            ]
-            assert found[0] == Reply(text="reply 4", tokens_in=3, constrained=True)
+            assert [each and each.text for each in found] == [f"reply {n}" for n in range(4)]
+            assert found[0] == Reply(text="reply 0", tokens_in=3, constrained=True, seconds=0.25)
             (stats,) = cache.stats()
             assert (stats.replies, stats.characters) == (4, 28)
             lines = [json.loads(line) for line in cache.export()]
             assert {line["stored"] for line in lines} == {"2026-01-02 03:04:05"}
 
 
+@pytest.mark.parametrize(
+    "change", ["text = 'better'", "constrained = 1", "tokens_in = 7", "finish = 'stop'"]
+)
+def test_a_reply_that_was_changed_in_the_file_is_noticed_and_asked_again(
+    tmp_path: Path, change: str
+) -> None:
+    with filled(tmp_path / "c.sqlite") as cache:
+        cache._file.execute(f"UPDATE replies SET {change} WHERE text = 'said 3'")
+        with pytest.warns(UserWarning, match="changed after they were stored"):
+            assert cache.find(key_of(3)) is None
+        assert cache.find(key_of(2)) is not None
+        cache.store(key_of(3), "j", "p", 1, Reply(text="said again"))
+        assert cache.find(key_of(3)) == Reply(text="said again")
+
+
+def test_a_reply_under_another_key_is_noticed(tmp_path: Path) -> None:
+    with filled(tmp_path / "c.sqlite") as cache:
+        cache._file.execute("DELETE FROM replies WHERE text = 'said 2'")
+        swap = "UPDATE replies SET key = ? WHERE text = 'said 3'"
+        cache._file.execute(swap, (bytes.fromhex(key_of(2)),))
+        with pytest.warns(UserWarning, match="changed"):
+            assert cache.find(key_of(2)) is None
+
+
+COUNTS = st.none() | st.integers(0, 2**53)
+REPLIES = st.builds(
+    Reply, st.text(), st.none() | st.text(), COUNTS, COUNTS, st.booleans(), st.floats(0) | COUNTS
+)
+
+
+@given(REPLIES)
+def test_any_reply_is_found_as_it_was_stored(reply: Reply) -> None:
+    with Cache(None) as cache:
+        cache.store(key_of("k"), "j", "p", 1, reply)
+        assert cache.find(key_of("k")) == reply
+
+
+def mode_of(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such modes here")
+def test_only_the_owner_may_read_the_cache(tmp_path: Path) -> None:
+    old = os.umask(0o022)
+    try:
+        with filled(tmp_path / "new" / "c.sqlite") as cache:
+            assert cache.path is not None
+            made = sorted(cache.path.parent.iterdir())
+            assert [each.name[8:] for each in made] == ["", "-shm", "-wal"]
+            assert {mode_of(each) for each in made} == {0o600}
+            assert mode_of(cache.path.parent) == 0o700
+    finally:
+        os.umask(old)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such modes here")
+def test_an_older_cache_is_closed_to_others_and_a_file_that_is_none_is_not(tmp_path: Path) -> None:
+    with filled(tmp_path / "c.sqlite") as cache:
+        files = [Path(f"{cache.path}{end}") for end in ("", "-wal", "-shm")]
+        for each in files:
+            each.chmod(0o644)
+        with Cache(cache.path):
+            assert {mode_of(each) for each in files} == {0o600}
+    notes = tmp_path / "notes.txt"
+    notes.write_text("no cache" * 1000, "utf-8")
+    notes.chmod(0o644)
+    with pytest.raises(OutputError):
+        Cache(notes)
+    assert mode_of(notes) == 0o644
+
+
 def test_two_processes_that_open_an_old_file_at_once_both_find_everything(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
     file = sqlite3.connect(path)
-    file.executescript(LAYOUT_2)
+    file.executescript(LAYOUT_3)
     file.close()
     with ThreadPoolExecutor(8) as pool:
         caches = list(pool.map(lambda _: Cache(path), range(8)))

@@ -14,8 +14,8 @@ import pytest
 
 from histoeval.errors import EndpointError, SettingError
 from histoeval.llm import client
-from histoeval.llm.api_key import Secret
-from histoeval.llm.client import ClientError, HttpClient, Response, Tls
+from histoeval.llm.access import Secret, Tls
+from histoeval.llm.client import ClientError, HttpClient, Response
 from histoeval.llm.prompt import Instruction
 from histoeval.llm.retry import RetryPolicy
 from histoeval.llm.service import Service
@@ -24,7 +24,7 @@ from histoeval.vlm.model import VlmConfig
 from tests.llm.test_service import GOOD, REQUEST
 from tests.support.certificates import Certificates, make_certificates
 from tests.support.command import Outcome, histoeval_here
-from tests.support.fake_server import Loopback, Wrong, completion, serving
+from tests.support.fake_server import Call, Loopback, Wrong, completion, serving
 from tests.support.judge_pairs import make_pair, write_pairs
 
 BODY = b'{"messages": [0, {"content": ""}]}'
@@ -33,7 +33,7 @@ GZIP = (("Content-Encoding", "gzip"),)
 
 def asked(endpoint: str, tls: Tls | None = None, key: str | None = None) -> str:
     """What a service replies."""
-    secret = None if key is None else Secret(key)
+    secret = {} if key is None else {"Authorization": Secret(f"Bearer {key}")}
     service = Service(
         endpoint, "m", secret, RetryPolicy(timeout_s=5, attempts=1), connections=2, tls=tls
     )
@@ -119,12 +119,96 @@ def test_files_that_hold_no_certificate_are_named_before_anything_is_sent(tmp_pa
         Service("https://localhost/v1", "m", tls=Tls(client_key=tmp_path / "notes.txt"))
 
 
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"])
+def test_a_private_ca_may_be_named_in_the_environment(
+    secure: Loopback, certificates: Certificates, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, str(certificates.ca))
+    assert GOOD in asked(secure.url)
+    other = variable.replace("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
+    monkeypatch.setenv(other, str(certificates.server.with_suffix(".ext")))
+    with pytest.raises(SettingError, match=f"which {other} names, cannot be used"):
+        asked(secure.url)
+
+
+def test_a_missing_ca_file_is_not_blamed_on_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_pairs(tmp_path / "pairs.csv", [make_pair(1)])
+    monkeypatch.setenv("SSL_CERT_FILE", "no/such.pem")
+    refused = histoeval_here(
+        "judge", "pairs.csv", "--endpoint", "https://127.0.0.1:9/v1", "--model", "m",
+        "--output", "out", cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys,
+    )  # fmt: skip
+    assert refused.code == 2
+    assert "no/such.pem, which SSL_CERT_FILE names, cannot be used" in refused.err
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_is_not_there_is_named_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    monkeypatch.setenv(f"{scheme}_proxy", "http://me:hunter2@127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "")
+    with pytest.raises(EndpointError) as caught:
+        asked(f"{scheme}://localhost:1/v1")
+    assert f"{scheme.upper()}_PROXY names the proxy http://127.0.0.1:9:" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+    assert "me:" not in str(caught.value)
+
+
+def test_a_proxy_that_refuses_is_quoted_without_control_characters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Refusing(Loopback):
+        def respond(self, call: Call) -> tuple[bytes, Wrong]:
+            return b"HTTP/1.1 407 Log in\x9b2J first\r\nContent-Length: 0\r\n\r\n", Wrong()
+
+    with serving(Refusing()) as proxy:
+        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
+        monkeypatch.setenv("no_proxy", "")
+        with pytest.raises(EndpointError, match="the proxy refuses: 407 Log in") as caught:
+            asked("https://localhost:1/v1")
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "address", ["socks5://me:hunter2@127.0.0.1:9", "ftp://proxy:21", "http://proxy:99999", "p:abc"]
+)
+def test_a_proxy_that_can_never_be_used_is_refused_in_words(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setattr(client, "find_spec", lambda name: None)
+    monkeypatch.setenv("https_proxy", address)
+    with pytest.raises(SettingError, match="which HTTPS_PROXY names, cannot be used") as caught:
+        Service("https://localhost/v1", "m")
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("exempt", ["127.0.0.1", "127.0.0.0/8", "*", "x.example.org, 127.0.0.1"])
+def test_no_proxy_names_hosts_and_networks(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch, exempt: str
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", exempt)
+    assert GOOD in asked(loopback.url)
+
+
+def test_a_path_in_any_script_and_a_query_are_sent(loopback: Loopback) -> None:
+    address = loopback.url.replace("/v1", "/\u6a21/v1?api-version=2024-06-01&d=a%20b")
+    assert GOOD in asked(address)
+    assert loopback.calls[0].path == (
+        "/%E6%A8%A1/v1/chat/completions?api-version=2024-06-01&d=a%20b"
+    )
+
+
 def test_plain_requests_go_through_the_proxy_that_the_environment_names(
     loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", loopback.url.removesuffix("/v1"))
     monkeypatch.setenv("no_proxy", "127.0.0.1,other.example.com")
-    assert GOOD in asked("http://models.example.com/v1")
+    with pytest.warns(UserWarning, match="not encrypted"):
+        assert GOOD in asked("http://models.example.com/v1")
     assert loopback.calls[0].path == "http://models.example.com/v1/chat/completions"
     assert GOOD in asked(loopback.url)
     assert loopback.calls[1].path == "/v1/chat/completions", "NO_PROXY names it"

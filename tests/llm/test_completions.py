@@ -62,6 +62,15 @@ def test_a_message_comes_through_whole_or_in_pieces(text: str) -> None:
     assert read(stream(text), EVENTS).text == text
 
 
+def test_an_answer_that_gives_a_key_twice_is_no_completion() -> None:
+    """Which of the two counts would be a guess."""
+    twice = b'{"choices": [{"message": {"content": "4", "content": "1"}}]}'
+    with pytest.raises(BadCompletion, match="twice"):
+        read(twice)
+    with pytest.raises(BadCompletion, match="twice"):
+        read(b'data: {"choices": [{"delta": {"content": "4", "content": "1"}}]}\n', EVENTS)
+
+
 def test_separators_that_are_no_line_ends_stay_in_a_stream() -> None:
     event = json.dumps({"choices": [{"delta": {"content": "a\u2028b\x85c"}}]}, ensure_ascii=False)
     assert read(f"data: {event}\r\n\r\ndata: [DONE]\r\n".encode(), EVENTS).text == "a\u2028b\x85c"
@@ -72,6 +81,7 @@ def test_what_is_odd_beside_the_message_is_not_believed() -> None:
     body = json.dumps({"choices": [{"message": {"content": "x"}}], "usage": odd}).encode()
     assert (read(body).tokens_in, read(body).tokens_out) == (None, None)
     assert read(completed({"content": "x"}, finish_reason=7)).finish is None
+    assert read(completed({"content": "x"}, finish_reason="\ud800")).finish == "\\ud800"
     assert read(completed({"content": None})).text == ""
     assert read(completed({"content": "half \ud800"})).text == "half \\ud800"
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from histoeval.judges.answer import read_answer
 from histoeval.judges.prompt import load_prompt
-from histoeval.llm.replies import Unreadable
+from histoeval.llm.replies import Unreadable, strip_reasoning
 
 RUBRIC = load_prompt("rubric4")
 GOOD: dict[str, Any] = {
@@ -124,3 +126,54 @@ def test_scores_are_read_exactly_when_all_are_on_their_scales(answer: dict[str, 
 def test_no_text_makes_the_reading_fail_in_another_way(text: str) -> None:
     with pytest.raises(Unreadable):
         read_answer(text, RUBRIC)
+
+
+THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+CLOSING = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+OPENING = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
+
+
+def slowly_stripped(text: str) -> str | None:
+    """What patterns say that take quadratic time; None for thinking that does not end."""
+    text = CLOSING.sub("", THOUGHT.sub("", text))
+    return None if OPENING.search(text) else text.strip()
+
+
+PIECES = ["<think>", "</think>", "<THINK>", "<reasoning>", "</reasoning>", "a", " {} ", "</", "\n"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_thinking_is_skipped_as_the_patterns_say(text: str) -> None:
+    try:
+        found: str | None = strip_reasoning(text)
+    except Unreadable:
+        found = None
+    assert found == slowly_stripped(text)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "<think>",
+        "</think>",
+        "<think></thinking>",
+        "<think></think>",
+        "<",
+        "```",
+        "``` \n",
+        "<|channel|>final<|message|",
+        "{",
+        "{}",
+        '{"a":',
+        "[",
+        '"',
+        " ",
+        "9",
+    ],
+)
+def test_the_time_for_a_reply_grows_with_its_length_alone(piece: str) -> None:
+    text = piece * (700_000 // len(piece))
+    began = time.process_time()
+    with pytest.raises(Unreadable):
+        read_answer(text, RUBRIC)
+    assert time.process_time() - began < 4

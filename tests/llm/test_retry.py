@@ -74,7 +74,9 @@ def test_a_date_is_understood_too_and_what_is_neither_is_not() -> None:
     then = datetime.now(UTC) + timedelta(seconds=30)
     found = retry_after({"retry-after": email.utils.format_datetime(then, usegmt=True)})
     assert found == pytest.approx(30, abs=2)
-    assert retry_after({"retry-after": "soon"}) is None
+    for wrong in ("soon", "\u00b2", "\u0663", "Wed, 21 Oct 99999999999 07:28:00 GMT", "-1", "."):
+        assert retry_after({"retry-after": wrong}) is None
+    assert retry_after({"retry-after": "9" * 400}) == float("inf")
     assert retry_after({}) is None
     past = datetime.now(UTC) - timedelta(hours=1)
     assert retry_after({"retry-after": email.utils.format_datetime(past, usegmt=True)}) == 0

@@ -10,7 +10,7 @@ import pytest
 
 from histoeval.errors import EndpointError
 from histoeval.judges.prompt import load_prompt
-from histoeval.llm.api_key import Secret
+from histoeval.llm.access import Secret
 from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
 from histoeval.llm.retry import RetryPolicy
 from histoeval.llm.service import Service
@@ -29,10 +29,11 @@ GOOD = '"overall_equivalence": 1'
 
 def ask(server: Loopback, times: int = 1, **settings: Any) -> list[Reply]:
     """The replies to as many equal requests at a time."""
-    key = settings.pop("key", None)
+    key = settings.pop("key", "")
+    secrets = {"Authorization": Secret(f"Bearer {key}")} if key else {}
     form = settings.pop("form", "auto")
     patience = RetryPolicy(**({"timeout_s": 5} | settings))
-    asked = Service(server.url, "m", key, patience, form)
+    asked = Service(server.url, "m", secrets, patience, form)
 
     async def run() -> list[Reply]:
         async with asked:
@@ -48,7 +49,7 @@ def at_first(*wrongs: Wrong) -> Fault:
 
 
 def test_a_request_says_everything_that_counts(loopback: Loopback) -> None:
-    (reply,) = ask(loopback, key=Secret("sk-1"))
+    (reply,) = ask(loopback, key="sk-1")
     (call,) = loopback.calls
     assert call.path == "/v1/chat/completions"
     assert call.headers["authorization"] == "Bearer sk-1"
@@ -233,7 +234,7 @@ def test_a_message_of_the_server_that_quotes_the_report_is_not_told(loopback: Lo
     said = f'{{"error": "cannot read: {TEXTS[1]} with sk-1"}}'.encode()
     loopback.fault = lambda call: Wrong(status=422, raw=said)
     with pytest.raises(RequestRefused) as caught:
-        ask(loopback, key=Secret("sk-1"))
+        ask(loopback, key="sk-1")
     assert "deserves" not in str(caught.value)
     assert "sk-1" not in str(caught.value)
 
@@ -274,4 +275,4 @@ def test_a_refused_key_and_a_server_that_is_not_there_are_reported_by_the_ping(
     with pytest.raises(EndpointError, match="connection refused; is the server running"):
         ping("http://127.0.0.1:9/v1")
     with pytest.raises(EndpointError, match="unknown host"):
-        ping("http://nowhere.invalid/v1")
+        ping("https://nowhere.invalid/v1")

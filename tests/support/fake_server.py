@@ -113,7 +113,7 @@ class Loopback:
 
     def respond(self, call: Call) -> tuple[bytes, Wrong]:
         """The bytes to send, and what is wrong with them."""
-        if call.path.endswith("/models"):
+        if call.path.partition("?")[0].endswith("/models"):
             return _http(200, b'{"data": []}', ()), Wrong()
         wrong = self.fault(call) or Wrong()
         content = self.say(call) if wrong.content is None else wrong.content

@@ -18,7 +18,9 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HISTOEVAL_CACHE", str(tmp_path / "cache"))
     for name in ("KEY", "ENDPOINT", "MODEL"):
         monkeypatch.delenv(f"HISTOEVAL_JUDGE_{name}", raising=False)
-    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+    proxies = ("http_proxy", "https_proxy", "all_proxy")
+    certificates = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
+    for name in ("OPENAI_API_KEY", *proxies, *map(str.upper, proxies), *certificates):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.01)
 

@@ -76,7 +76,7 @@ def test_a_system_message_is_sent_where_the_prompt_has_one() -> None:
 
 def test_answers_come_in_the_order_of_the_questions_and_equal_ones_are_asked_once() -> None:
     asks = [ask("a", PINK), ask("a", BLUE), ask("a", PINK), ask("b", BLUE)]
-    with vision(delay=0.01) as server:
+    with vision(delay=0.2) as server:
         said = subject_at(server).describe_all(asks)
     texts = [each.text for each in said if isinstance(each, VlmAnswer)]
     assert ["carcinoma" in text for text in texts] == [False, True, False, True]
@@ -185,6 +185,10 @@ def test_the_key_of_the_subject_goes_into_the_header_and_nowhere_else(
         subject.describe([PINK], NEUTRAL)
     assert server.calls[0].headers["authorization"] == "Bearer subjects-key-456"
     assert "456" not in subject.identity
+    monkeypatch.delenv("HISTOEVAL_SUBJECT_KEY")
+    with vision() as server:
+        subject_at(server).describe([PINK], NEUTRAL)
+    assert "authorization" not in server.calls[0].headers, "the judge's key is the judge's alone"
     kept = (tmp_path / "cache" / "judge.sqlite").read_bytes()
     assert b"subjects-key" not in kept
 
@@ -193,4 +197,4 @@ def test_settings_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="no address"):
         load_vlm(VlmConfig(endpoint="here", model="eye"))
     with pytest.raises(InputError, match="key cannot be read"):
-        load_vlm(VlmConfig(endpoint="http://h/v1", model="eye", key_file=tmp_path / "none"))
+        load_vlm(VlmConfig(endpoint="https://h/v1", model="eye", key_file=tmp_path / "missing"))

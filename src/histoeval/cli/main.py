@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -115,23 +116,32 @@ def _options(
     pass
 
 
+def _print_warning(message: Warning | str, *_: Any) -> None:
+    typer.echo(f"histoeval: {message}", err=True)
+
+
 def main() -> None:
     """Run a verb; exit with 2 and a plain sentence when nothing could be done."""
-    with guarded():
-        try:
-            app()
-        except HistoEvalError as error:
-            typer.echo(f"histoeval: {error}", err=True)
-            sys.exit(2)
-        except Exception as error:  # noqa: BLE001 - the last resort
-            if TRACEBACK in os.environ:
-                typer.echo(format_exc(), err=True)
-            typer.echo(
-                f"histoeval: unexpected error: {type(error).__name__}: {error}. "
-                f"Set {TRACEBACK}=1 for the traceback and please file a bug.",
-                err=True,
-            )
-            sys.exit(2)
+    with guarded(), warnings.catch_warnings():
+        warnings.showwarning = _print_warning  # type: ignore[assignment]
+        _run()
+
+
+def _run() -> None:
+    try:
+        app()
+    except HistoEvalError as error:
+        typer.echo(f"histoeval: {error}", err=True)
+        sys.exit(2)
+    except Exception as error:  # noqa: BLE001 - the last resort
+        if TRACEBACK in os.environ:
+            typer.echo(format_exc(), err=True)
+        typer.echo(
+            f"histoeval: unexpected error: {type(error).__name__}: {error}. "
+            f"Set {TRACEBACK}=1 for the traceback and please file a bug.",
+            err=True,
+        )
+        sys.exit(2)
 
 
 if __name__ == "__main__":

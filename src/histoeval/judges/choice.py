@@ -1,18 +1,21 @@
 """Which judges to ask and how, and the panel that is made of it."""
 
 import os
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, TypeVar
 
 from pydantic import Field
 
 from histoeval.errors import SettingError
 from histoeval.judges.panel import JudgePanel, JudgeSampling
-from histoeval.llm.api_key import read_key
+from histoeval.llm.access import JUDGE_KEY, Access, one_each
 from histoeval.llm.chat import Chat
 from histoeval.llm.local import LOCAL, LocalChat
 from histoeval.llm.service import EndpointConfig, Service
 
 ENDPOINT, MODEL = "HISTOEVAL_JUDGE_ENDPOINT", "HISTOEVAL_JUDGE_MODEL"
+
+T = TypeVar("T")
 
 
 class JudgeConfig(EndpointConfig):
@@ -20,12 +23,15 @@ class JudgeConfig(EndpointConfig):
 
     endpoints: Annotated[tuple[str, ...], Field(min_length=1)]
     models: Annotated[tuple[str, ...], Field(min_length=1)]
+    access: tuple[Access, ...] = ()
+    """Keys, headers and certificates of each endpoint, in their order; where there is none, those
+    of this configuration serve them all, if they are on one host."""
     manner: JudgeSampling = JudgeSampling()
 
     @property
     def seats(self) -> list[tuple[str, str]]:
         """Each model with its endpoint."""
-        endpoints = self.endpoints * (len(self.models) if len(self.endpoints) == 1 else 1)
+        endpoints = self._each(self.endpoints)
         if len(endpoints) != len(self.models):
             raise SettingError(
                 f"{len(self.endpoints)} endpoints for {len(self.models)} models: give one "
@@ -36,6 +42,16 @@ class JudgeConfig(EndpointConfig):
             raise SettingError("a judge is named twice; for more than one answer use --repeats")
         return named
 
+    def chats(self) -> list[Chat]:
+        """A chat for each model, with the keys of its endpoint."""
+        seats = self.seats
+        accesses = self._each(one_each(self.access or (self,), self.endpoints, JUDGE_KEY))
+        return [_chat(self, *seat, access) for seat, access in zip(seats, accesses, strict=True)]
+
+    def _each(self, items: Sequence[T]) -> list[T]:
+        """What belongs to endpoints, for each model; one endpoint serves all models."""
+        return list(items) * (len(self.models) if len(self.endpoints) == 1 else 1)
+
 
 def chosen_by_environment() -> JudgeConfig | None:
     """The judge that the environment names, if it does."""
@@ -45,13 +61,12 @@ def chosen_by_environment() -> JudgeConfig | None:
 
 def open_panel(config: JudgeConfig) -> JudgePanel:
     """The panel that a configuration describes. Nothing is asked yet."""
-    chats = [_chat(config, endpoint, model) for endpoint, model in config.seats]
-    return JudgePanel(chats, config.open_cache(), config.manner, config.concurrency)
+    return JudgePanel(config.chats(), config.open_cache(), config.manner, config.concurrency)
 
 
-def _chat(config: JudgeConfig, endpoint: str, model: str) -> Chat:
+def _chat(config: JudgeConfig, endpoint: str, model: str, access: Access) -> Chat:
     if endpoint == LOCAL:
         return LocalChat(model, config.device)
-    key = read_key(endpoint, variable=config.key_env, file=config.key_file)
-    form, slots = config.manner.form, config.concurrency
-    return Service(endpoint, model, key, config.patience, form, slots, config.tls)
+    secrets = access.secrets(endpoint, JUDGE_KEY)
+    form, slots, log = config.manner.form, config.concurrency, config.log_requests
+    return Service(endpoint, model, secrets, config.patience, form, slots, access.tls, log)

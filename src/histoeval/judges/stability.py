@@ -4,6 +4,7 @@ Computed from the rows of a run as they come; from a random sample of at most `M
 """
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from math import isnan
 from statistics import fmean
@@ -132,3 +133,12 @@ def _orders_of(judge: str) -> Rater:
 def _first_of_each(answer: Mapping[str, Any]) -> str | None:
     first = answer["order"] == "usual" and answer["repeat"] == 0
     return str(answer["judge"]) if first else None
+
+
+def short_names(judges: Sequence[str]) -> list[str]:
+    """Judges by their models, where these differ."""
+    models = [judge.rpartition("@")[0] for judge in judges]
+    times = Counter(models)
+    return [
+        model if times[model] == 1 else judge for model, judge in zip(models, judges, strict=True)
+    ]

@@ -1,18 +1,21 @@
 """Every reply that was paid for, on disk, keyed by the hash of what was asked.
 
 A key is the hash of the endpoint, model, prompt, parameters, both texts, order and repeat. Replies
-are stored as they came and parsed anew each time. Report texts and API keys are not stored, but a
-reply may quote a report. SQLite in write-ahead mode: a stored reply survives whatever happens to
-the process, and several runs can share one file.
+are stored as they came and parsed anew each time. What was sent is not stored, nor are API keys;
+but a judge's reply may quote a report, and that of a model under test is one. Only the owner can
+read the file. SQLite in write-ahead mode: a stored reply survives whatever happens to the process,
+and several runs can share one file. Each row has a checksum, so that a changed reply is noticed.
 """
 
+import hashlib
 import json
 import os
 import sqlite3
 import threading
+import warnings
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -22,7 +25,7 @@ from histoeval.llm.chat import Reply
 ENVIRONMENT = "HISTOEVAL_CACHE"
 """Names the folder of the cache, in place of ~/.cache/histoeval."""
 
-_LAYOUT, _LAYOUT_BEFORE = 3, 2
+_LAYOUT, _LAYOUT_BEFORE = 4, 3
 """Which tables a file has, as written into it; the one before is migrated."""
 
 _REPLY = ", ".join(Reply._fields)
@@ -38,19 +41,21 @@ _TABLE = """CREATE TABLE IF NOT EXISTS replies (
     constrained INTEGER NOT NULL,
     seconds REAL,
     characters INTEGER NOT NULL,
-    stored TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+    stored TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    checksum BLOB NOT NULL
 ) WITHOUT ROWID"""
 
 _MIGRATION = (
-    "ALTER TABLE replies RENAME TO appended",
+    "ALTER TABLE replies RENAME TO unchecked",
     _TABLE,
-    f"INSERT OR REPLACE INTO replies (key, judge, prompt, characters, stored, {_REPLY}) "
-    f"SELECT key, judge, prompt, characters, stored, {_REPLY} FROM appended ORDER BY row",
-    "DROP TABLE appended",
-    "DROP TABLE places",
-    "DROP TABLE entered",
+    f"INSERT INTO replies (key, judge, prompt, characters, stored, {_REPLY}, checksum) SELECT key, "
+    f"judge, prompt, characters, stored, {_REPLY}, checksum(key, {_REPLY}) FROM unchecked",
+    "DROP TABLE unchecked",
 )
-"""From layout 2, where replies were appended and an index of their places was kept beside them."""
+"""From layout 3, which had no checksums."""
+
+_UNREADABLE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_ADVICE = "name another file with --cache, or delete it and have everything asked again"
 
 
 class CacheStats(NamedTuple):
@@ -80,16 +85,19 @@ class Cache:
         self._lock = threading.RLock()
         with self._errors():
             if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                path.touch(mode=0o600)
             self._file = sqlite3.connect(
                 path or "", timeout=30, isolation_level=None, check_same_thread=False
             )
             weakref.finalize(self, self._file.close)
+            self._file.create_function("checksum", -1, _checksum, deterministic=True)
             self._lay_out()
 
     def _lay_out(self) -> None:
         """Create or migrate the table; a file with other tables is refused and left as it is."""
         self._check_layout()
+        self._hide()
         self._file.execute("PRAGMA journal_mode=WAL")
         self._file.execute("PRAGMA synchronous=NORMAL")
         with self._file:
@@ -98,32 +106,52 @@ class Cache:
                 self._file.execute(statement)
             self._file.execute(f"PRAGMA user_version = {_LAYOUT}")
 
+    def _hide(self) -> None:
+        """Let only the owner read the file; SQLite gives those beside it the same mode."""
+        for end in ("", "-wal", "-shm"):
+            path = None if self.path is None else Path(f"{self.path}{end}")
+            if path is not None and path.exists() and path.stat().st_mode & 0o077:
+                with suppress(PermissionError):  # it belongs to somebody else, who shares it
+                    path.chmod(0o600)
+
     def _check_layout(self) -> int:
         (layout,) = self._file.execute("PRAGMA user_version").fetchone()
         (tables,) = self._file.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
         if tables and layout not in (_LAYOUT, _LAYOUT_BEFORE):
             raise OutputError(
                 f"{self.path} cannot be used as a cache: it was made by another version of "
-                "HistoEval, or is no cache; name another file with --cache, or delete it and have "
-                "everything asked again"
+                f"HistoEval, or is no cache; {_ADVICE}"
             )
         return int(layout)
 
     def find(self, key: str) -> Reply | None:
-        """The reply that is stored under a key."""
+        """The reply that is stored under a key; one that was changed there is not used."""
         with self._errors():
             row = self._file.execute(
-                f"SELECT {_REPLY} FROM replies WHERE key = ?", (bytes.fromhex(key),)
+                f"SELECT checksum, {_REPLY} FROM replies WHERE key = ?", (bytes.fromhex(key),)
             ).fetchone()
-        return None if row is None else _reply(row)
+        if row is None:
+            return None
+        checksum, *reply = row
+        if checksum != _checksum(bytes.fromhex(key), *reply):
+            warnings.warn(
+                f"{self.path} has replies that were changed after they were stored; they are not "
+                "used and asked for again",
+                stacklevel=2,
+            )
+            return None
+        return _reply(reply)
 
     def store(self, key: str, judge: str, prompt: str, characters: int, reply: Reply) -> None:
         """Write a reply; when this returns, killing the process cannot lose it."""
         with self._errors():
+            hashed = bytes.fromhex(key)
+            values = (hashed, judge, prompt, characters, *reply, _checksum(hashed, *reply))
             self._file.execute(
-                f"INSERT OR REPLACE INTO replies (key, judge, prompt, characters, {_REPLY}) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (bytes.fromhex(key), judge, prompt, characters, *reply),
+                "INSERT OR REPLACE INTO replies "
+                f"(key, judge, prompt, characters, {_REPLY}, checksum) "
+                f"VALUES ({', '.join('?' * len(values))})",
+                values,
             )
 
     def stats(self) -> list[CacheStats]:
@@ -148,6 +176,7 @@ class Cache:
                 (judge or "", prompt or ""),
             ).rowcount
             self._file.execute("VACUUM")
+            self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # nothing is left beside it
         return deleted
 
     def export(self) -> Iterator[str]:
@@ -178,7 +207,17 @@ class Cache:
             with self._lock:
                 yield
         except (OSError, sqlite3.Error) as error:
-            raise OutputError(f"{self.path} cannot be used as a cache: {error}") from error
+            unreadable = getattr(error, "sqlite_errorcode", None) in _UNREADABLE
+            advice = f"; {_ADVICE}" if unreadable else ""
+            raise OutputError(f"{self.path} cannot be used as a cache: {error}{advice}") from error
+
+
+def _checksum(key: bytes, *reply: Any) -> bytes:
+    """Eight bytes that change with a reply, before and after it was in SQLite."""
+    *others, constrained, seconds = reply
+    numbers = [int(constrained), None if seconds is None else float(seconds)]
+    content = json.dumps([key.hex(), *others, *numbers])
+    return hashlib.sha256(content.encode()).digest()[:8]
 
 
 def _reply(row: Sequence[Any]) -> Reply:

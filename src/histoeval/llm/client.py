@@ -3,23 +3,28 @@
 What is ours: one deadline for a whole exchange, a limit on the size of an answer, and errors in
 words that quote nothing that was sent or received. Redirects are never followed, so that the key
 and the reports stay with the server that was named. Proxies come from HTTP_PROXY, HTTPS_PROXY,
-ALL_PROXY and NO_PROXY.
+ALL_PROXY and NO_PROXY, certificates from the system, SSL_CERT_FILE, SSL_CERT_DIR or
+REQUESTS_CA_BUNDLE.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.request import getproxies
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from histoeval.errors import SettingError
-from histoeval.report import Noun
+from histoeval.llm.access import Tls
 
 if TYPE_CHECKING:
     import httpx2
@@ -29,6 +34,9 @@ MAX_BYTES = 16 * 2**20
 
 DROPPED = "the connection was dropped, or what answered does not speak HTTP"
 REFUSED = "connection refused; is the server running?"
+
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
+"""Variables that name CA certificates, the first that is set counts."""
 
 
 class ClientError(Exception):
@@ -44,37 +52,6 @@ class Response(NamedTuple):
     body: bytes
 
 
-class Tls(Noun):
-    """Certificates beyond those of the system, all as PEM files."""
-
-    ca: Path | None = None
-    """Private certificate authorities to trust beside those of the system."""
-    client_cert: Path | None = None
-    """Certificate that this client identifies itself with; it may hold the key as well."""
-    client_key: Path | None = None
-
-    def context(self) -> ssl.SSLContext:
-        """What TLS connections are made with."""
-        import httpx2
-
-        context = httpx2.create_ssl_context()
-        if self.client_key is not None and self.client_cert is None:
-            raise SettingError("--client-key needs --client-cert, the certificate it belongs to")
-        path = self.ca
-        try:
-            if path is not None:
-                context.load_verify_locations(path)
-            if (path := self.client_cert) is not None:
-                context.load_cert_chain(path, self.client_key, password=lambda: "")
-        except OSError as error:
-            what = "a CA certificate" if path == self.ca else "a client certificate with its key"
-            reason = error.strerror or str(error)
-            raise SettingError(
-                f"{path} cannot be used as {what}: {reason} (unencrypted PEM is expected)"
-            ) from error
-        return context
-
-
 class HttpClient:
     """Connections to one endpoint, at most as many as are asked for.
 
@@ -88,13 +65,14 @@ class HttpClient:
         connections: int,
         headers: Mapping[str, str],
         context: ssl.SSLContext | None = None,
+        query: str = "",
     ) -> None:
         import httpx2
 
-        self._endpoint = endpoint
+        self._endpoint, self._query = endpoint, f"?{query}" if query else ""
         self._open = partial(
             httpx2.AsyncClient,
-            verify=context or _context_for(endpoint),
+            verify=context or tls_context(endpoint),
             headers=dict(headers),
             limits=httpx2.Limits(max_connections=1, max_keepalive_connections=1),
             timeout=None,
@@ -107,7 +85,7 @@ class HttpClient:
 
     async def send(self, method: str, path: str, body: bytes, timeout: float) -> Response:
         """The response to a request; `ClientError` where there is none, `TimeoutError` if late."""
-        url = f"{self._endpoint}{path}"
+        url = f"{self._endpoint}{path}{self._query}"
         try:
             async with (
                 asyncio.timeout(timeout),
@@ -116,7 +94,7 @@ class HttpClient:
             ):
                 return await _read(response)
         except self._failures as error:
-            raise ClientError(_reason(error)) from error
+            raise ClientError(f"{_reason(error)}{_through(self._endpoint)}") from error
 
     @asynccontextmanager
     async def _client(self) -> AsyncIterator[httpx2.AsyncClient]:
@@ -136,19 +114,74 @@ class HttpClient:
             await client.aclose()
 
 
-def _context_for(endpoint: str) -> ssl.SSLContext:
-    """The system's certificates where TLS is spoken, since loading them takes 70 ms."""
+def tls_context(endpoint: str, tls: Tls | None = None) -> ssl.SSLContext:
+    """What connections to an endpoint are made with; `SettingError` where it cannot be.
+
+    The system's certificates are loaded only where TLS is spoken, since that takes 70 ms.
+    """
+    variable = next((name for name in _CERTIFICATES if os.environ.get(name)), "")
+    named = (variable, os.environ.get(variable, ""))
+    if tls is not None and tls != Tls():
+        context = _system_context(*named)
+        tls.add_to(context)
+        return context
     if any(url.startswith("https:") for url in (endpoint, *getproxies().values())):
-        return _system_context()
+        return _shared_context(*named)
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody
 
 
-@cache
-def _system_context() -> ssl.SSLContext:
-    """The certificates of the system, or of SSL_CERT_FILE and SSL_CERT_DIR."""
+def _system_context(variable: str, place: str) -> ssl.SSLContext:
+    """The certificates of the system, or those that a variable of the environment names."""
     import httpx2
 
-    return httpx2.create_ssl_context()
+    try:
+        if place and not Path(place).exists():
+            raise FileNotFoundError(errno.ENOENT, "no such file or folder")
+        context = httpx2.create_ssl_context()
+        if variable == _CERTIFICATES[-1]:
+            kind = "capath" if Path(place).is_dir() else "cafile"
+            context.load_verify_locations(**{kind: place})
+    except OSError as error:
+        where = f"{place}, which {variable} names," if place else "the system's certificate store"
+        reason = error.strerror or str(error)
+        raise SettingError(f"{where} cannot be used as CA certificates: {reason}") from error
+    return context
+
+
+_shared_context = cache(_system_context)
+
+
+def check_proxies() -> None:
+    """`SettingError` if the environment names a proxy that can never be used."""
+    for scheme in ("http", "https", "all"):
+        name, kind, place = _proxy(scheme)
+        usable = kind in ("http", "https") or (kind.startswith("socks5") and find_spec("socksio"))
+        try:
+            usable = usable and (not place or urlsplit(f"//{place}").port != 0)
+        except ValueError:
+            usable = False
+        if place and not usable:
+            advice = " (SOCKS needs `pip install socksio`)" if kind.startswith("socks") else ""
+            raise SettingError(
+                f"the proxy {kind}://{place}, which {name} names, cannot be used{advice}: an "
+                "address such as http://proxy.example.com:3128 is expected"
+            )
+
+
+def _proxy(scheme: str) -> tuple[str, str, str]:
+    """The variable of a proxy, its scheme, and its address without user and password."""
+    kind, found, rest = getproxies().get(scheme, "").rpartition("://")
+    return f"{scheme.upper()}_PROXY", kind if found else "http", rest.rpartition("@")[2]
+
+
+def _through(endpoint: str) -> str:
+    """The proxy that the environment names for an endpoint; empty if none."""
+    parts = urlsplit(endpoint)
+    for scheme in (parts.scheme, "all"):
+        name, kind, place = _proxy(scheme)
+        if place and not proxy_bypass(parts.hostname or ""):
+            return f"; {name} names the proxy {kind}://{place}: is it right, and running?"
+    return ""
 
 
 async def _read(response: httpx2.Response) -> Response:
@@ -165,7 +198,10 @@ def _reason(error: Exception) -> str:
     """Why there is no answer, without the text of the error where that may quote the answer."""
     import httpx2
 
-    untrusted = "its certificate is not trusted: {0.verify_message}; name a private CA with --ca"
+    untrusted = (
+        "its certificate is not trusted: {0.verify_message}; name the CA that signed it (PEM) with "
+        "--ca, or in the environment as SSL_CERT_FILE"
+    )
     known: tuple[tuple[type[BaseException], str], ...] = (
         (ConnectionRefusedError, REFUSED),
         (socket.gaierror, "unknown host"),
@@ -180,8 +216,13 @@ def _reason(error: Exception) -> str:
     for kind, text in known:
         for cause in causes:
             if isinstance(cause, kind):
-                return text.format(cause)
+                return printable(text.format(cause))
     return type(error).__name__
+
+
+def printable(text: str) -> str:
+    """What a server or proxy says, without characters that steer a terminal."""
+    return "".join(character for character in text[:300] if character.isprintable())
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

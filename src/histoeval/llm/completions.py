@@ -43,7 +43,7 @@ def read_reply(response: Response, form: str, seconds: float | None = None) -> R
     finish = choice.get("finish_reason")
     return Reply(
         text=shown(text or ""),
-        finish=finish if isinstance(finish, str) else None,
+        finish=shown(finish) if isinstance(finish, str) else None,
         tokens_in=_count(content.get("usage"), "prompt_tokens"),
         tokens_out=_count(content.get("usage"), "completion_tokens"),
         constrained=form == "json_schema",
@@ -66,12 +66,19 @@ def complaint_in(response: Response) -> str:
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        content = json.loads(body)
+        content = json.loads(body, object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError) as error:
         raise BadCompletion("the server's answer is not JSON") from error
     if not isinstance(content, dict):
         raise BadCompletion("the server's answer is no JSON object")
     return content
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise BadCompletion("the server's answer gives a key twice")
+    return found
 
 
 def _streamed(body: bytes) -> dict[str, Any]:

@@ -33,21 +33,27 @@ def fenced(role: Role, text: str, mark: str) -> str:
 
 
 def disarmed(text: str) -> str:
-    """The text with every control sequence of chat models broken up by a blank."""
-    first_characters, sequences = _control_sequences()
+    """The text with every control sequence of chat models broken up by a blank.
+
+    Characters that are invisible and yet read by models become U+FFFD. One pass is enough: a blank
+    behind the first character of a sequence cannot complete another one.
+    """
+    first_characters, sequences, invisible = _control_sequences()
+    if not text.isascii():
+        text = invisible.sub("\ufffd", text)
     if not any(character in text for character in first_characters):
         return text
-    while (broken := sequences.sub(_broken_up, text)) != text:
-        text = broken
-    return text
-
-
-def _broken_up(found: re.Match[str]) -> str:
-    return f"{found.group()[0]} {found.group()[1:]}"
+    return sequences.sub(r"\g<0> ", text)
 
 
 @cache
-def _control_sequences() -> tuple[str, re.Pattern[str]]:
-    """The characters that control sequences begin with, and their pattern."""
+def _control_sequences() -> tuple[str, re.Pattern[str], re.Pattern[str]]:
+    """What sequences begin with; the place behind the first character of each; what is invisible.
+
+    The rest of a sequence is looked at and not consumed, so that those that overlap are found.
+    """
     content = load_toml("llm/data/control.toml")
-    return content["begin_with"], re.compile("|".join(content["patterns"]), re.IGNORECASE)
+    first = content["begin_with"]
+    whole = "|".join(content["patterns"])
+    sequences = re.compile(f"(?=[{re.escape(first)}])(?={whole}).", re.IGNORECASE)
+    return first, sequences, re.compile(f"[{content['invisible']}]")

@@ -8,11 +8,9 @@ import json
 import re
 from typing import Any
 
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_END_OF_THOUGHT = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
-_OPEN_THOUGHT = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
-_FINAL_CHANNEL = re.compile(r"^.*<\|channel\|>final<\|message\|>", re.DOTALL)
-_FENCE = re.compile(r"^```[a-zA-Z]*\s*$", re.MULTILINE)
+_TAG = re.compile(r"<(/?)(think|thinking|reasoning)>", re.IGNORECASE)
+_FINAL_CHANNEL = "<|channel|>final<|message|>"
+_FENCE = re.compile(r"^```[a-zA-Z]*[ \t\r]*$", re.MULTILINE)
 
 
 class Unreadable(Exception):  # noqa: N818 - it says what the answer is
@@ -21,13 +19,37 @@ class Unreadable(Exception):  # noqa: N818 - it says what the answer is
 
 def strip_reasoning(text: str) -> str:
     """The reply without reasoning blocks and code fences."""
-    if "<" not in text and "`" not in text:
-        return text.strip()
-    text = _THOUGHT.sub("", _FINAL_CHANNEL.sub("", text))
-    text = _END_OF_THOUGHT.sub("", text)
-    if _OPEN_THOUGHT.search(text):
+    if "<" in text:
+        text = _without_thoughts(text.rpartition(_FINAL_CHANNEL)[2])
+    return _FENCE.sub("", text).strip() if "`" in text else text.strip()
+
+
+def _without_thoughts(text: str) -> str:
+    """The text without its reasoning blocks, in one walk over their tags.
+
+    A closing tag without an opening one ends a block that the chat template opened.
+    """
+    tags = list(_TAG.finditer(text))
+    last = {tag[2].lower(): tag.start() for tag in tags if tag[1]}
+    kept: list[str] = []
+    at = 0
+    inside = ""
+    unclosed = False
+    for tag in tags:
+        name = tag[2].lower()
+        if inside:
+            if tag[1] and name == inside:
+                inside, at = "", tag.end()
+        elif tag[1]:
+            kept, at, unclosed = [], tag.end(), False
+        elif last.get(name, -1) > tag.start():
+            kept.append(text[at : tag.start()])
+            inside = name
+        else:
+            unclosed = True
+    if unclosed:
         raise Unreadable("the thinking does not end, and no answer follows it")
-    return _FENCE.sub("", text).strip()
+    return "".join([*kept, text[at:]])
 
 
 def only_object(text: str) -> dict[str, Any]:

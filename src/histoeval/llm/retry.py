@@ -5,7 +5,6 @@ import email.utils
 import random
 import time
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import Annotated
 
 from pydantic import Field
@@ -87,9 +86,10 @@ def wait_before(retry: int, headers: Mapping[str, str], chance: random.Random) -
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that a server asks to wait, in either form of the header."""
     value = headers.get("retry-after", "").strip()
-    if value.replace(".", "", 1).isdigit():
+    if value.isascii() and value.replace(".", "", 1).isdigit():
         return float(value)
-    parsed = email.utils.parsedate_tz(value) if value else None
-    if parsed is None:
+    try:
+        when = email.utils.parsedate_to_datetime(value)
+        return max(0.0, when.timestamp() - time.time())
+    except (ValueError, OverflowError):  # no date, or none that there can be
         return None
-    return max(0.0, email.utils.mktime_tz(parsed) - datetime.now(UTC).timestamp())

@@ -1,33 +1,45 @@
 """A model behind an OpenAI-compatible endpoint: vLLM, Ollama, llama.cpp, or a hosted one.
 
 Transient failures are retried with exponential backoff and jitter, or after the time that the
-server asks for; a request that the server rejects is not. Nothing is logged.
+server asks for; a request that the server rejects is not. Nothing is logged, unless a file for it
+is named.
 """
 
 import asyncio
 import random
+import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Self
-from urllib.parse import urlsplit
+from typing import Annotated, NamedTuple, Self
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field
 
 from histoeval.errors import EndpointError, SettingError
-from histoeval.llm.api_key import Secret, discreet
+from histoeval.llm.access import JUDGE_KEY, SUBJECT_KEY, Access, Secret, Tls, discreet
 from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
-from histoeval.llm.client import ClientError, HttpClient, Response, Tls
+from histoeval.llm.client import (
+    ClientError,
+    HttpClient,
+    Response,
+    check_proxies,
+    printable,
+    tls_context,
+)
 from histoeval.llm.completions import FORMATS, BadCompletion, body_of, complaint_in, read_reply
+from histoeval.llm.request_log import RequestLog
 from histoeval.llm.retry import TRANSIENT, RateLimit, RetryPolicy, wait_before
-from histoeval.report import Noun
+from histoeval.llm.usage import LOOPBACK
 
 CHARACTERS_PER_TOKEN = 4.0
 """A guess, for rate limits and estimates, until a server has counted."""
 
 KEY_ADVICE = (
-    "give the key in the environment as HISTOEVAL_JUDGE_KEY, or name --key-env or --key-file"
+    f"give the key in the environment as {JUDGE_KEY} (for generate, trust and experiment: "
+    f"{SUBJECT_KEY}), or name it with --key-env, --key-file or --header"
 )
 ADVICE = {
     401: KEY_ADVICE,
@@ -40,18 +52,20 @@ ADVICE = {
 PING_TIMEOUT_S = 30.0
 
 
-class EndpointConfig(Noun):
+_SECRET = re.compile("key|token|secret|sig|passw|auth|code|credential", re.IGNORECASE)
+"""Names of parameters in an address whose values must not be on a command line."""
+
+
+class EndpointConfig(Access):
     """How endpoints are reached, whoever asks them."""
 
-    key_env: str | None = None
-    key_file: Path | None = None
-    tls: Tls | None = None
-    """A private CA, or a certificate of the client."""
     patience: RetryPolicy = RetryPolicy()
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
     cache: Path | None = None
     keep: bool = True
     """Whether replies are cached on disk."""
+    log_requests: Path | None = None
+    """A file to which every request is appended, without its headers."""
     device: str | None = None
     """Of a model in this process."""
 
@@ -67,22 +81,26 @@ class Service:
         self,
         endpoint: str,
         model: str,
-        key: Secret | None = None,
+        secrets: Mapping[str, Secret] | None = None,
         patience: RetryPolicy | None = None,
         form: str = "auto",
         connections: int = 16,
         tls: Tls | None = None,
+        log: Path | None = None,
     ) -> None:
-        self.endpoint = checked_endpoint(endpoint)
+        address = checked_endpoint(endpoint)
+        check_proxies()
+        self.endpoint, self._query = address.plain, address.query
         self.model = model
         self.retries = 0
-        self._key = key
+        self._secrets = dict(secrets or {})
         self._policy = patience or RetryPolicy()
         self._rate = RateLimit(self._policy.requests_a_minute, self._policy.tokens_a_minute)
         self._forms: tuple[str, ...] = FORMATS if form == "auto" else (form,)
         self._limit = "max_tokens"
         self._connections = connections
-        self._context = None if tls is None or tls == Tls() else tls.context()
+        self._context = tls_context(self.endpoint, tls)
+        self._log = None if log is None else RequestLog(log)
         self._random = random.Random()
         self._client: HttpClient | None = None
 
@@ -93,9 +111,10 @@ class Service:
 
     async def __aenter__(self) -> Self:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        if self._key is not None:
-            headers["Authorization"] = f"Bearer {self._key.reveal()}"
-        self._client = HttpClient(self.endpoint, self._connections, headers, self._context)
+        headers |= {name: secret.reveal() for name, secret in self._secrets.items()}
+        self._client = HttpClient(
+            self.endpoint, self._connections, headers, self._context, self._query
+        )
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -168,17 +187,25 @@ class Service:
     async def _sent(self, method: str, path: str, body: bytes = b"") -> Response:
         if self._client is None:
             raise RuntimeError("a service must be entered before it is asked")
+        if self._log is not None and body:
+            self._log.add(f"{self.endpoint}{path}", body)
         return await self._client.send(method, path, body, self._policy.timeout_s)
 
     def _reason(self, response: Response, request: Request) -> str:
         """Why there is no reply; raises where a retry is useless."""
-        complaint = discreet(complaint_in(response), self._key, request.texts)
+        complaint = discreet(complaint_in(response), self._private(), request.texts)
         reason = f"the server answers {response.status}" + (f": {complaint}" if complaint else "")
         if advice := _advice(response):
             raise EndpointError(f"{self.identity}: {reason}; {advice}")
         if response.status not in TRANSIENT:
             raise RequestRefused(reason)
         return reason
+
+    def _private(self) -> set[str]:
+        """What no message may repeat: the values of headers and of the query."""
+        headers = [secret.reveal() for secret in self._secrets.values()]
+        values = [*headers, *[value for _, value in parse_qsl(self._query)]]
+        return {word for value in values for word in (value, value.split()[-1]) if len(word) > 3}
 
     async def _wait(self, seconds: float, reason: str) -> None:
         if seconds > self._policy.longest_wait_s:
@@ -190,24 +217,48 @@ class Service:
 def _advice(response: Response) -> str:
     """What to do where no request can succeed; empty where others may."""
     if response.status // 100 == 3:
-        location = response.headers.get("location", "").partition("?")[0]
+        location = printable(response.headers.get("location", "").partition("?")[0])
         where = location.removesuffix("/chat/completions") or "nowhere"
         return f"it redirects to {where}: if you trust it, name that as --endpoint"
     return ADVICE.get(response.status, "")
 
 
-def checked_endpoint(endpoint: str) -> str:
-    """An address that can be asked and holds no secret."""
-    parts = urlsplit(endpoint)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+class Address(NamedTuple):
+    """An endpoint, and the query that is sent to it and written nowhere."""
+
+    plain: str
+    query: str
+
+
+def checked_endpoint(endpoint: str) -> Address:
+    """An address that can be asked and holds no secret; unencrypted ones are warned of."""
+    try:
+        parts = urlsplit(endpoint)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        keys = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+    except ValueError:  # of the port, or an IPv6 address
+        usable = None
+    if not usable or not endpoint.isprintable() or " " in endpoint:
         raise SettingError(
-            f"--endpoint {endpoint!r} is no address such as http://localhost:8000/v1"
+            f"--endpoint {endpoint.partition('?')[0].rpartition('@')[2]!r} is no address such as "
+            "http://localhost:8000/v1"
         )
-    if parts.username or parts.password or parts.query or parts.fragment:
+    if parts.username or parts.password or any(map(_SECRET.search, keys)):
         raise SettingError(
-            "--endpoint must be a plain address: a key in it would be written into results; "
-            "give it in the environment as HISTOEVAL_JUDGE_KEY"
+            "--endpoint must not hold a key, which others could see in the list of processes: "
+            f"{KEY_ADVICE}"
         )
-    if parts.path.rstrip("/").endswith("/chat/completions"):
-        raise SettingError(f"--endpoint {endpoint!r} is too long: omit /chat/completions")
-    return endpoint.rstrip("/")
+    plain = endpoint.partition("#")[0].partition("?")[0].rstrip("/")
+    if plain.endswith("/chat/completions"):
+        raise SettingError(f"--endpoint {plain!r} is too long: omit /chat/completions")
+    if parts.scheme == "http" and not _on_this_machine(parts.hostname or ""):
+        warnings.warn(
+            f"{plain} is not encrypted: reports, and a key if there is one, can be read on their "
+            "way; use https:// where the server has it",
+            stacklevel=3,
+        )
+    return Address(plain, parts.query)
+
+
+def _on_this_machine(host: str) -> bool:
+    return host in LOOPBACK or re.fullmatch(r"127(\.\d{1,3}){3}", host) is not None

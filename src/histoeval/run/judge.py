@@ -6,7 +6,6 @@ stable the answers were.
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from histoeval.judges.answer import read_answer
 from histoeval.judges.panel import JudgePanel
 from histoeval.judges.prompt import Prompt, load_prompt
 from histoeval.judges.question import Question, cached_replies
-from histoeval.judges.stability import AnswerStability
+from histoeval.judges.stability import AnswerStability, short_names
 from histoeval.llm.replies import Unreadable
 from histoeval.llm.usage import Prices
 from histoeval.metric import Metric
@@ -38,7 +37,7 @@ def judge_metrics(panel: JudgePanel, prompt: str) -> list[JudgeMetric]:
     name = f"judge_{load_prompt(prompt).name}"
     seats = [
         JudgeMetric(name=f"{name}@{short}", judge=panel, prompt=prompt, seat=place)
-        for place, short in enumerate(_short_names(panel.judges))
+        for place, short in enumerate(short_names(panel.judges))
         if len(panel.judges) > 1
     ]
     return [*seats, JudgeMetric(name=name, judge=panel, prompt=prompt)]
@@ -113,15 +112,6 @@ def _about(prompt: Prompt, panel: JudgePanel) -> dict[str, Any]:
         "manner": panel.manner.identity,
         "value": FORMULA,
     }
-
-
-def _short_names(judges: Sequence[str]) -> list[str]:
-    """Judges by their models, where these differ."""
-    models = [judge.rpartition("@")[0] for judge in judges]
-    times = Counter(models)
-    return [
-        model if times[model] == 1 else judge for model, judge in zip(models, judges, strict=True)
-    ]
 
 
 def _write_missing(

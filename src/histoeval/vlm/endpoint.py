@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from histoeval.errors import EndpointError, Problem
-from histoeval.llm.api_key import Secret
+from histoeval.llm.access import Secret
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
 from histoeval.llm.event_loop import run_to_end
@@ -43,15 +43,16 @@ class PictureRequest(Request):
 class EndpointVlm(CachedVlm):
     """A model that is asked over HTTP."""
 
-    def __init__(self, config: VlmConfig, cache: Cache, key: Secret | None) -> None:
+    def __init__(self, config: VlmConfig, cache: Cache, secrets: Mapping[str, Secret]) -> None:
         self._service = Service(
             config.endpoint,
             config.model,
-            key,
+            secrets,
             config.patience,
             "plain",
             config.concurrency,
             config.tls,
+            config.log_requests,
         )
         super().__init__(self._service.identity, cache, config.manner)
         self._concurrency = config.concurrency

@@ -1,15 +1,10 @@
 """Opening the model under test that a configuration names."""
 
-import os
-
-from histoeval.llm.api_key import Secret, read_key
+from histoeval.llm.access import SUBJECT_KEY
 from histoeval.llm.local import LOCAL
 from histoeval.vlm.endpoint import EndpointVlm
 from histoeval.vlm.local import LocalVlm
 from histoeval.vlm.model import CachedVlm, VlmConfig
-
-KEY = "HISTOEVAL_SUBJECT_KEY"
-"""Environment variable with the key of the model under test, if it is not the judge's."""
 
 
 def load_vlm(config: VlmConfig) -> CachedVlm:
@@ -17,10 +12,4 @@ def load_vlm(config: VlmConfig) -> CachedVlm:
     cache = config.open_cache()
     if config.endpoint == LOCAL:
         return LocalVlm(config.model, cache, config.manner, config.device)
-    return EndpointVlm(config, cache, _key_of(config))
-
-
-def _key_of(config: VlmConfig) -> Secret | None:
-    """The key that was named, that of the model under test, or the judge's."""
-    own = KEY if os.environ.get(KEY) else None
-    return read_key(config.endpoint, variable=config.key_env or own, file=config.key_file)
+    return EndpointVlm(config, cache, config.secrets(config.endpoint, SUBJECT_KEY))

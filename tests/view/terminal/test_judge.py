@@ -19,8 +19,8 @@ from histoeval.view.terminal.judge import (
 ALPHA = {"value": 0.81, "low": 0.7, "high": 0.9, "reason": None}
 
 
-def shown(table: RenderableType) -> str:
-    console = Console(width=160)
+def shown(table: RenderableType, width: int = 160) -> str:
+    console = Console(width=width)
     with console.capture() as capture:
         console.print(table)
     return capture.get()
@@ -37,7 +37,7 @@ def test_criteria_are_shown_with_their_spread_and_other_metrics_are_not() -> Non
         }
     }
     text = shown(criteria_table(summary, "judge_rubric4"))
-    assert text.split()[-5:] == ["judge_rubric4", "ours", "clarity", "2.50", "0.25"]
+    assert text.split()[-4:] == ["clarity", "2.50", "0.25", "ours"]
     assert "9.9" not in text
 
 
@@ -51,7 +51,7 @@ def test_agreement_is_shown_with_its_interval_or_why_there_is_none() -> None:
     }
     repeats, order, judges = map(shown, steadiness_tables(found))
     assert "0.810 (0.700 to 0.900)" in repeats
-    assert "mean shift" not in repeats
+    assert "shift" not in repeats
     assert "-0.100" in order
     assert "one rater only" in judges
 
@@ -91,3 +91,26 @@ def test_a_verdict_says_what_a_judge_may_be_used_for() -> None:
     assert "may be used" in text
     assert "may not" in text
     assert "95%" in text
+
+
+def test_long_names_of_judges_fit_a_terminal_of_80_columns() -> None:
+    """A panel of three, with the names that judges have."""
+    models = ("Qwen/Qwen3-235B-A22B-Instruct", "fake-judge", "mistralai/Mistral-Large-2411")
+    judges = [f"{model}@http://llm.hospital.example.org:8101/v1" for model in models]
+    counts = ("requests", "cached", "retries", "tokens_in", "tokens_out")
+    used = dict.fromkeys(counts, 1_234_567) | {
+        "seconds": 86_400,
+        "cost": 123.4567,
+        "currency": "EUR",
+    }
+    text = shown(usage_table(dict.fromkeys(judges, used)), 80)
+    assert text.count("1,234,567") == 15
+    assert len(text.splitlines()) < 14
+    assert shown(usage_table({judges[1]: used}), 80).count(judges[1]) == 1
+    parts = {"critical_finding_concordance": 3.5, "critical_finding_concordance_spread": 0.25}
+    metrics = {
+        f"judge_rubric4@{model}": {"systems": {"ours": {"parts": parts}}} for model in models
+    }
+    text = shown(criteria_table({"metrics": metrics}, "judge_rubric4"), 80)
+    assert text.count("critical_finding_concordance  3.50    0.25  ") == 3
+    assert len(text.splitlines()) < 8

@@ -8,7 +8,6 @@ import typer
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.endpoint import (
     CacheOption,
-    KeyOptions,
     RateOptions,
     RequestOptions,
     RetryOptions,
@@ -32,7 +31,6 @@ def check(
     form: FormatOption = "auto",
     requests: RequestOptions = RequestOptions(),
     retry: RetryOptions = RetryOptions(),
-    key: KeyOptions = KeyOptions(),
 ) -> None:
     """Test a judge on 55 pairs of known order, and show for which criteria it may be used.
 
@@ -52,7 +50,7 @@ def check(
         manner={"repeats": repeats, "form": form, "body": requests.extra()},
         patience=retry.policy(RateOptions()),
         concurrency=requests.concurrency,
-        **vars(key),
+        log_requests=requests.log_requests,
         cache=cache,
     )
     panel = open_panel(config)

@@ -14,7 +14,6 @@ from histoeval.cli.options.columns import EncodingOption, PairColumns
 from histoeval.cli.options.endpoint import (
     REQUESTS,
     CacheOptions,
-    KeyOptions,
     RateOptions,
     RequestOptions,
     RetryOptions,
@@ -44,11 +43,11 @@ FILE = "file"
 
 
 class _FileGroup(TyperGroup):
-    """A group whose first word may be omitted, so that `judge pairs.csv` works."""
+    """A group whose first word may be omitted: `judge pairs.csv`, and `judge --help`, work."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the word if the first is no subcommand."""
-        if args and args[0] not in (*self.commands, "--help"):
+        if args and args[0] not in self.commands:
             args = [FILE, *args]
         return super().parse_args(ctx, args)
 
@@ -101,11 +100,13 @@ def judge(
     requests: RequestOptions = RequestOptions(),
     rates: RateOptions = RateOptions(),
     retry: RetryOptions = RetryOptions(),
-    key: KeyOptions = KeyOptions(),
     columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
 ) -> None:
-    """Judge the pairs of a FILE (the word `file` can be omitted).
+    """Let language models score the pairs of a FILE by a rubric.
+
+    The word `file` can be omitted. Other commands: `histoeval judge check` (is a judge good
+    enough?) and `histoeval judge cache` (list, clear or export cached replies).
 
     Exit code 0: every pair was scored; 1: some were not, and errors say why; 2: nothing could
     be done.
@@ -118,7 +119,7 @@ def judge(
         manner={**vars(sampling), "body": requests.extra()},
         patience=retry.policy(rates),
         concurrency=requests.concurrency,
-        **vars(key),
+        log_requests=requests.log_requests,
         cache=replies.cache,
         keep=not replies.no_cache,
     )

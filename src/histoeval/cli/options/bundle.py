@@ -16,7 +16,7 @@ import typer
 
 from histoeval.io.writing import check_not_input, protecting
 
-OUTPUTS = ("output", "out")
+OUTPUTS = ("output", "out", "log_requests")
 """What options and arguments are called that name what is written."""
 
 EXAMPLES = "Examples:"

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from histoeval.cli.options.bundle import option
-from histoeval.cli.options.endpoint import KeyOptions, TlsOptions, one_complaint
+from histoeval.cli.options.endpoint import one_complaint
 from histoeval.cli.options.output import print_tables
+from histoeval.cli.options.vlm import VlmAccess
 from histoeval.errors import SettingError
 from histoeval.report import Noun
 from histoeval.table import ResultTable
@@ -35,8 +36,7 @@ class EditingModel:
         str | None, option("URL of an OpenAI-compatible server, ending in /v1.", LLM)
     ] = None
     model: Annotated[str | None, option("Name of the model.", LLM)] = None
-    key: KeyOptions = KeyOptions()
-    tls: TlsOptions = TlsOptions()
+    access: VlmAccess = VlmAccess()
 
     def load(self) -> Vlm | None:
         """The model that the options name; None where they name none."""
@@ -44,9 +44,8 @@ class EditingModel:
             return None
         if self.endpoint is None or self.model is None:
             raise SettingError("a language model needs both --endpoint and --model")
-        nested: dict[str, Any] = {"tls": vars(self.tls)}
         with one_complaint():
-            config = VlmConfig(endpoint=self.endpoint, model=self.model, **vars(self.key), **nested)
+            config = VlmConfig(endpoint=self.endpoint, model=self.model, **self.access.only())
         return load_vlm(config)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from histoeval.cli.options.bundle import option
-from histoeval.cli.options.endpoint import REQUESTS, TlsOptions, one_complaint
+from histoeval.cli.options.endpoint import REQUESTS, AccessOptions, one_complaint
 from histoeval.errors import SettingError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class JudgeOptions:
         list[str] | None, option("Name of the model; repeat it for a panel of judges.", JUDGES)
     ] = None
 
-    tls: TlsOptions = TlsOptions()
+    access: AccessOptions = AccessOptions()
 
     def config(self, **others: Any) -> JudgeConfig | None:
         """The judges that options or the environment name; None where neither names any."""
@@ -61,7 +61,7 @@ class JudgeOptions:
             raise SettingError("a judge needs both --endpoint and --model")
         from histoeval.judges.choice import JudgeConfig  # an event loop, for few who score
 
-        others["tls"] = vars(self.tls)
+        others["access"] = self.access.accesses(len(endpoint))
         with one_complaint():
             return JudgeConfig(endpoints=tuple(endpoint), models=tuple(model), **others)
 

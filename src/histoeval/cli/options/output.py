@@ -1,6 +1,7 @@
 """What a verb writes and prints: files that are whole or absent, tables, errors, exit codes."""
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -70,8 +71,9 @@ def print_errors(summary: Mapping[str, Any]) -> None:
 
 
 def command_line() -> str:
-    """The command as it was given, so that it can be repeated."""
-    return shlex.join(["histoeval", *sys.argv[1:]])
+    """The command as it was given, so that it can be repeated; addresses without their query."""
+    words = [re.sub(r"(https?://[^?\s]*)\?\S*", r"\1", word) for word in sys.argv[1:]]
+    return shlex.join(["histoeval", *words])
 
 
 @contextmanager

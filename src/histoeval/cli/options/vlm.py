@@ -5,14 +5,13 @@ from typing import Annotated, Any, Literal
 
 from histoeval.cli.options.bundle import option
 from histoeval.cli.options.endpoint import (
-    REQUESTS,
+    ACCESS,
+    AccessOptions,
     CacheOptions,
-    KeyOptions,
     RateOptions,
     RequestOptions,
     RetryOptions,
     TemperatureOption,
-    TlsOptions,
     one_complaint,
 )
 from histoeval.vlm.model import VlmConfig
@@ -40,15 +39,16 @@ MppOption = Annotated[
 
 
 @dataclass(frozen=True)
-class VlmKey(KeyOptions):
-    """Where the API key of the model is."""
+class VlmAccess(AccessOptions):
+    """What lets requests into the endpoint of the model."""
 
     key_env: Annotated[
-        str | None,
+        list[str] | None,
         option(
-            "Environment variable with the API key; HISTOEVAL_SUBJECT_KEY, or else "
-            "HISTOEVAL_JUDGE_KEY, when omitted.",
-            REQUESTS,
+            "Environment variable with the API key; HISTOEVAL_SUBJECT_KEY when omitted; 'none' "
+            "for no key.",
+            ACCESS,
+            metavar="VARIABLE",
         ),
     ] = None
 
@@ -61,8 +61,7 @@ class VlmRequestOptions:
     requests: RequestOptions = RequestOptions()
     rates: RateOptions = RateOptions()
     retry: RetryOptions = RetryOptions()
-    key: VlmKey = VlmKey()
-    tls: TlsOptions = TlsOptions()
+    access: VlmAccess = VlmAccess()
     replies: CacheOptions = CacheOptions()
 
     def config(self, endpoint: str, model: str, seed: int, device: str | None) -> VlmConfig:
@@ -74,14 +73,14 @@ class VlmRequestOptions:
                 "body": self.requests.extra(),
             },
             "patience": self.retry.policy(self.rates),
-            "tls": vars(self.tls),
         }
         with one_complaint():
             return VlmConfig(
                 endpoint=endpoint,
                 model=model,
-                **vars(self.key),
+                **self.access.only(),
                 concurrency=self.requests.concurrency,
+                log_requests=self.requests.log_requests,
                 cache=self.replies.cache,
                 keep=not self.replies.no_cache,
                 device=device,

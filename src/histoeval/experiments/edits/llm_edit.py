@@ -20,7 +20,7 @@ from histoeval.llm.prompt import Instruction
 from histoeval.resources import resource_text
 from histoeval.vlm.model import Ask, Vlm, VlmAnswer
 
-_FENCE = re.compile(r"^```[a-zA-Z]*\s*|\s*```\s*$")
+_FENCE = re.compile(r"\A```[a-zA-Z]*|```\Z")
 _MIN_LENGTH, _MAX_LENGTH = 0.5, 1.8
 """How long the new report may be, in lengths of the old one."""
 _MAX_TOKENS = 2048

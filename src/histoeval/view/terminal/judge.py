@@ -12,6 +12,7 @@ from histoeval.judges.check import CriterionVerdict
 from histoeval.judges.estimate import RequestEstimate
 from histoeval.judges.panel import JudgePanel
 from histoeval.judges.scoring import SPREAD
+from histoeval.judges.stability import short_names
 from histoeval.llm.cache import CacheStats
 from histoeval.progress import step_progress
 from histoeval.run.pipeline import Watch, no_progress
@@ -19,6 +20,9 @@ from histoeval.table import ResultTable, number, terminal_table
 
 UNKNOWN = "unknown"
 YES, NO = Text("may be used", "green"), Text("may not", "red")
+
+MAX_NAME = 22
+"""Characters of the name of a judge in a cell."""
 
 UPDATE_EVERY = 16
 """Answers per update of the bar when many are in flight; more updates would slow them down."""
@@ -59,7 +63,13 @@ def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Wat
 def criteria_table(summary: Mapping[str, Any], prefix: str) -> Table:
     """The mean of each criterion and its spread over answers, for each judge and system."""
     rows = [
-        (name, system, part, number(parts[part], 2), _spread(parts.get(f"{part}_{SPREAD}")))
+        [
+            part,
+            number(parts[part], 2),
+            _spread(parts.get(f"{part}_{SPREAD}")),
+            _clipped(name.removeprefix(f"{prefix}@") if name != prefix else "all"),
+            system,
+        ]
         for name, metric in summary["metrics"].items()
         if name.startswith(prefix)
         for system, totals in metric["systems"].items()
@@ -67,9 +77,11 @@ def criteria_table(summary: Mapping[str, Any], prefix: str) -> Table:
         for part in parts
         if part != SPREAD and not part.endswith(f"_{SPREAD}")
     ]
-    return _table(
-        "Mean of each criterion", ["metric", "system", "criterion", "mean", "spread"], rows
-    )
+    columns = ["criterion", "mean", "spread", "judge", "system"]
+    if len({row[3] for row in rows}) < 2:  # one judge, who needs no name
+        columns.remove("judge")
+        rows = [[*row[:3], row[4]] for row in rows]
+    return _table(f"Mean of each criterion of {prefix}", columns, rows)
 
 
 def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[Table]:
@@ -84,7 +96,7 @@ def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[Table]:
 
 def _agreement_table(title: str, criteria: Mapping[str, Any], more: Sequence[str] = ()) -> Table:
     measures = ("identical", "mean_spread", *more)
-    names = [measure.replace("_", " ") for measure in measures]
+    names = ["same", *[measure.removeprefix("mean_") for measure in measures[1:]]]
     rows = [
         (
             name,
@@ -98,28 +110,47 @@ def _agreement_table(title: str, criteria: Mapping[str, Any], more: Sequence[str
 
 
 def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> Table:
-    """The cost of a run."""
-    columns = ["judge", "requests", "cached", "retries", "tokens in", "tokens out", "s", "cost"]
+    """The cost of a run, a column for each judge."""
     counts = ("requests", "cached", "retries", "tokens_in", "tokens_out")
-    rows = []
-    for judge, used in usage.items():
-        numbers = [*[f"{used[name]:,}" for name in counts], f"{used['seconds']:.1f}"]
-        rows.append([judge, *numbers, _money(used["cost"], used["currency"])])
-    return _table("Cost of this run", columns, rows)
+    columns = [
+        [
+            *[f"{used[name]:,}" for name in counts],
+            f"{used['seconds']:.1f}",
+            _money(used["cost"], used["currency"]),
+        ]
+        for used in usage.values()
+    ]
+    names = [*[name.replace("_", " ") for name in counts], "seconds", "cost"]
+    return _by_judge("Cost of this run", names, list(usage), columns)
 
 
 def estimate_table(estimates: Sequence[RequestEstimate]) -> Table:
-    """The expected cost of a run."""
-    columns = ["judge", "pairs", "questions", "cached", "to ask", "tokens in", "tokens out"]
-    rows = []
+    """The expected cost of a run, a column for each judge."""
+    columns = []
     for each in estimates:
         counts = (each.pairs, each.questions, each.cached, each.requests)
         about = "" if each.measured else "~"
         tokens = [f"{about}{n:,}" for n in (each.tokens_in, each.tokens_out)]
         time = UNKNOWN if each.seconds is None else _duration(each.seconds)
         money = _money(each.cost, each.currency)
-        rows.append((each.judge, *[f"{n:,}" for n in counts], *tokens, time, money))
-    return _table("Estimate; nothing was asked", [*columns, "time", "cost"], rows)
+        columns.append([*[f"{n:,}" for n in counts], *tokens, time, money])
+    names = ["pairs", "questions", "cached", "to ask", "tokens in", "tokens out", "time", "cost"]
+    judges = [each.judge for each in estimates]
+    return _by_judge("Estimate; nothing was asked", names, judges, columns)
+
+
+def _by_judge(
+    title: str, names: Sequence[str], judges: Sequence[str], columns: Sequence[Sequence[str]]
+) -> Table:
+    """Measures in rows and judges in columns, so that their long names are written once."""
+    short = short_names(judges) if len(judges) > 1 else judges
+    return _table(title, ["", *short], list(zip(names, *columns, strict=True)))
+
+
+def _clipped(name: str) -> str:
+    return (
+        name if len(name) <= MAX_NAME else f"{name[: MAX_NAME // 2]}…{name[-MAX_NAME // 2 + 1 :]}"
+    )
 
 
 def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> Table:
@@ -146,7 +177,7 @@ def cache_table(cached: Sequence[CacheStats]) -> Table:
         cached,
         {
             "judge": lambda each: each.judge,
-            "prompt": lambda each: each.prompt,
+            "prompt": lambda each: each.prompt.rpartition("-")[0] or each.prompt,
             "replies": lambda each: f"{each.replies:,}",
             "tokens in": lambda each: f"{each.tokens_in:,}",
             "tokens out": lambda each: f"{each.tokens_out:,}",

@@ -1,6 +1,6 @@
 """Damaged files for every reader of tables, corpora, ontologies, settings and results.
 
-Each file is a valid one with a few changes that follow from a seed, read in a process of its own
+Each file is a valid one with a few changes that follow from a seed, read in a worker process
 with limits. The outcome must be that it is read, or refused by an error of HistoEval with a
 message; a crash, a hang, much memory or any other exception is a defect. Images and slides are
 not among them.

@@ -7,6 +7,7 @@ umask is; what exists keeps its mode. `HISTOEVAL_SHARED_FILES=1` leaves both to 
 import errno
 import json
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -48,7 +49,10 @@ def protect(inputs: Iterable[Path]) -> None:
 
 
 def check_not_input(outputs: Iterable[Path]) -> None:
-    """Refuse outputs of which one is an input, before anything is done."""
+    """Refuse outputs of which one is an input, before anything is done.
+
+    A folder may be both: files in it are looked at one by one.
+    """
     inputs = _inputs.get()
     for path in outputs if inputs else ():
         if _identity(path) in inputs:
@@ -63,7 +67,7 @@ def _identity(path: Path) -> FileIdentity | None:
         found = path.stat()
     except (OSError, ValueError):
         return None
-    return found.st_dev, found.st_ino
+    return None if stat.S_ISDIR(found.st_mode) else (found.st_dev, found.st_ino)
 
 
 def file_mode() -> int:

@@ -44,7 +44,7 @@ def read_yaml(path: Path, what: str = "") -> YamlFile:
     except yaml.YAMLError as error:
         raise InputError(f"{name} is not YAML: {fault_of(error)}") from error
     except RecursionError as error:
-        raise InputError(f"{name} is nested too deeply") from error
+        raise InputError(f"{name} is not YAML that can be used: it is nested too deeply") from error
     except ValueError as error:  # of dates that are none
         raise InputError(f"{name} is not YAML that can be used: {error}") from error
 

@@ -171,7 +171,8 @@ def agree(
     lacking = [name for name in wanted if name not in given]
     folder = None if output is None else Path(output)
     if folder is not None:
-        claim(folder, "agree", overwrite=overwrite)
+        with writing_to(folder):
+            claim(folder, "agree", overwrite=overwrite)
     with protecting(scores_file(Path(file)) for file in scores):
         made, unavailable = _scored(source, lacking, models, folder, overwrite)
     scored = {name: metric for name, metric in (given | made).items() if name in wanted}

@@ -38,8 +38,7 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
         """Run the verb with its bundles put together; no file that was named as input is lost."""
         bundled = {each.name: _gathered(each.name, hints[each.name], given) for each in parameters}
         with protecting(_paths(given, lambda name: name not in OUTPUTS)):
-            named = _paths(given, OUTPUTS.__contains__)
-            check_not_input(path for path in named if not path.is_dir())
+            check_not_input(_paths(given, OUTPUTS.__contains__))
             function(**bundled)
 
     update_wrapper(command, function)

@@ -85,7 +85,7 @@ class TorchTraining:
 def _files_in(value: Any) -> Iterator[Path]:
     """The paths in settings, however deep."""
     if isinstance(value, Path):
-        yield value
+        yield from value.rglob("*") if value.is_dir() else [value]
     elif isinstance(value, Mapping | list | tuple):
         for each in value.values() if isinstance(value, Mapping) else value:
             yield from _files_in(each)

@@ -140,7 +140,7 @@ class ModelFolder:
                 self._refuse_what_is_not_ours()
             for folder in (self.path, self.draft):
                 if folder.exists():
-                    check_not_input([folder, *folder.rglob("*")])
+                    check_not_input(folder.rglob("*"))
                     shutil.rmtree(folder)
 
     @contextmanager

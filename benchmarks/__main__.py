@@ -77,10 +77,10 @@ def agreement(_: Options) -> None:
     table(title, columns, agreement_speed.measure())
 
 
-def distances(_: Options) -> None:
+def distances(options: Options) -> None:
     from benchmarks import distances
 
-    table("Distances", distances.COLUMNS, distances.measure())
+    table("Distances", distances.COLUMNS, distances.measure(options))
 
 
 def slide(options: Options) -> None:

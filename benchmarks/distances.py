@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Sequence
 from statistics import fmean
@@ -13,12 +14,14 @@ from histoeval.pathgls.stability.distance import NAMES, open_distance
 COLUMNS = ["distance", "harmless", "harmful", "worst edits", "AUROC", "missing", "ms each"]
 
 
-def measure(names: Sequence[str] = NAMES, every: int = 1) -> list[tuple[str, ...]]:
-    """A row for each distance, over every n-th probe."""
-    probes = read_probes()[::every]
+def measure(arguments: Sequence[str] = ()) -> list[tuple[str, ...]]:
+    """A row for each distance."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks distances")
+    parser.add_argument("--every", type=int, default=1, help="only every N-th probe")
+    probes = read_probes()[:: parser.parse_args(arguments).every]
     edits = [(probe.reference, edit) for probe in probes for edit in probe.edits]
     rows = []
-    for name in names:
+    for name in NAMES:
         distance = open_distance(name)
         distance.between(*(edits[0][0],) * 2)
         began = time.perf_counter()

@@ -1,6 +1,7 @@
 """Sensitivity on reports and tiles that no rule was developed on, where ../shared is there.
 
-`python -m benchmarks sensitivity [--shared FOLDER] [--work FOLDER] [--tcga N] [--tiles N]`.
+`python -m benchmarks sensitivity [--shared FOLDER] [--work FOLDER] [--tcga N] [--tiles N]`; with
+`--sample N` a random N of the reports, for all that takes too long on all of them.
 Reports: WSI-LLaVA's reports and TCGA's, those whose id and text have an odd SHA-256 (the others
 were there to develop on; the shipped NLI model has learned from sentences of both halves).
 Tiles: the test split, each with a caption written from its labels, and with the caption of a tile
@@ -48,6 +49,7 @@ def measure(arguments: Sequence[str] = ()) -> Iterator[ResultTable]:
     parser.add_argument("--shared", type=Path, default=SHARED)
     parser.add_argument("--work", type=Path, default=None)
     parser.add_argument("--tcga", type=int, default=100, help="TCGA reports beside WSI-LLaVA's")
+    parser.add_argument("--sample", type=int, default=None, help="a random N of the reports")
     parser.add_argument("--tiles", type=int, default=387, help="tiles of the test split")
     parser.add_argument("--parity", choices=["odd", "even"], default="odd")
     parser.add_argument("--metrics", default=METRICS, help="held beside, with commas")
@@ -65,6 +67,8 @@ def measure(arguments: Sequence[str] = ()) -> Iterator[ResultTable]:
         if settings.part != "tiles":
             odd = settings.parity == "odd"
             rows = list(controls(data / "corpora", settings.tcga, odd))
+            if settings.sample is not None:
+                rows = random.Random(7).sample(rows, min(settings.sample, len(rows)))
             made = Settings(answers=settings.answers)
             metrics = settings.metrics.split(",")
             yield from on_reports(rows, work / f"reports_{settings.parity}", reader, metrics, made)

@@ -353,7 +353,7 @@ def broken(kind: str, folder: Path) -> Path:
         ("notes.txt", "not an image or slide in a supported format"),
         ("text.dzi", "not the XML of a DeepZoom slide"),
         ("text.mrxs", "not an image or slide in a supported format"),
-        ("cut.png", "is damaged"),
+        ("cut.png", "is a damaged"),
         ("empty.tif", "is empty"),
         ("head.tif", "truncated"),
         ("deep.tif", "uint16"),

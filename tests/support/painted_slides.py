@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -104,3 +105,20 @@ def spoil(path: Path, level: int, number: int) -> None:
     with path.open("rb+") as file:
         file.seek(offset)
         file.write(b"\xa5" * count)
+
+
+TAGS = {"ImageWidth": 256, "ImageLength": 257, "TileWidth": 322, "TileLength": 323}
+
+
+def forge(path: Path, **values: int) -> Path:
+    """Change tags of the first page of a TIFF."""
+    with tifffile.TiffFile(path) as tiff:
+        places = {name: tiff.pages[0].tags[TAGS[name]] for name in values}
+        found = {name: (tag.offset, tag.valueoffset) for name, tag in places.items()}
+    with path.open("rb+") as file:
+        for name, (entry, place) in found.items():
+            file.seek(entry + 2)
+            file.write(struct.pack("<H", 4))
+            file.seek(place)
+            file.write(struct.pack("<I", values[name]))
+    return path

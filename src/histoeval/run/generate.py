@@ -14,7 +14,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from histoeval.errors import EndpointError, OutputError, Problem
+from histoeval.errors import EndpointError, HistoEvalError, OutputError, Problem
+from histoeval.io.images import image_hash, refuse_changed
 from histoeval.io.store import RowStore
 from histoeval.io.tables.delimited import OWN_HEADER, formula_proof
 from histoeval.io.tables.row_faults import shown
@@ -38,6 +39,8 @@ class GeneratedRow(Noun):
 
     id: str
     image: str
+    image_hash: str | None = None
+    """Of the content of the image, so that a resumed run notices another one."""
     system: str
     level: str
     """The level of specimen information."""
@@ -131,14 +134,18 @@ class GenerateJob(Job[ReportTask, GeneratedRow]):
     def work(self, chunk: Sequence[ReportTask]) -> list[GeneratedRow]:
         """A row for each task, all of them requested together."""
         planned: list[Planned] = []
+        hashes: list[str | None] = []
         for case, tasks in groupby(chunk, key=lambda task: task.case):
-            planned += _planned(case, self.examination, [task.level for task in tasks])
+            levels = [task.level for task in tasks]
+            hashes += [None if case.problems else image_hash(case.path)] * len(levels)
+            planned += _planned(case, self.examination, levels)
         drafts = [each for each, _ in planned if isinstance(each, TileReportDraft)]
         reports = iter(write_all(drafts, self.subject, self.examination.merge))
         rows = []
-        for task, (each, notes) in zip(chunk, planned, strict=True):
+        for task, (each, notes), content in zip(chunk, planned, hashes, strict=True):
             outcome = next(reports) if isinstance(each, TileReportDraft) else each
-            rows.append(_row(task.case, task.level, self._name(task.level), outcome, notes))
+            row = _row(task.case, task.level, self._name(task.level), outcome, notes)
+            rows.append(row.model_copy(update={"image_hash": content}))
         if self.subject.gone is not None:
             raise EndpointError(
                 f"{self.subject.gone}. Every answer is cached: the same command resumes there"
@@ -167,7 +174,11 @@ class GenerateJob(Job[ReportTask, GeneratedRow]):
         }
 
     def _is_result(self, found: GeneratedRow, given: ReportTask) -> bool:
-        return (found.id, found.level) == (given.case.id, given.level.name)
+        case = given.case
+        if (found.id, found.level) != (case.id, given.level.name):
+            return False
+        refuse_changed(case.image, case.path, found.image_hash)
+        return True
 
 
 Planned = tuple[TileReportDraft | tuple[Problem, ...], tuple[str, ...]]
@@ -180,7 +191,12 @@ def _planned(
     """A draft for each level of one case."""
     if case.problems:
         return [(case.problems, ())] * len(levels)
-    views = views_in(case.path, examination)
+    try:
+        views = views_in(case.path, examination)
+    except HistoEvalError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever an image does, the others get reports
+        views = Problem("failed", shown(f"{type(error).__name__}: {error}"))
     if isinstance(views, Problem):
         return [((views,), ())] * len(levels)
     planned: list[Planned] = []

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import InputError, Problem, SettingError
-from histoeval.io.files import ENDINGS, check_there, demand_rows, open_table
+from histoeval.io.files import ENDINGS, demand_rows, open_table
+from histoeval.io.images import check_image
 from histoeval.io.source import RowNaming, TableSource, problems_in
 from histoeval.io.tables.cell_checks import name_of, text_of
 from histoeval.io.tables.columns import (
@@ -50,7 +51,7 @@ class Cases(NamedTuple):
 
     name: str
     sha256: str
-    """Of the table; of a folder, of the names and sizes of its images."""
+    """Of the table; of a folder, of the names of its images."""
     columns: tuple[str, ...]
     cases: tuple[ImageCase, ...]
 
@@ -74,7 +75,7 @@ class ContextLevel(NamedTuple):
 
 def open_cases(path: Path, images: Path | None = None, encoding: str | None = None) -> Cases:
     """The images of a folder, one image, or those of a table; relative to `images`, or to it."""
-    check_there(path)
+    check_image(path)
     ending = (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
     if path.is_file() and ending in ENDINGS and ending != ".txt":
         return _of_table(path, images or path.parent, encoding)
@@ -142,9 +143,8 @@ def _of_files(name: str, folder: Path, paths: Sequence[Path]) -> Cases:
     short = [each.with_suffix("").as_posix() for each in names]
     times = Counter(short)
     digest = hashlib.sha256()
-    for each, path in zip(names, paths, strict=True):
-        size = path.stat().st_size
-        digest.update(f"{each.as_posix()}\0{size}\0".encode("utf-8", "surrogateescape"))
+    for each in names:
+        digest.update(f"{each.as_posix()}\0".encode("utf-8", "surrogateescape"))
     cases = [
         ImageCase(brief if times[brief] == 1 else each.as_posix(), each.as_posix(), path, {})
         for brief, each, path in zip(short, names, paths, strict=True)

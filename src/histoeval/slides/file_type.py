@@ -57,17 +57,9 @@ def checked_type(path: Path) -> str:
     if promise == "any":
         return "any"
     if content == "unknown" and promise is not None:
-        raise InputError(
-            f"{path} is not an image, although its name says so: it starts with {_head(path)}"
-        )
+        raise InputError(f"{path} is not an image, although its name says so")
     if promise not in {None, content}:
         raise InputError(
             f"{path} ends in {path.suffix} but contains {content.upper()}; rename or replace it"
         )
     return content
-
-
-def _head(path: Path) -> str:
-    """The first bytes, human-readable."""
-    with path.open("rb") as file:
-        return repr(file.read(16))[1:]

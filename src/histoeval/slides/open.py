@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from histoeval.errors import InputError
-from histoeval.io.files import check_there
+from histoeval.io.images import check_image, is_file, is_folder
 from histoeval.slides import resolution
 from histoeval.slides.file_type import checked_type, file_type, named_type
-from histoeval.slides.slide import Slide, TruncatedSlide
+from histoeval.slides.isolated import IsolatedSlide
+from histoeval.slides.slide import ContradictorySlide, Slide, TruncatedSlide, unreadable
 
 PICTURES = frozenset({"png", "jpeg", "bmp", "webp"})
 MIN_SIDE = 16
@@ -18,12 +19,12 @@ def open_slide(path: Path | str, *, mpp: float | None = None) -> Slide:
     """Open a picture, a slide, or a folder that is one slide.
 
     The microns per pixel come from `mpp` or else from the file. If neither gives them, `resolution`
-    is None; it is never guessed.
+    is None; it is never guessed. Whatever is wrong with the file is an `InputError`.
     """
     path = Path(path)
-    check_there(path)
+    check_image(path)
     given = None if mpp is None else resolution.given(mpp)
-    slide = _open_folder(path) if path.is_dir() else _open_file(path)
+    slide = _opened(path)
     if min(slide.width, slide.height) < MIN_SIDE:
         slide.close()
         raise InputError(
@@ -41,18 +42,36 @@ def find_slides(folder: Path) -> Iterator[Path]:
     """All images and slides in a folder and its subfolders, by their file names.
 
     DeepZoom blocks and the folders of MIRAX slides are skipped as parts of slides, and of the DICOM
-    files of one slide only the first is listed.
+    files of one slide only the first is listed. Every folder is searched once, however many links
+    lead to it. A subfolder that cannot be read is listed itself, and is refused when opened.
     """
-    check_there(folder)
-    inside = sorted(folder.iterdir())
-    dicom = [path for path in inside if named_type(path) == "dicom" and path.is_file()]
+    check_image(folder)
+    try:
+        inside = sorted(folder.iterdir())
+    except OSError as error:
+        raise unreadable(folder, error) from error
+    home = folder.resolve()
+    yield from _slides_in(inside, home, {home})
+
+
+def _slides_in(inside: list[Path], home: Path, seen: set[Path]) -> Iterator[Path]:
+    dicom = [path for path in inside if named_type(path) == "dicom" and is_file(path)]
     skipped = {*dicom} - {*_first_files(dicom)}
     for path in inside:
-        if path.is_dir():
-            if not _is_part_of_slide(path):
-                yield from find_slides(path)
-        elif named_type(path) is not None and path not in skipped:
-            yield path
+        if not is_folder(path):
+            if named_type(path) is not None and path not in skipped:
+                yield path
+        elif not _is_part_of_slide(path):
+            real = path.resolve()
+            if real in seen or (path.is_symlink() and real.is_relative_to(home)):
+                continue  # searched already, or will be by its own name
+            seen.add(real)
+            try:
+                within = sorted(path.iterdir())
+            except OSError:
+                yield path
+            else:
+                yield from _slides_in(within, home, seen)
 
 
 def _first_files(dicom: list[Path]) -> list[Path]:
@@ -68,13 +87,33 @@ def _is_part_of_slide(folder: Path) -> bool:
     name = folder.name.removesuffix("_files")
     return (
         folder.name.startswith(".")
-        or folder.with_name(f"{folder.name}.mrxs").exists()
-        or (name != folder.name and folder.with_name(f"{name}.dzi").exists())
+        or is_file(folder.with_name(f"{folder.name}.mrxs"))
+        or (name != folder.name and is_file(folder.with_name(f"{name}.dzi")))
     )
 
 
+def _opened(path: Path) -> Slide:
+    """Plain pictures in this process, and everything else in another."""
+    try:
+        if not is_folder(path) and checked_type(path) in PICTURES:
+            from histoeval.slides.formats.picture_files import PlainPicture
+
+            return PlainPicture(path)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return IsolatedSlide(path)
+
+
+def open_here(path: Path) -> Slide:
+    """Open a slide in this very process, which a damaged file can end; for `worker.py`."""
+    try:
+        return _open_folder(path) if is_folder(path) else _open_file(path)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
 def _open_folder(path: Path) -> Slide:
-    inside = sorted(each for each in path.iterdir() if each.is_file())
+    inside = sorted(each for each in path.iterdir() if is_file(each))
     zoomed = [each for each in inside if each.suffix.lower() == ".dzi"]
     if len(zoomed) > 1:
         raise InputError(
@@ -94,10 +133,6 @@ def _open_folder(path: Path) -> Slide:
 
 def _open_file(path: Path) -> Slide:
     content = checked_type(path)
-    if content in PICTURES:
-        from histoeval.slides.formats.picture_files import PlainPicture
-
-        return PlainPicture(path)
     if content == "deepzoom":
         from histoeval.slides.formats.deepzoom_files import DeepZoomSlide
 
@@ -119,16 +154,15 @@ def _open_tiff(path: Path) -> Slide:
     from histoeval.slides.formats.openslide_files import OpenslideSlide, recognises
     from histoeval.slides.formats.tiff_files import TiffSlide, check_whole
 
-    known = recognises(path)
     try:
         kind = check_whole(path)
-    except TruncatedSlide:
+    except (TruncatedSlide, ContradictorySlide):
         raise
     except InputError:
-        if known is None:
+        if recognises(path) is None:
             raise
-        kind = known  # openslide may still read what tifffile cannot
-    if known is None or kind == "OME-TIFF":
+        kind = ""  # openslide may still read what tifffile cannot
+    if kind == "OME-TIFF" or recognises(path) is None:
         return TiffSlide(path)
     try:
         return OpenslideSlide(path)

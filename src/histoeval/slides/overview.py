@@ -11,11 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from histoeval.errors import InputError
 from histoeval.runtime.threads import WORKERS, in_order
 from histoeval.slides.slide import WHITE, DamagedRegion, Pixels, Slide
 
 BLOCK, SMALL_BLOCK = 2048, 256
 """Pixels along a side that are read at once; and where a block is damaged."""
+
+MAX_PIXELS = 40_000_000_000
+"""Of the level that an overview is read from; whole slides have a coarser one for that."""
+
+MAX_DAMAGE = 4096
+"""Blocks that may be unreadable; each costs as much time as many readable ones."""
 
 
 class Overview(NamedTuple):
@@ -58,6 +65,11 @@ def make_overview(slide: Slide, scale: float, workers: int = WORKERS) -> Overvie
     """
     number = max(n for n, level in enumerate(slide.levels) if level.downsample <= max(scale, 1.0))
     level = slide.levels[number]
+    if level.width * level.height > MAX_PIXELS:
+        raise InputError(
+            f"{slide.path} has {level.width:,} x {level.height:,} px without a smaller level, "
+            "which would take hours to read; save it as a pyramidal TIFF"
+        )
     factor = max(1, round(scale / level.downsample))
     width, height = math.ceil(level.width / factor), math.ceil(level.height / factor)
     pixels = np.full((height, width, 3), WHITE, np.uint8)
@@ -68,6 +80,10 @@ def make_overview(slide: Slide, scale: float, workers: int = WORKERS) -> Overvie
             if isinstance(found, str):
                 damaged[block.window] = True
                 damage.append(found)
+                if len(damage) > MAX_DAMAGE:
+                    raise InputError(
+                        f"{slide.path} is damaged in more than {MAX_DAMAGE:,} places; {damage[0]}"
+                    )
             else:
                 pixels[block.window] = found
     return Overview(pixels, level.downsample * factor, damaged, tuple(damage))

@@ -27,6 +27,10 @@ class TruncatedSlide(InputError):  # noqa: N818 - reads better than TruncatedSli
     """A file ends before its data do."""
 
 
+class ContradictorySlide(InputError):  # noqa: N818 - as above
+    """What a file states of itself cannot all be true, so no library may have it."""
+
+
 class SlideLevel(NamedTuple):
     """One resolution of a slide; `downsample` is the number of level 0 pixels per pixel."""
 
@@ -117,7 +121,22 @@ def on_white(picture: Image.Image) -> Pixels:
 
 def damaged(path: Path, x: int, y: int, reason: object) -> DamagedRegion:
     """The error for a region that cannot be decoded."""
+    if isinstance(reason, MemoryError):
+        reason = "there is not enough memory"
     return DamagedRegion(f"{path.name}: the region at {x}, {y} cannot be read: {reason}")
+
+
+def unreadable(path: Path, error: Exception, kind: str = "file") -> InputError:
+    """The error for a file that a library cannot read, with its cause; most often damage."""
+    if isinstance(error, InputError):
+        return error
+    if isinstance(error, MemoryError):
+        return InputError(f"{path} needs more memory than there is")
+    if isinstance(error, ImportError) or "requires the 'imagecodecs' package" in str(error):
+        return InputError(f"{path} is stored with a codec that is not installed: {error}")
+    if isinstance(error, OSError) and error.errno is not None:
+        return InputError(f"{path} cannot be read: {error.strerror}")
+    return InputError(f"{path} is a damaged {kind}: {error}")
 
 
 Window = tuple[slice, slice]

@@ -6,7 +6,6 @@ files, byte for byte, as an uninterrupted one.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 from collections import Counter
@@ -18,15 +17,13 @@ from typing import Any, NamedTuple
 from PIL import Image
 
 from histoeval.errors import OutputError, Problem
+from histoeval.io.images import image_hash
 from histoeval.io.store import RowStore
 from histoeval.io.writing import make_folder, write_whole, writing_to
 from histoeval.runtime.threads import WORKERS, in_order
 from histoeval.slides.slide import Pixels, Slide
 from histoeval.slides.tiles import TilePlace, TilePlan, read_tile
 from histoeval.version import __version__
-
-PROBE_BYTES = 1 << 20
-"""Hashed of the start and of the end of a slide, to identify it."""
 
 Watch = Callable[[int], None]
 """Called with the number of tiles that are done."""
@@ -176,19 +173,6 @@ def _run(slide: Slide, plan: TilePlan) -> dict[str, Any]:
         "format": slide.format,
         "size": [slide.width, slide.height],
         "resolution": None if known is None else asdict(known),
-        "fingerprint": fingerprint(slide.path),
+        "fingerprint": image_hash(slide.path),
         "request": asdict(plan.request),
     }
-
-
-def fingerprint(path: Path) -> str:
-    """A hash of the size, start and end of a slide; hashing gigabytes would take too long."""
-    if path.is_dir():
-        parts = [f"{each.name} {fingerprint(each)}" for each in sorted(path.iterdir())]
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        digest = hashlib.sha256(str(size).encode() + file.read(PROBE_BYTES))
-        file.seek(max(0, size - PROBE_BYTES))
-        digest.update(file.read(PROBE_BYTES))
-    return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""`histoeval evaluate reader`: what a reader finds against what people annotated."""
+"""`histoeval evaluate reader`: what a reader finds against an annotated corpus."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +72,7 @@ def reader(
     resamples: OptionalResamples = 1000,
     seed: Annotated[int, option("Random seed of the resamples.", min=0)] = 0,
 ) -> None:
-    """Compare what a reader finds with what people annotated.
+    """Compare what a reader finds with an annotated corpus.
 
     Exit code 0: every passage was compared; 1: some could not be read, and are listed; 2: nothing
     could be done.

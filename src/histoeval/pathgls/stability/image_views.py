@@ -68,6 +68,8 @@ def views_of(
         return Problem("missing_dependency", str(error))
     except InputError as error:
         return Problem("image_unusable", str(error).replace(str(path), path.name))
+    except MemoryError:
+        return Problem("image_unusable", f"{path.name} needs more memory than there is")
 
 
 def restained(views: ImageViews, seed: int, key: str) -> ImageViews | Problem:

@@ -16,6 +16,7 @@ from histoeval.errors import (
     Problem,
     SettingError,
 )
+from histoeval.io.images import find_image, image_hash
 from histoeval.io.tables.row_faults import shown
 from histoeval.io.trust_cases import TrustCase
 from histoeval.nli.entailer import Entailer
@@ -124,6 +125,7 @@ def judge_case(case: TrustCase, folder: Path, tools: Instruments) -> Verdict:
         failed = Problem("reader_failed", report.message)
         return Verdict(_row(case, dict.fromkeys(DIMENSIONS, failed), tools.policy))
     image = _image_of(case, folder)
+    content = image_hash(image) if isinstance(image, Path) else None
     bag = image if isinstance(image, Problem) else attempt(lambda: _bag(image, tools))
     found: Dimensions = {
         "grounding": bag
@@ -134,7 +136,7 @@ def judge_case(case: TrustCase, folder: Path, tools: Instruments) -> Verdict:
     }
     grounding = found["grounding"]
     return Verdict(
-        _row(case, found, tools.policy),
+        _row(case, found, tools.policy, content),
         image if isinstance(image, Path) else None,
         bag if isinstance(bag, EmbeddedImage) else None,
         grounding if isinstance(grounding, Grounding) else None,
@@ -166,10 +168,7 @@ def _image_of(case: TrustCase, folder: Path) -> Path | Problem:
         return NO_IMAGE
     if isinstance(case.image, Problem):
         return case.image
-    path = folder / case.image
-    if not path.exists():
-        return Problem("missing_image", f"the image {case.image} is not there")
-    return path
+    return find_image(folder, case.image)
 
 
 def _bag(path: Path, tools: Instruments) -> EmbeddedImage | Problem:
@@ -212,7 +211,9 @@ def _stability(
     return stability_for(image, text, *tools.asking, tools.distance, specimen=case.specimen)
 
 
-def _row(case: TrustCase, found: Dimensions, policy: Policy) -> TrustRow:
+def _row(
+    case: TrustCase, found: Dimensions, policy: Policy, content: str | None = None
+) -> TrustRow:
     values = {
         name: None if name not in found or isinstance(each := found[name], Problem) else each.value
         for name in DIMENSIONS
@@ -230,7 +231,7 @@ def _row(case: TrustCase, found: Dimensions, policy: Policy) -> TrustRow:
         **values,
         trust=trust.value,
         route=trust.route,
-        evidence=_evidence(case, found, trust, policy),
+        evidence=_evidence(case, found, trust, policy, content),
         errors=tuple(errors),
     )
 
@@ -241,7 +242,9 @@ def _known(grounding: Grounding) -> float:
     return sum(known) / len(known)
 
 
-def _evidence(case: TrustCase, found: Dimensions, trust: Trust, policy: Policy) -> dict[str, Any]:
+def _evidence(
+    case: TrustCase, found: Dimensions, trust: Trust, policy: Policy, content: str | None
+) -> dict[str, Any]:
     """All that a person can check: what each dimension found, and how the verdict came."""
     details: dict[str, Any] = {
         name: each.model_dump(mode="json")
@@ -251,4 +254,6 @@ def _evidence(case: TrustCase, found: Dimensions, trust: Trust, policy: Policy) 
     verdict = trust.model_dump(mode="json", include={"low", "high", "reason", "missing"})
     weights = policy.weights.model_dump()
     image = {"image": case.image} if isinstance(case.image, str) else {}
+    if content is not None:
+        image["image_hash"] = content
     return {**image, **details, "trust": {**verdict, "weights": weights, "policy": policy.identity}}

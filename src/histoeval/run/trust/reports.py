@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from histoeval.errors import Problem
+from histoeval.io.images import refuse_changed
 from histoeval.io.trust_cases import CaseSource, TrustCase
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.logic.score import signature_of
@@ -93,7 +94,12 @@ class TrustJob(Job[TrustCase, TrustRow]):
         }
 
     def _is_result(self, found: TrustRow, given: TrustCase) -> bool:
-        return (found.id, found.row) == (given.id, given.number)
+        if (found.id, found.row) != (given.id, given.number):
+            return False
+        if isinstance(given.image, str):
+            path = self.source.folder / given.image
+            refuse_changed(given.image, path, found.evidence.get("image_hash"))
+        return True
 
     def _add(self, row: TrustRow) -> None:
         self.tally.count([Problem(error.code, error.message) for error in row.errors])

@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from histoeval.errors import InputError
+from histoeval.io.images import check_image
 from histoeval.slides.slide import Pixels, Slide, damaged, levels_of, region_blocks
 
 MAX_XML_BYTES = 100_000
@@ -60,6 +61,7 @@ class DeepZoomSlide(Slide):
         file = self._folder / str(self._names[level]) / f"{column}_{row}.{self._ending}"
         left, top = column * self._block, row * self._block
         try:
+            check_image(file)
             with Image.open(file) as picture:
                 pixels = np.asarray(picture.convert("RGB"))
         except Exception as error:  # decoders raise anything on damaged files

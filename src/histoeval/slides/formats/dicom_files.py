@@ -8,16 +8,27 @@ from typing import Any
 import numpy as np
 
 from histoeval.errors import InputError
+from histoeval.io.images import is_file
 from histoeval.slides import require
 from histoeval.slides.file_type import file_type
 from histoeval.slides.resolution import stated
-from histoeval.slides.slide import Pixels, Slide, TruncatedSlide, damaged, levels_of
+from histoeval.slides.slide import (
+    Pixels,
+    Slide,
+    TruncatedSlide,
+    damaged,
+    levels_of,
+    unreadable,
+)
 
 END_OF_PIXELS = b"\xfe\xff\xdd\xe0\0\0\0\0"
 """Ends compressed pixels; without this check decoders would pad a truncated last block."""
 
 TAIL_BYTES = 1 << 16
 """Where it is searched for, from the end of the file."""
+
+DEFLATED = "1.2.840.10008.1.2.1.99"
+"""The transfer syntax of which a few bytes can become gigabytes."""
 
 SLIDE_CLASS = "1.2.840.10008.5.1.4.1.1.77.1.6"
 """The SOP class of whole slide images."""
@@ -53,7 +64,7 @@ def first_files(files: Iterable[Path]) -> list[Path]:
 def _series_in(folder: Path) -> dict[str, list[Path]]:
     """The files of whole slide images in a folder, by series."""
     series: dict[str, list[Path]] = defaultdict(list)
-    for file in sorted(each for each in folder.iterdir() if each.is_file()):
+    for file in sorted(each for each in folder.iterdir() if is_file(each)):
         if file_type(file) == "dicom":
             header = _header(file)
             if header.get("SOPClassUID") == SLIDE_CLASS:
@@ -69,9 +80,11 @@ def _header(file: Path) -> Any:
 
     tags = ["SOPClassUID", "SeriesInstanceUID"]
     try:
+        if pydicom.filereader.read_file_meta_info(file).get("TransferSyntaxUID") == DEFLATED:
+            raise InputError(f"{file} is deflated DICOM, which no whole slide image is")
         return pydicom.dcmread(file, stop_before_pixels=True, specific_tags=tags)
     except Exception as error:
-        raise InputError(f"{file} is a damaged DICOM file: {error}") from error
+        raise unreadable(file, error, "DICOM file") from error
 
 
 def _refuse_truncated(file: Path, header: Any) -> None:
@@ -116,7 +129,7 @@ def _opened(path: Path) -> Any:
     try:
         return wsidicom.WsiDicom.open(files)
     except Exception as error:
-        raise InputError(f"{path} cannot be opened as a DICOM slide: {error}") from error
+        raise unreadable(path, error, "DICOM slide") from error
 
 
 def _spacing(wsi: Any) -> tuple[float | None, float | None]:

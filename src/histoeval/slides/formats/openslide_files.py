@@ -4,10 +4,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from histoeval.errors import InputError, MissingDependency
+from histoeval.errors import MissingDependency
 from histoeval.slides import require
 from histoeval.slides.resolution import Resolution, stated, text_number
-from histoeval.slides.slide import Pixels, Slide, damaged, levels_of, on_white
+from histoeval.slides.slide import Pixels, Slide, damaged, levels_of, on_white, unreadable
 
 CACHE_BYTES = 64 << 20
 """For decoded blocks, shared by all threads."""
@@ -47,7 +47,7 @@ class OpenslideSlide(Slide):
         try:
             handle = self._handle()
         except (self._openslide.OpenSlideError, OSError) as error:
-            raise InputError(f"{path} is damaged and cannot be opened: {error}") from error
+            raise unreadable(path, error, "slide") from error
         sizes = [tuple(size) for size in handle.level_dimensions]
         properties = handle.properties
         self._numbers = [sizes.index((level.width, level.height)) for level in levels_of(sizes)]

@@ -3,13 +3,17 @@
 import warnings
 from pathlib import Path
 
+import numpy as np
 from PIL import Image, ImageOps
 
 from histoeval.errors import InputError
-from histoeval.slides.slide import Pixels, Slide, levels_of, on_white
+from histoeval.slides.slide import Pixels, Slide, levels_of, on_white, unreadable
 
 MAX_PIXELS = 150_000_000
 """Plain images are decoded whole; larger ones must be tiled slides."""
+
+STRIP = 256
+"""Rows that are converted at once."""
 
 
 class PlainPicture(Slide):
@@ -35,15 +39,21 @@ def _decoded(path: Path) -> Pixels:
                     raise InputError(
                         f"{path} has pixels of mode {picture.mode}; save it with 8 bits per colour"
                     )
-                upright = ImageOps.exif_transpose(picture)
-                opaque = "A" not in upright.mode and "transparency" not in upright.info
-                return on_white(upright if opaque else upright.convert("RGBA"))
+                ImageOps.exif_transpose(picture, in_place=True)
+                pixels = np.empty((picture.height, picture.width, 3), np.uint8)
+                for top in range(0, picture.height, STRIP):  # whole copies would take gigabytes
+                    below = min(top + STRIP, picture.height)
+                    pixels[top:below] = _opaque(picture.crop((0, top, picture.width, below)))
+                return pixels
         except Image.DecompressionBombError as error:
             raise _too_large(path) from error
-        except InputError:
-            raise
         except Exception as error:  # decoders raise anything on damaged files
-            raise InputError(f"{path} is damaged and cannot be decoded: {error}") from error
+            raise unreadable(path, error, "picture") from error
+
+
+def _opaque(part: Image.Image) -> Pixels:
+    is_opaque = "A" not in part.mode and "transparency" not in part.info
+    return on_white(part if is_opaque else part.convert("RGBA"))
 
 
 def _refuse_size(path: Path, width: int, height: int) -> None:

@@ -19,12 +19,14 @@ from histoeval.slides import require
 from histoeval.slides.resolution import Resolution, per_unit, stated, text_number
 from histoeval.slides.slide import (
     WHITE,
+    ContradictorySlide,
     Pixels,
     Slide,
     TruncatedSlide,
     damaged,
     levels_of,
     region_blocks,
+    unreadable,
 )
 
 CACHE_BYTES = 64 << 20
@@ -60,10 +62,8 @@ def damage_errors(path: Path) -> Iterator[None]:
     """Turn any error of tifffile into an `InputError`: the file is damaged."""
     try:
         yield
-    except InputError:
-        raise
     except Exception as error:
-        raise InputError(f"{path} is a damaged TIFF: {error}") from error
+        raise unreadable(path, error, "TIFF") from error
 
 
 def kind_of(tiff: Any) -> str:
@@ -232,6 +232,9 @@ def _ome_resolution(xml: str) -> Resolution | None:
     return stated(x, y)
 
 
+TILE_OFFSETS = 324
+"""TIFF's code of the tag that says where the tiles are."""
+
 VALUE_BYTES = dict(
     zip(range(1, 19), (1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8), strict=True)
 )
@@ -241,6 +244,8 @@ VALUE_BYTES = dict(
 def check_whole(path: Path) -> str:
     """The kind of a TIFF; refused if it ends before its data do, as an interrupted copy does."""
     with open_tiff(path) as tiff, damage_errors(path):
+        for page in tiff.pages:
+            _refuse_lost_tiles(path, page)
         end = max(max(_end_of(page), _tags_end(tiff, page.offset)) for page in tiff.pages)
         size = tiff.filehandle.size
         follows = _next_page(tiff)
@@ -251,6 +256,17 @@ def check_whole(path: Path) -> str:
             f"{max(end, follows):,}; copy or download it again"
         )
     return kind
+
+
+def _refuse_lost_tiles(path: Path, page: Any) -> None:
+    """Refuse a page whose size and tiles contradict each other; openslide reads it for hours."""
+    if not page.is_tiled or TILE_OFFSETS not in page.tags:
+        return
+    if (wanted := _block_count(page)) > (found := page.tags[TILE_OFFSETS].count):
+        raise ContradictorySlide(
+            f"{path} is a damaged TIFF: {page.imagewidth:,} x {page.imagelength:,} px need "
+            f"{wanted:,} tiles, and it has {found:,}"
+        )
 
 
 def _end_of(page: Any) -> int:

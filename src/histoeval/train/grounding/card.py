@@ -33,7 +33,10 @@ def sets_of(scores: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
             yield "Cross-validation: cases that the model of the fold had not learned", found
             continue
         if name == "phrases":
-            yield "Phrases of our own writing that are not in the bank", {"scope, phrases": found}
+            yield (
+                "Phrases by language models, not in the bank",
+                {"scope, phrases": found},
+            )
             continue
         yield f"{name}: scope", {"scope, images": found["scope"]}
         yield from ((f"{name}: {part}", f) for part, f in found.items() if part != "scope")

@@ -105,8 +105,6 @@ def _picture(image: str | None, folder: Path | None) -> tuple[str | None, str]:
     if image is None or folder is None:
         return None, "no image"
     path = folder / image
-    if not path.exists():
-        return None, f"{image} does not exist"
     try:
         with open_slide(path) as slide:
             return data_uri(jpeg(make_thumbnail(slide, PIXELS))), ""

@@ -1,4 +1,4 @@
-"""Pairs as a pathologist would word them, from cards of organs and what is diagnosed in them.
+"""Pairs in the words of reports, from cards of organs that language models wrote.
 
 What one statement says of another follows from the cards: two diagnoses of one organ exclude each
 other as the diagnosis of one lesion, and not where one is reported beside, elsewhere or

@@ -1,0 +1,121 @@
+"""Files of images as the system sees them: whether one can be opened, and what identifies it."""
+
+import hashlib
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from histoeval.errors import InputError, OutputError, Problem
+from histoeval.io.store import ADVICE
+
+NO_FILES = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+"""What may have the name of an image; to open it could wait for ever."""
+
+HASHED_WHOLE = 32 << 20
+"""Bytes up to which a file is hashed whole; a larger one by its size and by pieces of it."""
+
+PIECES, PIECE_BYTES = 16, 256 << 10
+
+
+def check_image(path: Path) -> None:
+    """Raise `InputError` unless there is a file or folder that may be looked at."""
+    try:
+        kind = stat.S_IFMT(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise InputError(f"{path} does not exist") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be opened: {error.strerror}") from error
+    except ValueError as error:  # a character that no file name has
+        raise InputError(f"{path} cannot be the name of a file: {error}") from error
+    if kind not in (stat.S_IFREG, stat.S_IFDIR):
+        raise InputError(f"{path} is {NO_FILES.get(kind, 'no file')}, not an image or slide")
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder; never an error, as `Path.is_dir` may be."""
+    return _is(path, stat.S_ISDIR)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a regular file; never an error, as `Path.is_file` may be."""
+    return _is(path, stat.S_ISREG)
+
+
+def _is(path: Path, kind: Callable[[int], bool]) -> bool:
+    try:
+        return kind(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def find_image(folder: Path, name: str) -> Path | Problem:
+    """The image that a row names; or the problem of that row, whatever the system says of it."""
+    path = folder / name
+    try:
+        check_image(path)
+    except InputError as error:
+        if isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):
+            return Problem("missing_image", f"the image {name} does not exist")
+        return Problem("image_unusable", f"the image {str(error).replace(str(path), name)}")
+    return path
+
+
+def refuse_changed(name: str, path: Path, before: str | None) -> None:
+    """Refuse to resume after an image whose row is finished has changed.
+
+    `before` is its hash in that row. Where there is none, or none now, nothing can be compared.
+    """
+    now = None if before is None else image_hash(path)
+    if now is not None and now != before:
+        raise OutputError(f"the image {name} has changed since its row was written; {ADVICE}")
+
+
+def image_hash(path: Path) -> str | None:
+    """A hash of an image, to notice that it has changed; None where it cannot be read.
+
+    A large file is hashed by its size and 16 pieces of it, for gigabytes would take too long, and
+    a folder that belongs to a slide by the names and sizes of its files.
+    """
+    try:
+        return _folder_hash(path) if is_folder(path) else _file_hash(path)
+    except (OSError, ValueError):
+        return None
+
+
+def _file_hash(path: Path) -> str:
+    if not is_file(path):
+        raise ValueError("not a file")
+    size = path.stat().st_size
+    digest = hashlib.sha256(str(size).encode())
+    with path.open("rb") as file:
+        if size <= HASHED_WHOLE:
+            digest.update(file.read())
+        else:
+            for piece in range(PIECES):
+                file.seek((size - PIECE_BYTES) * piece // (PIECES - 1))
+                digest.update(file.read(PIECE_BYTES))
+    beside = {".mrxs": path.stem, ".dzi": f"{path.stem}_files"}.get(path.suffix.lower())
+    if beside is not None:  # the folder that has the pixels of a MIRAX or DeepZoom slide
+        digest.update(_listing(path.with_name(beside)))
+    return digest.hexdigest()
+
+
+def _folder_hash(folder: Path) -> str:
+    """Of a folder that is a slide: its files, and the names and sizes of what lies deeper."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        digest.update(path.name.encode("utf-8", "surrogateescape"))
+        digest.update(_listing(path) if is_folder(path) else _file_hash(path).encode())
+    return digest.hexdigest()
+
+
+def _listing(folder: Path) -> bytes:
+    """Names and sizes of all files in a folder."""
+    files = sorted((path, path.lstat()) for path in folder.rglob("*"))
+    lines = [f"{path.relative_to(folder)}\0{found.st_size}" for path, found in files]
+    return "\n".join(lines).encode("utf-8", "surrogateescape")

@@ -1,0 +1,225 @@
+"""Slides that are read by a process of their own.
+
+The libraries for slides are written in C, and a damaged or forged file can make them end the
+process or never return. So every file that is not a plain picture is opened by a child process
+with a limit of time and memory (`worker.py`), and what ends that process is an error of the file.
+Children are kept for the next slide, one for each thread that reads at the same time.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from histoeval.errors import HistoEvalError, InputError, MissingDependency
+from histoeval.slides.resolution import Resolution
+from histoeval.slides.slide import DamagedRegion, Pixels, Slide, SlideLevel, TruncatedSlide
+
+SECONDS = 60.0
+"""For one answer: a slide opened, or a region read."""
+
+START_SECONDS = 300.0
+"""Until a child is ready, on a busy machine."""
+
+LENGTH = 4
+"""Bytes of the number in front of a message."""
+
+ERRORS: dict[str, type[HistoEvalError]] = {
+    each.__name__: each for each in (InputError, MissingDependency, DamagedRegion, TruncatedSlide)
+}
+"""What a child may answer with."""
+
+_idle: list[_Child] = []
+_lock = threading.Lock()
+_numbers = count(1)
+
+
+class IsolatedSlide(Slide):
+    """A slide that child processes have opened."""
+
+    def __init__(self, path: Path) -> None:
+        self._number = next(_numbers)
+        self._name = str(path)
+        self._start = None if path.is_absolute() else str(Path.cwd())
+        facts, _ = self._ask(None)
+        known = facts["resolution"]
+        super().__init__(
+            path,
+            facts["format"],
+            tuple(SlideLevel(*level) for level in facts["levels"]),
+            None if known is None else Resolution(*known),
+            tuple(facts["notes"]),
+        )
+
+    def _read(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
+        _, pixels = self._ask((level, x, y, width, height))
+        return pixels.reshape(height, width, 3)
+
+    def close(self) -> None:
+        """Have the file closed."""
+        with _lock:
+            mine = [child for child in _idle if child.slide == self._number]
+            for child in mine:
+                _idle.remove(child)
+        for child in mine:
+            with suppress(_ChildEnded):
+                child.ask({"slide": 0})
+                _give_back(child, 0)
+
+    def _ask(self, region: tuple[int, ...] | None) -> tuple[dict[str, Any], Pixels]:
+        """What the file is; or the pixels of a region."""
+        child = _borrow(self._number)
+        request = {"slide": self._number, "path": self._name, "from": self._start, "region": region}
+        try:
+            answer, pixels = child.ask(request)
+        except _ChildEnded as ended:
+            raise InputError(f"{self._name} cannot be read: {ended}") from ended
+        _give_back(child, self._number)
+        if (error := answer.get("error")) is not None:
+            raise ERRORS.get(error, InputError)(answer["message"])
+        return answer, pixels
+
+
+class _ChildEnded(Exception):  # noqa: N818 - not an error of this program
+    """A child ended without an answer, and why."""
+
+
+class _Child:
+    """A process that opens slides and reads from them, one request after the other."""
+
+    def __init__(self) -> None:
+        self.slide = 0
+        """The number of the slide that it has open."""
+        self._is_late = False
+        once = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        found = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "histoeval.slides.worker"],
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **once, **found},
+        )
+        pipes = self.process.stdin, self.process.stdout, self.process.stderr
+        self._stdin, self._stdout, self._stderr = (pipe for pipe in pipes if pipe is not None)
+        try:
+            self.ask(None, START_SECONDS)
+        except _ChildEnded as ended:
+            raise HistoEvalError(f"slides cannot be read on this machine: {ended}") from ended
+
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+    def ask(
+        self, request: dict[str, Any] | None, seconds: float | None = None
+    ) -> tuple[dict[str, Any], Pixels]:
+        """The answer to a request; to None, that it is ready."""
+        seconds = seconds or SECONDS
+        timer = threading.Timer(seconds, self._kill)
+        timer.start()
+        try:
+            if request is not None:
+                send(self._stdin, request)
+            return receive(self._stdout)
+        except (EOFError, OSError) as error:
+            raise _ChildEnded(self._why(seconds)) from error
+        except BaseException:  # such as Ctrl-C: the answer would be taken for that to another
+            self.end()
+            raise
+        finally:
+            timer.cancel()
+
+    def _kill(self) -> None:
+        self._is_late = True
+        self.process.kill()
+
+    def _why(self, seconds: float) -> str:
+        """Why the process has ended."""
+        code = self.process.wait()
+        said = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
+        self.end()
+        if self._is_late:
+            return f"no answer within {seconds:g} seconds; it is damaged, or its disk is too slow"
+        if code < 0:
+            return f"it is damaged, and reading it ended with {signal.Signals(-code).name}"
+        return said[-1] if said else f"the process that reads it ended with code {code}"
+
+    def end(self) -> None:
+        """End the process and close its pipes."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self._stdin, self._stdout, self._stderr):
+            pipe.close()
+
+
+def process_ids() -> list[int]:
+    """Those of the children that wait for work."""
+    with _lock:
+        return [child.process.pid for child in _idle]
+
+
+def _borrow(number: int) -> _Child:
+    """A child that has the slide open, or any other, or a new one."""
+    with _lock:
+        _idle.sort(key=lambda child: child.slide == number)
+        while _idle:
+            if (child := _idle.pop()).is_alive():
+                return child
+            child.end()
+    return _Child()
+
+
+def _give_back(child: _Child, number: int) -> None:
+    child.slide = number
+    with _lock:
+        _idle.append(child)
+
+
+@atexit.register
+def _end_all() -> None:
+    while _idle:
+        _idle.pop().end()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)
+
+
+def send(pipe: IO[bytes], content: dict[str, Any], pixels: Pixels | None = None) -> None:
+    """Write a message, and pixels behind it."""
+    size = 0 if pixels is None else pixels.nbytes
+    text = json.dumps(content | {"bytes": size}).encode()
+    whole = b"" if pixels is None else np.ascontiguousarray(pixels).reshape(-1).data
+    for part in (len(text).to_bytes(LENGTH, "big") + text, whole):
+        left = memoryview(part)
+        while left:
+            left = left[pipe.write(left) :]
+
+
+def receive(pipe: IO[bytes]) -> tuple[dict[str, Any], Pixels]:
+    """Read a message, and the pixels behind it; `EOFError` where there is none."""
+    length = int.from_bytes(_exactly(pipe, LENGTH).tobytes(), "big")
+    content: dict[str, Any] = json.loads(_exactly(pipe, length).tobytes())
+    return content, _exactly(pipe, content["bytes"])
+
+
+def _exactly(pipe: Any, size: int) -> Pixels:
+    received = np.empty(size, np.uint8)
+    left = received.data
+    while left:
+        if not (read := pipe.readinto(left)):
+            raise EOFError
+        left = left[read:]
+    return received

@@ -1,0 +1,97 @@
+"""The child process of `isolated.py`: `python -m histoeval.slides.worker` opens and reads slides.
+
+Requests come in by standard input, and answers go out by standard output; whatever libraries print
+is kept away from both.
+"""
+
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from histoeval.errors import HistoEvalError
+from histoeval.slides.isolated import SECONDS, receive, send
+from histoeval.slides.open import open_here
+from histoeval.slides.slide import Pixels, Slide, unreadable
+
+MEMORY = 4 << 30
+"""Bytes that a child may use; a normal slide takes less than a tenth."""
+
+
+def serve() -> None:
+    """Answer requests until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends this
+    _limit_memory()
+    requests, answers = os.fdopen(0, "rb", 0), os.fdopen(os.dup(1), "wb", 0)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    send(answers, {})
+    slide: Slide | None = None
+    opened = 0
+    with suppress(EOFError, BrokenPipeError):
+        while True:
+            _end_after(0)
+            request, _ = receive(requests)
+            _end_after(int(2 * SECONDS))
+            if request["slide"] != opened and slide is not None:
+                slide.close()
+                slide = None
+            opened = request["slide"]
+            if not opened:
+                send(answers, {})
+                continue
+            try:
+                if slide is None:
+                    slide = _open(request)
+                send(answers, *_answer(slide, request["region"]))
+            except HistoEvalError as error:
+                send(answers, {"error": type(error).__name__, "message": str(error)})
+            except Exception as error:  # noqa: BLE001 - libraries raise anything
+                refusal = unreadable(Path(request["path"]), error)
+                send(answers, {"error": "InputError", "message": str(refusal)})
+
+
+def _open(request: dict[str, Any]) -> Slide:
+    if request["from"] is not None:
+        os.chdir(request["from"])
+    return open_here(Path(request["path"]))
+
+
+def _answer(slide: Slide, region: list[int] | None) -> tuple[dict[str, Any], Pixels | None]:
+    """What the slide is, or the pixels of a region."""
+    if region is not None:
+        return {}, slide.region(*region)
+    known = slide.resolution
+    facts = {
+        "format": slide.format,
+        "levels": slide.levels,
+        "resolution": None if known is None else (known.x, known.y, known.source),
+        "notes": slide.notes,
+    }
+    return facts, None
+
+
+def _end_after(seconds: int) -> None:
+    """Have the system end this process, should the parent that would do so be gone; 0 is never."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
+
+
+def _limit_memory() -> None:
+    """Where the system can; and no memory is dumped to disk when a library ends the process."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CORE, 0)):
+        _, hard = resource.getrlimit(kind)
+        with suppress(ValueError, OSError):
+            resource.setrlimit(
+                kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard)
+            )
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,98 @@
+"""Files that end or hang the libraries for slides cost their own slide, and never the process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from histoeval.errors import InputError
+from histoeval.slides import isolated
+from histoeval.slides.open import open_slide
+from histoeval.slides.tissue import describe, find_tissue
+from tests.support.painted_slides import forge, glass, spoil, stained, write_pyramid
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    return write_pyramid(tmp_path / "good.tif", stained(300, 300))
+
+
+def test_a_forged_tile_size_costs_its_slide_and_not_the_process(tmp_path: Path, good: Path) -> None:
+    """It makes openslide end the process, which no `except` can stop."""
+    forged = write_pyramid(tmp_path / "forged.tif", stained(300, 300))
+    forge(forged, TileWidth=1 << 30, TileLength=1 << 30)
+    with pytest.raises(InputError, match=r"forged\.tif"), open_slide(forged) as slide:
+        slide.region(0, 0, 0, 10, 10)
+    with open_slide(good) as slide:
+        assert slide.region(0, 0, 0, 300, 300).mean() > 0
+
+
+def test_a_size_that_the_tiles_cannot_fill_is_refused_at_once(tmp_path: Path) -> None:
+    path = write_pyramid(tmp_path / "long.tif", glass(600, 512))
+    forge(path, ImageLength=8_323_584)
+    start = time.perf_counter()
+    with pytest.raises(InputError, match="512 x 8,323,584 px need 65,028 tiles, and it has 6"):
+        open_slide(path)
+    assert time.perf_counter() - start < 20
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no such signal here")
+@pytest.mark.parametrize(
+    ("sent", "reason"), [("SIGABRT", "ended with SIGABRT"), ("SIGSTOP", "no answer within 0.3 s")]
+)
+def test_a_library_that_ends_or_hangs_is_an_error_of_the_slide(
+    good: Path, monkeypatch: pytest.MonkeyPatch, sent: str, reason: str
+) -> None:
+    monkeypatch.setattr(isolated, "SECONDS", 0.3)
+    with open_slide(good) as slide:
+        child = next(each for each in isolated._idle if each.slide == slide._number)  # type: ignore[attr-defined]
+        monkeypatch.setattr(child, "is_alive", lambda: True)
+        os.kill(child.process.pid, getattr(signal, sent))
+        with pytest.raises(InputError, match=f"good.tif cannot be read: .*{reason}"):
+            slide.region(0, 0, 0, 10, 10)
+        monkeypatch.undo()
+        assert slide.region(0, 0, 0, 10, 10).shape == (10, 10, 3)
+
+
+def test_paths_are_those_of_the_caller(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(good.parent)
+    with open_slide(good.name) as slide:
+        monkeypatch.chdir("/")
+        assert slide.region(0, 0, 0, 10, 10).shape == (10, 10, 3)
+        assert str(slide.path) == good.name
+
+
+def test_children_end_with_their_parent(good: Path) -> None:
+    program = (
+        "import sys; from histoeval.slides import isolated; "
+        "from histoeval.slides.open import open_slide; open_slide(sys.argv[1]); "
+        "print(*isolated.process_ids())"
+    )
+    told = subprocess.check_output([sys.executable, "-c", program, good], text=True)
+    (pid,) = map(int, told.split())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_slide_without_levels_that_would_take_hours_is_refused(
+    good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_slide(good) as slide:
+        slide.levels = (slide.levels[0]._replace(width=1_000_000, height=1_000_000),)
+        with pytest.raises(InputError, match="save it as a pyramidal TIFF"):
+            find_tissue(slide)
+
+
+def test_damage_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_pyramid(tmp_path / "a.tif", glass(600, 600), levels=1)
+    for number in range(9):
+        spoil(path, 0, number)
+    monkeypatch.setattr("histoeval.slides.overview.MAX_DAMAGE", 3)
+    with open_slide(path) as slide, pytest.raises(InputError, match="more than 3 places"):
+        describe(slide, find_tissue(slide))

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -99,20 +100,23 @@ def test_a_second_run_into_one_folder_is_refused_and_the_first_is_whole(
     assert written(shared) == written(alone)
 
 
-@pytest.mark.parametrize("late", ["write_json", "write_text", "whole_file"])
+@pytest.mark.parametrize(
+    ("verb", "place"),
+    [
+        ("judge", "histoeval.run.judge.write_json"),
+        ("trust", "histoeval.view.html.trust.write_text"),
+        ("generate", "histoeval.run.generate.write_text"),
+    ],
+)
 def test_the_files_that_come_last_are_written_under_the_same_lock(
-    late: str, commands: dict[str, Command], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    verb: str,
+    place: str,
+    commands: dict[str, Command],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import histoeval.run.generate
-    import histoeval.run.judge
-    import histoeval.view.html.trust
-
-    verb, home = {
-        "write_json": ("judge", histoeval.run.judge),
-        "write_text": ("trust", histoeval.view.html.trust),
-        "whole_file": ("generate", histoeval.run.generate),
-    }[late]
-    name = "write_text" if verb == "generate" else late
+    module, _, name = place.rpartition(".")
+    home = import_module(module)
     write, seen = getattr(home, name), []
 
     def watched(*arguments: Any) -> Any:

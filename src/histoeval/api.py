@@ -12,10 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from histoeval.callers import front_door
 from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
 from histoeval.llm.access import Access
-from histoeval.metric import Metric, Score
+from histoeval.metric import Explanation, Metric
+from histoeval.metrics.base import explain_pair
 from histoeval.metrics.registry import MetricInfo, metric_entries
+from histoeval.report import Pair
 from histoeval.run.models import DEFAULT_METRICS, Models, load_entailer, load_metrics, load_reader
 
 if TYPE_CHECKING:
@@ -48,6 +51,7 @@ class Endpoint(Access):
 # --- metrics as objects --------------------------------------------------------------------------
 
 
+@front_door
 def load(spec: str, *, models: Models | None = None, **settings: Any) -> Metric:
     """A metric that is ready to use, with its models.
 
@@ -99,14 +103,15 @@ def _runs(name: str) -> bool:
 # --- one pair, one report ------------------------------------------------------------------------
 
 
+@front_door
 def explain(
     reference: str,
     candidate: str,
     metric: str | Metric = "concordance",
     *,
     models: Models | None = None,
-) -> Score:
-    """The score of one pair with its parts and the evidence for them.
+) -> Explanation:
+    """The score of one pair with its parts, the evidence for them, and what each of them costs.
 
     Args:
         reference: the text of the reference report.
@@ -115,16 +120,22 @@ def explain(
         models: the models to use where a name is given.
 
     Returns:
-        The score: `parts` has the numbers behind it, `evidence` the matches and the errors.
+        The score: `parts` has the numbers behind it, `breakdown` what each part takes off the
+        best score, `evidence` the matches and the errors, each error with the score `without` it.
 
     Example:
         >>> score = histoeval.explain("Left breast: carcinoma.", "Right breast: carcinoma.")
-        >>> score.evidence["errors"][0]["kind"]
-        'wrong_laterality'
+        >>> print(score)
+        concordance = 0.722 (0 to 1)
+          laterality  0.00  costs 0.278
+          wrong laterality: 'Right' for 'Left'; without this error: 1.000 (+0.278)
     """
-    return load_metrics([metric], models)[0](reference, candidate)
+    return explain_pair(
+        load_metrics([metric], models)[0], Pair(id="0", reference=reference, candidate=candidate)
+    )
 
 
+@front_door
 def contradictions(
     report: str, *, models: Models | None = None, nli: Any = None, top: str | None = None
 ) -> Logic:
@@ -159,6 +170,7 @@ def contradictions(
 # --- many ----------------------------------------------------------------------------------------
 
 
+@front_door
 def score(
     data: Any = None,
     candidates: Texts | Mapping[str, Texts] | None = None,
@@ -227,6 +239,7 @@ def score(
         )
 
 
+@front_door
 def extract(
     data: Any,
     *,
@@ -277,6 +290,7 @@ def extract(
     return Readings(done.summary, done.rows)
 
 
+@front_door
 def judge(
     data: Any = None,
     candidates: Texts | Mapping[str, Texts] | None = None,
@@ -385,6 +399,7 @@ def _panel(
     return open_panel(config)
 
 
+@front_door
 def trust(
     data: Any,
     *,

@@ -48,6 +48,11 @@ class OutputError(HistoEvalError):
     """A result folder must not or cannot be written."""
 
 
+def pip_install(extra: str) -> str:
+    """The command that installs an extra, for an installed package and for a clone."""
+    return f"pip install 'histoeval[{extra}]' (in a clone: pip install '.[{extra}]')"
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Why one row, or one metric on one row, has no score."""

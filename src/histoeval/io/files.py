@@ -144,5 +144,5 @@ def _open_parquet(path: Path, encoding: str | None) -> tuple[RecordTable, Survey
 
     with open_bytes(path) as (stream, _):
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    notes = () if encoding is None else ("Parquet has no encoding; --encoding was not used",)
+    notes = () if encoding is None else ("Parquet has no encoding; the one given was not used",)
     return open_parquet(path), Survey(path.stat().st_size, digest, notes=notes)

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from histoeval.agreement.metric_vs_experts import MetricVsExperts
 from histoeval.agreement.panel import Panel
 from histoeval.agreement.study import Study, StudyPlan, study
+from histoeval.callers import front_door
 from histoeval.errors import InputError, SettingError
 from histoeval.io.files import GUESS, demand_table
 from histoeval.io.pairs import PairSource
@@ -114,6 +115,7 @@ class Agreement(Frames):
         return folder / "agreement.json"
 
 
+@front_door
 def agree(
     sheet: Any,
     *,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from histoeval.agreement.systems import Contest, SystemScore, contest
+from histoeval.callers import front_door
 from histoeval.errors import InputError, SettingError
 from histoeval.io.files import open_table
 from histoeval.io.results import MetricResult, ResultRow, read_rows, read_summary
@@ -95,6 +96,7 @@ class Comparison(Frames):
         return folder / "comparison.json"
 
 
+@front_door
 def compare(
     files: str | Path | Sequence[str | Path],
     *more: str | Path,

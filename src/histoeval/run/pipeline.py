@@ -12,6 +12,8 @@ from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from pydantic import ValidationError
+
 from histoeval.errors import TRACEBACK, EndpointError, OutputError, Problem
 from histoeval.io.store import RowStore, StoredRow, not_of_input
 from histoeval.io.writing import protecting
@@ -202,6 +204,18 @@ def answers(
             return [answer for item in items for answer in answers(ask, [item], failed)]
         if TRACEBACK in os.environ:
             raise
-        if isinstance(error, MemoryError):
-            return [failed("MemoryError: this machine has not enough memory for this text")]
-        return [failed(f"{type(error).__name__}: {error}")]
+        return [failed(_in_words(error))]
+
+
+def _in_words(error: Exception) -> str:
+    """An error on one line; of an object that does not fit its class, the first field."""
+    if isinstance(error, MemoryError):
+        return "MemoryError: this machine has not enough memory for this text"
+    if not isinstance(error, ValidationError):
+        return f"{type(error).__name__}: {error}"
+    first = error.errors()[0]
+    field = ".".join(map(str, first["loc"]))
+    if first["type"] == "missing":
+        hint = ": pass signature=self.signature" if field == "signature" else ""
+        return f"{error.title} was made without {field!r}{hint}"
+    return f"{field!r} of {error.title} is {first['input']!r:.60}: {first['msg'].lower()}"

@@ -111,7 +111,7 @@ def test_what_is_neither_utf8_nor_western_stays_utf8_and_is_refused_row_by_row(
 def test_a_person_is_told_that_a_file_was_read_as_latin_1(tmp_path: Path) -> None:
     surveyed = survey(written(tmp_path, WESTERN.encode("latin-1")))
     assert "Latin-1" in surveyed.notes[0]
-    assert "--encoding" in surveyed.notes[0]
+    assert "encoding=" in surveyed.notes[0]
 
 
 def test_the_encoding_a_person_names_is_used(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
 
+from histoeval.callers import argument
 from histoeval.errors import InputError
 
 CHUNK = 2**20
@@ -146,7 +147,9 @@ class Scan:
             return "utf-8", ("some bytes are not UTF-8; the rows that hold them are refused",)
         name = "cp1252" if self._windows else "latin-1"
         shown = "Windows-1252" if self._windows else "Latin-1"
-        return name, (f"not UTF-8; read as {shown} (if that is wrong, give --encoding NAME)",)
+        way = argument("encoding", "NAME")
+        wrong = f" (if that is wrong, give {way})" if way else ""
+        return name, (f"not UTF-8; read as {shown}{wrong}",)
 
     def survey(self, encoding: str | None = None) -> Survey:
         """All of it, with the encoding that was given, if one was."""

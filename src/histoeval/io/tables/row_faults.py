@@ -6,6 +6,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
+from histoeval.callers import argument
 from histoeval.errors import Problem
 from histoeval.resources import load_toml
 
@@ -25,8 +26,16 @@ class Fault(NamedTuple):
         """The fault as a problem of a place in a file."""
         entry = _sentences()[self.kind]
         limit = RECORD_LIMIT // 2**20
-        message = entry["text"].format(where=where, column=column, limit=limit, **self.details)
+        message = entry["text"].format(
+            where=where, column=column, limit=limit, save_as_utf8=save_as_utf8(), **self.details
+        )
         return Problem(code=entry.get("code", self.kind), message=shown(message), column=column)
+
+
+def save_as_utf8() -> str:
+    """What to do about bytes that cannot be read."""
+    way = argument("encoding", "latin-1")
+    return "save the file as UTF-8" + (way and f", or say how it is encoded, for example {way}")
 
 
 def place(number: int, first_line: int | None = None, last_line: int | None = None) -> str:

@@ -7,9 +7,8 @@ import re
 import sys
 from pathlib import Path
 
-from rich.console import Console
-
 import histoeval
+from histoeval.console import Console
 from histoeval.report import Pair
 from histoeval.view.terminal.explanation import show_explanation
 

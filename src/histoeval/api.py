@@ -271,16 +271,17 @@ def extract(
         >>> (report,) = histoeval.extract("Left breast: invasive carcinoma.").reports
         >>> [(entity.text, entity.type) for entity in report.entities]
     """
+    from histoeval.io.results import ReadRow
+    from histoeval.io.store import RowStore
     from histoeval.progress import row_progress
     from histoeval.run.extract import extract as read_source
-    from histoeval.run.extract import output_file
     from histoeval.run.inputs import text_source
     from histoeval.run.results import Readings
 
     if batch_size < 1:
         raise SettingError(f"batch_size is {batch_size}; it must be 1 or more")
     source = text_source(data, text=text, id_=id, encoding=encoding)
-    file = None if output is None else output_file(Path(output), data)
+    file = None if output is None else RowStore(Path(output), ReadRow.of_line)
     reader = load_reader(models or Models())
     with row_progress(source, "reading") as watch:
         done = read_source(
@@ -489,14 +490,22 @@ def trust(
     illustrate = None
     if folder is not None and pictures:
         illustrate = partial(with_pictures, folder=folder.evidence, tools=tools)
+
+    def conclude(summary: dict[str, Any]) -> None:
+        if folder is not None:
+            texts = (case.report for case in source.rows())
+            write_page(folder, zip(folder, texts, strict=True), summary)
+
     with row_progress(source, "judging") as watch:
-        verdicts = trust_source(
-            source, tools, folder, illustrate=illustrate, overwrite=overwrite, watch=watch
+        return trust_source(
+            source,
+            tools,
+            folder,
+            illustrate=illustrate,
+            overwrite=overwrite,
+            watch=watch,
+            conclude=conclude,
         )
-    if folder is not None:
-        texts = (case.report for case in source.rows())
-        write_page(folder, zip(verdicts, texts, strict=True), verdicts.summary)
-    return verdicts
 
 
 def _vlm(given: Any) -> Any:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 from rich.style import Style
 
 from histoeval import Assertion, Entity, EntityType, HistoEvalError, Pair, Score, Signature
@@ -24,6 +23,7 @@ from histoeval.concordance.evidence import (
     Severity,
     evidence_of,
 )
+from histoeval.console import Console
 from histoeval.metric import Explanation, PartCost
 from histoeval.view.highlight import HighlightSpan, coloured, in_brackets
 from histoeval.view.terminal.explanation import MATCH, SEVERITIES, page, show_explanation

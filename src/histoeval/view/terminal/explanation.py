@@ -4,13 +4,14 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
 from histoeval.concordance.evidence import Severity
+from histoeval.console import Console
 from histoeval.errors import HistoEvalError
 from histoeval.metric import Explanation, PartCost, Score
 from histoeval.report import Entity, Pair

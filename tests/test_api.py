@@ -53,6 +53,9 @@ def test_settings_stand_in_the_name_or_beside_it() -> None:
 def test_explain_gives_the_evidence() -> None:
     score = histoeval.explain(REFERENCE, CANDIDATE)
     assert score.evidence["errors"][0]["kind"] == "wrong_laterality"
+    assert isinstance(score, histoeval.Explanation)
+    assert 1 - sum(part.cost for part in score.breakdown) == pytest.approx(score.value)
+    assert "without this error: " in str(score)
     assert histoeval.explain("a b c d", "a b c d", histoeval.load("bleu")).value == pytest.approx(
         100
     )

@@ -81,11 +81,11 @@ def test_every_table_of_the_terminal_is_a_fitted_one() -> None:
 
 def test_markdown_escapes_what_would_end_a_cell() -> None:
     assert markdown(TABLE).splitlines() == [
-        "**Scores <all>**",
+        "**Scores \\<all>**",
         "",
         "| metric | value | note |",
         "| --- | --- | --- |",
-        "| a\\|b | 0.512 | <b>x</b> |",
+        "| a\\|b | 0.512 | \\<b>x\\</b> |",
         "| [red]c | none | two lines |",
     ]
 

@@ -16,6 +16,9 @@ each become one `Problem`, kept beside the scores, counted, and never replaced b
 
 from dataclasses import dataclass
 
+TRACEBACK = "HISTOEVAL_TRACEBACK"
+"""Set this in the environment to see the traceback of an unexpected error."""
+
 
 class HistoEvalError(Exception):
     """Base of everything this package raises on purpose; its message is human-readable."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -123,7 +124,7 @@ def _shared_out(
 
 def markdown(table: ResultTable) -> str:
     """Render a table for Markdown, with its title in bold above it."""
-    return f"**{table.title}**\n\n{markdown_table(table.columns, table.rows)}"
+    return f"**{markdown_text(table.title)}**\n\n{markdown_table(table.columns, table.rows)}"
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> str:
@@ -179,5 +180,10 @@ def _is_number(cell: str) -> bool:
     return cell in _NO_NUMBER or cell.lstrip("~+-<")[:1].isdigit()
 
 
+def markdown_text(text: str) -> str:
+    """Text that Markdown shows as it is: without HTML, links and images of its own."""
+    return re.sub(r"<(?=[A-Za-z/!?])|(?<=\])(?=\()", lambda found: "\\" + found.group(), text)
+
+
 def _markdown_cell(cell: str | Text) -> str:
-    return str(cell).replace("|", "\\|").replace("\n", " ")
+    return markdown_text(str(cell)).replace("|", "\\|").replace("\n", " ")

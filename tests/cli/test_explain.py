@@ -254,3 +254,13 @@ def test_a_file_that_is_not_there_or_cannot_be_read_is_named(tmp_path: Path) -> 
     error = run("--reference", f"@{broken}", "--candidate", "x").exception
     assert isinstance(error, InputError)
     assert "0xff" in str(error)
+
+
+def test_json_has_what_parts_and_errors_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # the real concordance
+    texts = "--reference", "Left breast: carcinoma.", "--candidate", "Right breast: carcinoma."
+    said = json.loads(run(*texts, "--metric", "concordance", "--json").output)
+    (part,) = said["breakdown"]
+    (error,) = said["evidence"]["errors"]
+    assert part["part"] == "laterality"
+    assert said["value"] + part["cost"] == pytest.approx(error["without"]) == 1

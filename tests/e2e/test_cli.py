@@ -349,9 +349,10 @@ def test_an_unexpected_error_is_one_sentence_and_exit_code_2(
     assert out == ""
     assert "unexpected error: RuntimeError: the roof came down. Set HISTOEVAL_TRACEBACK=1" in err
     assert err.count("\n") == 1
-    monkeypatch.setenv(main.TRACEBACK, "1")
-    with pytest.raises(RuntimeError):
+    monkeypatch.setenv("HISTOEVAL_TRACEBACK", "1")
+    with pytest.raises(SystemExit, match="2"):
         main.main()
+    assert "Traceback (most recent call last)" in capsys.readouterr().err
 
 
 def test_version(here: Run) -> None:

@@ -17,10 +17,11 @@ from histoeval.callers import front_door
 from histoeval.errors import InputError, SettingError
 from histoeval.io.files import GUESS, demand_table
 from histoeval.io.pairs import PairSource
-from histoeval.io.results import ResultFolder, ScoredMetric, gather, read_scored
+from histoeval.io.results import ResultFolder, ScoredMetric, gather, read_scored, scores_file
 from histoeval.io.sheets import Sheet
-from histoeval.io.store import write_json, writing_to
+from histoeval.io.store import claim
 from histoeval.io.tables.columns import Columns
+from histoeval.io.writing import make_folder, protecting, write_json, writing_to
 from histoeval.progress import row_progress
 from histoeval.run.inputs import pair_source
 from histoeval.run.models import DEFAULT_METRICS, load_metrics, metric_names
@@ -112,7 +113,7 @@ class Agreement(Frames):
         content = self.to_dict() | ({} if command is None else {"command": command})
         json.dumps(content, allow_nan=False)
         with writing_to(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             write_json(folder / "agreement.json", content)
         return folder / "agreement.json"
 
@@ -175,7 +176,11 @@ def agree(
     wanted = _wanted(metrics, given)
     lacking = [name for name in wanted if name not in given]
     folder = None if output is None else Path(output)
-    made, unavailable = _scored(source, lacking, models, folder, overwrite)
+    if folder is not None:
+        with writing_to(folder):
+            claim(folder, "agree", overwrite=overwrite)
+    with protecting(scores_file(Path(file)) for file in scores):
+        made, unavailable = _scored(source, lacking, models, folder, overwrite)
     scored = {name: metric for name, metric in (given | made).items() if name in wanted}
     found = conclude(
         source,

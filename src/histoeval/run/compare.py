@@ -14,10 +14,10 @@ from histoeval.callers import argument, front_door
 from histoeval.errors import InputError, SettingError
 from histoeval.io.files import open_table
 from histoeval.io.results import MetricResult, ResultRow, read_rows, read_summary
-from histoeval.io.store import write_json, writing_to
 from histoeval.io.tables.cell_checks import name_of
 from histoeval.io.tables.columns import Columns, columns_by_name
 from histoeval.io.tables.row_faults import Fault
+from histoeval.io.writing import make_folder, write_json, writing_to
 from histoeval.metric import FrozenDict
 from histoeval.run.results import Frames
 from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
@@ -115,7 +115,7 @@ class Comparison(Frames):
         """Write `comparison.json` into a folder."""
         content = self.to_dict() | ({} if command is None else {"command": command})
         with writing_to(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             write_json(folder / "comparison.json", content)
         return folder / "comparison.json"
 

@@ -31,7 +31,7 @@ from histoeval.experiments.hierarchy import read_graded, with_trust
 from histoeval.experiments.rows import read_perturbed
 from histoeval.experiments.sensitivity import measure_file, open_bench, read_scored
 from histoeval.experiments.sensitivity import sensitivity as drops_of
-from histoeval.io.store import writing_to
+from histoeval.io.writing import make_folder, write_text, writing_to
 from histoeval.pathgls.policy.policy import PAPER, DimensionWeights, weights_of
 from histoeval.progress import step_progress
 from histoeval.run.models import Models
@@ -192,6 +192,6 @@ def page(
     rows = read_perturbed(perturbed)
     text = experiment_page(rows, read_scored(results), images=images, most=most)
     with writing_to(output):
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(text, "utf-8")
+        make_folder(output.parent)
+        write_text(output, text)
     typer.echo(f"Written: {output}")

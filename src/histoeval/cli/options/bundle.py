@@ -9,12 +9,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import update_wrapper
 from inspect import Parameter, Signature, cleandoc, signature
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import typer
 from typer.models import OptionInfo
 
 from histoeval.callers import Caller, called_from
+from histoeval.io.writing import check_not_input, protecting
+
+OUTPUTS = ("output", "out", "log_requests")
+"""What options and arguments are called that name what is written."""
 
 EXAMPLES = "Examples:"
 """The paragraph of a docstring that starts so keeps its line breaks in the help."""
@@ -33,17 +38,25 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
     caller = Caller(frozenset(name for each in options for name in _names(each)), is_shell=True)
 
     def command(**given: Any) -> None:
-        """Run the verb with its bundles put together."""
-        with called_from(caller):
-            function(
-                **{each.name: _gathered(each.name, hints[each.name], given) for each in parameters}
-            )
+        """Run the verb with its bundles put together; no file that was named as input is lost."""
+        bundled = {each.name: _gathered(each.name, hints[each.name], given) for each in parameters}
+        with called_from(caller), protecting(_paths(given, lambda name: name not in OUTPUTS)):
+            check_not_input(_paths(given, OUTPUTS.__contains__))
+            function(**bundled)
 
     update_wrapper(command, function)
     command.__doc__ = help_text(function.__doc__ or "")
     command.__annotations__ = {option.name: option.annotation for option in options}
     vars(command)["__signature__"] = Signature(options)
     return command
+
+
+def _paths(given: Mapping[str, Any], wanted: Callable[[str], bool]) -> Iterator[Path]:
+    """The paths among the values of the options that are wanted."""
+    for name, value in given.items():
+        if wanted(name):
+            values = value if isinstance(value, list | tuple) else [value]
+            yield from (each for each in values if isinstance(each, Path))
 
 
 def help_text(docstring: str) -> str:

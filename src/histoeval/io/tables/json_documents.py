@@ -17,7 +17,14 @@ from histoeval.io.tables.encoding import CHUNK
 from histoeval.io.tables.formats import Record, RecordTable, columns_of
 from histoeval.io.tables.jsonlines import bad_byte, open_json_lines
 from histoeval.io.tables.lines import open_text
-from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, kind_of, place
+from histoeval.io.tables.row_faults import (
+    RECORD_LIMIT,
+    Fault,
+    RepeatedKeys,
+    kind_of,
+    place,
+    where_json_breaks,
+)
 
 DOCUMENT_LIMIT = 512 * 2**20
 """The most characters a document may have, since it is held in memory."""
@@ -45,7 +52,8 @@ class Walk:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._decode = json.JSONDecoder().raw_decode
+        self.repeated = RepeatedKeys()
+        self._decode = json.JSONDecoder(object_pairs_hook=self.repeated).raw_decode
 
     @property
     def share(self) -> float:
@@ -102,7 +110,7 @@ class Walk:
             raise self._broken("Extra data", self._at)
 
     def _broken(self, reason: str, at: int) -> BrokenDocumentError:
-        return BrokenDocumentError(f"{reason} at character {at + 1}")
+        return BrokenDocumentError(where_json_breaks(reason, at))
 
 
 def open_json(path: Path, encoding: str) -> RecordTable:
@@ -172,7 +180,7 @@ def _read(
         for number, (key, found, raw) in enumerate(_rows(walk, shape), start=1):
             is_text = shape.kind == "texts" and isinstance(found, str)
             value = {"text": found} if is_text else found
-            fault = _fault(value, raw)
+            fault = walk.repeated.take() or _fault(value, raw)
             problem = None if fault is None else fault.problem(place(number))
             values = value if fault is None and isinstance(value, dict) else None
             yield Record(number, values, problem, position=int(size * walk.share), key=key)

@@ -1,8 +1,9 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, distances, slide,
-grounding, reader-memory and sensitivity; options belong to the last five. Without a name all are
-measured but the last, which takes an hour and needs data that are not in the repository.
+grounding, reader-memory, sensitivity and fuzz; options belong to the last five. Without a name all
+are measured but the last two: sensitivity takes an hour and needs data that are not in the
+repository, and fuzz reads damaged files (`fuzz --files 7000`), some minutes long.
 """
 
 from __future__ import annotations
@@ -111,6 +112,12 @@ def sensitivity(options: Options) -> None:
         print(f"\n### {found.title}\n\n{markdown_table(found.columns, found.rows)}", flush=True)
 
 
+def fuzz(options: Options) -> None:
+    from benchmarks import fuzz_files
+
+    table("Damaged files", fuzz_files.COLUMNS, fuzz_files.measure(options))
+
+
 USUAL: dict[str, Callable[[Options], None]] = {
     "startup": startup,
     "api": api,
@@ -125,7 +132,7 @@ USUAL: dict[str, Callable[[Options], None]] = {
     "grounding": grounding,
     "reader-memory": reader_memory,
 }
-KNOWN = USUAL | {"sensitivity": sensitivity}
+KNOWN = USUAL | {"sensitivity": sensitivity, "fuzz": fuzz}
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -53,6 +53,9 @@ def test_settings_stand_in_the_name_or_beside_it() -> None:
 def test_explain_gives_the_evidence() -> None:
     score = histoeval.explain(REFERENCE, CANDIDATE)
     assert score.evidence["errors"][0]["kind"] == "wrong_laterality"
+    assert isinstance(score, histoeval.Explanation)
+    assert 1 - sum(part.cost for part in score.breakdown) == pytest.approx(score.value)
+    assert "without this error: " in str(score)
     assert histoeval.explain("a b c d", "a b c d", histoeval.load("bleu")).value == pytest.approx(
         100
     )
@@ -111,7 +114,7 @@ def test_one_text_is_extracted_as_a_list_of_one() -> None:
 
 def test_metrics_are_listed_with_what_they_need() -> None:
     listed = {metric.name: metric for metric in histoeval.list_metrics()}
-    assert listed["bertscore"].needs == "--encoder"
+    assert listed["bertscore"].needs == "an encoder"
     runnable = {metric.name for metric in histoeval.list_metrics(runnable=True)}
     assert {"concordance", "bleu"} <= runnable
     assert not {"bertscore", "judge_rubric4"} & runnable
@@ -119,7 +122,7 @@ def test_metrics_are_listed_with_what_they_need() -> None:
 
 def test_a_metric_without_its_model_says_what_to_give() -> None:
     metric: Metric = histoeval.load("bertscore")
-    with pytest.raises(SettingError, match=r"--encoder .*Models\(encoder=\.\.\.\)"):
+    with pytest.raises(SettingError, match=r"name models=Models\(encoder=\.\.\.\)"):
         metric("a", "b")
 
 

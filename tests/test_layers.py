@@ -17,7 +17,11 @@ import pytest
 from tests.support.paths import ROOT
 
 LAYERS: tuple[tuple[str, str, str], ...] = (
-    ("nouns", "version errors resources labels report metric table progress", "import only nouns"),
+    (
+        "nouns",
+        "version errors callers resources labels report metric table console progress",
+        "import only nouns",
+    ),
     ("ground", "io runtime statistics terms", "files, models, numbers, words"),
     ("senses", "reader align slides llm", "text to entities, phrases to vectors, pixels, chat"),
     ("meaning", "nli vlm facts", "entailment; the model under test; what a report says"),

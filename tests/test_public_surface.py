@@ -31,6 +31,7 @@ NOUNS = {
     "Endpoint",
     "Entity",
     "EntityType",
+    "Explanation",
     "Metric",
     "Models",
     "Pair",

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from io import StringIO
+from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
+import histoeval.table
 from histoeval.table import ResultTable, footnotes, html_table, markdown, number, terminal_table
 from tests.support.terminal_tables import table_rows
 
@@ -38,13 +42,50 @@ def test_numbers_are_not_broken_in_a_narrow_terminal() -> None:
     assert words.count("0.123") == words.count("(0.100…0.200)") == 4
 
 
+words = st.text("abcdefghij_", min_size=1, max_size=18)
+numbers = st.sampled_from(["0.123 (0.100…0.200)", "12,345", "none"])
+prose = st.lists(words, max_size=30).map(" ".join)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> ResultTable:
+    headers = draw(st.lists(st.lists(words, max_size=4).map(" ".join), min_size=1, max_size=14))
+    kinds = [draw(st.sampled_from([numbers, prose])) for _ in headers]
+    rows = draw(st.lists(st.tuples(*kinds), max_size=4))
+    return ResultTable(draw(prose), headers, rows)
+
+
+@given(tables())
+def test_any_table_fits_80_columns_and_breaks_no_word_of_a_header(table: ResultTable) -> None:
+    text = shown(table)
+    assert max(map(len, text.splitlines()), default=0) <= 80
+    assert {word for name in table.columns for word in name.split()} <= {*text.split()}
+    numbers = [word for row in table.rows for cell in row for word in str(cell).split()]
+    assert {*text.split()} >= {*filter(lambda word: word[0].isdigit(), numbers)}
+
+
+def test_columns_that_do_not_fit_follow_below_with_the_first_column_again() -> None:
+    names = [f"measurement{n}" for n in range(9)]
+    text = shown(ResultTable("", ["system", *names], [["a", *"012345678"]]))
+    rows = [line.split() for line in text.splitlines() if line.startswith("a ")]
+    assert [row[0] for row in rows] == ["a", "a"]
+    assert [number for row in rows for number in row[1:]] == [*"012345678"]
+
+
+def test_every_table_of_the_terminal_is_a_fitted_one() -> None:
+    own = {"table.py", "explanation.py", "slides.py"}  # these have tests, or two columns of prose
+    source = Path(histoeval.table.__file__).parent
+    using = {path.name for path in source.rglob("*.py") if "rich.table import" in path.read_text()}
+    assert using <= own
+
+
 def test_markdown_escapes_what_would_end_a_cell() -> None:
     assert markdown(TABLE).splitlines() == [
-        "**Scores <all>**",
+        "**Scores \\<all>**",
         "",
         "| metric | value | note |",
         "| --- | --- | --- |",
-        "| a\\|b | 0.512 | <b>x</b> |",
+        "| a\\|b | 0.512 | \\<b>x\\</b> |",
         "| [red]c | none | two lines |",
     ]
 

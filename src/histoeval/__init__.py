@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         Problem,
         SettingError,
     )
-    from histoeval.metric import CorpusScore, Metric, Score, Signature
+    from histoeval.metric import CorpusScore, Explanation, Metric, Score, Signature
     from histoeval.metrics.registry import register
     from histoeval.pathgls.policy.policy import Policy
     from histoeval.report import Assertion, Entity, EntityType, Pair, Relation, Report
@@ -48,7 +48,7 @@ _HOMES = {
     "api": "Endpoint contradictions explain extract judge list_metrics load score trust",
     "errors": "EndpointError HistoEvalError InputError MissingDependency ModelError OutputError "
     "Problem SettingError",
-    "metric": "CorpusScore Metric Score Signature",
+    "metric": "CorpusScore Explanation Metric Score Signature",
     "metrics.registry": "register",
     "report": "Assertion Entity EntityType Pair Relation Report",
     "run.agree": "agree",
@@ -74,6 +74,7 @@ __all__ = [
     "EndpointError",
     "Entity",
     "EntityType",
+    "Explanation",
     "HistoEvalError",
     "InputError",
     "Metric",

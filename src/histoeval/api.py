@@ -12,10 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from histoeval.callers import front_door
 from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
 from histoeval.llm.access import Access
-from histoeval.metric import Metric, Score
+from histoeval.metric import Explanation, Metric
+from histoeval.metrics.base import explain_pair
 from histoeval.metrics.registry import MetricInfo, metric_entries
+from histoeval.report import Pair
 from histoeval.run.models import DEFAULT_METRICS, Models, load_entailer, load_metrics, load_reader
 from histoeval.terms.language import english_problem
 
@@ -49,6 +52,7 @@ class Endpoint(Access):
 # --- metrics as objects --------------------------------------------------------------------------
 
 
+@front_door
 def load(spec: str, *, models: Models | None = None, **settings: Any) -> Metric:
     """A metric that is ready to use, with its models.
 
@@ -100,14 +104,15 @@ def _runs(name: str) -> bool:
 # --- one pair, one report ------------------------------------------------------------------------
 
 
+@front_door
 def explain(
     reference: str,
     candidate: str,
     metric: str | Metric = "concordance",
     *,
     models: Models | None = None,
-) -> Score:
-    """The score of one pair with its parts and the evidence for them.
+) -> Explanation:
+    """The score of one pair with its parts, the evidence for them, and what each of them costs.
 
     Args:
         reference: the text of the reference report.
@@ -116,16 +121,22 @@ def explain(
         models: the models to use where a name is given.
 
     Returns:
-        The score: `parts` has the numbers behind it, `evidence` the matches and the errors.
+        The score: `parts` has the numbers behind it, `breakdown` what each part takes off the
+        best score, `evidence` the matches and the errors, each error with the score `without` it.
 
     Example:
         >>> score = histoeval.explain("Left breast: carcinoma.", "Right breast: carcinoma.")
-        >>> score.evidence["errors"][0]["kind"]
-        'wrong_laterality'
+        >>> print(score)
+        concordance = 0.722 (0 to 1)
+          laterality  0.00  costs 0.278
+          wrong laterality: 'Right' for 'Left'; without this error: 1.000 (+0.278)
     """
-    return load_metrics([metric], models)[0](reference, candidate)
+    return explain_pair(
+        load_metrics([metric], models)[0], Pair(id="0", reference=reference, candidate=candidate)
+    )
 
 
+@front_door
 def contradictions(
     report: str, *, models: Models | None = None, nli: Any = None, top: str | None = None
 ) -> Logic:
@@ -162,6 +173,7 @@ def contradictions(
 # --- many ----------------------------------------------------------------------------------------
 
 
+@front_door
 def score(
     data: Any = None,
     candidates: Texts | Mapping[str, Texts] | None = None,
@@ -230,6 +242,7 @@ def score(
         )
 
 
+@front_door
 def extract(
     data: Any,
     *,
@@ -261,16 +274,17 @@ def extract(
         >>> (report,) = histoeval.extract("Left breast: invasive carcinoma.").reports
         >>> [(entity.text, entity.type) for entity in report.entities]
     """
+    from histoeval.io.results import ReadRow
+    from histoeval.io.store import RowStore
     from histoeval.progress import row_progress
     from histoeval.run.extract import extract as read_source
-    from histoeval.run.extract import output_file
     from histoeval.run.inputs import text_source
     from histoeval.run.results import Readings
 
     if batch_size < 1:
         raise SettingError(f"batch_size is {batch_size}; it must be 1 or more")
     source = text_source(data, text=text, id_=id, encoding=encoding)
-    file = None if output is None else output_file(Path(output), data)
+    file = None if output is None else RowStore(Path(output), ReadRow.of_line)
     models = models or Models()
     reader = load_reader(models)
     with row_progress(source, "reading") as watch:
@@ -286,6 +300,7 @@ def extract(
     return Readings(done.summary, done.rows)
 
 
+@front_door
 def judge(
     data: Any = None,
     candidates: Texts | Mapping[str, Texts] | None = None,
@@ -394,6 +409,7 @@ def _panel(
     return open_panel(config)
 
 
+@front_door
 def trust(
     data: Any,
     *,
@@ -484,14 +500,22 @@ def trust(
     illustrate = None
     if folder is not None and pictures:
         illustrate = partial(with_pictures, folder=folder.evidence, tools=tools)
+
+    def conclude(summary: dict[str, Any]) -> None:
+        if folder is not None:
+            texts = (case.report for case in source.rows())
+            write_page(folder, zip(folder, texts, strict=True), summary)
+
     with row_progress(source, "judging") as watch:
-        verdicts = trust_source(
-            source, tools, folder, illustrate=illustrate, overwrite=overwrite, watch=watch
+        return trust_source(
+            source,
+            tools,
+            folder,
+            illustrate=illustrate,
+            overwrite=overwrite,
+            watch=watch,
+            conclude=conclude,
         )
-    if folder is not None:
-        texts = (case.report for case in source.rows())
-        write_page(folder, zip(verdicts, texts, strict=True), verdicts.summary)
-    return verdicts
 
 
 def _vlm(given: Any) -> Any:

@@ -16,6 +16,9 @@ each become one `Problem`, kept beside the scores, counted, and never replaced b
 
 from dataclasses import dataclass
 
+TRACEBACK = "HISTOEVAL_TRACEBACK"
+"""Set this in the environment to see the traceback of an unexpected error."""
+
 
 class HistoEvalError(Exception):
     """Base of everything this package raises on purpose; its message is human-readable."""
@@ -43,6 +46,11 @@ class MissingDependency(HistoEvalError):  # noqa: N818 - reads better than Missi
 
 class OutputError(HistoEvalError):
     """A result folder must not or cannot be written."""
+
+
+def pip_install(extra: str) -> str:
+    """The command that installs an extra, for an installed package and for a clone."""
+    return f"pip install 'histoeval[{extra}]' (in a clone: pip install '.[{extra}]')"
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,48 @@ class Score(_Valued):
                 yield "error", str(error["message"])
 
 
+class PartCost(Noun):
+    """What one part takes off the best score."""
+
+    part: str
+    value: FiniteFloat
+    weight: FiniteFloat
+    """The share of all weights that this part has a hand in."""
+    cost: FiniteFloat
+    """The costs of all parts add up to the best score less this one."""
+
+
+class Explanation(Score):
+    """A score with what each part and each error costs; printed, a few lines of text.
+
+    Every error in `evidence["errors"]` of a metric that can tell has `without`: the score if this
+    error alone were not counted. Errors overlap, so what they cost need not add up.
+    """
+
+    breakdown: tuple[PartCost, ...] = ()
+    """The parts that cost something; empty for a metric that is no sum of parts."""
+
+    def __str__(self) -> str:
+        lines = [super().__str__()]
+        if self.breakdown:
+            width = max(len(each.part) for each in self.breakdown)
+            lines += [
+                f"  {each.part:{width}}  {each.value:.2f}  costs {each.cost:.3f}"
+                for each in self.breakdown
+            ]
+        for error in self.evidence.get("errors", ()):
+            if isinstance(error, Mapping) and "message" in error:
+                line = " ".join(str(error["message"]).split())
+                lines.append(f"  {line}{self.gain(error)}")
+        return "\n".join(lines)
+
+    def gain(self, error: Mapping[str, Any]) -> str:
+        """What the score would be without an error, in words; nothing where that is not known."""
+        if (without := error.get("without")) is None:
+            return ""
+        return f"; without this error: {without:.3f} ({without - self.value:+.3f})"
+
+
 class CorpusScore(_Valued):
     """The answer of one metric for a corpus, with the answer for each of its pairs."""
 

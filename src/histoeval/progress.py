@@ -86,8 +86,9 @@ def step_progress(description: str, total: int) -> Iterator[OnStep]:
 
 
 def _bar(*details: ProgressColumn) -> Progress:
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from histoeval.console import Console
 
     return Progress(
         TextColumn("{task.description}", markup=False),
@@ -96,4 +97,6 @@ def _bar(*details: ProgressColumn) -> Progress:
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
+        redirect_stdout=False,  # what rich would print in their place is not made visible
+        redirect_stderr=False,
     )

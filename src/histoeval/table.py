@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table
     from rich.text import Text
 
 T = TypeVar("T")
 
-NARROW = 80
-"""Columns of a terminal in which numbers should not be broken."""
+GAP = 2
+"""Columns of a terminal between two columns of a table."""
+
+WORD, ADDRESS = 30, 20
+"""A word of prose up to this length is not broken, an address or path only up to the other."""
 
 NONE = "none"
 """Shown in place of a missing number."""
@@ -36,37 +41,90 @@ class ResultTable(NamedTuple):
         return cls(title, list(columns), rows)
 
 
-def terminal_table(table: ResultTable) -> Table:
-    """Render a table for a terminal; numbers are aligned to the right."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
+class FittedTable:
+    """A table for a terminal of any width: no word of a header and no number is broken.
 
-    shown = Table(
-        title=Text(table.title),
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    numeric = _numeric_columns(table)
-    widths = [_longest_word(row[at] for row in table.rows) for at in range(len(table.columns))]
-    fits = sum(widths) + 2 * len(widths) <= NARROW
-    for column, is_numeric, width in zip(table.columns, numeric, widths, strict=True):
-        shown.add_column(
-            Text(column),
-            justify="right" if is_numeric else "left",
-            overflow="fold",
-            min_width=width if is_numeric and fits else None,
-        )
-    for row in table.rows:
-        shown.add_row(*[Text(cell) if isinstance(cell, str) else cell for cell in row])
-    return shown
+    Columns that do not fit side by side follow below, each block with the first column before it.
+    """
+
+    def __init__(self, table: ResultTable) -> None:
+        self.table = table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
+        if self.table.title:
+            yield Text(self.table.title, style="table.title")
+        for places, widths in self._blocks(options.max_width):
+            yield self._block(places, widths)
+
+    def _blocks(self, width: int) -> Iterator[tuple[list[int], list[int]]]:
+        """The columns of each block by place, and how wide each is to be."""
+        needed, wanted = self._widths(width)
+        first, *others = range(len(self.table.columns))
+        block = [first]
+        for place in others:
+            if len(block) > 1 and sum(needed[each] + GAP for each in [*block, place]) > width:
+                yield block, _shared_out(block, needed, wanted, width)
+                block = [first]
+            block = [*block, place]
+        yield block, _shared_out(block, needed, wanted, width)
+
+    def _widths(self, width: int) -> tuple[list[int], list[int]]:
+        """How wide each column must be so that nothing is broken, and is at its widest."""
+        from rich.cells import cell_len
+
+        needed, wanted = [], []
+        for place, header in enumerate(self.table.columns):
+            cells = [header, *(str(row[place]) for row in self.table.rows)]
+            words = [word for cell in cells for word in cell.split()]
+            limits = [ADDRESS if "/" in word else WORD for word in words]
+            unbroken = map(min, map(cell_len, words), limits)
+            needed.append(min(max(unbroken, default=0), width // 2))
+            wanted.append(
+                max((cell_len(s) for cell in cells for s in cell.splitlines()), default=0)
+            )
+        return needed, wanted
+
+    def _block(self, places: Sequence[int], widths: Sequence[int]) -> Table:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+        from rich.text import Text
+
+        shown = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+        numeric = _numeric_columns(self.table)
+        for place, width in zip(places, widths, strict=True):
+            shown.add_column(
+                Text(self.table.columns[place]),
+                justify="right" if numeric[place] else "left",
+                overflow="fold",
+                width=width,
+            )
+        for row in self.table.rows:
+            cells = [row[place] for place in places]
+            shown.add_row(*[Text(cell) if isinstance(cell, str) else cell for cell in cells])
+        return shown
+
+
+def terminal_table(table: ResultTable) -> FittedTable:
+    """Render a table for a terminal; numbers are aligned to the right."""
+    return FittedTable(table)
+
+
+def _shared_out(
+    block: Sequence[int], needed: Sequence[int], wanted: Sequence[int], width: int
+) -> list[int]:
+    """Widths that fill a terminal of this width: the widest columns give way first."""
+    for most in range(width, 0, -1):
+        found = [max(needed[each], min(wanted[each], most)) for each in block]
+        if sum(found) + GAP * len(block) - 1 <= width:
+            return found
+    return [needed[each] for each in block]
 
 
 def markdown(table: ResultTable) -> str:
     """Render a table for Markdown, with its title in bold above it."""
-    return f"**{table.title}**\n\n{markdown_table(table.columns, table.rows)}"
+    return f"**{markdown_text(table.title)}**\n\n{markdown_table(table.columns, table.rows)}"
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> str:
@@ -122,9 +180,10 @@ def _is_number(cell: str) -> bool:
     return cell in _NO_NUMBER or cell.lstrip("~+-<")[:1].isdigit()
 
 
-def _longest_word(cells: Iterable[str | Text]) -> int:
-    return max((len(word) for cell in cells for word in str(cell).split()), default=0)
+def markdown_text(text: str) -> str:
+    """Text that Markdown shows as it is: without HTML, links and images of its own."""
+    return re.sub(r"<(?=[A-Za-z/!?])|(?<=\])(?=\()", lambda found: "\\" + found.group(), text)
 
 
 def _markdown_cell(cell: str | Text) -> str:
-    return str(cell).replace("|", "\\|").replace("\n", " ")
+    return markdown_text(str(cell)).replace("|", "\\|").replace("\n", " ")

@@ -108,6 +108,7 @@ def test_labels_are_explained_by_a_file(tmp_path: Path) -> None:
     (passage,) = read_corpus(out)
     assert passage.content.entities[0].type == "diagnosis"
     labels.write_text("[1]", "utf-8")
+    out.unlink()
     broken = run("convert", tmp_path / "case.ann", out, "--to", "ours", "--labels", labels)
     assert "must hold an object" in str(broken.exception)
 
@@ -116,7 +117,7 @@ def test_nothing_is_written_when_nothing_can_be_read(tmp_path: Path) -> None:
     corpus, out = tmp_path / "corpus.jsonl", tmp_path / "out.json"
     corpus.write_text('{"id": "x", "text": "a", "entities": 3}\n', "utf-8")
     out.write_text("precious", "utf-8")
-    result = run("convert", corpus, out, "--to", "hare")
+    result = run("convert", corpus, out, "--to", "hare", "--overwrite")
     assert isinstance(result.exception, InputError)
     assert "row 1, line 1" in str(result.exception)
     assert out.read_text("utf-8") == "precious"

@@ -94,7 +94,7 @@ def refusal(*arguments: object) -> str:
 def test_one_pair_of_a_file_is_explained(pairs: Path) -> None:
     result = run(pairs, "--id", "case-1")
     assert result.exit_code == 0
-    first, *_ = result.output.splitlines()
+    first, *_ = result.stdout.splitlines()
     assert first == "case-1: concordance 0.500 (0 to 1), 2.5 on the expert scale (0 to 5)"
     assert "[carcinoma](=1) of the [breast](!!!1)" in result.output
     assert "'breast' is not in the candidate" in result.output
@@ -118,8 +118,8 @@ def test_a_text_is_read_from_a_file_behind_an_at(tmp_path: Path) -> None:
 def test_json_is_one_object_with_all_that_the_metric_says(pairs: Path) -> None:
     result = run(pairs, "--id", "case-1", "--json")
     assert result.exit_code == 0
-    assert result.output.count("\n") == 1
-    said = json.loads(result.output)
+    assert result.stdout.count("\n") == 1
+    said = json.loads(result.stdout)
     assert (said["id"], said["system"], said["metric"]) == ("case-1", "candidate", "concordance")
     assert (said["value"], said["parts"]) == (0.5, {"expert_scale": 2.5, "words": 0.5})
     assert said["evidence"]["errors"][0]["reference"]["text"] == "breast"
@@ -128,7 +128,7 @@ def test_json_is_one_object_with_all_that_the_metric_says(pairs: Path) -> None:
 
 def test_nothing_in_a_report_reaches_the_terminal_through_json(pairs: Path) -> None:
     pairs.write_text("id,reference,candidate\né\x9b,carcinoma,x\n", "utf-8")
-    output = run(pairs, "--id", "é\x9b", "--json").output
+    output = run(pairs, "--id", "é\x9b", "--json").stdout
     assert output.isascii()
     assert json.loads(output)["id"] == "é\x9b"
 
@@ -188,7 +188,7 @@ def test_of_several_systems_one_must_be_chosen(table: str, pairs: Path) -> None:
     said = refusal(pairs, "--id", "a")
     assert "'candidate_x', 'candidate_y': choose one with --system" in said
     result = run(pairs, "--id", "a", "--system", "candidate_x")
-    assert result.output.startswith("a (candidate_x): concordance 1.000")
+    assert result.stdout.startswith("a (candidate_x): concordance 1.000")
     assert "is empty" in refusal(pairs, "--id", "a", "--system", "candidate_y")
     assert "no candidate of 'z'; there are: 'candidate_x'" in refusal(
         pairs, "--id", "a", "--system", "z"
@@ -199,7 +199,7 @@ def test_columns_are_named_by_options(pairs: Path) -> None:
     pairs.write_text("k,gold,ours,who\n7,sarcoma,sarcoma,me\n", "utf-8")
     columns = ["--id-column", "k", "--reference-column", "gold", "--candidate-column", "ours"]
     result = run(pairs, "--id", 7, *columns, "--system-column", "who")
-    assert result.output.startswith("7 (me): concordance 1.000")
+    assert result.stdout.startswith("7 (me): concordance 1.000")
 
 
 def test_parallel_text_files_are_read_as_score_reads_them(tmp_path: Path) -> None:
@@ -254,3 +254,13 @@ def test_a_file_that_is_not_there_or_cannot_be_read_is_named(tmp_path: Path) -> 
     error = run("--reference", f"@{broken}", "--candidate", "x").exception
     assert isinstance(error, InputError)
     assert "0xff" in str(error)
+
+
+def test_json_has_what_parts_and_errors_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # the real concordance
+    texts = "--reference", "Left breast: carcinoma.", "--candidate", "Right breast: carcinoma."
+    said = json.loads(run(*texts, "--metric", "concordance", "--json").output)
+    (part,) = said["breakdown"]
+    (error,) = said["evidence"]["errors"]
+    assert part["part"] == "laterality"
+    assert said["value"] + part["cost"] == pytest.approx(error["without"]) == 1

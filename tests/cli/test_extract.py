@@ -119,7 +119,7 @@ def test_the_output_of_another_run_is_kept_until_it_may_go(reports: Path, tmp_pa
     assert output.read_text("utf-8") == "precious\n"
     assert run(reports, "--output", output, "--overwrite").exit_code == 0
     itself = run(output, "--output", output, "--overwrite")
-    assert "is the input itself" in str(itself.exception)
+    assert "is an input of this run" in str(itself.exception)
 
 
 def test_an_interrupted_run_says_how_to_go_on(

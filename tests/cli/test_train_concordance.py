@@ -69,6 +69,22 @@ def test_fitted_weights_are_shown_and_only_fitted_anew_when_told(
     assert results["settings"]["seed"] == 3
 
 
+def test_a_sheet_that_lies_in_the_folder_of_the_model_is_never_deleted(
+    config: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "results.json").write_text('{"request": {}}', "utf-8")
+    (tmp_path / "sheet.jsonl").rename(out / "sheet.jsonl")
+    before = (out / "sheet.jsonl").read_bytes()
+    moved = config.read_text("utf-8").replace("sheet.jsonl", "out/sheet.jsonl")
+    config.write_text(moved, "utf-8")
+    refused = run("train", "concordance", config, "--output", out, "--overwrite")
+    assert isinstance(refused.exception, OutputError)
+    assert "is an input of this run" in str(refused.exception)
+    assert (out / "sheet.jsonl").read_bytes() == before
+
+
 def test_a_folder_that_is_not_of_a_training_is_left_alone(config: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("two years of work", "utf-8")

@@ -246,12 +246,17 @@ def test_an_output_with_a_name_no_disk_takes_is_said(run: Run, pairs: Path) -> N
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk always full")
 def test_a_disk_that_is_full_is_said_and_room_lets_the_run_go_on(
-    run: Run, pairs: Path, tmp_path: Path
+    run: Run, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    full = tmp_path / "results/summary.part"
-    full.parent.mkdir()
-    full.symlink_to("/dev/full")
-    outcome = run("pairs.csv", "--output", "results", "--metrics", "bleu")
+    opened = os.open
+
+    def full(path: Any, *rest: Any) -> int:
+        is_summary = str(path).endswith("summary.json.part")
+        return opened("/dev/full", os.O_WRONLY) if is_summary else opened(path, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", full)
+        outcome = run("pairs.csv", "--output", "results", "--metrics", "bleu")
     assert (outcome.code, outcome.out) == (2, "")
     assert "cannot use results for results: No space left on device" in outcome.err
     assert run("pairs.csv", "--output", "results", "--metrics", "bleu").code == 0

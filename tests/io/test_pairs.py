@@ -132,7 +132,7 @@ def test_a_byte_that_cannot_be_read_is_named_with_a_way_out(tmp_path: Path) -> N
         ).rows()
     )
     assert "byte 0xef at character 3" in row.problems[0].message
-    assert "--encoding latin-1" in row.problems[0].message
+    assert "encoding='latin-1'" in row.problems[0].message
 
 
 def test_a_pair_with_both_sides_broken_says_both() -> None:
@@ -303,7 +303,7 @@ def test_what_only_calls_itself_parquet_is_refused(tmp_path: Path) -> None:
         ("a.csv", "", "is empty"),
         ("a.csv", "reference,candidate\n", "no rows"),
         ("a.json", "[]", "no rows"),
-        ("a.csv", "text,candidate\na,b\n", "--reference NAME"),
+        ("a.csv", "text,candidate\na,b\n", "reference='NAME'"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused(

@@ -52,11 +52,11 @@ def test_a_column_called_text_wins_over_other_names(tmp_path: Path) -> None:
 
 def test_where_the_text_cannot_be_guessed_the_columns_are_said(tmp_path: Path) -> None:
     file = write(tmp_path, [{"reference": "a", "candidate_x": "b", "age": 1}])
-    with pytest.raises(InputError, match=r"--text NAME.*'reference', 'candidate_x'$"):
+    with pytest.raises(InputError, match=r"text='NAME'.*'reference', 'candidate_x'$"):
         open_reports(file)
     assert open_reports(file, text="candidate_x").layout.text == "candidate_x"
     write(tmp_path, [{"who": "a", "what": "b"}])
-    with pytest.raises(InputError, match=r"no column for the text.*--text NAME.*'who', 'what'"):
+    with pytest.raises(InputError, match=r"no column for the text.*text='NAME'.*'who', 'what'"):
         open_reports(file)
     with pytest.raises(InputError, match=r"no column 'wat' \(did you mean 'what'\?\)"):
         open_reports(file, text="wat")

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from histoeval import OutputError, Problem, Score, Signature
 from histoeval.io.results import MetricResult, ResultFolder, ResultRow
-from histoeval.io.store import RowStore, write_json
+from histoeval.io.store import RowStore
+from histoeval.io.writing import write_json
 
 RUN = {"input": "pairs.csv", "metrics": {"bleu": "bleu|order:4"}}
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -197,7 +198,7 @@ def test_a_folder_in_the_place_of_a_file_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk always full")
-def test_a_full_disk_is_reported(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = ResultFolder(tmp_path)
     folder.path.symlink_to("/dev/full")
     with (
@@ -206,10 +207,11 @@ def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     ):
         folder.write([make_row(1)])
     folder.path.unlink()
-    (tmp_path / "summary.part").symlink_to("/dev/full")
-    with pytest.raises(OutputError, match="No space left"):
-        folder.finish({})
-    assert not (tmp_path / "summary.part").is_symlink()
+    with Path("/dev/full").open("wb") as full:
+        monkeypatch.setattr(os, "fdopen", lambda *_: full)
+        with pytest.raises(OutputError, match="No space left"):
+            folder.finish({"all": "x" * 10_000})
+    assert not (tmp_path / "summary.json.part").exists()
 
 
 @pytest.mark.parametrize("reason", [errno.ENOSPC, errno.EDQUOT, errno.EIO])

@@ -151,7 +151,7 @@ def test_the_hash_of_folders_depends_on_names_and_contents_alone(tmp_path: Path)
         (["refs.txt"], "refs.txt cannot be read together"),
         (["refs"], "two and more folders"),
         (["refs", "refs.txt"], "cannot be read together"),
-        (["a.csv", "b.csv"], "one table"),
+        (["a.csv", "b.csv"], "no column for the text"),
         (["refs.txt", "reference.txt"], "references first"),
         (["refs.txt", "ours.txt", "x/ours.txt"], "two candidates are called ours"),
         (["refs", "void"], "void holds no reports"),

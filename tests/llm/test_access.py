@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.errors import InputError, SettingError
-from histoeval.llm.access import JUDGE_KEY, Access, Secret, discreet, one_each
+from histoeval.llm.access import JUDGE_KEY, MAX_MESSAGE, Access, Secret, discreet, one_each
 from histoeval.llm.service import checked_endpoint
 
 HERE = "http://localhost:8000/v1"
@@ -211,3 +211,10 @@ def test_an_address_that_is_not_encrypted_is_warned_of(host: str) -> None:
     checked_endpoint(f"https://{host}/v1")
     for here in ("localhost:8000", "127.0.0.5", "[::1]:9"):
         checked_endpoint(f"http://{here}/v1")
+
+
+def test_a_quotation_at_the_end_of_what_is_shown_is_withheld() -> None:
+    report = "Colon, biopsy: tubular adenoma with low-grade dysplasia."
+    for filler in range(MAX_MESSAGE - 10, MAX_MESSAGE):
+        message = discreet("x" * filler + " " + report, (), (report,))
+        assert "Colon" not in message

@@ -248,7 +248,7 @@ def test_a_text_of_a_megabyte_is_compared_in_seconds(cases: int, seconds: int) -
 
 
 def test_without_models_it_says_what_it_needs() -> None:
-    with pytest.raises(SettingError, match="--reader and --aligner"):
+    with pytest.raises(SettingError, match=r"Models\(reader="):
         create("concordance").score([pair("self")])
 
 

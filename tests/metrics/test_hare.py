@@ -201,15 +201,17 @@ def test_a_reader_that_cannot_see_relations_is_refused_and_not_scored_as_agreeme
     reader = WordReader()
     reader.reads_relations = False
     metric = create("hare", {"reader": reader, "aligner": AxisAligner()})
-    assert "--relations" in (metric.unavailable_reason() or "")
+    assert "relations=" in (metric.unavailable_reason() or "")
     with pytest.raises(SettingError):
         metric.score([Pair(id="1", reference="benign", candidate="malignant")])
 
 
 def test_without_models_it_says_what_it_needs() -> None:
     metric = create("hare")
-    assert "needs models: name --reader and --aligner" in (metric.unavailable_reason() or "")
-    with pytest.raises(SettingError, match="--reader"):
+    assert "needs models: name models=Models(reader=...) and models=Models(aligner=...)" in (
+        metric.unavailable_reason() or ""
+    )
+    with pytest.raises(SettingError, match="reader="):
         metric.score([Pair(id="1", reference="a", candidate="b")])
 
 

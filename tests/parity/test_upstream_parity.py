@@ -1,4 +1,7 @@
-"""`mode=upstream` equals the published arithmetic, restated here literally, pass by pass."""
+"""`mode=upstream` follows the published arithmetic, as we restate it here pass by pass.
+
+The authors' code and weights are not run: both sides of this comparison are ours.
+"""
 
 from __future__ import annotations
 

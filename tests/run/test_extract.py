@@ -17,7 +17,7 @@ from histoeval import OutputError, Report
 from histoeval.io.reports import open_reports
 from histoeval.io.results import ReadRow
 from histoeval.io.store import RowStore
-from histoeval.run.extract import ExtractJob, extract, first_rows, output_file
+from histoeval.run.extract import ExtractJob, extract, first_rows
 from histoeval.run.pipeline import RunResult
 from tests.support.word_reader import WordReader
 
@@ -347,10 +347,11 @@ def test_more_rows_than_the_input_has_are_refused(tmp_path: Path) -> None:
 def test_the_input_is_never_written_over(tmp_path: Path) -> None:
     file = write_lines(tmp_path / "in.jsonl")
     (tmp_path / "link.jsonl").symlink_to(file)
+    before = file.read_bytes()
     for output in (file, tmp_path / "link.jsonl"):
-        with pytest.raises(OutputError, match="is the input itself"):
-            output_file(output, file)
-    output_file(tmp_path / "other.jsonl", file)
+        with pytest.raises(OutputError, match="is an input of this run"):
+            run(file, output, overwrite=True)
+    assert file.read_bytes() == before
 
 
 def test_an_output_must_be_a_file_of_json_lines(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars
@@ -11,7 +12,9 @@ import pytest
 from histoeval.api import score
 from histoeval.errors import MissingDependency, Problem
 from histoeval.io.results import MetricResult, ReadRow, ResultRow
-from histoeval.report import Report
+from histoeval.metric import Score
+from histoeval.metrics.base import as_metric
+from histoeval.report import Pair, Report
 from histoeval.run.agree import Agreement, agree
 from histoeval.run.compare import compare
 from histoeval.run.results import Readings, Results, Scores, Verdicts
@@ -75,6 +78,48 @@ def test_rows_on_disk_are_found_by_their_id_too(tmp_path: Path) -> None:
     assert [row.id for row in results] == ["x", "y"]
 
 
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_rows_are_a_sequence(on_disk: bool, tmp_path: Path) -> None:
+    records = [{"id": name, "reference": "a b", "candidate": "a b"} for name in "wxyz"]
+    results = score(records, metrics="bleu", output=tmp_path if on_disk else None)
+    rows = results.rows
+    assert isinstance(rows, Sequence)
+    assert (len(rows), rows[0].id, rows[-1].id) == (4, "w", "z")
+    assert [row.id for row in rows[::-2]] == ["z", "x"]
+    assert [row.id for row in rows] == [*"wxyz"]
+    with pytest.raises(IndexError):
+        rows[4]
+
+
+def test_a_metric_that_fails_is_named_in_the_summary_line() -> None:
+    class Broken:
+        name = "broken"
+
+        def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+            raise ZeroDivisionError("no words")
+
+    results = score(["a b", "c"], ["a b", "c"], metrics=["rouge_l", as_metric(Broken())])
+    assert repr(results).endswith("; broken failed on 2: ZeroDivisionError: no words>")
+    assert "broken failed on 2" in results._repr_html_()
+
+
+def test_errors_and_signatures_can_be_had_without_the_summary() -> None:
+    found = scores()
+    totals = found.summary["metrics"]["bleu"]["systems"]["one"]
+    assert found.report_errors() == []
+    totals["report_errors"] = {
+        "count": 2,
+        "pairs": 1,
+        "by_severity": {"critical": 2},
+        "by_kind": {"omission": 2},
+    }
+    assert found.report_errors() == [
+        {"metric": "bleu", "system": "one", "errors": 2, "pairs": 1, "critical": 2, "omission": 2}
+    ]
+    found.summary["metrics"]["bleu"]["signature"] = "bleu|histoeval:0.1.0"
+    assert found.signatures == {"bleu": "bleu|histoeval:0.1.0"}
+
+
 def test_a_notebook_shows_the_first_rows_escaped_and_shortened() -> None:
     shown = scores()._repr_html_()
     assert "&lt;b&gt;candidate&lt;/b&gt; is empty" in shown
@@ -110,7 +155,7 @@ def test_an_agreement_has_a_row_for_each_metric(agreement: Agreement) -> None:
     frame = agreement.to_polars()
     assert frame["metric"].to_list() == ["rouge_l", "chrf"]
     assert frame.schema["pearson"] == polars.Float64
-    assert repr(agreement).startswith("<Agreement on 4 pairs of sheet.csv; pearson: rouge_l 0.9")
+    assert repr(agreement).startswith("<Agreement with rating on 4 pairs of sheet.csv; spearman: ")
     assert "<td>rouge_l</td>" in agreement._repr_html_()
     assert agreement.summary == agreement.to_dict()
 

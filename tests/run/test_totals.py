@@ -74,6 +74,7 @@ def test_a_mean_leaves_out_rows_without_a_score_and_coverage_counts_them() -> No
         "mean": 0.5,
         "corpus": 0.5,
         "parts": {},
+        "parts_scored": {},
     }
     assert (totals.rows, totals.failed_rows, totals.scores) == (3, 1, 2)
 
@@ -126,6 +127,42 @@ def test_parts_are_averaged_like_values() -> None:
         for each in parts
     ]
     assert systems(totals_of(*rows))["a"]["parts"] == {"precision": 0.75}
+
+
+def scored(evidence: object = None, **parts: float) -> ResultRow:
+    result = MetricResult(value=0.5, parts=parts, evidence={"errors": evidence or []})
+    return ResultRow(id="x", system="a", row=1, scores={"rouge_l": result})
+
+
+def test_a_part_is_averaged_over_the_pairs_that_have_it_and_says_how_many() -> None:
+    found = systems(totals_of(scored(laterality=1.0), scored(), scored(laterality=1.0)))["a"]
+    assert (found["parts"], found["parts_scored"]) == ({"laterality": 1.0}, {"laterality": 2})
+
+
+def test_errors_in_the_evidence_are_counted_by_severity_and_kind() -> None:
+    omission, flip = {"kind": "omission", "severity": 4}, {"kind": "marker_flip", "severity": 2}
+    found = systems(totals_of(scored([omission, flip]), scored(), scored([omission])))["a"]
+    assert found["report_errors"] == {
+        "count": 3,
+        "pairs": 2,
+        "by_severity": {"critical": 2, "major": 0, "moderate": 1, "minor": 0},
+        "by_kind": {"omission": 2, "marker_flip": 1},
+    }
+
+
+@pytest.mark.parametrize("errors", [["a"], [{"kind": "x"}], [{"kind": "x", "severity": [1]}], "x"])
+def test_evidence_of_another_form_is_not_counted(errors: object) -> None:
+    assert "report_errors" not in systems(totals_of(scored(errors)))["a"]
+
+
+def test_failures_of_a_metric_are_counted_with_an_example() -> None:
+    failed = Problem(code="metric_failed", message="out of memory", metric="rouge_l")
+    rows = [ResultRow(id="x", system="a", row=1, errors=(failed,)), scored()]
+    assert totals_of(*rows).by_metric()["rouge_l"]["failed"] == {
+        "count": 1,
+        "example": "out of memory",
+    }
+    assert "failed" not in totals_of(scored()).by_metric()["rouge_l"]
 
 
 def test_the_corpus_value_comes_from_summed_counts_where_a_metric_has_one() -> None:

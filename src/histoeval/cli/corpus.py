@@ -1,15 +1,15 @@
 """`histoeval corpus`: inspect, compare, split and convert annotated corpora."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 
 from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.output import print_tables
+from histoeval.cli.options.output import OverwriteOption, print_tables
+from histoeval.console import Console
 from histoeval.errors import InputError, OutputError, Problem, SettingError
 from histoeval.evaluate.corpus import (
     annotator_agreement,
@@ -21,7 +21,14 @@ from histoeval.evaluate.corpus import (
 from histoeval.io.annotation.label_studio import label_studio_config
 from histoeval.io.annotation.names import read_labels
 from histoeval.io.corpus import AnnotatedPassage, read_corpus, write_corpus
-from histoeval.io.store import writing_to
+from histoeval.io.writing import (
+    check_not_input,
+    make_folder,
+    protect,
+    remove,
+    write_text,
+    writing_to,
+)
 from histoeval.run.models import Models
 from histoeval.view.terminal.corpus import (
     agreement_table,
@@ -113,23 +120,27 @@ def split(
     seed: Annotated[int, option("Random seed of the split.")] = 0,
     from_format: FormatOption = None,
     labels: LabelsOption = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Split a corpus by report, so that no report is in two parts.
 
     Examples:
       histoeval corpus split corpus.jsonl --output parts
     """
+    shares = {"train": train, "dev": dev, "test": test}
+    files = {name: output / f"{name}.jsonl" for name in shares}
+    _demand_new(files.values(), file, overwrite)
     problems: list[Problem] = []
     passages = list(_read(file, from_format, labels, problems))
     _demand(len(passages), problems, file)
-    parts = split_by_report(passages, {"train": train, "dev": dev, "test": test}, seed)
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{output} cannot be created: {error.strerror or error}") from error
+    parts = split_by_report(passages, shares, seed)
+    with writing_to(output):
+        make_folder(output)
+        for written in files.values():
+            remove(written)
     for name, part in parts.items():
         if part:
-            write_corpus(output / f"{name}.jsonl", part)
+            write_corpus(files[name], part)
         reports = len({passage.report_id for passage in part})
         typer.echo(f"{name}: {len(part):,} passages of {reports:,} reports")
     _finish(problems)
@@ -143,6 +154,7 @@ def convert(
     to: Annotated[WrittenName, option("Format to write.")],
     from_format: FormatOption = None,
     labels: LabelsOption = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Write a corpus in another format.
 
@@ -152,6 +164,8 @@ def convert(
     Examples:
       histoeval corpus convert project.zip corpus.jsonl --to ours
     """
+    view = out.with_suffix(".config.xml")
+    _demand_new([out, view] if to == "label_studio" else [out], file, overwrite)
     problems: list[Problem] = []
     passages = _read(file, from_format, labels, problems)
     first = next(passages, None)
@@ -159,8 +173,8 @@ def convert(
     count = write_corpus(out, chain([first], passages) if first else passages, to)
     typer.echo(f"Written: {out}, {count:,} passages")
     if to == "label_studio":
-        view = out.with_suffix(".config.xml")
-        view.write_text(label_studio_config(), "utf-8")
+        with writing_to(view):
+            write_text(view, label_studio_config())
         typer.echo(f"Written: {view}, the labelling view for the project")
     _finish(problems)
 
@@ -204,7 +218,7 @@ def figures(
     ]
     embed = None if encoder is None else encoder_embed(Models(encoder=encoder))
     with writing_to(output):
-        output.mkdir(parents=True, exist_ok=True)
+        make_folder(output)
         for file in write_figures(output, list(corpus_figures(corpora, embed=embed, shown=shown))):
             typer.echo(f"Written: {file}")
 
@@ -215,6 +229,15 @@ def _read(
     """The passages; why others cannot be read goes into `problems`."""
     names = None if labels is None else read_labels(labels)
     return read_corpus(file, kind, labels=names, on_problem=problems.append)
+
+
+def _demand_new(outputs: Iterable[Path], source: Path, overwrite: bool) -> None:
+    """Refuse to replace a document of the corpus, and any other file unless that is wanted."""
+    protect(source.rglob("*") if source.is_dir() else [source])
+    written = list(outputs)
+    check_not_input(written)
+    if not overwrite and (there := [path for path in written if path.exists()]):
+        raise OutputError(f"{there[0]} exists; give another name, or --overwrite to replace it")
 
 
 def _demand(passages: int, problems: Sequence[Problem], file: Path) -> None:

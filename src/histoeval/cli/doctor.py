@@ -1,18 +1,37 @@
 """`histoeval doctor`: what is installed, what is missing, and what that means."""
 
-from histoeval.cli.options.bundle import verb
+from typing import Annotated
+
+from rich.text import Text
+
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import print_tables
 from histoeval.view.terminal.scores import plain_table
 
 
 @verb
-def doctor() -> None:
+def doctor(
+    everything: Annotated[
+        bool, option("Every package with its version, and why a metric cannot run.", name="--all")
+    ] = False,
+) -> None:
     """Show what is installed and what is missing.
 
     Examples:
       histoeval doctor
+      histoeval doctor --all
     """
-    from histoeval.run.doctor import examine  # it imports nltk, and that scipy
+    from histoeval.run import doctor as found  # it reads the metadata of every package
 
-    rows = [list(item) for item in examine()]
-    print_tables([plain_table(["what", "state", "matters for"], rows)])
+    items = found.details() if everything else found.overview()
+    states = found.metric_states()
+    lines = [found.ready_line(states)]
+    if others := found.plug_ins():
+        lines.append(f"Metrics from outside this package: {', '.join(others)}.")
+    if everything:
+        reasons = [(each.name, found.metric_details(each.name)[1]) for each in states]
+        lines += [f"{name} {why}" for name, why in reasons if why]
+    else:
+        lines.append("More: histoeval doctor --all, histoeval metrics NAME.")
+    table = plain_table(["what", "state", "matters for"], [list(item) for item in items])
+    print_tables([Text(found.machine() + "\n"), table, Text(), *map(Text, lines)])

@@ -10,7 +10,6 @@ from histoeval.cli.options.columns import EncodingOption
 from histoeval.cli.options.models import MODELS, DeviceOption, LanguageOption
 from histoeval.cli.options.output import (
     OverwriteOption,
-    demand_other_file,
     exit_with,
     print_errors,
     resumable,
@@ -60,7 +59,6 @@ def entail(
       histoeval entail pairs.jsonl --output entailed.jsonl
     """
     source = open_pairs(file, encoding)
-    demand_other_file(output, file)
     loaded = open_entailer(model, device)
     with resumable(output), row_progress(source, "judging") as watch:
         summary = run(

@@ -12,13 +12,14 @@ from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import COLUMNS, EncodingOption
 from histoeval.cli.options.judge import JudgeOptions
 from histoeval.cli.options.models import MetricModels
-from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
+from histoeval.errors import InputError, SettingError
 from histoeval.io.files import check_there
 from histoeval.io.pairs import Columns, PairRow, PairSource, open_source
 from histoeval.io.tables.cell_checks import text_of
 from histoeval.io.tables.encoding import BAD_BYTES, open_bytes, survey
 from histoeval.io.tables.row_faults import Fault
-from histoeval.metric import Metric, Score
+from histoeval.metric import Explanation, Metric
+from histoeval.metrics.base import explain_pair
 from histoeval.report import Pair
 from histoeval.run.models import Models, load_metrics
 from histoeval.view.terminal.explanation import page, show_explanation
@@ -76,7 +77,7 @@ def explain(
     models: MetricModels = MetricModels(),
     judges: JudgeOptions = JudgeOptions(),
 ) -> None:
-    """Show why one pair has its score: its parts, what matches and what is wrong.
+    """Show why one pair has its score: what each part and each error costs, and what matches.
 
     Exit code 0: the pair was scored; 2: it was not, and a sentence says why.
 
@@ -196,17 +197,12 @@ def _first_ids(source: PairSource) -> str:
     return f". Its ids: {', '.join(map(repr, list(ids)[:MAX_SUGGESTIONS]))}{more}"
 
 
-def _scored(spec: str, models: Models, pair: Pair) -> tuple[Metric, Score]:
+def _scored(spec: str, models: Models, pair: Pair) -> tuple[Metric, Explanation]:
     (metric,) = load_metrics([spec], models)
-    if reason := metric.unavailable_reason():
-        raise SettingError(f"{metric.name} {reason}")
-    (answer,) = metric.score([pair])
-    if isinstance(answer, Problem):
-        raise HistoEvalError(f"{metric.name} could not score {pair.id!r}: {answer.message}")
-    return metric, answer
+    return metric, explain_pair(metric, pair)
 
 
-def _json(pair: Pair, metric: Metric, score: Score) -> str:
+def _json(pair: Pair, metric: Metric, score: Explanation) -> str:
     """The score in ASCII, so that nothing in a report can reach the terminal as a command."""
     return json.dumps(
         {
@@ -215,6 +211,7 @@ def _json(pair: Pair, metric: Metric, score: Score) -> str:
             "metric": metric.name,
             "value": score.value,
             "parts": score.parts,
+            "breakdown": [each.model_dump() for each in score.breakdown],
             "evidence": score.evidence,
             "signature": str(score.signature),
         }

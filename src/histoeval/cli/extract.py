@@ -5,18 +5,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption, IdOption, TextOption
 from histoeval.cli.options.models import ReaderModels
 from histoeval.cli.options.output import OverwriteOption, exit_with, print_tables, resumable
+from histoeval.console import Console
 from histoeval.errors import SettingError
 from histoeval.io.reports import open_reports
 from histoeval.io.results import ReadRow
+from histoeval.io.store import RowStore
 from histoeval.progress import row_progress
 from histoeval.run.extract import extract as run
-from histoeval.run.extract import first_rows, output_file
+from histoeval.run.extract import first_rows
 from histoeval.run.models import load_reader
 from histoeval.view.terminal.extraction import extraction_table, show_rows
 from histoeval.view.terminal.scores import problem_table
@@ -66,7 +67,7 @@ def extract(
     chosen = models.models()
     if output is None and show == 0:
         raise SettingError("nothing to show and nothing to write: pass --output, or --show N")
-    written = None if output is None else output_file(output, file)
+    written = None if output is None else RowStore(output, ReadRow.of_line)
     source = open_reports(file, text=text, id_=id_column, encoding=encoding)
     if written is None:
         most = PREVIEW if show is None else show

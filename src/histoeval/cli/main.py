@@ -3,14 +3,17 @@
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from io import TextIOWrapper
+from traceback import format_exc
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from histoeval.errors import HistoEvalError
+from histoeval.console import guarded, visible
+from histoeval.errors import TRACEBACK, HistoEvalError
 from histoeval.version import __version__
 
 VERBS = {
@@ -40,9 +43,6 @@ VERBS = {
 A verb is imported when it is used, so that `--help` stays fast.
 """
 
-TRACEBACK = "HISTOEVAL_TRACEBACK"
-"""Set this in the environment to see the traceback of an unexpected error."""
-
 
 class LazyGroup(TyperGroup):
     """The verbs: listed by their names, imported when they are run."""
@@ -57,6 +57,27 @@ class LazyGroup(TyperGroup):
         if args[0] in VERBS:
             self.commands[args[0]] = load_verb(args[0])
         return super().resolve_command(ctx, args)
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """As Typer does; what a complaint quotes from the command line is made visible."""
+        with _visible_complaints():
+            return super().make_context(*arguments, **settings)
+
+    def invoke(self, ctx: Any) -> Any:
+        """As Typer does, with the same care."""
+        with _visible_complaints():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _visible_complaints() -> Iterator[None]:
+    """Typer prints its complaints by a console of its own, so their text must be safe before."""
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "format_message") and isinstance(getattr(error, "message", None), str):
+            vars(error)["message"] = visible(vars(error)["message"])
+        raise
 
 
 def load_verb(name: str) -> Any:
@@ -95,21 +116,13 @@ def _options(
     pass
 
 
-def _escape_unprintable() -> None:
-    """Write characters that the terminal or file cannot take as escapes, instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
 def _print_warning(message: Warning | str, *_: Any) -> None:
     typer.echo(f"histoeval: {message}", err=True)
 
 
 def main() -> None:
     """Run a verb; exit with 2 and a plain sentence when nothing could be done."""
-    _escape_unprintable()
-    with warnings.catch_warnings():
+    with guarded(), warnings.catch_warnings():
         warnings.showwarning = _print_warning  # type: ignore[assignment]
         _run()
 
@@ -120,9 +133,9 @@ def _run() -> None:
     except HistoEvalError as error:
         typer.echo(f"histoeval: {error}", err=True)
         sys.exit(2)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last resort
         if TRACEBACK in os.environ:
-            raise
+            typer.echo(format_exc(), err=True)
         typer.echo(
             f"histoeval: unexpected error: {type(error).__name__}: {error}. "
             f"Set {TRACEBACK}=1 for the traceback and please file a bug.",

@@ -1,47 +1,66 @@
 """`histoeval metrics`: the metrics, what they need, and whether they can run here."""
 
-from importlib.util import find_spec
+import re
+from collections.abc import Iterator, Sequence
+from typing import Annotated
 
+import typer
 from rich.text import Text
 
-from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import print_tables
-from histoeval.errors import HistoEvalError
-from histoeval.metric import Metric
-from histoeval.metrics.registry import metric_entries, models_of
-from histoeval.run.models import load_metrics
+from histoeval.metrics.registry import metric_entries
+from histoeval.run.doctor import READY, MetricState, metric_details, metric_states
 from histoeval.view.terminal.scores import plain_table, range_text
 
 
 @verb
-def metrics() -> None:
-    """List the metrics: range, direction, what they need, and whether they can run here.
+def metrics(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Metrics to show in full; all when omitted."),
+    ] = None,
+    everything: Annotated[
+        bool, option("Each metric with its range, and why it cannot run.", name="--all")
+    ] = False,
+) -> None:
+    """List the metrics, and whether they can run here.
 
     Examples:
       histoeval metrics
+      histoeval metrics meteor
     """
-    rows, reasons = [], []
-    for name, entry in metric_entries().items():
-        try:
-            (metric,) = load_metrics([name])
-        except HistoEvalError as error:  # a broken plug-in does not hide the other metrics
-            rows.append([name, entry.summary, "", "", entry.needs, "no"])
-            reasons.append(Text.assemble((name, "bold"), f" {error}"))
+    if names or everything:
+        print_tables(_in_full(names or list(metric_entries())))
+        return
+    states = metric_states()
+    rows = [list(each) for each in _merged(states)]
+    more = "More: histoeval metrics NAME, histoeval metrics --all."
+    ready = sum(each.state == READY for each in states)
+    line = Text(f"\n{ready} of {len(states)} metrics are ready. {more}")
+    print_tables([plain_table(["metric", "compares", "runs here"], rows), line])
+
+
+def _merged(states: Sequence[MetricState]) -> Iterator[MetricState]:
+    """One row for metrics that differ in a number only, such as bleu_1 to bleu_4."""
+    families: dict[tuple[str, ...], list[MetricState]] = {}
+    for each in states:
+        family = tuple(re.sub(r"\d$", "n", text) for text in each)
+        families.setdefault(family, []).append(each)
+    for (_, summary, state), (first, *others) in families.items():
+        last = others[-1].name[-1] if others else ""
+        yield MetricState(f"{first.name} … {last}", summary, state) if last else first
+
+
+def _in_full(names: Sequence[str]) -> Iterator[Text]:
+    for name in names:
+        metric, reason = metric_details(name)
+        if metric is None:
+            yield Text.assemble((name, "bold"), f" {reason}")
             continue
         better = "higher" if metric.higher_is_better else "lower"
-        bounds = range_text(*metric.range)
-        rows.append([name, entry.summary, bounds, better, entry.needs, _state(metric)])
-        if reason := metric.unavailable_reason():
-            reasons.append(Text.assemble((name, "bold"), f" {reason}"))
-    columns = ["metric", "compares", "range", "better", "needs", "runs here"]
-    print_tables([plain_table(columns, rows), *reasons])
-
-
-def _state(metric: Metric) -> str:
-    """Whether it runs as it is, once its models or its judge are named, or not at all."""
-    if metric.unavailable_reason() is None:
-        return "yes"
-    if models_of(metric) == ("judge",):
-        return "if named"
-    hf = all(find_spec(name) is not None for name in ("torch", "transformers"))
-    return "with models" if models_of(metric) and hf else "no"
+        yield Text.assemble(
+            (name, "bold"), f"  {range_text(*metric.range)}, {better} is better. {metric.signature}"
+        )
+        if reason:
+            yield Text(f"  It {reason}")

@@ -15,7 +15,12 @@ from histoeval.io.results import ResultFolder
 from histoeval.progress import row_progress
 from histoeval.run.models import DEFAULT_METRICS, load_metrics, metric_names
 from histoeval.run.score import score_source
-from histoeval.view.terminal.scores import problem_table, score_table
+from histoeval.view.terminal.scores import (
+    error_tables,
+    problem_table,
+    score_table,
+    signature_lines,
+)
 
 
 @verb
@@ -25,7 +30,8 @@ def score(
         typer.Argument(
             metavar="FILE",
             help="A table (csv, tsv, jsonl, json, parquet); or references and then one or more "
-            "systems, each a text file with a report per line or a folder of text files.",
+            "systems, each a table with the same ids, a text file with a report per line or a "
+            "folder of text files.",
         ),
     ],
     metrics: Annotated[
@@ -45,6 +51,7 @@ def score(
     models: MetricModels = MetricModels(),
     judges: JudgeOptions = JudgeOptions(),
     batch_size: Annotated[int, option("Pairs per batch; it never changes a score.", min=1)] = 256,
+    signatures: Annotated[bool, option("Print the signatures whole.", name="--signatures")] = False,
 ) -> None:
     """Score reports against references.
 
@@ -54,6 +61,7 @@ def score(
     Examples:
       histoeval score pairs.csv --output results
       histoeval score references.txt system_a.txt system_b.txt --metrics bleu,hare
+      histoeval score truth.json team_a.json team_b.json
     """
     chosen = metric_names(metrics)
     folder = None if output is None else ResultFolder(output)
@@ -69,7 +77,11 @@ def score(
                 watch=watch,
             )
     summary = found.summary
-    print_tables([score_table(summary), problem_table(summary)])
+    print_tables([score_table(summary), *error_tables(summary), problem_table(summary)])
+    typer.echo("\nSignatures, for your paper (whole: summary.json, --signatures):")
+    for line in signature_lines(summary, whole=signatures):
+        typer.echo(line)
+    typer.echo(f"{summary['rows']:,} pairs, {summary['scores']:,} scores, {found.seconds:.1f} s")
     if output is not None:
         typer.echo(f"Written: {output / 'scores.jsonl'}, {output / 'summary.json'}")
     exit_with(summary["scores"], summary["rows_with_errors"])

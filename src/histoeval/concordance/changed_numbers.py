@@ -9,7 +9,14 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError, Severity
+from histoeval.concordance.evidence import (
+    NOTHING_EXCUSED,
+    ComparedPart,
+    ErrorKind,
+    Excused,
+    ReportError,
+    Severity,
+)
 from histoeval.report import Entity, EntityType
 
 _WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
@@ -31,7 +38,13 @@ Found = dict[object, list[Place]]
 """Values with the places where each stands."""
 
 
-def with_numbers(part: ComparedPart, known: int, reference: str, candidate: str) -> ComparedPart:
+def with_numbers(
+    part: ComparedPart,
+    known: int,
+    reference: str,
+    candidate: str,
+    excused: Excused = NOTHING_EXCUSED,
+) -> ComparedPart:
     """The measurements, less what numbers cost that changed beyond the `known` ones."""
     changed = _exchanged(numbers_in(reference), numbers_in(candidate))[known:]
     if not changed:
@@ -46,10 +59,13 @@ def with_numbers(part: ComparedPart, known: int, reference: str, candidate: str)
         )
         for ref, cand in changed
     )
-    return _less(part, min(_MAX_NUMBERS, _NUMBER_COST * len(changed)), mistakes)
+    counted = sum(not excused(mistake) for mistake in mistakes)
+    return _less(part, min(_MAX_NUMBERS, _NUMBER_COST * counted), mistakes)
 
 
-def with_degrees(part: ComparedPart, reference: str, candidate: str) -> ComparedPart:
+def with_degrees(
+    part: ComparedPart, reference: str, candidate: str, excused: Excused = NOTHING_EXCUSED
+) -> ComparedPart:
     """The grade, less what another degree of something costs, if no grade is wrong already."""
     changed = _exchanged(_degrees(reference), _degrees(candidate))
     if not changed or any(mistake.kind == ErrorKind.WRONG_GRADE for mistake in part.mistakes):
@@ -62,7 +78,7 @@ def with_degrees(part: ComparedPart, reference: str, candidate: str) -> Compared
         _entity(reference, ref, EntityType.DESCRIPTOR),
         _entity(candidate, cand, EntityType.DESCRIPTOR),
     )
-    return _less(part, _DEGREE_COST, (mistake,))
+    return _less(part, 0.0 if excused(mistake) else _DEGREE_COST, (mistake,))
 
 
 def _less(part: ComparedPart, cost: float, mistakes: tuple[ReportError, ...]) -> ComparedPart:

@@ -5,7 +5,15 @@ from dataclasses import replace
 
 from histoeval.concordance.changed_numbers import with_degrees, with_numbers
 from histoeval.concordance.diagnosis import Alike, compare_diagnoses
-from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError
+from histoeval.concordance.evidence import (
+    NOTHING_EXCUSED,
+    ComparedPart,
+    ErrorKind,
+    Excused,
+    ReportError,
+    Severity,
+    closed,
+)
 from histoeval.concordance.findings import compare_findings
 from histoeval.concordance.grade_stage_size import (
     compare_grades,
@@ -21,6 +29,7 @@ from histoeval.concordance.other_diagnoses import (
 from histoeval.concordance.site import compare_sides, compare_sites, extra_sites, same_named
 from histoeval.facts.facts import Facts
 from histoeval.facts.normalise import NormalisedText
+from histoeval.report import Entity
 
 PARTS = (
     "diagnosis",
@@ -41,41 +50,57 @@ PARTS = (
 
 
 _SAME_DIAGNOSIS = 0.85
+_SAME_FINDING = 0.95
 
 
-def compare(reference: Facts, candidate: Facts, alike: Alike) -> Mapping[str, ComparedPart]:
-    """Every part by its name."""
-    diagnoses = compare_diagnoses(reference, candidate, alike)
+def compare(
+    reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
+) -> Mapping[str, ComparedPart]:
+    """Every part by its name; errors that are excused cost nothing."""
+    both = reference, candidate
+    diagnoses = compare_diagnoses(*both, alike, excused)
     known = diagnoses.identity.mistakes
-    complete, sound = compare_findings(reference, candidate, alike)
+    complete, sound = compare_findings(*both, alike, excused)
     if (diagnoses.identity.value or 0.0) >= _SAME_DIAGNOSIS:
-        missing, extra = compare_additional(reference, candidate, alike)
+        missing, extra = compare_additional(*both, alike, _and_matched(excused, complete))
         complete, sound = _both(complete, missing), _both(sound, extra)
     texts = reference.stated.text, candidate.stated.text
-    grade, stage = compare_grades(reference, candidate), compare_stages(reference, candidate)
-    markers = compare_markers(reference, candidate)
-    sizes = compare_measurements(reference, candidate)
+    grade, stage = compare_grades(*both, excused), compare_stages(*both, excused)
+    markers = compare_markers(*both, excused)
+    sizes = compare_measurements(*both, excused)
     wrong = sum(len(part.mistakes) for part in (grade, stage, markers, sizes))
     return {
         "diagnosis": diagnoses.identity,
-        "behaviour": with_denials(diagnoses.behaviour, reference, candidate),
+        "behaviour": with_denials(diagnoses.behaviour, *both, excused),
         "spread": diagnoses.spread,
         "completeness": _without(diagnoses.completeness, known),
         "soundness": _without(diagnoses.soundness, known),
-        "site": _site(reference, candidate, diagnoses.identity),
-        "laterality": compare_sides(reference, candidate),
-        "grade": with_degrees(grade, *texts),
+        "site": _site(*both, diagnoses.identity, excused),
+        "laterality": compare_sides(*both, excused),
+        "grade": with_degrees(grade, *texts, excused),
         "stage": stage,
         "markers": markers,
-        "findings": _both(complete, compare_denials(reference, candidate)),
-        "no_inventions": _both(sound, extra_sites(reference, candidate)),
-        "measurements": with_numbers(sizes, wrong, *texts),
+        "findings": _both(complete, compare_denials(*both, excused)),
+        "no_inventions": _both(sound, extra_sites(*both, excused)),
+        "measurements": with_numbers(sizes, wrong, *texts, excused),
     }
 
 
-def _site(reference: Facts, candidate: Facts, identity: ComparedPart) -> ComparedPart:
+def _and_matched(excused: Excused, findings: ComparedPart) -> Excused:
+    """What is excused, and what both reports have as a finding: it is no diagnosis besides."""
+    matched = {
+        ReportError(ErrorKind.OMISSION, each.part, Severity.MINOR, each.reference, each.candidate)
+        for each in findings.matched
+        if each.similarity >= _SAME_FINDING
+    }
+    return Excused(excused.errors | matched)
+
+
+def _site(
+    reference: Facts, candidate: Facts, identity: ComparedPart, excused: Excused
+) -> ComparedPart:
     """The site; right for the same diagnosis at sites of the same names."""
-    site = compare_sites(reference, candidate)
+    site = compare_sites(reference, candidate, excused)
     if (identity.value or 0.0) >= _SAME_DIAGNOSIS and same_named(reference, candidate):
         return ComparedPart(1.0, site.matched)
     return site
@@ -105,25 +130,27 @@ def _without(part: ComparedPart, known: Sequence[ReportError]) -> ComparedPart:
 def restored(
     part: ComparedPart, reference: NormalisedText, candidate: NormalisedText
 ) -> ComparedPart:
-    """A part with its evidence in the words of the two reports."""
-    if not reference.changes and not candidate.changes:
-        return part
+    """A part with its evidence in the words of the two reports, none cut before a bracket."""
     return ComparedPart(
         part.value,
         tuple(
             replace(
                 match,
-                reference=reference.restored(match.reference),
-                candidate=candidate.restored(match.candidate),
+                reference=_original(match.reference, reference),
+                candidate=_original(match.candidate, candidate),
             )
             for match in part.matched
         ),
         tuple(
             replace(
                 mistake,
-                reference=mistake.reference and reference.restored(mistake.reference),
-                candidate=mistake.candidate and candidate.restored(mistake.candidate),
+                reference=mistake.reference and _original(mistake.reference, reference),
+                candidate=mistake.candidate and _original(mistake.candidate, candidate),
             )
             for mistake in part.mistakes
         ),
     )
+
+
+def _original(entity: Entity, text: NormalisedText) -> Entity:
+    return closed(text.restored(entity), text.original)

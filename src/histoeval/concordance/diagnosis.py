@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
+    NOTHING_EXCUSED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
+    Excused,
     ReportError,
     Severity,
 )
@@ -68,11 +70,15 @@ class Diagnoses:
     """How much of the candidate's diagnoses the reference has."""
 
 
-def compare_diagnoses(reference: Facts, candidate: Facts, alike: Alike) -> Diagnoses:
+def compare_diagnoses(
+    reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
+) -> Diagnoses:
     """All parts that concern the diagnoses."""
 
     def near(one: Diagnosis, other: Diagnosis) -> float:
         """Closeness that may differ by which of the two is the reference."""
+        if excused.between("diagnosis", one.entity, other.entity):
+            return 1.0
         return diagnosis_closeness(one, other, alike)
 
     def near_backward(one: Diagnosis, other: Diagnosis) -> float:
@@ -80,11 +86,11 @@ def compare_diagnoses(reference: Facts, candidate: Facts, alike: Alike) -> Diagn
         return near(other, one)
 
     return Diagnoses(
-        _identity(reference, candidate, near),
-        _behaviour(reference, candidate, near),
-        _spread(reference, candidate, near),
-        _covered(reference, candidate, near, ErrorKind.OMISSION),
-        _covered(candidate, reference, near_backward, ErrorKind.INVENTION),
+        _identity(reference, candidate, near, excused),
+        _behaviour(reference, candidate, near, excused),
+        _spread(reference, candidate, near, excused),
+        _covered(reference, candidate, near, ErrorKind.OMISSION, excused),
+        _covered(candidate, reference, near_backward, ErrorKind.INVENTION, excused),
     )
 
 
@@ -133,12 +139,13 @@ def best_of(
     return (near(one, best), best) if best is not None else (0.0, None)
 
 
-def _identity(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
+def _identity(reference: Facts, candidate: Facts, near: Near, excused: Excused) -> ComparedPart:
     """How near the leading diagnoses come: of the first ones, and of those next to them."""
     if not reference.diagnoses and not candidate.diagnoses:
         return ComparedPart(_both_silent(reference, candidate))
-    first = max((near(r, c) for r in reference.first for c in candidate.first), default=0.0)
-    leading = max((near(r, c) for r in reference.leading for c in candidate.leading), default=0.0)
+    alone = float(_excused_alone(reference, candidate, excused))
+    first = max((near(r, c) for r in reference.first for c in candidate.first), default=alone)
+    leading = max((near(r, c) for r in reference.leading for c in candidate.leading), default=alone)
     matched, mistakes = [], []
     for ref in reference.leading:
         value, cand = best_of(ref, candidate.leading, near)
@@ -147,6 +154,13 @@ def _identity(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
         if value < _SAME:
             mistakes.append(_mistake(ref, cand, value))
     return ComparedPart((first + leading) / 2, tuple(matched), tuple(mistakes))
+
+
+def _excused_alone(reference: Facts, candidate: Facts, excused: Excused) -> bool:
+    """Whether only one report makes a diagnosis, and that is not to count."""
+    return any(excused.between("diagnosis", each.entity, None) for each in reference.first) or any(
+        excused.between("diagnosis", None, each.entity) for each in candidate.first
+    )
 
 
 def _both_silent(reference: Facts, candidate: Facts) -> float | None:
@@ -199,15 +213,23 @@ def behaviour_agreement(one: Behaviour, other: Behaviour) -> float:
     return _BEHAVIOURS.get(frozenset({one, other}), _BEHAVIOUR_UNLIKE)
 
 
-def _behaviour(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
+def _behaviour(reference: Facts, candidate: Facts, near: Near, excused: Excused) -> ComparedPart:
     """Benign or malignant, invasive or in situ, of the leading diagnoses."""
     if reference.diagnoses and candidate.diagnoses:
         return ComparedPart(
-            max(_behave_alike(r, c, near) for r in reference.first for c in candidate.first)
+            max(
+                1.0
+                if excused.between("diagnosis", r.entity, c.entity)
+                else _behave_alike(r, c, near)
+                for r in reference.first
+                for c in candidate.first
+            )
         )
     named = reference.first or candidate.first
     if not named:
         return ComparedPart(_both_silent(reference, candidate))
+    if _excused_alone(reference, candidate, excused):
+        return ComparedPart(1.0)
     return ComparedPart(_NOTHING.get(named[0].behaviour, _NOTHING_HARMLESS))
 
 
@@ -219,7 +241,7 @@ def _behave_alike(ref: Diagnosis, cand: Diagnosis, near: Near) -> float:
     return behaviour_agreement(ref.behaviour, cand.behaviour) * hedge
 
 
-def _spread(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
+def _spread(reference: Facts, candidate: Facts, near: Near, excused: Excused) -> ComparedPart:
     """Primary or metastatic, where one of the two speaks of spread."""
     if not any(d.spread for d in (*reference.leading, *candidate.leading)):
         return ComparedPart(None)
@@ -235,22 +257,27 @@ def _spread(reference: Facts, candidate: Facts, near: Near) -> ComparedPart:
         for ref, cand in pairs
         if (ref.spread is None) != (cand.spread is None)
     )
-    right = sum((ref.spread is None) == (cand.spread is None) for ref, cand in pairs)
-    return ComparedPart(right / len(pairs), (), mistakes)
+    wrong = sum(not excused(mistake) for mistake in mistakes)
+    return ComparedPart((len(pairs) - wrong) / len(pairs), (), mistakes)
 
 
-def _covered(one: Facts, other: Facts, near: Near, kind: ErrorKind) -> ComparedPart:
+def _covered(
+    one: Facts, other: Facts, near: Near, kind: ErrorKind, excused: Excused
+) -> ComparedPart:
     """How much of the diagnoses of one report the other has too, each weighted by its rank."""
     if not one.diagnoses:
         return NOT_MENTIONED
     there = (*other.diagnoses, *other.others)
-    values = [best_of(each, there, near)[0] for each in one.diagnoses]
-    weights = [1.0 + each.rank for each in one.diagnoses]
-    mistakes = [
+    alone = [
         ReportError.one_sided(kind, "diagnosis", severity_of(each), each.entity)
-        for each, value in zip(one.diagnoses, values, strict=True)
-        if value < MATCHED
+        for each in one.diagnoses
     ]
+    values = [
+        1.0 if excused(missing) else best_of(each, there, near)[0]
+        for each, missing in zip(one.diagnoses, alone, strict=True)
+    ]
+    weights = [1.0 + each.rank for each in one.diagnoses]
+    mistakes = [missing for missing, value in zip(alone, values, strict=True) if value < MATCHED]
     for each, value in zip(one.diagnoses, values, strict=True):
         for denied in other.denied:
             if not each.hedged and value < _SAME and near(each, denied) >= _SAME:

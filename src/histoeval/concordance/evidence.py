@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from typing import Any
 
@@ -55,6 +55,9 @@ class ReportError:
     severity: Severity
     reference: Entity | None
     candidate: Entity | None
+    reference_called: str = ""
+    candidate_called: str = ""
+    """The words for an entity that say more than its own: renal vein invasion."""
 
     @classmethod
     def one_sided(
@@ -66,14 +69,23 @@ class ReportError:
         return cls(kind, part, severity, None, entity)
 
     @property
+    def words(self) -> tuple[str | None, str | None]:
+        """What the reference says, and what the candidate says."""
+        return (
+            _quoted(self.reference, self.reference_called),
+            _quoted(self.candidate, self.candidate_called),
+        )
+
+    @property
     def message(self) -> str:
         """The error in words."""
         kind = self.kind.replace("_", " ")
-        if self.reference is None:
-            return f"{kind}: {_quoted(self.candidate)} is not in the reference"
-        if self.candidate is None:
-            return f"{kind}: {_quoted(self.reference)} is not in the candidate"
-        return f"{kind}: {_quoted(self.candidate)} for {_quoted(self.reference)}"
+        reference, candidate = self.words
+        if reference is None:
+            return f"{kind}: {candidate} is not in the reference"
+        if candidate is None:
+            return f"{kind}: {reference} is not in the candidate"
+        return f"{kind}: {candidate} for {reference}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +100,134 @@ class ComparedPart:
 NOT_MENTIONED = ComparedPart(None)
 
 
+@dataclass(frozen=True, slots=True)
+class Excused:
+    """Errors that a comparison does not count, to see what they cost."""
+
+    errors: frozenset[ReportError] = frozenset()
+
+    def __call__(self, error: ReportError) -> bool:
+        """Whether an error is one of them, or about an entity that one of them is about."""
+        return bool(self.errors) and self.between(error.part, error.reference, error.candidate)
+
+    def between(self, part: str, reference: Entity | None, candidate: Entity | None) -> bool:
+        """Whether one of them is about these entities, or about the only one that is given."""
+        return any(
+            _topic(error.part) == _topic(part)
+            and reference in (None, error.reference)
+            and candidate in (None, error.candidate)
+            for error in self.errors
+        )
+
+
+NOTHING_EXCUSED = Excused()
+
+
+def without_errors(part: ComparedPart, excused: Excused) -> ComparedPart:
+    """A part without the errors that are excused."""
+    return replace(part, mistakes=tuple(each for each in part.mistakes if not excused(each)))
+
+
+# --- what is listed ------------------------------------------------------------------------------
+
+
+_BRACKET_REST = 30
+"""How many characters a bracket that was cut may have left, for it to be shown whole."""
+
+_TOPICS = {"findings": "diagnosis", "no_inventions": "site"}
+"""Parts that speak of the same things: what one lists, the other need not list again."""
+
+_Place = tuple[int, int] | str | None
+_Key = tuple[str, _Place, _Place]
+"""A topic, and what an error or a match about it is of in both reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedError:
+    """An error as it is listed, once for all parts that count it."""
+
+    shown: ReportError
+    counted: tuple[ReportError, ...]
+    """What the parts count for it."""
+
+
+def listed(parts: Iterable[ComparedPart]) -> tuple[list[EntityMatch], list[ListedError]]:
+    """Matches and errors, each fact once and the worst errors first.
+
+    An omission or an invention of what another error is about belongs to that error. One of what
+    is matched all the same, because the match says only a part of it, takes the place of the match.
+    """
+    every = list(parts)
+    matches = {_key(match): match for part in every for match in part.matched}
+    mistakes = list(dict.fromkeys(mistake for part in every for mistake in part.mistakes))
+    keys = [_key(mistake) for mistake in mistakes]
+    owners = _owners(matches) | _owners(keys)
+    whole = [
+        _with_match(mistake, matches.get(owners.get(key, key)))
+        for mistake, key in zip(mistakes, keys, strict=True)
+    ]
+    named = {_key(each): _fact(each) for each in sorted(whole, key=lambda e: len(e.message))}
+    facts = [named[_key(mistake)] for mistake in whole]  # by the longest name of each place
+    owners = _owners(facts)
+    groups: dict[_Key, list[int]] = {}
+    for place, fact in enumerate(facts):
+        groups.setdefault(owners.get(fact, fact), []).append(place)
+    errors = [
+        ListedError(_worst([whole[i] for i in group]), tuple(mistakes[i] for i in group))
+        for group in groups.values()
+    ]
+    wrong = {_key(mistake) for mistake in whole}
+    left = [match for key, match in matches.items() if key not in wrong]
+    return left, sorted(errors, key=lambda error: -error.shown.severity)
+
+
+def _topic(part: str) -> str:
+    return _TOPICS.get(part, part)
+
+
+def _key(found: EntityMatch | ReportError) -> _Key:
+    """What it is about, and where that is in both reports."""
+    here, there = ((e.start, e.end) if e else None for e in (found.reference, found.candidate))
+    return _topic(found.part), here, there
+
+
+def _fact(error: ReportError) -> _Key:
+    """What it is about: a diagnosis or a finding in the same words is the same, wherever it is."""
+    if _topic(error.part) != "diagnosis":
+        return _key(error)
+    here, there = (words and words.casefold() for words in error.words)
+    return "diagnosis", here, there
+
+
+def _owners(keys: Iterable[_Key]) -> dict[_Key, _Key]:
+    """For each side of what is about both reports, the first that has this side."""
+    found: dict[_Key, _Key] = {}
+    for key in keys:
+        topic, here, there = key
+        if here and there:
+            found.setdefault((topic, here, None), key)
+            found.setdefault((topic, None, there), key)
+    return found
+
+
+def _with_match(error: ReportError, match: EntityMatch | None) -> ReportError:
+    """An error with both entities, where it is about only a part of two that match."""
+    if match is None:
+        return error
+    return replace(error, reference=match.reference, candidate=match.candidate)
+
+
+def _worst(group: list[ReportError]) -> ReportError:
+    """The error that tells most of some about the same, as severe as the worst of them."""
+    most = max(
+        group, key=lambda e: (None not in (e.reference, e.candidate), e.severity, len(e.message))
+    )
+    return replace(most, severity=max(error.severity for error in group))
+
+
 def evidence_of(parts: Iterable[ComparedPart]) -> dict[str, Any]:
     """The evidence of all parts as it stands in `scores.jsonl`; the worst errors come first."""
-    every = list(parts)
-    mistakes = dict.fromkeys(mistake for part in every for mistake in part.mistakes)
+    matches, errors = listed(parts)
     return {
         "matches": [
             {
@@ -100,29 +236,39 @@ def evidence_of(parts: Iterable[ComparedPart]) -> dict[str, Any]:
                 "candidate": _mention(match.candidate),
                 "similarity": round(match.similarity, 4),
             }
-            for part in every
-            for match in part.matched
+            for match in matches
         ],
         "errors": [
             {
-                "kind": str(mistake.kind),
-                "part": mistake.part,
-                "severity": int(mistake.severity),
-                "reference": _mention(mistake.reference),
-                "candidate": _mention(mistake.candidate),
-                "message": mistake.message,
+                "kind": str(error.shown.kind),
+                "part": error.shown.part,
+                "severity": int(error.shown.severity),
+                "reference": _mention(error.shown.reference),
+                "candidate": _mention(error.shown.candidate),
+                "message": error.shown.message,
             }
-            for mistake in sorted(mistakes, key=lambda mistake: -mistake.severity)
+            for error in errors
         ],
     }
+
+
+def closed(entity: Entity, text: str) -> Entity:
+    """An entity of a text, with the rest of a bracket that it opens: HER2 negative (1+)."""
+    opened = entity.text.rfind("(")
+    if opened < 0 or ")" in entity.text[opened:]:
+        return entity
+    end = text.find(")", entity.end, entity.end + _BRACKET_REST) + 1
+    if not end or set("(\n") & set(text[entity.end : end]):
+        return entity
+    return entity.model_copy(update={"text": text[entity.start : end], "end": end})
 
 
 def _mention(entity: Entity | None) -> dict[str, Any] | None:
     return None if entity is None else entity.model_dump(mode="json", exclude={"score"})
 
 
-def _quoted(entity: Entity | None) -> str:
+def _quoted(entity: Entity | None, called: str) -> str | None:
     if entity is None:
-        return "nothing"
-    phrase = " ".join(entity.text.split())
+        return None
+    phrase = " ".join((called or entity.text).split())
     return f"'{phrase}'" if entity.assertion == "present" else f"'{phrase}' ({entity.assertion})"

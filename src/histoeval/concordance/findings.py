@@ -6,9 +6,11 @@ from functools import cache
 from histoeval.concordance.diagnosis import Alike
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
+    NOTHING_EXCUSED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
+    Excused,
     ReportError,
     Severity,
 )
@@ -35,15 +37,15 @@ _UNKNOWN_IMPORTANCE = 1
 
 
 def compare_findings(
-    reference: Facts, candidate: Facts, alike: Alike
+    reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
 ) -> tuple[ComparedPart, ComparedPart]:
     """How much of the reference's findings the candidate has, and how much of its own is right.
 
     Costs add up, so that a finding counts as much in a long report as in a short one: most if one
     report affirms what the other denies, less if it is omitted or hallucinated.
     """
-    complete = _complete(_once(reference.findings), candidate, alike)
-    return complete, _sound(reference, _once(candidate.findings), alike)
+    complete = _complete(_once(reference.findings), candidate, alike, excused)
+    return complete, _sound(reference, _once(candidate.findings), alike, excused)
 
 
 def _once(observed: Sequence[FindingFact]) -> list[FindingFact]:
@@ -117,7 +119,9 @@ def _severity(observed: FindingFact) -> Severity:
     return Severity(importance(observed))
 
 
-def _complete(ref: Sequence[FindingFact], candidate: Facts, alike: Alike) -> ComparedPart:
+def _complete(
+    ref: Sequence[FindingFact], candidate: Facts, alike: Alike, excused: Excused
+) -> ComparedPart:
     """What is left after omissions and reversals; only a finding can reverse a finding."""
     if not ref:
         return NOT_MENTIONED
@@ -131,17 +135,15 @@ def _complete(ref: Sequence[FindingFact], candidate: Facts, alike: Alike) -> Com
         if (best is None or near < _SAME) and _stands(each, candidate.stated):
             continue
         if best is None or near < _SAME:
-            omitted += _OMITTED[importance(each)] * (_DENIAL if each.denied else 1)
             severity = Severity.MINOR if each.denied else _severity(each)
-            mistakes.append(
-                ReportError(ErrorKind.OMISSION, "findings", severity, each.entity, None)
-            )
+            mistakes.append(_mistake(ErrorKind.OMISSION, severity, each, None))
+            if not excused(mistakes[-1]):
+                omitted += _OMITTED[importance(each)] * (_DENIAL if each.denied else 1)
         elif best.denied != each.denied:
-            reversed_ += _REVERSED[importance(each)]
             severity = Severity(min(4, importance(each) + 1))
-            mistakes.append(
-                ReportError(ErrorKind.CONTRADICTION, "findings", severity, each.entity, best.entity)
-            )
+            mistakes.append(_mistake(ErrorKind.CONTRADICTION, severity, each, best))
+            if not excused(mistakes[-1]):
+                reversed_ += _REVERSED[importance(each)]
         else:
             omitted += _OMITTED[importance(each)] * (1 - near)
             matched.append(EntityMatch("findings", each.entity, best.entity, near))
@@ -149,7 +151,17 @@ def _complete(ref: Sequence[FindingFact], candidate: Facts, alike: Alike) -> Com
     return ComparedPart(max(0.0, 1 - cost), tuple(matched), tuple(mistakes))
 
 
-def _sound(reference: Facts, cand: Sequence[FindingFact], alike: Alike) -> ComparedPart:
+def _mistake(
+    kind: ErrorKind, severity: Severity, ref: FindingFact | None, cand: FindingFact | None
+) -> ReportError:
+    entities = ref.entity if ref else None, cand.entity if cand else None
+    called = ref.called if ref else "", cand.called if cand else ""
+    return ReportError(kind, "findings", severity, *entities, *called)
+
+
+def _sound(
+    reference: Facts, cand: Sequence[FindingFact], alike: Alike, excused: Excused
+) -> ComparedPart:
     """What is left after hallucinations; most of the cost if the reference denies them."""
     affirmed = [each for each in cand if not each.denied]
     if not affirmed:
@@ -159,11 +171,10 @@ def _sound(reference: Facts, cand: Sequence[FindingFact], alike: Alike) -> Compa
     mistakes = []
     for each in affirmed:
         near, best = _nearest(each, ref, alike)
+        invented = _mistake(ErrorKind.INVENTION, _severity(each), None, each)
         if best is not None and near >= _VERY and best.denied:
-            cost += _INVENTED[importance(each)]
+            cost += 0.0 if excused(invented) else _INVENTED[importance(each)]
         elif (best is None or near < _SAME) and not _stands(each, reference.stated):
-            cost += _INVENTED[importance(each)]
-            mistakes.append(
-                ReportError(ErrorKind.INVENTION, "findings", _severity(each), None, each.entity)
-            )
+            cost += 0.0 if excused(invented) else _INVENTED[importance(each)]
+            mistakes.append(invented)
     return ComparedPart(1 - min(_MAX_COST, cost), (), tuple(mistakes))

@@ -12,9 +12,11 @@ from typing import TypeVar
 from histoeval.concordance.changed_numbers import numbers_in
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
+    NOTHING_EXCUSED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
+    Excused,
     ReportError,
     Severity,
 )
@@ -46,11 +48,14 @@ class _Sort:
     """How much of the part a value costs that is all wrong."""
 
 
-def compare_grades(reference: Facts, candidate: Facts) -> ComparedPart:
+def compare_grades(
+    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
+) -> ComparedPart:
     """The grade: that of the whole lesion, or of one aspect with that same aspect."""
     sort = _Sort("grade", ErrorKind.WRONG_GRADE, Severity.MAJOR, Severity.MODERATE)
     ref, cand = distinct_values(reference.grades), distinct_values(candidate.grades)
-    return _compare(sort, ref, cand, _grades_alike, _elsewhere(reference, candidate, _grade_stands))
+    elsewhere = _elsewhere(reference, candidate, _grade_stands)
+    return _compare(sort, ref, cand, _grades_alike, elsewhere, excused)
 
 
 def _grades_alike(one: Grade, other: Grade) -> float | None:
@@ -58,21 +63,26 @@ def _grades_alike(one: Grade, other: Grade) -> float | None:
     return grades.agreement(one, other) if comparable else None
 
 
-def compare_stages(reference: Facts, candidate: Facts) -> ComparedPart:
+def compare_stages(
+    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
+) -> ComparedPart:
     """The stage, axis by axis."""
     sort = _Sort("stage", ErrorKind.WRONG_STAGE, Severity.MAJOR, Severity.MODERATE)
     ref, cand = distinct_values(reference.stages), distinct_values(candidate.stages)
-    return _compare(sort, ref, cand, stages.agreement, _elsewhere(reference, candidate, _stands))
+    elsewhere = _elsewhere(reference, candidate, _stands)
+    return _compare(sort, ref, cand, stages.agreement, elsewhere, excused)
 
 
-def compare_measurements(reference: Facts, candidate: Facts) -> ComparedPart:
+def compare_measurements(
+    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
+) -> ComparedPart:
     """Sizes, counts and shares, each with the nearest of its kind."""
     sort = _Sort(
         "measurements", ErrorKind.MEASUREMENT_MISMATCH, Severity.MODERATE, Severity.MINOR, 0.6
     )
     ref, cand = reference.measurements, candidate.measurements
     elsewhere = _elsewhere(reference, candidate, _numbers_stand)
-    return _compare(sort, ref, cand, _measurements_alike, elsewhere)
+    return _compare(sort, ref, cand, _measurements_alike, elsewhere, excused)
 
 
 Elsewhere = tuple[Callable[[ValueMention[Value]], bool], Callable[[ValueMention[Value]], bool]]
@@ -112,6 +122,7 @@ def _compare(
     cand: Sequence[ValueMention[Value]],
     agreement: Callable[[Value, Value], float | None],
     elsewhere: Elsewhere[Value],
+    excused: Excused,
 ) -> ComparedPart:
     """What is left after every wrong value, and a little for those that only one report gives.
 
@@ -121,30 +132,28 @@ def _compare(
         return NOT_MENTIONED
     pairs = paired([each.value for each in ref], [each.value for each in cand], agreement)
     matched, mistakes = [], []
-    cost = sum(_cost(sort, value) for _, _, value in pairs)
+    cost = 0.0
     for i, j, value in pairs:
+        severity = sort.wrong if value < 0.5 else Severity(max(1, sort.wrong - 1))
+        wrong = ReportError(sort.kind, sort.part, severity, ref[i].entity, cand[j].entity)
         if value >= _RIGHT:
             matched.append(EntityMatch(sort.part, ref[i].entity, cand[j].entity, value))
         else:
-            severity = sort.wrong if value < 0.5 else Severity(max(1, sort.wrong - 1))
-            mistakes.append(
-                ReportError(sort.kind, sort.part, severity, ref[i].entity, cand[j].entity)
-            )
+            mistakes.append(wrong)
+        cost += 0.0 if excused(wrong) else _cost(sort, value)
     left_ref = _unanswered(ref, {i for i, _, _ in pairs}, cand, agreement, elsewhere[0])
     left_cand = _unanswered(cand, {j for _, j, _ in pairs}, ref, agreement, elsewhere[1])
-    mistakes += [
-        *(
-            ReportError(ErrorKind.OMISSION, sort.part, sort.omitted, ref[i].entity, None)
-            for i in left_ref
-        ),
-        *(
-            ReportError(ErrorKind.INVENTION, sort.part, Severity.MINOR, None, cand[j].entity)
-            for j in left_cand
-        ),
+    omitted = [
+        ReportError(ErrorKind.OMISSION, sort.part, sort.omitted, ref[i].entity, None)
+        for i in left_ref
     ]
-    cost += min(_MAX_OMITTED, _OMITTED * len(left_ref))
-    cost += min(_MAX_INVENTED, _INVENTED * len(left_cand))
-    return ComparedPart(max(0.0, 1 - cost), tuple(matched), tuple(mistakes))
+    invented = [
+        ReportError(ErrorKind.INVENTION, sort.part, Severity.MINOR, None, cand[j].entity)
+        for j in left_cand
+    ]
+    cost += min(_MAX_OMITTED, _OMITTED * sum(not excused(each) for each in omitted))
+    cost += min(_MAX_INVENTED, _INVENTED * sum(not excused(each) for each in invented))
+    return ComparedPart(max(0.0, 1 - cost), tuple(matched), (*mistakes, *omitted, *invented))
 
 
 def _cost(sort: _Sort, value: float) -> float:

@@ -2,9 +2,11 @@
 
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
+    NOTHING_EXCUSED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
+    Excused,
     ReportError,
     Severity,
 )
@@ -21,7 +23,9 @@ _MAX_ONE_SIDED = 0.3
 _FLIPPED, _RIGHT = 0.3, 0.85
 
 
-def compare_markers(reference: Facts, candidate: Facts) -> ComparedPart:
+def compare_markers(
+    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
+) -> ComparedPart:
     """Each marker's result with that of the same marker."""
     keys = [
         key
@@ -36,16 +40,18 @@ def compare_markers(reference: Facts, candidate: Facts) -> ComparedPart:
         ref, cand = reference.markers.get(key), candidate.markers.get(key)
         value = _agreement(ref, cand)
         compared = bool(ref and cand and ref.value and cand.value)
+        mistake = _mistake(ref, cand, value)
+        cost = 0.0 if excused(mistake) else 1 - value
         if compared:
-            wrong += 1 - value
+            wrong += cost
         else:
-            left += 1 - value
+            left += cost
         if ref and cand and value >= (_RIGHT if compared else 1.0):
             matched.append(EntityMatch("markers", ref.entity, cand.entity, value))
         else:
-            mistakes.append(_mistake(ref, cand, value))
-    cost = wrong + min(_MAX_ONE_SIDED, left)
-    return ComparedPart(max(0.0, 1 - cost), tuple(matched), tuple(mistakes))
+            mistakes.append(mistake)
+    total = wrong + min(_MAX_ONE_SIDED, left)
+    return ComparedPart(max(0.0, 1 - total), tuple(matched), tuple(mistakes))
 
 
 def _is_comparable(key: str, reference: Facts, candidate: Facts) -> bool:
@@ -74,7 +80,7 @@ def _mistake(ref: _Marker | None, cand: _Marker | None, value: float) -> ReportE
     else:
         kind = ErrorKind.MARKER_FLIP
         severity = Severity.MAJOR if value < _FLIPPED else Severity.MODERATE
-    entities = (None if each is None else each.entity for each in (ref, cand))
+    entities = ref.entity if ref else None, cand.entity if cand else None
     return ReportError(kind, "markers", severity, *entities)
 
 

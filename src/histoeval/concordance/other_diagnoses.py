@@ -12,8 +12,10 @@ from histoeval.concordance.diagnosis import (
 )
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
+    NOTHING_EXCUSED,
     ComparedPart,
     ErrorKind,
+    Excused,
     ReportError,
     Severity,
 )
@@ -38,7 +40,7 @@ _OPEN = frozenset({Behaviour.MALIGNANT, Behaviour.UNSPECIFIED})
 
 
 def compare_additional(
-    reference: Facts, candidate: Facts, alike: Alike
+    reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
 ) -> tuple[ComparedPart, ComparedPart]:
     """Where the leading diagnosis is right: what else was omitted, and what else hallucinated."""
 
@@ -47,12 +49,14 @@ def compare_additional(
         return max(diagnosis_closeness(one, other, alike), diagnosis_closeness(other, one, alike))
 
     return (
-        _additional(reference, candidate, near, ErrorKind.OMISSION),
-        _additional(candidate, reference, near, ErrorKind.INVENTION),
+        _additional(reference, candidate, near, ErrorKind.OMISSION, excused),
+        _additional(candidate, reference, near, ErrorKind.INVENTION, excused),
     )
 
 
-def _additional(one: Facts, other: Facts, near: Near, kind: ErrorKind) -> ComparedPart:
+def _additional(
+    one: Facts, other: Facts, near: Near, kind: ErrorKind, excused: Excused
+) -> ComparedPart:
     """What is left after diagnoses of one report that the other has in no words."""
     if not one.diagnoses:
         return NOT_MENTIONED
@@ -65,47 +69,72 @@ def _additional(one: Facts, other: Facts, near: Near, kind: ErrorKind) -> Compar
         and not other.stated.has_words(each.entity.text)
     ]
     mistakes = tuple(
-        ReportError.one_sided(kind, "diagnosis", severity_of(each), each.entity)
+        mistake
         for each in unmatched
+        if not excused(
+            mistake := ReportError.one_sided(kind, "diagnosis", severity_of(each), each.entity)
+        )
     )
-    return ComparedPart(1 - min(_MAX_ADDITIONAL, _ADDITIONAL * len(unmatched)), (), mistakes)
+    return ComparedPart(1 - min(_MAX_ADDITIONAL, _ADDITIONAL * len(mistakes)), (), mistakes)
 
 
 # --- denied diagnoses ----------------------------------------------------------------------------
 
 
-def compare_denials(reference: Facts, candidate: Facts) -> ComparedPart:
+def compare_denials(
+    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
+) -> ComparedPart:
     """What is left after diagnoses that one report denies and the other makes or omits."""
     if not reference.denied and not candidate.denied:
         return NOT_MENTIONED
-    affirmed = _reversed(reference, candidate)
-    withdrawn = _reversed(candidate, reference)
-    mistakes = [
-        ReportError(ErrorKind.CONTRADICTION, "findings", _severity(denied), ref.entity, cand.entity)
-        for denied, ref, cand in (
-            *((denied, denied, made) for denied, made in affirmed),
-            *((denied, made, denied) for denied, made in withdrawn),
-        )
-    ]
+    contradicted = _contradicted(reference, candidate)
     cost = sum(
-        _REVERSED.get(denied.behaviour, _REVERSED_OTHER) for denied, _ in (*affirmed, *withdrawn)
+        _REVERSED.get(denied.behaviour, _REVERSED_OTHER)
+        for denied, mistake in contradicted
+        if not excused(mistake)
     )
-    counted = {id(denied) for denied, _ in affirmed}
-    omitted = [each for each in _not_mentioned(reference, candidate) if id(each) not in counted]
-    cost += min(_MAX_DENIALS_OMITTED, _DENIAL_OMITTED * len(omitted))
-    mistakes += [
+    counted = {id(denied) for denied, _ in contradicted}
+    omitted = [
         ReportError(ErrorKind.OMISSION, "findings", Severity.MINOR, each.entity, None)
-        for each in omitted
+        for each in _not_mentioned(reference, candidate)
+        if id(each) not in counted
     ]
-    return ComparedPart(max(0.0, 1 - cost), (), tuple(mistakes))
+    left_out = sum(not excused(mistake) for mistake in omitted)
+    cost += min(_MAX_DENIALS_OMITTED, _DENIAL_OMITTED * left_out)
+    mistakes = (*(mistake for _, mistake in contradicted), *omitted)
+    return ComparedPart(max(0.0, 1 - cost), (), mistakes)
 
 
-def with_denials(behaviour: ComparedPart, reference: Facts, candidate: Facts) -> ComparedPart:
+def with_denials(
+    behaviour: ComparedPart,
+    reference: Facts,
+    candidate: Facts,
+    excused: Excused = NOTHING_EXCUSED,
+) -> ComparedPart:
     """The behaviour; less where only one of the reports denies a malignancy."""
-    both = [*_reversed(reference, candidate), *_reversed(candidate, reference)]
-    if behaviour.value is None or not any(denied.behaviour in _GRAVE for denied, _ in both):
+    grave = any(
+        denied.behaviour in _GRAVE and not excused(mistake)
+        for denied, mistake in _contradicted(reference, candidate)
+    )
+    if behaviour.value is None or not grave:
         return behaviour
     return ComparedPart(behaviour.value * _GRAVE_LEFT, behaviour.matched, behaviour.mistakes)
+
+
+def _contradicted(reference: Facts, candidate: Facts) -> list[tuple[Diagnosis, ReportError]]:
+    """What one report denies and the other makes: those of the reference, then the candidate's."""
+    return [
+        (
+            denied,
+            ReportError(
+                ErrorKind.CONTRADICTION, "findings", _severity(denied), ref.entity, cand.entity
+            ),
+        )
+        for denied, ref, cand in (
+            *((denied, denied, made) for denied, made in _reversed(reference, candidate)),
+            *((denied, made, denied) for denied, made in _reversed(candidate, reference)),
+        )
+    ]
 
 
 def _severity(denied: Diagnosis) -> Severity:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError, Severity
+from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError, Severity, listed
 from histoeval.concordance.weights import Combination
 
 CRITERIA: Mapping[str, int] = {
@@ -52,17 +52,15 @@ def overall(scores: Mapping[str, int]) -> float:
 
 def reasoning(scores: Mapping[str, int], parts: Iterable[ComparedPart]) -> str:
     """Why, in one paragraph that cites the evidence."""
-    every = list(parts)
-    mistakes = sorted((m for part in every for m in part.mistakes), key=lambda m: -m.severity)
-    matched = [match for part in every for match in part.matched if match.part == "diagnosis"]
+    matches, errors = listed(parts)
+    mistakes = [error.shown for error in errors]
+    matched = [match for match in matches if match.part == "diagnosis"]
     sentences = [_VERDICTS[scores["critical_finding_concordance"]]]
     if matched:
         best = max(matched, key=lambda match: match.similarity)
         sentences.append(f"'{best.candidate.text}' answers to '{best.reference.text}'.")
-    cited = _distinct(mistakes)[:_MAX_CITED]
-    sentences.extend(f"{_sentence(mistake)}." for mistake in cited)
-    rest = len(_distinct(mistakes)) - len(cited)
-    if rest:
+    sentences.extend(f"{_sentence(mistake)}." for mistake in mistakes[:_MAX_CITED])
+    if (rest := len(mistakes) - _MAX_CITED) > 0:
         sentences.append(f"{rest} further points are listed as evidence.")
     if not any(m.kind == ErrorKind.INVENTION and m.severity > Severity.MINOR for m in mistakes):
         sentences.append("Nothing of weight is added.")
@@ -70,14 +68,6 @@ def reasoning(scores: Mapping[str, int], parts: Iterable[ComparedPart]) -> str:
         sentences.append("Nothing of weight is left out.")
     sentences.append(_ACTIONS[scores["overall_equivalence"]])
     return " ".join(" ".join(each.split()) for each in sentences)
-
-
-def _distinct(mistakes: Iterable[ReportError]) -> list[ReportError]:
-    """Each error once, in the order of its first mention."""
-    distinct: dict[str, ReportError] = {}
-    for mistake in mistakes:
-        distinct.setdefault(mistake.message, mistake)
-    return list(distinct.values())
 
 
 def _sentence(mistake: ReportError) -> str:

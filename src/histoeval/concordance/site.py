@@ -4,9 +4,11 @@ from collections.abc import Iterable
 
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
+    NOTHING_EXCUSED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
+    Excused,
     ReportError,
     Severity,
 )
@@ -24,7 +26,9 @@ _ONE_SILENT = 0.6
 """What a site counts for that one of the two does not name."""
 
 
-def compare_sites(reference: Facts, candidate: Facts) -> ComparedPart:
+def compare_sites(
+    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
+) -> ComparedPart:
     """Whether both are about the same organ, by name or by the diagnosis.
 
     The organ of each report is looked for in the other. Where one of them does not mention it
@@ -36,12 +40,13 @@ def compare_sites(reference: Facts, candidate: Facts) -> ComparedPart:
         if (value := _found_in(one, other)) is not None
     ]
     if not values:
-        return _one_silent(reference, candidate)
+        return _one_silent(reference, candidate, excused)
     value = sum(values) / len(values)
     matched = tuple(_matched(reference, candidate))
     if value >= _OTHER_ORGAN or matched:
         return ComparedPart(value, matched)
-    return ComparedPart(value, (), (_wrong(reference, candidate),))
+    wrong = _wrong(reference, candidate)
+    return ComparedPart(1.0 if excused(wrong) else value, (), (wrong,))
 
 
 def same_named(reference: Facts, candidate: Facts) -> bool:
@@ -73,7 +78,7 @@ def _near(one: str, other: str) -> float:
     return 1.0 if near >= _SAME_ORGAN and organ_of(one) == organ_of(other) else near
 
 
-def _one_silent(reference: Facts, candidate: Facts) -> ComparedPart:
+def _one_silent(reference: Facts, candidate: Facts, excused: Excused) -> ComparedPart:
     """Nothing to compare: both are silent, or only one says where it is."""
     located = [bool(facts.organs or facts.homes) for facts in (reference, candidate)]
     if not any(located):
@@ -82,7 +87,8 @@ def _one_silent(reference: Facts, candidate: Facts) -> ComparedPart:
         ReportError(ErrorKind.OMISSION, "site", Severity.MINOR, site.entity, None)
         for site in reference.sites[:1]
     )
-    return ComparedPart(_ONE_SILENT, (), missed if located[0] else ())
+    free = located[0] and any(excused(mistake) for mistake in missed)
+    return ComparedPart(1.0 if free else _ONE_SILENT, (), missed if located[0] else ())
 
 
 def _matched(reference: Facts, candidate: Facts) -> Iterable[EntityMatch]:
@@ -105,11 +111,14 @@ def _first_diagnosis(facts: Facts) -> Entity | None:
     return facts.diagnoses[0].entity if facts.diagnoses else None
 
 
-def extra_sites(reference: Facts, candidate: Facts) -> ComparedPart:
+def extra_sites(
+    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
+) -> ComparedPart:
     """What is left after sites that only the candidate mentions, where both name some."""
     known = {*reference.organs, *reference.homes}
     if not known or not candidate.sites:
         return NOT_MENTIONED
+    known |= {site.value for site in reference.sites}
     mistakes = tuple(
         ReportError(ErrorKind.INVENTION, "no_inventions", Severity.MODERATE, None, site.entity)
         for site in distinct_values(candidate.sites)
@@ -117,27 +126,31 @@ def extra_sites(reference: Facts, candidate: Facts) -> ComparedPart:
         and site.value in candidate.organs
         and not reference.stated.has_word_of(site.entity.text)
     )
-    return ComparedPart(1 - min(_MAX_EXTRA_SITES, _EXTRA_SITE * len(mistakes)), (), mistakes)
+    cost = _EXTRA_SITE * sum(not excused(mistake) for mistake in mistakes)
+    return ComparedPart(1 - min(_MAX_EXTRA_SITES, cost), (), mistakes)
 
 
-def compare_sides(reference: Facts, candidate: Facts) -> ComparedPart:
+def compare_sides(
+    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
+) -> ComparedPart:
     """Left or right: of the leading diagnosis where both say, else organ by organ, else at all."""
     leading = _by_side(reference.leading_sides), _by_side(candidate.leading_sides)
     if all(leading):
-        found = _one_side(*leading)
+        found = _one_side(*leading, excused)
         if found.value != _ONE_OF_BOTH:
             return found
         near, beside = _nearest(reference), _nearest(candidate)
         both = sorted(set(near) & set(beside))
         if not both:
             return found
-        return _one_side(_by_side(near[c] for c in both), _by_side(beside[c] for c in both))
+        sides = _by_side(near[c] for c in both), _by_side(beside[c] for c in both)
+        return _one_side(*sides, excused)
     ref, cand = _by_organ(reference.sides), _by_organ(candidate.sides)
     organs = sorted(set(ref) & set(cand))
     pairs = [(ref[organ], cand[organ]) for organ in organs] or [
         (_by_side(reference.sides), _by_side(candidate.sides))
     ]
-    parts = [_one_side(*pair) for pair in pairs if all(pair)]
+    parts = [_one_side(*pair, excused) for pair in pairs if all(pair)]
     if not parts:
         return NOT_MENTIONED
     return ComparedPart(
@@ -160,7 +173,7 @@ def _nearest(facts: Facts) -> dict[str, ValueMention[Side]]:
 _Sides = dict[Side, Entity]
 
 
-def _one_side(ref: _Sides, cand: _Sides) -> ComparedPart:
+def _one_side(ref: _Sides, cand: _Sides, excused: Excused) -> ComparedPart:
     shared = sorted(set(ref) & set(cand))
     matched = tuple(EntityMatch("laterality", ref[side], cand[side], 1.0) for side in shared)
     if set(ref) == set(cand):
@@ -172,7 +185,8 @@ def _one_side(ref: _Sides, cand: _Sides) -> ComparedPart:
         next((ref[side] for side in ref if side not in cand), next(iter(ref.values()))),
         next((cand[side] for side in cand if side not in ref), next(iter(cand.values()))),
     )
-    return ComparedPart(_ONE_OF_BOTH if shared else 0.0, matched, (wrong,))
+    value = 1.0 if excused(wrong) else _ONE_OF_BOTH if shared else 0.0
+    return ComparedPart(value, matched, (wrong,))
 
 
 def _by_organ(sides: Iterable[ValueMention[Side]]) -> dict[str, _Sides]:

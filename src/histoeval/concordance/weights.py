@@ -6,7 +6,8 @@ are not negative, so that the score never falls when a part rises.
 """
 
 from collections.abc import Mapping, Sequence
-from math import prod
+from itertools import combinations
+from math import comb, prod
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -16,6 +17,7 @@ from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from histoeval.concordance.compare import PARTS
 from histoeval.errors import ModelError
+from histoeval.metric import PartCost
 from histoeval.report import Noun
 
 Floats = NDArray[np.float64]
@@ -77,6 +79,36 @@ class Combination(Noun):
         total = sum(self.weights.values())
         mean = sum(weight * terms[term] for term, weight in self.weights.items()) / total
         return float(self.scaled(np.array([mean]))[0])
+
+    def breakdown(self, parts: Mapping[str, float | None]) -> list[PartCost]:
+        """What each part that is below 1 takes off the best value: their Shapley values.
+
+        A part counts by what it takes off alone, beside every other, and beside any of them
+        together, on average over all orders; so all of them add up to what is missing.
+        """
+        low = {name: value for name, value in parts.items() if value is not None and value < 1}
+        left = {
+            frozenset(those): self({name: low[name] for name in those})
+            for size in range(len(low) + 1)
+            for those in combinations(low, size)
+        }
+        costs = {
+            name: sum(
+                (value - left[those | {name}]) / (len(low) * comb(len(low) - 1, len(those)))
+                for those, value in left.items()
+                if name not in those
+            )
+            for name in low
+        }
+        total = sum(self.weights.values())
+        weight = {
+            name: sum(w for term, w in self.weights.items() if name in term.split("*")) / total
+            for name in low
+        }
+        return [
+            PartCost(part=name, value=low[name], weight=weight[name], cost=cost)
+            for name, cost in costs.items()
+        ]
 
     def scaled(self, means: Floats) -> Floats:
         """From means of terms to the scale of those whose scores they were fitted to."""

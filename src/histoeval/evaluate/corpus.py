@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import permutations
 
-from histoeval.errors import MissingDependency, ModelError, SettingError
+from histoeval.errors import MissingDependency, ModelError, SettingError, pip_install
 from histoeval.evaluate.matches import (
     NONE,
     Matches,
@@ -172,7 +172,7 @@ def token_counter(tokenizer: str) -> Callable[[str], int]:
     except ImportError as error:
         raise MissingDependency(
             "transformers is not installed: tokens of models need the extra [train]; "
-            "run: pip install 'histoeval[train]'"
+            f"run: {pip_install('train')}"
         ) from error
     try:
         loaded = AutoTokenizer.from_pretrained(tokenizer)

@@ -17,7 +17,8 @@ from histoeval.experiments.edits.registry import (
 )
 from histoeval.experiments.rows import MODEL, RULES, PerturbedRow
 from histoeval.io.reports import TextRow, TextSource
-from histoeval.io.store import RowStore, not_of_input, write_whole
+from histoeval.io.store import RowStore, not_of_input
+from histoeval.io.writing import write_whole
 from histoeval.reader.reader import Reader
 from histoeval.report import Noun
 from histoeval.run.extract import read_failed

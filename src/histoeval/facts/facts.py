@@ -56,6 +56,8 @@ class FindingFact:
     denied: bool
     place: str | None = None
     """Where it is, for what is only a word such as invasion."""
+    called: str = ""
+    """Its words with that place, where they do not have it: renal vein invasion."""
 
     @property
     def known(self) -> bool:
@@ -219,13 +221,16 @@ def _observed(
     places = {e.end: e.start for e in report.entities if e.type == EntityType.SITE}
     for entity in entities:
         absent = entity.assertion == Assertion.ABSENT
-        found = find_findings(respelt(_with_place(entity, places, report.text)))
+        called = _with_place(entity, places, report.text)
+        found = find_findings(respelt(called))
         if not found:
             yield FindingFact(entity, None, absent)
         linked = [e.text for e in details.get(entity.start, ()) if e.type == EntityType.SITE]
+        if called == entity.text:
+            called = f"{called} ({linked[0]})" if linked and plain(called) in BARE else ""
         for each in found:
             place = plain(linked[0]) if linked and each.id in BARE else None
-            yield FindingFact(entity, each.id, absent or each.denied, place)
+            yield FindingFact(entity, each.id, absent or each.denied, place, called)
 
 
 def _with_place(entity: Entity, places: Mapping[int, int], text: str) -> str:

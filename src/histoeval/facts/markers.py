@@ -10,7 +10,7 @@ from histoeval.terms.findings import find_findings
 from histoeval.terms.naming import main_concept
 from histoeval.terms.plain import plain
 from histoeval.terms.values.marker_results import Result, read_result
-from histoeval.terms.values.markers import find_markers
+from histoeval.terms.values.markers import find_markers, singled_out
 
 _NEAR = 60
 """Characters over which a marker and its result are shown together."""
@@ -33,7 +33,10 @@ def markers_of(
             continue
         results = _own_results(report, place, tails.get(place, ()))
         result = _heading(report.text, entity, results) or " ".join(e.text for e in results)
-        for key in find_markers(entity.text) or (_unknown(entity) if result else ()):
+        known = find_markers(entity.text)
+        if len(known) > 1:
+            known = singled_out(known, report.text[entity.end : entity.end + _NEAR])
+        for key in known or (_unknown(entity) if result else ()):
             value = read_result(result, key) if result else None
             if key not in found or found[key].value is None:
                 found[key] = ValueMention(_together(report, [entity, *results]), value)
@@ -80,6 +83,13 @@ def _together(report: Report, entities: Sequence[Entity]) -> Entity:
     """
     marker = entities[0].model_copy(update={"assertion": Assertion.PRESENT})
     start, end = min(e.start for e in entities), max(e.end for e in entities)
-    if end - start > _NEAR:
+    end += report.text[start : end + 1].endswith(")") and _is_cut(report.text[start:end])
+    stretch = report.text[start:end]
+    if end - start > _NEAR or _is_cut(stretch):
         return marker
-    return marker.model_copy(update={"text": report.text[start:end], "start": start, "end": end})
+    return marker.model_copy(update={"text": stretch, "start": start, "end": end})
+
+
+def _is_cut(stretch: str) -> bool:
+    """Whether a bracket is open at its end."""
+    return stretch.count("(") > stretch.count(")")

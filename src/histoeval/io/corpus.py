@@ -11,11 +11,13 @@ from histoeval.io.annotation import brat, hare_json, label_studio, ours, webanno
 from histoeval.io.annotation.archives import Document, documents, endings
 from histoeval.io.annotation.names import RefusedPassage, Vocabulary
 from histoeval.io.annotation.passage import AnnotatedPassage
+from histoeval.io.files import check_there
 from histoeval.io.source import SeenNames
 from histoeval.io.tables.encoding import survey
 from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.json_documents import open_json
 from histoeval.io.tables.jsonlines import open_json_lines
+from histoeval.io.writing import whole_file
 
 __all__ = ["FORMATS", "WRITTEN", "AnnotatedPassage", "Format", "read_corpus", "write_corpus"]
 
@@ -57,8 +59,7 @@ def read_corpus(
     `on_problem` is called for a passage that cannot be read, and the others still come; by default
     the first one stops the reading.
     """
-    if not path.exists():
-        raise InputError(f"{path} does not exist")
+    check_there(path)
     seen = SeenNames()
     for name, attempt in _attempts(path, format or guess_format(path), Vocabulary(labels)):
         try:
@@ -75,18 +76,14 @@ def read_corpus(
 
 def write_corpus(path: Path, passages: Iterable[AnnotatedPassage], format: Written = "ours") -> int:  # noqa: A002
     """Write all passages, or nothing if that fails; how many there were."""
-    draft = path.with_name(f"{path.name}.part")
     count = 0
     try:
-        with draft.open("w", encoding="utf-8", newline="\n") as file:
+        with whole_file(path) as file:
             for count, piece in enumerate(_pieces(passages, format), start=1):  # noqa: B007
-                file.write(piece)
-            file.write("" if format == "ours" else "\n]\n" if count else "[]\n")
-        draft.replace(path)
+                file.write(piece.encode())
+            file.write(b"" if format == "ours" else b"\n]\n" if count else b"[]\n")
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        draft.unlink(missing_ok=True)
     return count
 
 

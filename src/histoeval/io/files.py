@@ -1,6 +1,7 @@
 """Files of every format, opened as tables."""
 
 import hashlib
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +39,7 @@ class OpenedTable:
     """A table that was opened, and where it comes from.
 
     `name` has no directories, `encoding` is empty where there is none, `notes` are for the user,
-    and `size` is in bytes on disk, 0 for what is in memory.
+    `size` is in bytes on disk, 0 for what is in memory, and no output may replace `files`.
     """
 
     name: str
@@ -48,6 +49,7 @@ class OpenedTable:
     notes: tuple[str, ...]
     size: int
     table: RecordTable = field(repr=False)
+    files: tuple[Path, ...] = field(default=(), repr=False, kw_only=True)
 
     def description(self) -> dict[str, object]:
         """What a summary says of it."""
@@ -63,11 +65,15 @@ class OpenedTable:
 def check_there(path: Path) -> None:
     """A path that was given must lead somewhere."""
     try:
-        path.stat()
+        mode = path.stat().st_mode
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist") from error
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror}") from error
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise InputError(
+            f"{path} is a pipe or a device, and inputs are read more than once: give a file"
+        )
 
 
 def format_of(path: Path, accepted: str) -> str:
@@ -94,7 +100,7 @@ def open_table(path: Path, named: Columns = GUESS, encoding: str | None = None) 
     """Open one table of any format; the columns that were named help to find its header."""
     kind = demand_table(path)
     if kind == "parquet":
-        return opened(path.name, kind, *_open_parquet(path, encoding))
+        return opened(path.name, kind, *_open_parquet(path, encoding), files=(path,))
     surveyed = survey(path, encoding)
     if kind == "jsonl":
         table = open_json_lines(path, surveyed.encoding)
@@ -103,7 +109,7 @@ def open_table(path: Path, named: Columns = GUESS, encoding: str | None = None) 
     else:
         delimiters = "\t" if kind == "tsv" else ",;\t|"
         table = open_delimited(path, surveyed.encoding, named, delimiters)
-    return opened(path.name, kind, table, surveyed)
+    return opened(path.name, kind, table, surveyed, files=(path,))
 
 
 def open_records(records: Iterable[Mapping[str, object]]) -> OpenedTable:
@@ -111,7 +117,9 @@ def open_records(records: Iterable[Mapping[str, object]]) -> OpenedTable:
     return opened("records", "memory", *table_of_records(records))
 
 
-def opened(name: str, kind: str, table: RecordTable, surveyed: Survey) -> OpenedTable:
+def opened(
+    name: str, kind: str, table: RecordTable, surveyed: Survey, files: tuple[Path, ...] = ()
+) -> OpenedTable:
     """A table with what one pass over its bytes has shown."""
     return OpenedTable(
         name=name,
@@ -121,6 +129,7 @@ def opened(name: str, kind: str, table: RecordTable, surveyed: Survey) -> Opened
         notes=surveyed.notes,
         size=surveyed.size,
         table=table,
+        files=files,
     )
 
 
@@ -135,5 +144,5 @@ def _open_parquet(path: Path, encoding: str | None) -> tuple[RecordTable, Survey
 
     with open_bytes(path) as (stream, _):
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    notes = () if encoding is None else ("Parquet has no encoding; --encoding was not used",)
+    notes = () if encoding is None else ("Parquet has no encoding; the one given was not used",)
     return open_parquet(path), Survey(path.stat().st_size, digest, notes=notes)

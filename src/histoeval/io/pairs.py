@@ -1,7 +1,7 @@
 """From files to pairs: what the rest of the package calls to read its input."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ from histoeval.errors import InputError, Problem
 from histoeval.io.files import (
     GUESS,
     ONE_TABLE,
+    OpenedTable,
     check_there,
     demand_rows,
     format_of,
@@ -16,9 +17,10 @@ from histoeval.io.files import (
     open_table,
     opened,
 )
+from histoeval.io.joined import open_joined
 from histoeval.io.source import Cells, RowNaming, TableSource, problems_in
 from histoeval.io.tables.cell_checks import name_of, text_of
-from histoeval.io.tables.columns import Columns, Layout, layout_of
+from histoeval.io.tables.columns import Columns, Layout, layout_of, notes_on
 from histoeval.io.tables.formats import Record
 from histoeval.io.tables.row_faults import Fault
 from histoeval.io.texts import open_folders, open_text_files
@@ -27,8 +29,8 @@ from histoeval.report import Pair
 __all__ = ["Columns", "PairRow", "PairSource", "open_source", "source_of_records"]
 
 ACCEPTED = (
-    f"{ONE_TABLE}, or two and more .txt files with one report per line, or two and more folders of "
-    ".txt files, the references first"
+    f"{ONE_TABLE}, two and more tables with the same ids, two and more .txt files with one report "
+    "per line, or two and more folders of .txt files, the references first"
 )
 
 _NO_SYSTEM = Fault("missing_value")
@@ -104,8 +106,13 @@ def open_source(
         table = open_table(paths[0], columns, encoding)
         layout = layout_of(table.table, columns, str(paths[0]))
         demand_rows(table.table, layout.columns, paths[0])
-        return PairSource(**vars(table), layout=layout)
-    if len(paths) < 2 or len(kinds) > 1 or not kinds & {"text", "folder"}:
+        return _understood(table, layout, columns)
+    name = ", ".join(path.resolve().name for path in paths)
+    if not kinds & {"text", "folder"} and paths:
+        records, layout, surveyed = open_joined(paths, columns, encoding)
+        kind = kinds.pop() if len(kinds) == 1 else "tables"
+        return PairSource(**vars(opened(name, kind, records, surveyed)), layout=layout)
+    if len(paths) < 2 or len(kinds) > 1:
         given = " and ".join(path.name or str(path) for path in paths) or "nothing"
         raise InputError(f"{given} cannot be read together. What can be read: {ACCEPTED}")
     if columns != GUESS:
@@ -114,7 +121,6 @@ def open_source(
     records, layout, surveyed = (open_folders if kind == "folder" else open_text_files)(
         paths, encoding
     )
-    name = ", ".join(path.resolve().name for path in paths)
     return PairSource(**vars(opened(name, kind, records, surveyed)), layout=layout)
 
 
@@ -124,4 +130,10 @@ def source_of_records(
     """The pairs of records that are in memory, such as the rows of a data frame."""
     table = open_records(records)
     layout = layout_of(table.table, columns, "the list of records")
-    return PairSource(**vars(table), layout=layout)
+    return _understood(table, layout, columns)
+
+
+def _understood(table: OpenedTable, layout: Layout, named: Columns) -> PairSource:
+    """The table, with notes on the columns that were guessed."""
+    notes = (*table.notes, *notes_on(layout, named, keyed=table.table.keyed))
+    return PairSource(**vars(replace(table, notes=notes)), layout=layout)

@@ -56,7 +56,7 @@ class ResultFolder(RowStore[ResultRow]):
     """A folder of scores: `run.json`, `scores.jsonl` and `summary.json`."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, ResultRow.model_validate_json, folder=SCORES)
+        super().__init__(path, ResultRow.model_validate_json, folder=SCORES, verb="score or judge")
 
 
 def broken_row(name: str, row: int | None, errors: Iterable[Problem]) -> dict[str, Any]:
@@ -111,10 +111,15 @@ def key_of(row: ResultRow) -> Key:
     return row.id, row.system or ""
 
 
+def scores_file(path: Path) -> Path:
+    """A file of results, or the one in a folder of them."""
+    return path / SCORES if path.is_dir() else path
+
+
 def read_rows(path: Path) -> Iterator[ResultRow]:
     """The rows of a file of results, or of the folder that holds it."""
     check_there(path)
-    file = path / "scores.jsonl" if path.is_dir() else path
+    file = scores_file(path)
     check_there(file)
     found = False
     for row in _rows(file):

@@ -39,7 +39,7 @@ def _written(text: str, within: Range | None) -> float | Fault | None:
     if not text.strip():
         return None
     if NUMBER.fullmatch(text.strip()):
-        return _checked(float(text), within)
+        return _checked(float(text.strip()), within)
     return Fault("not_a_number", {"value": repr(text[:40])})
 
 

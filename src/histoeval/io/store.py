@@ -3,11 +3,11 @@
 There are two layouts. A *folder* holds `run.json` (the request, written first), the rows, and
 `summary.json` (written last). A *file* `OUT.jsonl` has `OUT.jsonl.meta.json` beside it, which holds
 the request and, at the end, the summary. The same command resumes a stopped run after its last
-whole row; the results of another run are refused. One process at a time may write: the others are
-refused at once, and the lock of a process that was killed is free again.
+whole row; the results of another run are refused, and so are those of another verb. One process at
+a time may write: the others are refused at once, and the lock of a process that was killed is free
+again.
 """
 
-import errno
 import json
 import os
 import socket
@@ -19,12 +19,27 @@ from typing import Any, Generic, Protocol, TypeVar
 from filelock import FileLock, SoftFileLock, Timeout
 
 from histoeval.errors import OutputError
+from histoeval.io.writing import (
+    check_not_input,
+    file_mode,
+    make_folder,
+    remove,
+    write_json,
+    writing_to,
+)
 
 ENDINGS = (".jsonl", ".ndjson")
 ADVICE = "give another --output, or --overwrite to replace them"
 
+VERB_FILES = {
+    "score or judge": ("run.json", "scores.jsonl", "summary.json", "usage.json", "missing.jsonl"),
+    "trust": ("trust.jsonl.meta.json", "trust.jsonl", "summary.json", "report.html"),
+    "generate": ("reports.jsonl.meta.json", "reports.jsonl", "summary.json", "reports.csv"),
+    "agree": ("agreement.json", "report.md", "report.html"),
+}
+"""What each verb writes into a folder; by the first of these files its results are known."""
+
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class StoredRow(Protocol):
@@ -46,16 +61,23 @@ class RowStore(Generic[R]):
     """The rows of a run on disk; `read` makes a row of a line.
 
     With `folder`, rows are a file of that name in the folder `path`; else `path` is that file.
+    With `verb`, the folder that holds the rows is that of this verb: see `claim`.
     """
 
-    def __init__(self, path: Path, read: Callable[[bytes], R], *, folder: str = "") -> None:
+    def __init__(
+        self, path: Path, read: Callable[[bytes], R], *, folder: str = "", verb: str = ""
+    ) -> None:
         self.home = path
         self.is_folder = bool(folder)
         self.wrapped = not folder  # whether `meta` holds the summary beside the request
         self.path = path / folder
         self.meta = path / "run.json" if folder else path.with_name(f"{path.name}.meta.json")
         self.summary = path / "summary.json"
-        self._lock = path / ".lock" if folder else path.with_name(f"{path.name}.lock")
+        self._verb = verb
+        own_lock = folder or verb
+        self._lock = (
+            self.path.with_name(".lock") if own_lock else path.with_name(f"{path.name}.lock")
+        )
         self._read = read
         self._rows = -1
         if not folder and path.suffix.lower() not in ENDINGS:
@@ -75,7 +97,7 @@ class RowStore(Generic[R]):
         with locked(self._lock, self.home):
             with writing_to(self.home):
                 self._prepare(request, overwrite=overwrite)
-                self._rows = os.open(self.path, _APPEND, 0o666)
+                self._rows = os.open(self.path, _APPEND, file_mode())
             try:
                 yield
             finally:
@@ -108,13 +130,16 @@ class RowStore(Generic[R]):
             raise OutputError(f"{self.home} is a file; results need a folder")
         if not self.is_folder and self.home.is_dir():
             raise OutputError(f"{self.home} is a folder; give the name of a file")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent)
 
     def _prepare(self, request: Mapping[str, Any], *, overwrite: bool) -> None:
         """Make the place ready: new, or to resume the same request."""
+        check_not_input([*self._written(), self.meta])
+        if self._verb:
+            claim(self.path.parent, self._verb, overwrite=overwrite)
         if overwrite:
             for file in self._written():
-                file.unlink(missing_ok=True)
+                remove(file)
         if (before := self._request_there()) is not None:
             refuse_another(self.home, before, request)
         write_json(self.meta, {"run": request, "finished": False} if self.wrapped else request)
@@ -123,11 +148,13 @@ class RowStore(Generic[R]):
 
     def _written(self) -> Iterable[Path]:
         """What a run leaves, and what --overwrite removes."""
+        if self._verb:
+            return [self.path.with_name(name) for name in VERB_FILES[self._verb]]
         return (self.path, self.meta, self.summary) if self.is_folder else (self.path,)
 
     def _request_there(self) -> Mapping[str, Any] | None:
         """The request that made what is there; in a file, only rows are worth protecting."""
-        has_rows = self.path.exists() and self.path.stat().st_size > 0
+        has_rows = _holds_something(self.path)
         if not self.meta.exists():
             if has_rows or (self.is_folder and self.summary.exists()):
                 raise unknown_maker(self.home)
@@ -176,6 +203,26 @@ def _holder(lock: Path) -> str:
     except (OSError, ValueError):
         return ""
     return f" ({holder})" if holder.startswith("process ") else ""
+
+
+def claim(folder: Path, verb: str, *, overwrite: bool = False) -> None:
+    """Refuse to replace what another verb has written; with `overwrite`, remove it."""
+    own = VERB_FILES[verb]
+    check_not_input(folder / name for name in own)
+    for other, files in VERB_FILES.items():
+        if other == verb or set(own).isdisjoint(files) or not (folder / files[0]).exists():
+            continue
+        if not overwrite:
+            raise OutputError(f"{folder} holds the results of `histoeval {other}`; {ADVICE}")
+        for name in files:
+            remove(folder / name)
+    is_known = overwrite or (folder / own[0]).exists()
+    if not is_known and any(_holds_something(folder / name) for name in own):
+        raise unknown_maker(folder)
+
+
+def _holds_something(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 def refuse_another(home: Path, before: Mapping[str, Any], request: Mapping[str, Any]) -> None:
@@ -234,33 +281,3 @@ def drop_half_line(path: Path) -> None:
             end = start
         if end < size:
             file.truncate(end)
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a whole file or none of it; names of files need not be Unicode, and come escaped."""
-    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    write_whole(path, text.encode("utf-8", "backslashreplace"))
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a whole file or none of it."""
-    draft = path.with_suffix(".part")
-    try:
-        draft.write_bytes(content)
-        draft.replace(path)
-    except OSError:
-        with suppress(OSError):
-            draft.unlink()
-        raise
-
-
-@contextmanager
-def writing_to(home: Path) -> Iterator[None]:
-    """Report what the system says of files that are written: a full disk, a missing permission."""
-    try:
-        yield
-    except OSError as error:
-        message = f"cannot use {home} for results: {error.strerror or error}"
-        if error.errno in _NO_ROOM:
-            message += "; finished rows are kept: make room, then run the same command again"
-        raise OutputError(message) from error

@@ -43,7 +43,9 @@ def read_yaml(path: Path, what: str = "") -> YamlFile:
         return _parsed(text, name)
     except yaml.YAMLError as error:
         raise InputError(f"{name} is not YAML: {fault_of(error)}") from error
-    except (ValueError, RecursionError) as error:  # of dates that are none, and of what is too deep
+    except RecursionError as error:
+        raise InputError(f"{name} is not YAML that can be used: it is nested too deeply") from error
+    except ValueError as error:  # of dates that are none
         raise InputError(f"{name} is not YAML that can be used: {error}") from error
 
 

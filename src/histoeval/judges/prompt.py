@@ -46,7 +46,7 @@ class Criterion(Noun):
 
     @model_validator(mode="after")
     def _steps_follow(self) -> Self:
-        if sorted(self.levels) != list(range(self.lowest, self.highest + 1)):
+        if self.highest - self.lowest + 1 != len(self.levels):
             raise ValueError(f"the levels of {self.name} must be whole numbers in a row")
         return self
 

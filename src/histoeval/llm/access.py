@@ -211,7 +211,8 @@ def discreet(message: str, secrets: Iterable[str], texts: Iterable[str]) -> str:
         message = message.replace(secret, "…")
     words = " ".join(message[: 20 * MAX_MESSAGE].split())
     shown = words[:MAX_MESSAGE]
-    if any(_quotes(shown, " ".join(report.split())) for report in texts):
+    near = words[: MAX_MESSAGE + _MIN_QUOTE]  # a quotation that the end of what is shown would cut
+    if any(_quotes(near, " ".join(report.split())) for report in texts):
         return "(the server's message quotes the report and is not repeated here)"
     return f"{shown}…" if len(words) > MAX_MESSAGE or len(message) > 20 * MAX_MESSAGE else shown
 

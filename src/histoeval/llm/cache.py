@@ -171,9 +171,9 @@ class Cache:
         """Delete all replies, or those of judges or prompts with this prefix; how many."""
         with self._errors():
             deleted = self._file.execute(
-                "DELETE FROM replies WHERE substr(judge, 1, length(?1)) = ?1 "
-                "AND substr(prompt, 1, length(?2)) = ?2",
-                (judge or "", prompt or ""),
+                "DELETE FROM replies WHERE substr(judge, 1, length(:judge)) = :judge "
+                "AND substr(prompt, 1, length(:prompt)) = :prompt",
+                {"judge": judge or "", "prompt": prompt or ""},
             ).rowcount
             self._file.execute("VACUUM")
             self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # nothing is left beside it

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
+from histoeval.callers import argument
 from histoeval.errors import HistoEvalError, Problem, SettingError
-from histoeval.metric import CorpusScore, Metric, Score, Signature
+from histoeval.metric import CorpusScore, Explanation, Metric, PartCost, Score, Signature
 from histoeval.report import Pair
 from histoeval.terms.language import Language, english_problem
 
@@ -110,6 +111,11 @@ class MetricBase(ABC):
             raise HistoEvalError(f"{self.name}: {answer.message}")
         return answer
 
+    def explain(self, pair: Pair) -> Explanation | Problem:
+        """The score of one pair; with what each part and error costs, where a metric can tell."""
+        (answer,) = self.score([pair])
+        return answer if isinstance(answer, Problem) else explained(answer)
+
     def compute(
         self, *, predictions: Texts | None = None, references: Texts | None = None
     ) -> CorpusScore:
@@ -179,6 +185,30 @@ class MetricBase(ABC):
             raise SettingError(f"{self.name} {reason}")
 
     obstacle = _renamed("obstacle", "unavailable_reason", unavailable_reason)
+
+
+def explained(
+    score: Score, breakdown: Sequence[PartCost] = (), without: Sequence[float] = ()
+) -> Explanation:
+    """A score with what its parts cost, and what it would be without each of its errors."""
+    evidence = dict(score.evidence)
+    if without:
+        evidence["errors"] = [
+            {**error, "without": value}
+            for error, value in zip(evidence["errors"], without, strict=True)
+        ]
+    fields_ = {name: getattr(score, name) for name in Score.model_fields}
+    return Explanation(**fields_ | {"evidence": evidence}, breakdown=tuple(breakdown))
+
+
+def explain_pair(metric: Metric, pair: Pair) -> Explanation:
+    """The score of one pair explained; a `HistoEvalError` with the reason where there is none."""
+    if reason := metric.unavailable_reason():
+        raise SettingError(f"{metric.name} {reason}")
+    answer = metric.explain(pair) if isinstance(metric, MetricBase) else metric.score([pair])[0]
+    if isinstance(answer, Problem):
+        raise HistoEvalError(f"{metric.name} could not score {pair.id!r}: {answer.message}")
+    return answer if isinstance(answer, Explanation) else explained(answer)
 
 
 class AdaptedMetric(MetricBase):
@@ -282,12 +312,8 @@ class ModelMetric(SettledMetric, ABC):
         missing = [name for name in self.models if getattr(self, name) is None]
         if not missing:
             return None
-        options = " and ".join(f"--{name}" for name in missing)
-        python = ", ".join(f"{name}=..." for name in missing)
-        return (
-            f"needs models: name {options} (a folder or a hub name; extra [hf]; in Python "
-            f"models=Models({python}))"
-        )
+        ways = " and ".join(argument(name) for name in missing)
+        return f"needs models: name {ways} (a folder or a hub name; extra [hf])"
 
     def fingerprint(self) -> dict[str, str]:
         """The models, down to their weights."""

@@ -18,14 +18,22 @@ from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import Aligner, Vectors
 from histoeval.concordance.compare import compare, restored
-from histoeval.concordance.evidence import ComparedPart, evidence_of
+from histoeval.concordance.evidence import (
+    NOTHING_EXCUSED,
+    ComparedPart,
+    Excused,
+    ReportError,
+    evidence_of,
+    listed,
+    without_errors,
+)
 from histoeval.concordance.reconcile import reconciled
 from histoeval.concordance.weights import Combinations, read_combinations
 from histoeval.errors import Problem
 from histoeval.facts.facts import Facts, facts_of
 from histoeval.facts.normalise import NormalisedText, normalised
-from histoeval.metric import Score
-from histoeval.metrics.base import EnglishMetric
+from histoeval.metric import Explanation, PartCost, Score
+from histoeval.metrics.base import EnglishMetric, explained
 from histoeval.reader.reader import Reader
 from histoeval.report import Pair, Report
 from histoeval.resources import resource_path
@@ -72,11 +80,50 @@ class Concordance(EnglishMetric):
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """All reports read, all pairs compared, all parts combined."""
         return [
-            self.score_compared(each)
-            if each.says_something or pair.reference == pair.candidate
-            else _nothing_to_compare(self.name)
-            for pair, each in zip(pairs, self.compare(pairs), strict=True)
+            self._answer(pair, each) for pair, each in zip(pairs, self.compare(pairs), strict=True)
         ]
+
+    def _answer(self, pair: Pair, compared: ReportComparison) -> Score | Problem:
+        if compared.says_something or pair.reference == pair.candidate:
+            return self.score_compared(compared)
+        return _nothing_to_compare(self.name)
+
+    def explain(self, pair: Pair) -> Explanation | Problem:
+        """The score of one pair, what each part costs, and the score without each error.
+
+        An error is left out by comparing again with its entities counted as if they agreed.
+        """
+        self._demand_available()
+        (compared,) = self.compare([pair])
+        score = self._answer(pair, compared)
+        if isinstance(score, Problem):
+            return score
+        counted = self._compared_again(compared)
+        read: dict[ReportError, set[ReportError]] = {}
+        for name, part in compared.parts.items():
+            for shown, raw in zip(part.mistakes, counted.parts[name].mistakes, strict=True):
+                read.setdefault(shown, set()).add(raw)
+        without = []
+        for error in listed(compared.parts.values())[1]:
+            excused = Excused(frozenset().union(*(read[each] for each in error.counted)))
+            again = self._compared_again(compared, excused)
+            without.append(self.score_compared(again).value)
+        return explained(score, self.breakdown(compared), without)
+
+    def breakdown(self, compared: ReportComparison) -> list[PartCost]:
+        """What each part takes off the best score."""
+        return [
+            PartCost(part=each.part, value=each.value, weight=each.weight, cost=each.cost / TOP)
+            for each in weights().expert.breakdown(compared.values)
+        ]
+
+    def _compared_again(
+        self, compared: ReportComparison, excused: Excused = NOTHING_EXCUSED
+    ) -> ReportComparison:
+        """The same facts compared, without the errors that are excused."""
+        both = compared.reference, compared.candidate
+        parts = compare(*both, self._phrases.likeness, excused)
+        return ReportComparison(*both, {n: without_errors(p, excused) for n, p in parts.items()})
 
     def compare(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
         """The facts of both reports of each pair, and every part of their comparison."""

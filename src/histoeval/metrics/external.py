@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
-from histoeval.errors import Problem, SettingError
+from histoeval.errors import Problem, SettingError, pip_install
 from histoeval.metric import Score
 from histoeval.metrics.base import STRICT, SettledMetric
 from histoeval.report import Pair
@@ -47,7 +47,7 @@ class Peer(SettledMetric, ABC):
         if find_spec(self.module) is not None:
             return None
         return (
-            f"needs the package {self.package}: pip install 'histoeval[peers]' or pip install "
+            f"needs the package {self.package}: {pip_install('peers')}, or pip install "
             f"{self.package}. On first use it downloads {self.downloads}"
         )
 

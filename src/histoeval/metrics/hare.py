@@ -16,6 +16,7 @@ from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import Aligner
 from histoeval.align.lexical import LexicalAligner
+from histoeval.callers import argument
 from histoeval.errors import HistoEvalError, Problem
 from histoeval.facts.scope import scope_of
 from histoeval.metric import Score
@@ -69,15 +70,17 @@ class Hare(EnglishMetric):
         if lacking := super().unavailable_reason():
             return lacking
         if not self.reader.reads_relations:
-            return "needs a reader that finds relations: name a relation model with --relations"
+            way = argument("relations")
+            return f"needs a reader that finds relations: name a relation model with {way}"
         if self.mode == "upstream" and self.of != "report":
             return "compares whole reports in mode=upstream: leave out of=conclusion, or the mode"
         in_float32 = getattr(self.reader, "dtype", None) == "float32"
         lexical = isinstance(self.aligner, LexicalAligner)
         if self.mode == "upstream" and (lexical or not in_float32):
             return (
-                "needs Hugging Face models in float32: name them with --reader, "
-                "--relations and --aligner ('hare' for the published ones), with --dtype float32"
+                f"needs Hugging Face models in float32: name them with {argument('reader')}, "
+                f"{argument('relations')} and {argument('aligner')} ('hare' for the published "
+                f"ones), and {argument('dtype', 'float32')}"
             )
         return None
 

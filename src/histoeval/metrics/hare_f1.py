@@ -1,7 +1,8 @@
 """The arithmetic of HARE (section 3.3 of the paper) as pure functions.
 
 Empty sides, which the paper leaves open, are defined so that a report always agrees fully with
-itself: nothing on both sides is full agreement (1), nothing on one side only is none (0).
+itself: nothing on both sides is full agreement (1), nothing on one side only is none (0). Where
+neither report has relations, `Hare` takes the F1 of the entities for that of the relations.
 """
 
 from collections.abc import Hashable, Set

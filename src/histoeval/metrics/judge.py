@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from pydantic.dataclasses import dataclass
 
+from histoeval.callers import argument
 from histoeval.errors import Problem
 from histoeval.judges.panel import JudgePanel
 from histoeval.judges.prompt import Prompt, load_prompt
@@ -68,7 +69,7 @@ class JudgeMetric(ModelMetric):
         if self.judge is not None:
             return None
         return (
-            "needs a judge: name --endpoint and --model, or HISTOEVAL_JUDGE_ENDPOINT and "
+            f"needs a judge: name {argument('judge')}, or HISTOEVAL_JUDGE_ENDPOINT and "
             "HISTOEVAL_JUDGE_MODEL in the environment"
         )
 

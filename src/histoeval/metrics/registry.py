@@ -67,30 +67,30 @@ def _ours(module: str, summary: str, needs: str = "", **settings: Any) -> Metric
 
 
 METRICS: dict[str, MetricEntry] = {
-    "hare": _ours("hare:Hare", "entities and relations of both reports, aligned (HARE paper)"),
+    "hare": _ours("hare:Hare", "entities and relations, aligned (HARE paper)"),
     "concordance": _ours(
         "concordance:Concordance",
-        "diagnosis, site, grade, stage, markers, findings, weighed as experts do",
+        "what both reports state, as experts weigh it",
     ),
     "rubric_offline": _ours(
         "rubric_offline:RubricOffline",
-        "the four criteria of the judge's rubric, without a language model",
+        "the judge's four criteria, without an LLM",
     ),
     "judge_rubric4": _ours(
         "judge:JudgeMetric",
-        "four clinical criteria, by a language model",
+        "four clinical criteria, by an LLM",
         needs="a judge",
         prompt="rubric4",
     ),
     "judge_expert5": _ours(
         "judge:JudgeMetric",
-        "the experts' scale from 0 to 5, by a language model",
+        "the experts' scale of 0 to 5, by an LLM",
         needs="a judge",
         prompt="expert5",
     ),
     "judge": _ours(
         "judge:JudgeMetric",
-        "a prompt of your own, as in judge:prompt=mine.yaml, by a language model",
+        "your own prompt (judge:prompt=mine.yaml)",
         needs="a judge",
     ),
     **{
@@ -105,11 +105,11 @@ METRICS: dict[str, MetricEntry] = {
     "chrf": _ours("chrf:Chrf", "character n-grams up to 6"),
     "reg2025": _ours(
         "reg2025:Reg2025",
-        "REG2025 challenge: ROUGE-L, BLEU-4, shared entities, embedding cosine",
-        needs="--encoder",
+        "REG2025: ROUGE-L, BLEU-4, entities, cosine",
+        needs="an encoder",
     ),
     "bertscore": _ours(
-        "bertscore:BertScore", "tokens matched by contextual embedding", needs="--encoder"
+        "bertscore:BertScore", "tokens matched by contextual embedding", needs="an encoder"
     ),
     "bert_score": _ours(
         "external:PackagedBertScore", "BERTScore by its own package", needs="[peers]"
@@ -120,12 +120,10 @@ METRICS: dict[str, MetricEntry] = {
     "ratescore": _ours(
         "external:RaTEScore", "entities of radiology reports by embedding", needs="[peers]"
     ),
-    "green": _ours(
-        "external:Green", "a language model counts errors of radiology reports", needs="[peers]"
-    ),
+    "green": _ours("external:Green", "errors of radiology reports, by an LLM", needs="[peers]"),
     "radeval": _ours(
         "external:RadEval",
-        "one of RadEval's metrics, as in radeval:metric=radgraph",
+        "one of RadEval's (radeval:metric=radgraph)",
         needs="[peers]",
     ),
 }
@@ -252,4 +250,6 @@ def _broken(name: str, entry: MetricEntry, error: Exception) -> SettingError:
 def _first_complaint(error: ValidationError) -> str:
     complaint = error.errors()[0]
     where = ".".join(str(part) for part in complaint["loc"])
+    if complaint["type"] == "unexpected_keyword_argument":
+        return f"there is no setting {where!r} (a setting is a field of a @dataclass(frozen=True))"
     return f"{where}: {complaint['msg'].lower()}" if where else str(complaint["msg"])

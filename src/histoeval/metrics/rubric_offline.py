@@ -3,8 +3,8 @@
 from pydantic.dataclasses import dataclass
 
 from histoeval.concordance.evidence import evidence_of
-from histoeval.concordance.rubric import judge, overall, reasoning
-from histoeval.metric import Score
+from histoeval.concordance.rubric import CRITERIA, judge, overall, reasoning
+from histoeval.metric import PartCost, Score
 from histoeval.metrics.concordance import Concordance, ReportComparison, weights
 
 
@@ -25,3 +25,13 @@ class RubricOffline(Concordance):
             evidence={"reasoning": reasoning(scores, parts)} | evidence_of(parts),
             signature=self.signature,
         )
+
+    def breakdown(self, compared: ReportComparison) -> list[PartCost]:
+        """What each criterion takes off: a quarter of what it lacks of its highest score."""
+        scores = judge(weights().criteria, compared.values, compared.parts.values())
+        share = 1 / len(CRITERIA)
+        return [
+            PartCost(part=name, value=scores[name], weight=share, cost=share * lack)
+            for name, top in CRITERIA.items()
+            if (lack := (top - scores[name]) / (top - 1)) > 0
+        ]

@@ -1,21 +1,35 @@
-"""What this machine has, for `histoeval doctor` and for people who report a problem."""
+"""What this machine has, for `histoeval doctor` and `histoeval metrics`.
+
+The short answers import no model and no torch, so that they come at once.
+"""
 
 import platform
-from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
+import re
+from collections.abc import Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from histoeval.errors import HistoEvalError
-from histoeval.metrics import wordnet
-from histoeval.metrics.registry import METRICS, create
-from histoeval.run.models import Models, load_models
+from histoeval.judges.choice import chosen_by_environment
+from histoeval.metric import Metric
+from histoeval.metrics.registry import MetricEntry, create, metric_entries, models_of
+from histoeval.run.models import Models, load_metrics, load_reader
 from histoeval.version import __version__
 
-CORE = ("numpy", "pydantic", "polars", "sacrebleu", "rouge-score", "nltk", "rapidfuzz")
-ONNX = ("onnxruntime", "tokenizers")
-HF = ("torch", "transformers")
-SLIDE = ("openslide-python", "openslide-bin", "tifffile", "imagecodecs", "wsidicom", "pillow")
+READY, MISSING = "ready", "missing"
+
+EXTRAS = {
+    "": "scoring, explaining, extracting, judging, trust",
+    "hf": "Hugging Face models, local judges",
+    "slide": "slides and images",
+    "figures": "figures of agree and corpus",
+    "train": "training models",
+    "peers": "third-party metrics",
+}
+"""What each extra of this package is for; without a name, the package itself."""
+
+_REQUIREMENT = re.compile(r"([\w.-]+)[^;]*(?:;.*extra == ['\"](\w+)['\"])?")
 
 
 class Item(NamedTuple):
@@ -26,42 +40,118 @@ class Item(NamedTuple):
     matters_for: str
 
 
-def examine() -> Iterator[Item]:
-    """Everything worth knowing about this machine."""
-    yield Item("histoeval", __version__, "")
-    yield Item("python", f"{platform.python_version()}, {platform.machine()}", "")
-    for package in CORE:
-        yield Item(package, _state(package), "every run")
-    for package in ONNX:
-        yield Item(package, _state(package), "the builtin reader")
-    reader, models = _reader()
-    yield Item("builtin reader", reader, "hare, extract")
-    for package in HF:
-        yield Item(package, _state(package), "extra [hf]: Hugging Face readers and aligners")
-    for package in SLIDE:
-        yield Item(package, _state(package), "extra [slide]: slides and images")
-    yield Item("accelerator", _accelerator(), "speed of Hugging Face models")
-    yield Item("pandas", _state("pandas"), "Results.to_pandas()")
-    found = wordnet.find()
-    yield Item("WordNet", str(found) if found else "missing", "synonyms in meteor")
-    for name in METRICS:
-        yield Item(f"metric {name}", create(name, models).unavailable_reason() or "ready", "")
+class MetricState(NamedTuple):
+    """A metric, what it compares, and `ready` or what it needs."""
+
+    name: str
+    summary: str
+    state: str
 
 
-def _reader() -> tuple[str, dict[str, Any]]:
-    """Whether the reader of this package can be loaded, and what the metrics are given then."""
+def machine() -> str:
+    """This package and this Python on one line."""
+    return f"histoeval {__version__}, Python {platform.python_version()}, {platform.machine()}"
+
+
+def overview() -> Iterator[Item]:
+    """The package and its extras, one line each."""
+    for extra, purpose in EXTRAS.items():
+        absent = [name for name in packages(extra) if _version(name) == MISSING]
+        what = f"extra [{extra}]" if extra else "histoeval"
+        lacking = f"; without {', '.join(absent)}" if absent else ""
+        yield Item(what, MISSING if absent else READY, f"{purpose}{lacking}")
+    yield Item("pandas", READY if find_spec("pandas") else MISSING, "to_pandas()")
+    wordnet = _wordnet()
+    yield Item("WordNet", READY if wordnet else MISSING, "synonyms in meteor")
+
+
+def details() -> Iterator[Item]:
+    """Every package with its version, the models of this package, and the accelerator."""
+    for extra, purpose in EXTRAS.items():
+        for package in packages(extra):
+            yield Item(package, _version(package), f"[{extra}] {purpose}" if extra else "every run")
     try:
-        models = load_models(list(METRICS), Models())
+        reader = load_reader(Models()).identity
     except HistoEvalError as error:
-        return f"broken: {error}", {}
-    return models["reader"].identity, models
+        reader = f"broken: {error}"
+    yield Item("builtin reader", reader, "concordance, hare, extract")
+    yield Item("accelerator", _accelerator(), "speed of Hugging Face models")
+    yield Item("pandas", _version("pandas"), "to_pandas()")
+    yield Item("WordNet", str(_wordnet() or MISSING), "synonyms in meteor")
 
 
-def _state(package: str) -> str:
+def packages(extra: str) -> list[str]:
+    """The packages that an extra installs; without a name, those of every installation."""
+    found = (_REQUIREMENT.match(line) for line in requires("histoeval") or ())
+    named = [match.groups(default="") for match in found if match]
+    return [name for name, group in named if group == extra and name != "histoeval"]
+
+
+def metric_states() -> list[MetricState]:
+    """Every metric, and whether it is ready or what it needs; no model is loaded."""
+    return [
+        MetricState(name, entry.summary, _state(name, entry))
+        for name, entry in metric_entries().items()
+    ]
+
+
+def ready_line(states: Iterable[MetricState]) -> str:
+    """How many metrics are ready, and what the others need."""
+    every = list(states)
+    lacking: dict[str, list[str]] = {}
+    for each in every:
+        if each.state != READY:
+            lacking.setdefault(each.state, []).append(each.name)
+    count = sum(each.state == READY for each in every)
+    line = f"{count} of {len(every)} metrics are ready"
+    groups = [f"{', '.join(names)} ({state})" for state, names in lacking.items()]
+    return f"{line}; the others: {'; '.join(groups)}." if groups else f"{line}."
+
+
+def plug_ins() -> list[str]:
+    """The metrics that are not of this package."""
+    return [name for name, entry in metric_entries().items() if not _is_ours(entry)]
+
+
+def metric_details(name: str) -> tuple[Metric | None, str | None]:
+    """A metric with its models, and why it cannot run; no metric where it cannot be made."""
+    try:
+        (metric,) = load_metrics([name])
+    except HistoEvalError as error:  # a broken plug-in does not hide the other metrics
+        return None, str(error)
+    return metric, metric.unavailable_reason()
+
+
+def _state(name: str, entry: MetricEntry) -> str:
+    if _is_ours(entry) and not entry.needs:
+        return READY
+    try:
+        metric = create(name)
+    except HistoEvalError:
+        return "broken"
+    needed = models_of(metric)
+    if "judge" in needed and chosen_by_environment() is not None:
+        return READY
+    if not set(needed) - {"reader", "aligner"} and (needed or not metric.unavailable_reason()):
+        return READY
+    return f"needs {entry.needs}" if entry.needs else "not ready"
+
+
+def _is_ours(entry: MetricEntry) -> bool:
+    return isinstance(entry.target, str) and entry.target.startswith("histoeval.metrics.")
+
+
+def _version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        return "missing"
+        return MISSING
+
+
+def _wordnet() -> object:
+    from histoeval.metrics import wordnet  # it imports nltk, and that scipy
+
+    return wordnet.find()
 
 
 def _accelerator() -> str:

@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
-from histoeval.errors import OutputError, Problem
+from histoeval.errors import Problem
 from histoeval.io.reports import TextRow, TextSource
 from histoeval.io.results import ReadRow
 from histoeval.io.store import RowStore
@@ -31,14 +30,6 @@ def extract(
     return ExtractJob(source, reader, batch_size, language).run(
         file, overwrite=overwrite, watch=watch
     )
-
-
-def output_file(output: Path, given: object) -> RowStore[ReadRow]:
-    """The file to write to, which must not be the one that is read."""
-    file = RowStore(output, ReadRow.of_line)
-    if isinstance(given, str | Path) and output.exists() and output.samefile(given):
-        raise OutputError(f"{output} is the input itself; give another --output")
-    return file
 
 
 def first_rows(

@@ -6,6 +6,7 @@ table for each level where there are several, and `summary.json`.
 """
 
 import csv
+import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,8 +16,10 @@ from typing import Any, NamedTuple
 
 from histoeval.errors import EndpointError, HistoEvalError, OutputError, Problem
 from histoeval.io.images import image_hash, refuse_changed
-from histoeval.io.store import RowStore, write_json, writing_to
+from histoeval.io.store import RowStore
+from histoeval.io.tables.delimited import OWN_HEADER, formula_proof
 from histoeval.io.tables.row_faults import shown
+from histoeval.io.writing import write_json, write_text, writing_to
 from histoeval.pathgls.stability.attacks import task_of
 from histoeval.pathgls.stability.examine import Examination, draft, views_in
 from histoeval.pathgls.stability.tile_reports import TileReport, TileReportDraft, write_all
@@ -98,13 +101,15 @@ def generate(
     """
     if output.is_file():
         raise OutputError(f"{output} is a file; reports need a folder")
-    store = RowStore(output / ROWS, GeneratedRow.model_validate_json)
+    store = RowStore(output / ROWS, GeneratedRow.model_validate_json, verb="generate")
     job = GenerateJob(cases, subject, examination, levels, system)
-    summary = job.run(store, overwrite=overwrite, watch=watch).summary
-    _write_tables(output, store, levels)
-    with writing_to(output):
-        write_json(output / SUMMARY, summary)
-    return summary
+
+    def conclude(summary: dict[str, Any]) -> None:
+        with writing_to(output):
+            _write_tables(output, store, levels)
+            write_json(output / SUMMARY, summary)
+
+    return job.run(store, overwrite=overwrite, watch=watch, conclude=conclude).summary
 
 
 class GenerateJob(Job[ReportTask, GeneratedRow]):
@@ -242,10 +247,12 @@ def _write_tables(
 def _write_table(path: Path, rows: Iterable[GeneratedRow]) -> None:
     """Rows without a report have an empty cell there, so that whoever reads them counts them."""
     written = list(rows)
-    columns = ["id", "image", "system", "level", "specimen", "report"]
+    columns = [*OWN_HEADER]
     if any(row.reference is not None for row in written):
         columns.append("reference")
-    with writing_to(path), path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([[getattr(row, name) or "" for name in columns] for row in written])
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for row in written:
+        writer.writerow([formula_proof(getattr(row, name) or "") for name in columns])
+    write_text(path, text.getvalue())

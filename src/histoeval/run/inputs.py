@@ -36,7 +36,10 @@ def pair_source(
         else:
             data, references = None, data
     if data is None:
-        return source_of_records(_parallel(references, candidates), columns)
+        if columns != GUESS:
+            raise SettingError("texts have no columns to name")
+        named = Columns(reference="reference", candidates=("candidate",), id="id", system="system")
+        return source_of_records(_parallel(references, candidates), named)
     if references is not None or candidates is not None:
         raise SettingError("give data, or references and candidates, not both")
     if isinstance(data, str | Path):

@@ -12,7 +12,7 @@ from typing import Any
 
 from histoeval.io.pairs import PairRow, PairSource
 from histoeval.io.results import ResultFolder, ResultRow
-from histoeval.io.store import write_json, writing_to
+from histoeval.io.writing import whole_file, write_json, writing_to
 from histoeval.judges.answer import read_answer
 from histoeval.judges.panel import JudgePanel
 from histoeval.judges.prompt import Prompt, load_prompt
@@ -57,14 +57,18 @@ def run_judges(
 ) -> Scores:
     """Judge every pair of a source; the summary says what it cost."""
     job = JudgeJob(source, panel, prompt, beside, batch_size)
-    done = job.run(folder, overwrite=overwrite, watch=watch)
-    usage = {judge: used.summary(judge, prices) for judge, used in panel.usage.items()}
-    if folder is not None:
-        with writing_to(folder.home):
-            write_json(folder.home / USAGE, usage)
-            rows = zip(source.rows(), folder, strict=True)
-            failed = rows if done.summary["rows_with_errors"] else ()
-            _write_missing(folder.home / MISSING, failed, panel, job.metric.loaded)
+    usage: dict[str, Any] = {}
+
+    def conclude(summary: dict[str, Any]) -> None:
+        usage.update({judge: used.summary(judge, prices) for judge, used in panel.usage.items()})
+        if folder is not None:
+            with writing_to(folder.home):
+                write_json(folder.home / USAGE, usage)
+                rows = zip(source.rows(), folder, strict=True)
+                failed = rows if summary["rows_with_errors"] else ()
+                _write_missing(folder.home / MISSING, failed, panel, job.metric.loaded)
+
+    done = job.run(folder, overwrite=overwrite, watch=watch, conclude=conclude)
     return Scores(done.summary | {"usage": usage}, done.rows)
 
 
@@ -114,7 +118,7 @@ def _write_missing(
     path: Path, rows: Iterable[tuple[PairRow, ResultRow]], panel: JudgePanel, prompt: Prompt
 ) -> None:
     """Every question of a row with errors that has no answer, with the raw replies."""
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+    with whole_file(path) as file:
         for row, found in rows:
             if row.pair is None or not found.errors:
                 continue
@@ -122,7 +126,8 @@ def _write_missing(
                 raw = cached_replies(panel.cache, question)
                 if not _readable(raw, prompt):
                     about = {"id": row.id, "system": row.system, **_about_question(question)}
-                    file.write(json.dumps(about | {"raw": raw}, ensure_ascii=False) + "\n")
+                    line = json.dumps(about | {"raw": raw}, ensure_ascii=False) + "\n"
+                    file.write(line.encode("utf-8", "backslashreplace"))
 
 
 def _readable(raw: Sequence[str], prompt: Prompt) -> bool:

@@ -5,14 +5,18 @@ replayed against the input; the rest goes through `work` in chunks, is written i
 input, counted and reported; the summary comes last.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from histoeval.errors import EndpointError, OutputError, Problem
+from pydantic import ValidationError
+
+from histoeval.errors import TRACEBACK, EndpointError, OutputError, Problem
 from histoeval.io.store import RowStore, StoredRow, not_of_input
+from histoeval.io.writing import protecting
 from histoeval.run.totals import RowCount
 from histoeval.version import __version__
 
@@ -31,6 +35,10 @@ CHUNK_CHARACTERS = 1_000_000
 
 def no_progress(rows: int, errors: int, position: int) -> None:
     """Report nothing."""
+
+
+def no_more(summary: dict[str, Any]) -> None:
+    """Write nothing beside the rows and the summary."""
 
 
 class RowSource(Protocol[In_co]):
@@ -75,13 +83,18 @@ class Job(ABC, Generic[In, Out]):
         *,
         overwrite: bool = False,
         watch: Watch = no_progress,
+        conclude: Callable[[dict[str, Any]], None] = no_more,
     ) -> RunResult[Out]:
         """Run the job; with a store, rows are written as they are finished, and a run resumes.
 
         Without a store the rows are held in memory; with one they are read from it again.
+        `conclude` is called with the summary while the store is still locked, for further files.
         """
         in_memory: list[Out] = []
-        with nullcontext() if store is None else store.opened(self.request(), overwrite=overwrite):
+        with (
+            protecting(getattr(self.source, "files", ())),
+            nullcontext() if store is None else store.opened(self.request(), overwrite=overwrite),
+        ):
             given = self.source.rows()
             for found in () if store is None else self._replay(store, given):
                 self._add(found)
@@ -102,6 +115,7 @@ class Job(ABC, Generic[In, Out]):
             summary = self.summary()
             if store is not None:
                 store.finish(summary)
+            conclude(summary)
         seconds = perf_counter() - started
         done = self.tally.rows - before
         return RunResult(summary, in_memory if store is None else store, done, seconds)
@@ -177,7 +191,7 @@ def answers(
 
     `ask` raises where it has not one good answer for each item, and `failed` makes a problem of the
     message. A service that is gone, or a disk that is full, would fail every item, and stops
-    the run instead.
+    the run instead; so does anything that fails while HISTOEVAL_TRACEBACK is set.
     """
     if not items:
         return []
@@ -185,7 +199,23 @@ def answers(
         return list(ask(items))
     except (EndpointError, OutputError):
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a model does wrong, the run continues
+    except Exception as error:
         if len(items) > 1:
             return [answer for item in items for answer in answers(ask, [item], failed)]
-        return [failed(f"{type(error).__name__}: {error}")]
+        if TRACEBACK in os.environ:
+            raise
+        return [failed(_in_words(error))]
+
+
+def _in_words(error: Exception) -> str:
+    """An error on one line; of an object that does not fit its class, the first field."""
+    if isinstance(error, MemoryError):
+        return "MemoryError: this machine has not enough memory for this text"
+    if not isinstance(error, ValidationError):
+        return f"{type(error).__name__}: {error}"
+    first = error.errors()[0]
+    field = ".".join(map(str, first["loc"]))
+    if first["type"] == "missing":
+        hint = ": pass signature=self.signature" if field == "signature" else ""
+        return f"{error.title} was made without {field!r}{hint}"
+    return f"{field!r} of {error.title} is {first['input']!r:.60}: {first['msg'].lower()}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from histoeval.errors import MissingDependency
 from histoeval.io.results import ReadRow, ResultRow
@@ -78,23 +78,58 @@ class RunRow(Protocol):
 Row = TypeVar("Row", bound=RunRow)
 
 
+class RowSequence(Sequence[Row]):
+    """Rows in the order of the input, by position; those on disk are read again each time."""
+
+    def __init__(self, rows: Iterable[Row], count: int) -> None:
+        self._rows = rows
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+        if isinstance(self._rows, list):
+            return self._rows[place]
+        places = range(self._count)[place]
+        if isinstance(places, int):
+            return next(islice(self._rows, places, None))
+        wanted = set(places)
+        found = {at: row for at, row in enumerate(self._rows) if at in wanted}
+        return [found[at] for at in places]
+
+    def __repr__(self) -> str:
+        return f"<{self._count} rows>"
+
+
 class Results(Frames, Generic[Row]):
     """A row for each row of the input, in its order, and a summary.
 
     Args:
         summary: what all rows come to, as in `summary.json`.
         rows: the rows, which can be gone through as often as one likes.
+        seconds: what the run took, where that was measured; it is in no file.
     """
 
-    def __init__(self, summary: dict[str, Any], rows: Iterable[Row]) -> None:
+    def __init__(
+        self, summary: dict[str, Any], rows: Iterable[Row], seconds: float | None = None
+    ) -> None:
         self.summary = summary
+        self.seconds = seconds
         self._rows = rows
         self._by_id: dict[str, list[Row]] | None = None
 
     @property
-    def rows(self) -> Iterator[Row]:
-        """Every row, in the order of the input."""
-        return iter(self._rows)
+    def rows(self) -> RowSequence[Row]:
+        """Every row, in the order of the input: `rows[0]`, `rows[-5:]`, `for row in rows`."""
+        return RowSequence(self._rows, len(self))
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows)
@@ -132,6 +167,25 @@ class Results(Frames, Generic[Row]):
 class Scores(Results[ResultRow]):
     """The scores of each pair, and for each metric and system what they come to."""
 
+    @property
+    def signatures(self) -> dict[str, str]:
+        """The signature of each metric: what its numbers depend on, for a paper to cite."""
+        return {name: metric["signature"] for name, metric in self.summary["metrics"].items()}
+
+    def report_errors(self) -> list[dict[str, Any]]:
+        """The errors that metrics found in candidates, by severity and kind: flat records.
+
+        There is one for each metric that lists errors (`concordance` does) and each system.
+        """
+        return [
+            {"metric": name, "system": system, "errors": found["count"], "pairs": found["pairs"]}
+            | found["by_severity"]
+            | found["by_kind"]
+            for name, metric in self.summary["metrics"].items()
+            for system, totals in metric["systems"].items()
+            if (found := totals.get("report_errors")) is not None
+        ]
+
     def records(self) -> Iterator[dict[str, Any]]:
         """Flat records: id, system, a column per metric and per part of it, errors."""
         names = list(self.summary["metrics"])
@@ -151,7 +205,13 @@ class Scores(Results[ResultRow]):
             for system, totals in metric["systems"].items()
             if totals["mean"] is not None
         }
-        return f"<Scores of {len(self)} rows; means: {', '.join(sorted(means))}>"
+        failures = [
+            f"; {name} failed on {metric['failed']['count']}: {metric['failed']['example']}"
+            for name, metric in self.summary["metrics"].items()
+            if "failed" in metric
+        ]
+        shown = ", ".join(sorted(means)) or "none"
+        return f"<Scores of {len(self)} rows; means: {shown}{''.join(failures)}>"
 
 
 class Readings(Results[ReadRow]):

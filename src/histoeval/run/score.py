@@ -36,7 +36,7 @@ def score_source(
 ) -> Scores:
     """Score every pair of a source with every metric; with a store, a stopped run resumes."""
     done = ScoreJob(source, metrics, batch_size).run(store, overwrite=overwrite, watch=watch)
-    return Scores(done.summary, done.rows)
+    return Scores(done.summary, done.rows, done.seconds)
 
 
 @runtime_checkable

@@ -2,9 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from histoeval.concordance.evidence import Severity
 from histoeval.errors import Problem
 from histoeval.io.results import MetricResult, ResultRow
 from histoeval.metric import Metric
@@ -33,6 +34,49 @@ class ExactSum:
         return math.fsum(self._partials)
 
 
+class ErrorCount:
+    """The errors that a metric lists in its evidence, by severity and by kind."""
+
+    def __init__(self) -> None:
+        self._pairs = 0
+        self._kinds: Counter[str] = Counter()
+        self._severities: Counter[int] = Counter()
+
+    def add(self, errors: Collection[Mapping[str, Any]]) -> None:
+        """Take the errors of one pair in."""
+        self._pairs += bool(errors)
+        self._kinds.update(error["kind"] for error in errors)
+        self._severities.update(error["severity"] for error in errors)
+
+    def summary(self) -> dict[str, Any]:
+        """Errors in all, pairs that have any, and counts: the worst and the commonest first."""
+        return {
+            "count": self._kinds.total(),
+            "pairs": self._pairs,
+            "by_severity": {
+                severity.name.lower(): self._severities[severity]
+                for severity in sorted(Severity, reverse=True)
+            },
+            "by_kind": dict(sorted(self._kinds.items(), key=lambda item: (-item[1], item[0]))),
+        }
+
+
+def listed_errors(result: MetricResult) -> list[Mapping[str, Any]] | None:
+    """The errors in the evidence of a score; None where a metric lists none of this form."""
+    errors = result.evidence.get("errors")
+    if not isinstance(errors, list | tuple):
+        return None
+    severities = set(Severity)
+    is_typed = all(
+        isinstance(error, Mapping)
+        and isinstance(error.get("kind"), str)
+        and isinstance(error.get("severity"), int)
+        and error["severity"] in severities
+        for error in errors
+    )
+    return list(errors) if is_typed else None
+
+
 class MetricTotals:
     """One metric over the pairs of one system."""
 
@@ -40,7 +84,9 @@ class MetricTotals:
         self.scored = 0
         self._value = ExactSum()
         self._parts: dict[str, ExactSum] = {}
+        self._having: Counter[str] = Counter()
         self._counts: list[ExactSum] = []
+        self._errors: ErrorCount | None = None
 
     def add(self, result: MetricResult) -> None:
         """Take one pair in."""
@@ -48,13 +94,20 @@ class MetricTotals:
         self._value.add(result.value)
         for name, number in result.parts.items():
             self._parts.setdefault(name, ExactSum()).add(number)
+        self._having.update(result.parts.keys())
+        if (errors := listed_errors(result)) is not None:
+            self._errors = self._errors or ErrorCount()
+            self._errors.add(errors)
         for position, count in enumerate(result.counts):
             if position == len(self._counts):
                 self._counts.append(ExactSum())
             self._counts[position].add(count)
 
     def summary(self, metric: Metric, pairs: int) -> dict[str, Any]:
-        """Mean, corpus value and coverage; no number where nothing was scored."""
+        """Mean, corpus value, coverage and errors; no number where nothing was scored.
+
+        A part is averaged over the pairs that have it, and `parts_scored` says how many those are.
+        """
         found: dict[str, Any] = {
             "pairs": pairs,
             "scored": self.scored,
@@ -62,12 +115,15 @@ class MetricTotals:
             "mean": None,
             "corpus": None,
             "parts": {},
+            "parts_scored": dict(self._having),
         }
         if self.scored:
             mean = self._value.value / self.scored
             found["mean"] = mean
             found["corpus"] = metric.corpus_value(mean, [c.value for c in self._counts])
-            found["parts"] = {name: s.value / self.scored for name, s in self._parts.items()}
+            found["parts"] = {n: s.value / self._having[n] for n, s in self._parts.items()}
+        if self._errors is not None:
+            found["report_errors"] = self._errors.summary()
         return found
 
 
@@ -108,6 +164,8 @@ class Totals(RowCount):
         self._metrics = metrics
         self._pairs: Counter[str] = Counter()
         self._nobodys_rows = 0
+        self._failed: Counter[str] = Counter()
+        self._failure: dict[str, str] = {}
         self._totals: dict[tuple[str, str], MetricTotals] = {}
 
     @property
@@ -118,6 +176,13 @@ class Totals(RowCount):
     def add(self, row: ResultRow) -> None:
         """Take one row of results in."""
         self.count(row.errors)
+        for problem in row.errors:
+            if problem.metric is not None:
+                self._failed[problem.metric] += 1
+                is_own = problem.code == "metric_failed"  # others may quote what a server said
+                self._failure.setdefault(
+                    problem.metric, problem.message if is_own else problem.code
+                )
         if row.system is None:
             self._nobodys_rows += 1
             return
@@ -126,12 +191,13 @@ class Totals(RowCount):
             self._totals.setdefault((row.system, name), MetricTotals()).add(result)
 
     def by_metric(self) -> dict[str, Any]:
-        """For each metric what a number means, and its totals for each system."""
+        """For each metric what a number means, how often it failed, and totals of each system."""
         return {
             metric.name: {
                 "signature": str(metric.signature),
                 "higher_is_better": metric.higher_is_better,
                 "range": [bound if math.isfinite(bound) else None for bound in metric.range],
+                **self._failures(metric.name),
                 "systems": {
                     system: self._totals.get((system, metric.name), MetricTotals()).summary(
                         metric, pairs + self._nobodys_rows
@@ -141,3 +207,9 @@ class Totals(RowCount):
             }
             for metric in self._metrics
         }
+
+    def _failures(self, name: str) -> dict[str, Any]:
+        """On how many pairs a metric has failed, with an example; nothing where it has not."""
+        if not self._failed[name]:
+            return {}
+        return {"failed": {"count": self._failed[name], "example": self._failure[name]}}

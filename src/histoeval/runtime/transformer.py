@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from histoeval.errors import MissingDependency, ModelError, SettingError
+from histoeval.errors import MissingDependency, ModelError, SettingError, pip_install
 from histoeval.runtime.batching import batches, steady_batches, steady_shape
 from histoeval.runtime.hub import only_here
 
@@ -46,7 +46,7 @@ def require_hf() -> None:
     if absent := [name for name in ("torch", "transformers") if find_spec(name) is None]:
         raise MissingDependency(
             f"{' and '.join(absent)} not installed: Hugging Face models need the extra [hf]; "
-            "run: pip install 'histoeval[hf]'"
+            f"run: {pip_install('hf')}"
         )
 
 
@@ -194,8 +194,9 @@ class Transformer:
 
     def _cannot_load(self, error: Exception) -> str:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+        article = "an" if self.task[0] in "aeiou" else "a"
         return (
-            f"cannot load {self.name!r} as a {self.task} model: {reason} "
+            f"cannot load {self.name!r} as {article} {self.task} model: {reason} "
             "Give a folder that holds config.json, weights and tokenizer, or, where the network "
             "reaches it, the model's name on the hub."
         )

@@ -15,7 +15,7 @@ Everything here needs the extra ``[slide]``; importing the package without it sa
 
 from importlib.util import find_spec
 
-from histoeval.errors import MissingDependency
+from histoeval.errors import MissingDependency, pip_install
 
 PACKAGES = {
     "PIL": "pillow",
@@ -33,7 +33,7 @@ def require(*modules: str) -> None:
     if absent := [PACKAGES[name] for name in modules if find_spec(name) is None]:
         raise MissingDependency(
             f"{' and '.join(absent)} not installed: slides and images need the extra [slide]; "
-            "run: pip install 'histoeval[slide]'"
+            f"run: {pip_install('slide')}"
         )
 
 

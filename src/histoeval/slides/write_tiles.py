@@ -18,7 +18,8 @@ from PIL import Image
 
 from histoeval.errors import OutputError, Problem
 from histoeval.io.images import image_hash
-from histoeval.io.store import RowStore, write_whole, writing_to
+from histoeval.io.store import RowStore
+from histoeval.io.writing import make_folder, write_whole, writing_to
 from histoeval.runtime.threads import WORKERS, in_order
 from histoeval.slides.slide import Pixels, Slide
 from histoeval.slides.tiles import TilePlace, TilePlan, read_tile
@@ -67,7 +68,7 @@ class TileFolder(RowStore[TileRow]):
 
     def _make_place(self) -> None:
         super()._make_place()
-        self.pictures.mkdir(exist_ok=True)
+        make_folder(self.pictures)
 
     def _written(self) -> Iterable[Path]:
         return (self.path, self.meta, *self.pictures.glob("r*_c*.png"))

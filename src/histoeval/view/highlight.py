@@ -10,16 +10,16 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
+from histoeval.console import VISIBLE
+
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 ENOUGH_COLOURS = {"256", "truecolor"}
 """With sixteen colours some styles would look alike, or be illegible."""
 
-_PICTURES = {code: 0x2400 + code for code in range(0x20)} | {0x7F: 0x2421}
-_C1 = dict.fromkeys(range(0x80, 0xA0), "\N{REPLACEMENT CHARACTER}")
-_VISIBLE = {**_PICTURES, **_C1, ord("\n"): "\n", ord("\t"): "\t", ord("\r"): "", ord("\f"): "\n"}
-"""Control characters can do anything to a terminal: a picture of each is shown instead."""
+_VISIBLE = VISIBLE | {ord("\n"): "\n", ord("\t"): "\t", ord("\r"): "", ord("\f"): "\n"}
+"""Control characters can do anything to a terminal: a symbol of each is shown instead."""
 
 
 class HighlightSpan(NamedTuple):

@@ -178,7 +178,8 @@ def test_the_page_holds_every_change_and_needs_no_network(tmp_path: Path) -> Non
     text = page.read_text("utf-8")
     assert text.count('<div class="case">') == 6
     assert "<ins>" in text
-    assert "http" not in text
+    assert "http:" not in text
+    assert "https:" not in text
     assert "no image" in text
 
 

@@ -120,7 +120,7 @@ def test_requests_are_logged_when_asked_for_with_pictures_as_hashes(
     }
     assert log.stat().st_mode & 0o777 == 0o600
     server.say = lambda call: MALIGNANT
-    assert run(*VERBS["generate"], *access(server, tmp_path)).code == 0
+    assert run(*VERBS["generate"], *access(server, tmp_path), "--overwrite").code == 0
     picture = json.loads(log.read_text("utf-8").splitlines()[-1])["body"]["messages"][0]
     assert picture["content"][0]["image_url"]["url"].startswith("data:image/jpeg;sha256,")
     refused = run(*VERBS["judge"], *access(server, tmp_path), "--log-requests", "no/such/file")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from histoeval.errors import InputError
-from histoeval.io.tables.columns import Columns, Layout, layout_of
-from histoeval.io.tables.formats import RecordTable
+from histoeval.io.tables.columns import Columns, Layout, layout_of, notes_on
+from histoeval.io.tables.formats import RecordTable, table_of_records
 
 
 def guess(*found: str, **named: object) -> Layout:
@@ -87,7 +89,7 @@ def test_a_named_column_that_is_not_there_is_said_with_the_nearest() -> None:
 
 @pytest.mark.parametrize(
     ("found", "option"),
-    [(("text", "candidate"), "--reference NAME"), (("reference", "text"), "--candidate NAME")],
+    [(("text", "candidate"), "reference='NAME'"), (("reference", "text"), "candidate='NAME'")],
 )
 def test_what_cannot_be_guessed_is_asked_for_with_the_columns_found(
     found: tuple[str, ...], option: str
@@ -109,7 +111,7 @@ def test_a_candidate_named_twice_is_refused() -> None:
 
 
 def test_a_column_name_that_cannot_be_read_is_refused() -> None:
-    with pytest.raises(InputError, match=r"udce9.*--encoding"):
+    with pytest.raises(InputError, match=r"udce9.*encoding='latin-1'"):
         guess("reference", "candidate_caf\udce9")
 
 
@@ -118,3 +120,67 @@ def test_what_is_said_of_a_candidate_is_not_a_system() -> None:
         "reference", "candidate_a", "candidate_a_score", "candidate_b", "candidate_b_rating"
     )
     assert layout.candidates == ("candidate_a", "candidate_b")
+
+
+REFERENCES = ["Left breast: invasive carcinoma, grade 2.", "Colon: tubular adenoma, low grade."]
+GOOD = ["Left breast: ductal carcinoma.", "Colon: adenoma, low grade."]
+BAD = ["Right breast: fibroadenoma, benign.", "Colon: adenocarcinoma."]
+
+
+def guess_of(columns: Mapping[str, Sequence[object]], **named: object) -> Layout:
+    rows = [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
+    return layout_of(table_of_records(rows)[0], Columns.model_validate(named), "pairs.csv")
+
+
+def texts(**more: Sequence[object]) -> dict[str, Sequence[object]]:
+    return {"reference": [*REFERENCES], "candidate": [*GOOD], **more}
+
+
+@pytest.mark.parametrize(
+    "name", ["case", "Case ID", "accession", "Specimen", "slide", "study id", "file name", "lab_id"]
+)
+def test_a_column_that_names_each_row_is_the_id(name: str) -> None:
+    assert guess_of(texts(**{name: ["a", "b"]})).id == name
+
+
+def test_a_name_that_several_rows_share_is_not_the_id_unless_of_several_systems() -> None:
+    assert guess_of(texts(case=["a", "a"])).id is None
+    assert guess_of(texts(case=["a", None])).id is None
+    assert guess_of(texts(case=["a", "a"], system=["one", "two"])).id == "case"
+    assert guess_of(texts(case=["a", "b"], id=["1", "2"])).id == "id"
+
+
+def test_the_other_columns_of_reports_are_candidates() -> None:
+    columns: dict[str, Sequence[object]] = {
+        "case": ["a", "b"],
+        "reference": REFERENCES,
+        "model A": GOOD,
+        "model B": BAD,
+    }
+    layout = guess_of({**columns, "organ": ["left breast", "the colon"], "age": [54, 61]})
+    assert (layout.id, layout.candidates) == ("case", ("model A", "model B"))
+
+
+@pytest.mark.parametrize("name", ["note", "clinical history", "comment_2", "Tissue type"])
+def test_what_is_written_about_a_case_is_not_a_candidate(name: str) -> None:
+    layout = guess_of({"reference": [*REFERENCES], "gpt": [*GOOD], name: [*GOOD]})
+    assert layout.candidates == ("gpt",)
+
+
+@pytest.mark.parametrize("texts", [["very nice work"] * 2, ["the breast"] * 2])
+def test_where_another_column_could_be_meant_the_user_must_say(texts: list[str]) -> None:
+    long = [f"{text} {'Margins are free of tumour. ' * 5}" for text in REFERENCES]
+    with pytest.raises(InputError, match=r"perhaps 'gpt' or 'aspect'\); name it: candidate='NAME'"):
+        guess_of({"reference": [*long], "gpt": [*long], "aspect": texts})
+
+
+def test_what_was_guessed_is_said_and_what_was_named_is_not() -> None:
+    layout = guess_of(texts(case=["a", "b"]))
+    (note,) = notes_on(layout, Columns(), keyed=False)
+    taken = "'case' as id, 'reference' as reference, 'candidate' as candidate"
+    assert note == f"columns taken: {taken}"
+    named = Columns(reference="reference", candidates=("candidate",))
+    (note,) = notes_on(Layout(reference="reference", candidates=("candidate",)), named, keyed=False)
+    assert note == "no column of ids: rows are numbered from 0; name one: id='NAME'"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from histoeval.errors import InputError
 from histoeval.io.tables.columns import Columns
-from histoeval.io.tables.delimited import open_delimited
+from histoeval.io.tables.delimited import OWN_HEADER, formula_proof, open_delimited
 from histoeval.io.tables.formats import Record
 
 HEADER = "id,reference,candidate\n"
@@ -180,3 +180,33 @@ def test_columns_without_a_name_are_let_be(path: Path) -> None:
 def test_a_file_without_a_header_that_can_be_read_is_refused(path: Path, content: str) -> None:
     with pytest.raises(InputError):
         records(path, content)
+
+
+def test_a_record_that_is_too_long_costs_one_error_and_the_rows_behind_it_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("histoeval.io.tables.delimited.RECORD_LIMIT", 5_000)
+    monkeypatch.setattr("histoeval.io.tables.lines.RECORD_LIMIT", 5_000)
+    long = '3,"' + "a line of a report without an end\n" * 400 + '",x\n'
+    content = f"id,reference,candidate\n1,a,b\n2,c,d\n{long}4,e,f\n5,g,h\n"
+    (tmp_path / "pairs.csv").write_text(content, "utf-8")
+    table = open_delimited(tmp_path / "pairs.csv", "utf-8", Columns(), ",")
+    found = [(r.values or {}).get("id") or (r.problem and r.problem.code) for r in table.read(())]
+    assert found == ["1", "2", "record_too_long", "4", "5"]
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+x", "-benign", "@cmd", "'=1", "''-a", "'quoted'", "plain", "", "\tx"]
+)
+def test_formulas_are_disarmed_in_tables_of_our_own_and_read_back_as_they_were(
+    text: str, tmp_path: Path
+) -> None:
+    cell = formula_proof(text)
+    assert not cell.startswith(("=", "+", "-", "@", "\t"))
+    path = tmp_path / "reports.csv"
+    for header, expected in ((OWN_HEADER, text), (("id", *OWN_HEADER[2:], "more"), cell)):
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([header, ["1", "i", "s", "l", cell, "a report"]])
+        (record,) = open_delimited(path, "utf-8", Columns(), ",").read(())
+        assert record.values is not None
+        assert list(record.values.values())[4] == expected

@@ -62,12 +62,37 @@ def test_latin_1_is_told_wherever_chunks_are_cut(step: int) -> None:
     assert encoding_of(WESTERN.encode("latin-1"), step) == "latin-1"
 
 
+@pytest.mark.parametrize("step", [1, 2, 3, 5, 10**6])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Grüße à l'équipe",
+        "Naïve … œsophagus não",
+        "süß, „Darm“, 3 µm ± 2 °C",
+        "é uma lesão; è così; å se",
+        "Žižek šel; 5 €; «à»",
+        "ÜBERGRÖSSE",
+    ],
+)
+def test_western_text_is_told_whatever_accents_it_has(text: str, step: int) -> None:
+    content = f"{text}\n".encode("cp1252") * 20
+    found = encoding_of(content, step)
+    assert found in ("latin-1", "cp1252")
+    assert content.decode(found) == f"{text}\n" * 20
+
+
+@pytest.mark.parametrize("encoding", ["cp1251", "koi8-r"])
+@pytest.mark.parametrize("step", [1, 2, 3, 10**6])
+def test_other_scripts_are_not_taken_for_western_text(encoding: str, step: int) -> None:
+    assert encoding_of("опухоль желудка и карцинома".encode(encoding), step) == "utf-8"
+
+
 @pytest.mark.parametrize(
     "content",
     [
         "Größe".encode() + b" caf\xe9",
         b"a byte \xff alone",
-        b"a letter \xe9 between spaces",
+        b"a letter \xe2 between spaces",
         b"\xc3 left of a cut character",
         "Опухоль желудка".encode("cp1251"),
         "腺癌".encode("shift-jis"),
@@ -86,7 +111,7 @@ def test_what_is_neither_utf8_nor_western_stays_utf8_and_is_refused_row_by_row(
 def test_a_person_is_told_that_a_file_was_read_as_latin_1(tmp_path: Path) -> None:
     surveyed = survey(written(tmp_path, WESTERN.encode("latin-1")))
     assert "Latin-1" in surveyed.notes[0]
-    assert "--encoding" in surveyed.notes[0]
+    assert "encoding=" in surveyed.notes[0]
 
 
 def test_the_encoding_a_person_names_is_used(tmp_path: Path) -> None:

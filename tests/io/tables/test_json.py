@@ -102,7 +102,8 @@ def test_columns_are_all_that_the_first_rows_have(lines: Opener) -> None:
         (b"17", "not_an_object"),
         (b"null", "not_an_object"),
         (b'{"reference": "caf\xe9"}', "not_utf8"),
-        (b'{"reference": "a", "candidate": NaN, "candidate": "b"}', "good"),
+        (b'{"reference": "a", "candidate": NaN, "candidate": "b"}', "repeated_key"),
+        (b'{"reference": "a", "candidate": {"x": 1, "x": 2}}', "repeated_key"),
     ],
 )
 def test_a_broken_line_is_said_and_costs_no_other(lines: Opener, line: bytes, code: str) -> None:
@@ -228,3 +229,17 @@ def test_packed_lines_are_read(tmp_path: Path) -> None:
     assert next(open_json_lines(path, "utf-8").read(())) == Record(
         1, ROW, None, 1, path.stat().st_size
     )
+
+
+def test_a_text_that_is_cut_is_said_without_a_stutter(lines: Opener) -> None:
+    table = lines(json.dumps(ROW) + '\n{"reference": "a')
+    trouble = list(table.read(()))[1].problem
+    assert trouble is not None
+    assert "Unterminated string starting at character 15;" in trouble.message
+
+
+def test_a_key_twice_in_a_document_costs_its_row_only(tmp_path: Path) -> None:
+    good = json.dumps(ROW)
+    path = tmp_path / "pairs.json"
+    path.write_text(f'[{good}, {{"reference": "a", "reference": "b"}}, {good}]', "utf-8")
+    assert codes(open_json(path, "utf-8")) == ["good", "repeated_key", "good"]

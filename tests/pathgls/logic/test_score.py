@@ -140,6 +140,23 @@ def test_what_is_not_asked_the_other_way_round_could_not_have_counted(k: int) ->
     assert len(some.judged) <= len(every.judged) + 2 * len(whole)
 
 
+def test_a_pair_of_which_only_one_way_is_known_is_never_among_the_highest() -> None:
+    """The margins are at odds by 0.58, so the other pairs had not to be asked both ways."""
+    text = (
+        "The margins are widely clear. The margins are very close. There is no nuclear atypia. "
+        "The diagnosis is squamous cell carcinoma of the skin."
+    )
+    model = FixedEntailer(0.0, squamous=0.99, margins=0.95)
+    found = logic(text, model, top=Top(number=1))
+    (worst,) = found.contradictions
+    assert (worst.first.text, worst.second.text) == (
+        "The margins are widely clear.",
+        "The margins are very close.",
+    )
+    assert found.value == pytest.approx(1 - worst.probability)
+    assert found.value == pytest.approx(0.42, abs=0.01)
+
+
 def test_a_model_alone_counts_for_less_where_nothing_is_opposed() -> None:
     found = logic(TRUE, FixedEntailer(0.9), top=Top(number=1))
     odds = 9 * (0.02 / 0.98) / 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -87,3 +88,12 @@ def test_passages_are_slices_in_order_whatever_the_text(text: str) -> None:
     found = passages_of(text).all
     assert all(text[p.start : p.end] == p.text for p in found)
     assert all(a.end <= b.start for a, b in pairwise(found))
+
+
+def test_what_a_pattern_finds_is_shown_to_the_end_of_its_last_word() -> None:
+    (passage,) = passages_of("The lymph nodes contain metastases.").all
+    match = re.search(r"nodes contain metasta", passage.text)
+    assert match is not None
+    found = passage.found(match)
+    assert found.span.text == "nodes contain metastases"
+    assert passage.text[found.span.start : found.span.end] == found.span.text

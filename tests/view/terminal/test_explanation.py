@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 from rich.style import Style
 
 from histoeval import Assertion, Entity, EntityType, HistoEvalError, Pair, Score, Signature
@@ -24,6 +23,8 @@ from histoeval.concordance.evidence import (
     Severity,
     evidence_of,
 )
+from histoeval.console import Console
+from histoeval.metric import Explanation, PartCost
 from histoeval.view.highlight import HighlightSpan, coloured, in_brackets
 from histoeval.view.terminal.explanation import MATCH, SEVERITIES, page, show_explanation
 
@@ -152,6 +153,24 @@ def test_each_part_has_a_number_and_a_bar_as_long_as_it() -> None:
     assert not any(line.startswith("expert") for line in lines[1:])
 
 
+def test_what_parts_and_errors_cost_is_shown_with_the_sum() -> None:
+    parts = {"diagnosis": 1.0, "laterality": 0.0, "no_inventions": 0.5}
+    errors = [{**error, "without": 0.75} for error in EVIDENCE["errors"]]
+    costs = (
+        PartCost(part="laterality", value=0.0, weight=0.125, cost=0.3),
+        PartCost(part="no_inventions", value=0.5, weight=0.09, cost=0.0792),
+    )
+    plain = score_of({**EVIDENCE, "errors": errors}, parts)
+    score = Explanation(**dict(plain), breakdown=costs)
+    for width in (80, 100):
+        seen = shown(score, width=width)
+        assert max(map(len, seen.splitlines())) <= width
+        seen = flat(seen)
+        assert "laterality 0.00 0.12 0.300" in seen
+        assert "The costs add up: 1.000 - 0.379 = 0.621" in seen
+        assert seen.count("without this error: 0.750 (+0.129)") == len(errors)
+
+
 def test_a_part_that_is_no_share_has_a_number_and_no_bar() -> None:
     seen = shown(score_of({}, {"precision_1": 42.86, "shift": -0.5}))
     assert "42.86" in seen
@@ -226,7 +245,7 @@ def test_matches_are_listed_with_part_similarity_and_assertion() -> None:
 
 def test_what_the_marks_mean_is_said() -> None:
     seen = flat(shown(score_of(EVIDENCE)))
-    assert "(=1) match 1, (!1) minor error 1, (!!1) moderate error 1," in seen
+    assert "(=n) is match n below; (!n), (!!n), (!!!n), (!!!!n) is error n below: minor," in seen
 
 
 @pytest.mark.parametrize(

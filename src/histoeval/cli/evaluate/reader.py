@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 
 from histoeval.cli.corpus import FormatOption
 from histoeval.cli.options.bundle import option, verb
@@ -18,6 +17,7 @@ from histoeval.cli.options.output import (
     write_results,
 )
 from histoeval.cli.options.statistics import OptionalResamples
+from histoeval.console import Console
 from histoeval.errors import InputError, Problem
 from histoeval.evaluate.mistakes import mistakes
 from histoeval.evaluate.reader import evaluate, evaluate_by_source, out_of_reach, read_passages

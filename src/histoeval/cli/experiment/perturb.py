@@ -11,7 +11,6 @@ from histoeval.cli.options.experiment import EditingModel, SeedOption
 from histoeval.cli.options.models import ReaderOption
 from histoeval.cli.options.output import (
     OverwriteOption,
-    demand_other_file,
     exit_with,
     print_errors,
     resumable,
@@ -57,7 +56,6 @@ def perturb(
     Examples:
       histoeval experiment perturb captions.csv --output perturbed.jsonl
     """
-    demand_other_file(output, captions)
     source = open_reports(captions, text=text, id_=id_)
     chosen = tuple(group) if group else None
     settings = Settings(seed=seed, each=each or None, groups=chosen, answers=answers)

@@ -9,9 +9,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import update_wrapper
 from inspect import Parameter, Signature, cleandoc, signature
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import typer
+from typer.models import OptionInfo
+
+from histoeval.callers import Caller, called_from
+from histoeval.io.writing import check_not_input, protecting
+
+OUTPUTS = ("output", "out", "log_requests")
+"""What options and arguments are called that name what is written."""
 
 EXAMPLES = "Examples:"
 """The paragraph of a docstring that starts so keeps its line breaks in the help."""
@@ -27,18 +35,28 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(function, include_extras=True)
     parameters = signature(function).parameters.values()
     options = [option for each in parameters for option in _options(each, hints[each.name])]
+    caller = Caller(frozenset(name for each in options for name in _names(each)), is_shell=True)
 
     def command(**given: Any) -> None:
-        """Run the verb with its bundles put together."""
-        function(
-            **{each.name: _gathered(each.name, hints[each.name], given) for each in parameters}
-        )
+        """Run the verb with its bundles put together; no file that was named as input is lost."""
+        bundled = {each.name: _gathered(each.name, hints[each.name], given) for each in parameters}
+        with called_from(caller), protecting(_paths(given, lambda name: name not in OUTPUTS)):
+            check_not_input(_paths(given, OUTPUTS.__contains__))
+            function(**bundled)
 
     update_wrapper(command, function)
     command.__doc__ = help_text(function.__doc__ or "")
     command.__annotations__ = {option.name: option.annotation for option in options}
     vars(command)["__signature__"] = Signature(options)
     return command
+
+
+def _paths(given: Mapping[str, Any], wanted: Callable[[str], bool]) -> Iterator[Path]:
+    """The paths among the values of the options that are wanted."""
+    for name, value in given.items():
+        if wanted(name):
+            values = value if isinstance(value, list | tuple) else [value]
+            yield from (each for each in values if isinstance(each, Path))
 
 
 def help_text(docstring: str) -> str:
@@ -63,6 +81,15 @@ def _options(parameter: Parameter, hint: Any) -> Iterator[Parameter]:
         yield from _options(
             Parameter(each.name, Parameter.KEYWORD_ONLY, default=default), hints[each.name]
         )
+
+
+def _names(parameter: Parameter) -> Iterator[str]:
+    """What an option is called on the command line, with underscores; of an argument, nothing."""
+    for each in getattr(parameter.annotation, "__metadata__", ()):
+        if isinstance(each, OptionInfo):
+            given = [each.default, *(each.param_decls or ())]  # in Annotated, the first is a name
+            declared = [name for name in given if isinstance(name, str)] or [parameter.name]
+            yield from (name.lstrip("-").replace("-", "_") for name in declared)
 
 
 def _gathered(name: str, hint: Any, given: Mapping[str, Any]) -> Any:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
 import typer
-from rich.console import Console
 
 from histoeval.cli.options.bundle import option
+from histoeval.console import Console
 from histoeval.errors import OutputError
+from histoeval.io.writing import whole_file
 from histoeval.table import ResultTable, markdown, terminal_table
 from histoeval.version import __version__
 
@@ -32,23 +33,13 @@ def demand_folder(file: Path | None) -> None:
         raise OutputError(f"{file} cannot be written: it is a folder, or its folder does not exist")
 
 
-def demand_other_file(output: Path, source: Path) -> None:
-    """Refuse to write over the input."""
-    if output.exists() and source.exists() and output.samefile(source):
-        raise OutputError(f"{output} is the input itself; give another --output")
-
-
 def write_lines(file: Path, lines: Iterable[str]) -> None:
     """Write all lines, or nothing if that fails, and print where they are."""
-    draft = file.with_name(f"{file.name}.part")
     try:
-        with draft.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
-            stream.writelines(f"{line}\n" for line in lines)
-        draft.replace(file)
+        with whole_file(file) as stream:
+            stream.writelines(f"{line}\n".encode("utf-8", "backslashreplace") for line in lines)
     except OSError as error:
         raise OutputError(f"{file} cannot be written: {error.strerror or error}") from error
-    finally:
-        draft.unlink(missing_ok=True)
     typer.echo(f"Written: {file}")
 
 

@@ -1,7 +1,7 @@
 """What the verbs of `histoeval train` share: their options, and how a training is run and shown."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from histoeval.cli.options.bundle import option
 from histoeval.cli.options.models import DeviceOption
 from histoeval.cli.options.output import print_tables, resumable
 from histoeval.errors import SettingError
+from histoeval.io.writing import protect
 from histoeval.progress import OnStep, step_progress
 from histoeval.train.core.loop import Watch
 from histoeval.train.core.model_folder import is_finished
@@ -45,6 +46,7 @@ class TrainingConfig:
     def read(self, kind: type[Any]) -> tuple[Any, Path]:
         """The settings and the folder; options override the file."""
         settings: Any = read_settings(self.config, kind, self.changes or ())
+        protect(_files_in(settings.model_dump(exclude={"output", "work"})))
         folder = self.output or settings.output
         if folder is None:
             raise SettingError(f"no output folder: pass --output or set `output:` in {self.config}")
@@ -78,6 +80,15 @@ class TorchTraining:
             results = train(settings, folder, **how)
         print_tables(tables(results))
         typer.echo(outcome)
+
+
+def _files_in(value: Any) -> Iterator[Path]:
+    """The paths in settings, however deep."""
+    if isinstance(value, Path):
+        yield from value.rglob("*") if value.is_dir() else [value]
+    elif isinstance(value, Mapping | list | tuple):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _files_in(each)
 
 
 def report_step(line: str) -> None:

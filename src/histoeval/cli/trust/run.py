@@ -9,7 +9,6 @@ from histoeval.api import trust as trust_reports
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import (
     OverwriteOption,
-    demand_other_file,
     exit_with,
     print_tables,
     resumable,
@@ -89,7 +88,6 @@ def trust(
         examination=vlm.examination(),
     )
     folder = images.folder()
-    demand_other_file(output, reports)
     named: dict[str, Any] = {**columns.named()}
     with resumable(output):
         verdicts = trust_reports(

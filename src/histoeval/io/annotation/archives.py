@@ -1,12 +1,15 @@
 """The documents of an annotation project: one file, a folder, or a zip archive of them."""
 
 import io
+import lzma
+import struct
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from histoeval.errors import InputError
 from histoeval.io.tables.row_faults import RECORD_LIMIT
@@ -17,6 +20,28 @@ PROJECT_FOLDERS = ("annotation", "curation")
 
 NOT_ANNOTATED = "INITIAL_CAS"
 """What INCEpTION calls the copy of a document without annotations."""
+
+
+ARCHIVE_LIMIT = 256 * 2**20
+"""The most bytes that an archive may unpack to, with the archives in it; all are in memory."""
+
+MEMBER_LIMIT = 20_000
+"""The most files that an archive may hold, with the archives in it."""
+
+_ENTRY = b"PK\x01\x02"
+"""What each entry of the table of contents of an archive begins with."""
+
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
+"""What `zipfile` raises for archives that are damaged, encrypted or of a kind it cannot read."""
 
 
 class Document(NamedTuple):
@@ -82,7 +107,8 @@ def _files(path: Path) -> Sequence[_File]:
             found = sorted(file for file in path.rglob("*") if file.is_file())
             return [_File(_relative(file, path), partial(_read, file)) for file in found]
         if _is_archive(path):
-            return list(_unzipped(path.read_bytes(), PurePosixPath(), str(path)))
+            with path.open("rb") as file:
+                return list(_unzipped(file, PurePosixPath(), str(path), _Allowance(str(path))))
         return [_File(PurePosixPath(path.name), partial(_read, path))]
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
@@ -98,22 +124,57 @@ def _relative(file: Path, folder: Path) -> PurePosixPath:
     return PurePosixPath(file.relative_to(folder).as_posix())
 
 
-def _unzipped(content: bytes, folder: PurePosixPath, where: str) -> Iterator[_File]:
+class _Allowance:
+    """How much of an archive, with the archives in it, has been unpacked."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._files = self._bytes = 0
+
+    def open(self, file: BinaryIO) -> None:
+        """Count the entries of an archive before its table of contents takes any memory."""
+        tail = b""
+        while piece := file.read(2**20):
+            self._files += (tail + piece).count(_ENTRY)
+            tail = piece[-len(_ENTRY) + 1 :]
+            if self._files > MEMBER_LIMIT:
+                raise InputError(
+                    f"{self._where} holds more than {MEMBER_LIMIT:,} files: split it into several "
+                    "archives, or unpack it and give the folder"
+                )
+        file.seek(0)
+
+    def unpack(self, size: int) -> None:
+        """Count the bytes of one file."""
+        self._bytes += size
+        if self._bytes > ARCHIVE_LIMIT:
+            raise InputError(
+                f"{self._where} unpacks to more than {ARCHIVE_LIMIT // 2**20} MiB: split it into "
+                "several archives, or unpack it and give the folder"
+            )
+
+
+def _unzipped(
+    file: BinaryIO, folder: PurePosixPath, where: str, allowance: _Allowance
+) -> Iterator[_File]:
     """The files of an archive, and of the archives in it."""
+    allowance.open(file)
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        with zipfile.ZipFile(file) as archive:
             for member in sorted(archive.infolist(), key=lambda info: info.filename):
                 if member.is_dir():
                     continue
                 if member.file_size > RECORD_LIMIT:
                     raise InputError(f"{member.filename} in {where} is too large for a report")
+                allowance.unpack(member.file_size)
                 inner = folder / member.filename
                 unpacked = archive.read(member)
                 if inner.suffix.lower() == ".zip":
-                    yield from _unzipped(unpacked, inner.parent, f"{inner} in {where}")
+                    name = f"{inner} in {where}"
+                    yield from _unzipped(io.BytesIO(unpacked), inner.parent, name, allowance)
                 else:
                     yield _File(inner, partial(bytes, unpacked))
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+    except _BROKEN as error:
         raise InputError(f"{where} is not a whole zip archive: {error}") from error
 
 

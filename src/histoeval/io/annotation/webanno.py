@@ -14,6 +14,7 @@ from histoeval.io.annotation.draft import DraftSpan, Link, PassageDraft, Refused
 from histoeval.io.annotation.names import Vocabulary, holds_entities, names_and_assertion
 from histoeval.io.annotation.offsets import Utf16
 from histoeval.io.annotation.passage import AnnotatedPassage
+from histoeval.io.tables.row_faults import RECORD_LIMIT
 
 FORMAT = "#FORMAT=WebAnno TSV 3."
 _KINDS: dict[str, Literal["span", "relation"]] = {"#T_SP": "span", "#T_RL": "relation"}
@@ -90,7 +91,9 @@ def _layers(lines: Sequence[str]) -> Iterator[Layer]:
         mark, _, declared = line.partition("=")
         if not mark.startswith("#T_"):
             return
-        name, *features = [part for part in declared.split("|") if part]
+        name, *features = [part for part in declared.split("|") if part] or [""]
+        if not name:
+            raise RefusedPassage("wrong_format", f"the line {line!r} declares no layer")
         yield Layer(_KINDS.get(mark, "other"), name, tuple(features), column)
         column += max(1, len(features))
 
@@ -106,7 +109,7 @@ def _body(lines: Sequence[str], width: int) -> tuple[str, list[WebAnnoRow]]:
             row = _row(line, number, width)
             if sentence:
                 whole = _padded(whole, length, row.start) + sentence
-                length, sentence = _units(whole), ""
+                length, sentence = row.start + _units(sentence), ""
             rows.append(row)
     whole = whole.removesuffix("\n")
     _check(whole, rows)
@@ -120,6 +123,10 @@ def _padded(whole: str, length: int, start: int) -> str:
     if start < length:
         raise RefusedPassage(
             "broken_text", f"a sentence begins at {start}, where another one still is"
+        )
+    if start > RECORD_LIMIT:
+        raise RefusedPassage(
+            "broken_text", f"a sentence begins at {start}, further on than any report is long"
         )
     return whole + " " * (start - length)
 

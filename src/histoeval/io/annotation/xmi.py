@@ -8,7 +8,7 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-from histoeval.errors import MissingDependency
+from histoeval.errors import MissingDependency, pip_install
 from histoeval.io.annotation.draft import DraftSpan, Link, PassageDraft, RefusedPassage
 from histoeval.io.annotation.names import Vocabulary, holds_entities, names_and_assertion
 from histoeval.io.annotation.passage import AnnotatedPassage
@@ -53,7 +53,7 @@ def _load(content: bytes, typesystem: bytes) -> Any:
     except ImportError as error:
         raise MissingDependency(
             "dkpro-cassis is not installed: XMI files need the extra [train]; "
-            "run: pip install 'histoeval[train]'"
+            f"run: {pip_install('train')}"
         ) from error
     try:
         with warnings.catch_warnings():

@@ -14,6 +14,7 @@
 
 import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -65,11 +66,19 @@ def _lines(path: Path) -> Iterator[IO[str]]:
         else:
             with path.open(encoding="utf-8-sig") as file:
                 yield file
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except (OSError, EOFError, zlib.error) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot read {path}: {why}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8, from byte {error.start + 1} on") from error
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        RecursionError,
+    ) as error:
         raise InputError(f"{path} is not an ontology of this kind: {error!r}") from error
 
 

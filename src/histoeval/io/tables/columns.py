@@ -4,13 +4,27 @@ import difflib
 import re
 from collections.abc import Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
+from statistics import median
 
+from histoeval.callers import argument
 from histoeval.errors import InputError
 from histoeval.io.tables.formats import RecordTable
-from histoeval.io.tables.row_faults import shown
+from histoeval.io.tables.row_faults import save_as_utf8, shown
 from histoeval.report import Noun
 from histoeval.resources import load_toml
+
+ROWS_LOOKED_AT = 200
+"""How many rows show what a column holds."""
+
+SHARED = 0.2
+"""A report shares at least so many of its words with the reference, and is so long beside it."""
+
+HEADINGS = ("reference", "candidate", "id", "system", "text", "not_a_system")
+"""Roles whose names tell that a line is a header."""
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 class Columns(Noun):
@@ -65,17 +79,38 @@ def layout_of(table: RecordTable, named: Columns, file: str) -> Layout:
         raise InputError(f"a candidate column is named twice: {', '.join(named.candidates)}")
     reference = named.reference or _first("reference", _besides(found, explicit))
     if reference is None:
-        raise _no_column(file, "the reference", "--reference NAME", found)
+        raise _no_column(file, "reference", found)
     id_ = named.id or _first("id", _besides(found, (*explicit, reference)))
     others = _besides(found, (*explicit, reference, id_))
     candidates = named.candidates or _rated(found, others) or _candidates(others)
-    if not candidates:
-        raise _no_column(file, "the candidate", "--candidate NAME", found)
+    candidates = candidates or _like_reports(table, reference, others, file)
     system = named.system or _guessed_system(_besides(others, candidates), candidates)
+    if id_ is None and not table.keyed:
+        id_ = _naming(table, _besides(others, (*candidates, system)), system)
     id_ = named.id if table.keyed else id_
     layout = Layout(reference=reference, candidates=candidates, id=id_, system=system)
     _check(layout, file)
     return layout
+
+
+def notes_on(layout: Layout, named: Columns, *, keyed: bool) -> tuple[str, ...]:
+    """Which columns were guessed, and that rows are numbered where none names them."""
+    roles = {
+        "id": () if named.id or layout.id is None else (layout.id,),
+        "reference": () if named.reference else (layout.reference,),
+        "candidate": () if named.candidates else layout.candidates,
+        "system": () if named.system or layout.system is None else (layout.system,),
+    }
+    guessed = {role: columns for role, columns in roles.items() if columns}
+    notes = []
+    if guessed:
+        taken = [f"{', '.join(map(repr, names))} as {role}" for role, names in guessed.items()]
+        several = " (a system each)" if len(guessed.get("candidate", ())) > 1 else ""
+        notes.append(shown(f"columns taken: {', '.join(taken)}{several}"))
+    if layout.id is None and not keyed:
+        way = argument("id_column", "NAME")
+        notes.append("no column of ids: rows are numbered from 0" + (way and f"; name one: {way}"))
+    return tuple(notes)
 
 
 def text_layout_of(
@@ -92,8 +127,10 @@ def text_layout_of(
     found = table.columns
     demand_columns((text, id_), found, file)
     text = text or _guessed_text(_besides(found, (id_, *taken)), found, file)
-    guessed = None if table.keyed else _first("id", _besides(found, (text, *taken)))
-    layout = TextLayout(text=text, id=id_ or guessed)
+    if id_ is None and not table.keyed:
+        free = _besides(found, (text, *taken))
+        id_ = _first("id", free) or _naming(table, free, None)
+    layout = TextLayout(text=text, id=id_)
     _check_spelling(layout.columns, file)
     return layout
 
@@ -114,7 +151,7 @@ def columns_by_name(found: Sequence[str]) -> dict[str, str]:
 def recognised(found: Sequence[str], named: Columns) -> int:
     """How many of these names are known or were named: a measure of being a header."""
     wanted = {named.reference, *named.candidates, named.id, named.system}
-    known = {alias for names in _aliases().values() for alias in names}
+    known = {alias for role in HEADINGS for alias in _aliases()[role]}
     return sum(name in wanted or normalised(name) in known for name in found)
 
 
@@ -152,6 +189,64 @@ def _rated(found: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in others if f"scoring_{normalised(name)}" in names)
 
 
+def _like_reports(
+    table: RecordTable, reference: str, free: Sequence[str], file: str
+) -> tuple[str, ...]:
+    """Columns that hold reports by what stands in them, where no name says which do.
+
+    A column counts if its texts share words with the references beside them and are not much
+    shorter. Where another column of texts could be meant as well, the user must say which.
+    """
+    others = {name for role in ("id", "system", "name") for name in _aliases()[role]}
+    words = set(_aliases()["not_a_report"])
+    open_ = [
+        name
+        for name in free
+        if normalised(name) not in others and words.isdisjoint(normalised(name).split("_"))
+    ]
+    rows = [
+        record.values
+        for record in islice(table.read((reference, *open_)), ROWS_LOOKED_AT)
+        if record.values is not None
+    ]
+    like = {name: _like([(row.get(reference), row.get(name)) for row in rows]) for name in open_}
+    possible = tuple(name for name, found in like.items() if found is not None)
+    if not possible or not all(like[name] for name in possible):
+        raise _no_column(file, "candidate", table.columns, possible)
+    return possible
+
+
+def _like(pairs: Sequence[tuple[object, object]]) -> bool | None:
+    """Whether texts look like reports on the same cases as the references beside them.
+
+    None where most cells hold no text of at least two words, and so no report.
+    """
+    texts = [(one, two) for one, two in pairs if isinstance(one, str) and isinstance(two, str)]
+    if 2 * sum(len(text.split()) > 1 for _, text in texts) <= len(pairs):
+        return None
+    words = [[set(_WORD.findall(text.casefold())) for text in both] for both in texts]
+    shared = median(len(one & two) / max(1, min(len(one), len(two))) for one, two in words)
+    lengths = [median(len(text.split()) for text in side) for side in zip(*texts, strict=True)]
+    return shared >= SHARED and lengths[1] >= SHARED * lengths[0]
+
+
+def _naming(table: RecordTable, free: Sequence[str], system: str | None) -> str | None:
+    """A column that names rows: called so, with a different name in each row of a system."""
+    usual = _aliases()["name"]
+    called = [name for alias in usual for name in free if normalised(name) == alias]
+    called += [name for name in free if normalised(name).rpartition("_")[2] in ("id", "uid")]
+    for column in dict.fromkeys(called):
+        rows = table.read((column, *([system] if system else ())))
+        names = [
+            (record.values.get(column), record.values.get(system or ""))
+            for record in rows
+            if record.values is not None
+        ]
+        if all(isinstance(name, str | int) for name, _ in names) and len(set(names)) == len(names):
+            return column
+    return None
+
+
 def _guessed_system(found: Sequence[str], candidates: Sequence[str]) -> str | None:
     """A column that names the system of each row makes sense with one candidate column only."""
     return _first("system", found) if len(candidates) == 1 else None
@@ -166,7 +261,7 @@ def _guessed_text(free: Sequence[str], found: Sequence[str], file: str) -> str:
     if len(guesses) == 1:
         return guesses[0]
     what = "more than one column that may hold the text" if guesses else "no column for the text"
-    raise InputError(f"{file} has {what}; name it: --text NAME{columns_found(guesses or found)}")
+    raise InputError(f"{file} has {what}; {_name_it('text')}{columns_found(guesses or found)}")
 
 
 def _check(layout: Layout, file: str) -> None:
@@ -174,7 +269,7 @@ def _check(layout: Layout, file: str) -> None:
         raise InputError(
             f"in {file}, {layout.system!r} is to name the system of each row, and there are "
             f"{len(layout.candidates)} candidate columns ({', '.join(layout.candidates)}): "
-            "name the one that holds the texts with --candidate NAME"
+            f"the one that holds the texts: {_name_it('candidate')}"
         )
     _check_spelling(layout.columns, file)
 
@@ -183,13 +278,23 @@ def _check_spelling(columns: Sequence[str], file: str) -> None:
     for name in columns:
         if shown(name) != name:
             raise InputError(
-                f"the column name {shown(name)!r} of {file} cannot be read: save the file as "
-                "UTF-8, or say how it is encoded, for example --encoding latin-1"
+                f"the column name {shown(name)!r} of {file} cannot be read: {save_as_utf8()}"
             )
 
 
-def _no_column(file: str, role: str, option: str, found: Sequence[str]) -> InputError:
-    return InputError(f"{file} has no column for {role}; name it: {option}{columns_found(found)}")
+def _no_column(
+    file: str, role: str, found: Sequence[str], likely: Sequence[str] = ()
+) -> InputError:
+    meant = f" (perhaps {' or '.join(map(repr, likely))})" if likely else ""
+    return InputError(
+        f"{file} has no column for the {role}{meant}; {_name_it(role)}{columns_found(found)}"
+    )
+
+
+def _name_it(role: str) -> str:
+    """How a column is named, where there is an argument for it; otherwise what to call it."""
+    way = argument(f"{role}_column", "NAME")
+    return f"name it: {way}" if way else f"call it {role!r}"
 
 
 def _besides(found: Sequence[str], taken: Sequence[str | None]) -> list[str]:

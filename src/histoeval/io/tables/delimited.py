@@ -21,6 +21,20 @@ from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.lines import Lines, open_lines
 from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, place, shown
 
+OWN_HEADER = ("id", "image", "system", "level", "specimen", "report")
+"""What the tables of `generate` begin with. In them, and only there, `formula_proof` is undone."""
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+
+def formula_proof(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula: with an apostrophe before = + - @."""
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def _as_written(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
 
 class RecordTooLongError(Exception):
     """A record has grown over the limit."""
@@ -62,6 +76,7 @@ def _header(lines: Lines, delimiter: str, path: Path) -> tuple[str, ...]:
 def _read(
     path: Path, encoding: str, delimiter: str, columns: Sequence[str], _needed: Sequence[str]
 ) -> Iterator[Record]:
+    is_own = tuple(columns[: len(OWN_HEADER)]) == OWN_HEADER
     with open_lines(path, encoding) as lines:
         reader = RecordReader(lines, delimiter)
         reader.header()
@@ -70,7 +85,8 @@ def _read(
                 trouble = outcome.problem(place(number, line, lines.number))
                 yield Record(number, None, trouble, line, lines.position())
             else:
-                values = dict(zip(columns, outcome, strict=True))
+                cells = map(_as_written, outcome) if is_own else outcome
+                values = dict(zip(columns, cells, strict=True))
                 yield Record(number, values, None, line, lines.position())
 
 
@@ -94,6 +110,7 @@ class RecordReader:
         self._width = 0
         self._csv = csv.reader(self, delimiter=delimiter, strict=True)
         self._uncertain = False
+        self._in_long_record = False
 
     def __iter__(self) -> RecordReader:
         return self
@@ -122,7 +139,10 @@ class RecordReader:
         return [] if len(fields) == 1 and not fields[0].strip() else fields
 
     def records(self) -> Iterator[tuple[int, list[str] | Fault]]:
-        """Each record, or what is wrong with it, with the number of its first line."""
+        """Each record, or what is wrong with it, with the number of its first line.
+
+        What follows on a record that is too long is its rest, up to the next good one.
+        """
         while True:
             line = self._lines.number + 1
             try:
@@ -130,12 +150,17 @@ class RecordReader:
             except StopIteration:
                 return
             except RecordTooLongError:
-                yield line, self._give_back(Fault("record_too_long"))
+                outcome: list[str] | Fault = self._give_back(Fault("record_too_long"))
             except csv.Error as error:
-                yield line, self._give_back(Fault("broken_quotes", {"reason": _plainly(error)}))
+                outcome = self._give_back(Fault("broken_quotes", {"reason": _plainly(error)}))
             else:
-                if fields:
-                    yield line, self._checked(fields)
+                if not fields:
+                    continue
+                outcome = self._checked(fields)
+            if self._in_long_record and isinstance(outcome, Fault):
+                continue
+            self._in_long_record = isinstance(outcome, Fault) and outcome.kind == "record_too_long"
+            yield line, outcome
 
     def _checked(self, fields: list[str]) -> list[str] | Fault:
         """The fields, if they are as many as they should be and belong together."""

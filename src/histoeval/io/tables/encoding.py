@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
 
+from histoeval.callers import argument
 from histoeval.errors import InputError
 
 CHUNK = 2**20
@@ -33,16 +34,31 @@ BINARY_BEGINNINGS = {
     b"\xff\xd8\xff": "an image",
 }
 
-_SIGNS = "\udca0\udca7\udcab\udcb0-\udcb3\udcb5\udcbb-\udcbd\udcd7"
-_PUNCTUATION = "\udc85\udc91-\udc97"
-_LETTERS = (
+_WINDOWS_LETTERS = "\udc8a\udc8c\udc8e\udc9a\udc9c\udc9e\udc9f"
+_WINDOWS_SIGNS = "\udc80\udc82\udc84\udc85\udc89\udc8b\udc91-\udc97\udc99\udc9b"
+_SIGNS = f"\udca0\udca7\udcab\udcb0-\udcb3\udcb5\udcbb-\udcbd\udcd7{_WINDOWS_SIGNS}"
+_LATIN = (
     "\udcc0\udcc1\udcc4-\udccf\udcd1-\udcd6\udcd8-\udcdd\udcdf-\udcef\udcf1-\udcf6\udcf8-\udcfd"
 )
-_LIKELY = f"[{_SIGNS}{_PUNCTUATION}]|(?<=[A-Za-z])[{_LETTERS}]|[{_LETTERS}](?=[A-Za-z])"
+_LETTERS = f"(?:[{_LATIN}]{{1,2}}|[{_WINDOWS_LETTERS}])"
+_WORDS = "\udcc0\udcc5\udcc8\udcc9\udcd2\udcd3\udcd8\udce0\udce5\udce8\udce9\udcf2\udcf3\udcf8"
+"""Letters that are words of their own, as the French à."""
+_LONGEST_RUN = 4
+_OTHER = r"[^\udc80-\udcff]"
+_LIKELY = (
+    rf"(?:(?<=[A-Za-z]){_LETTERS}[{_SIGNS}]*|[{_SIGNS}]*[{_WORDS}]?[{_SIGNS}]*){_OTHER}"
+    rf"|[{_SIGNS}]*{_LETTERS}[A-Za-z]"
+)
 
-UNLIKELY_IN_WESTERN_TEXT = re.compile(rf"(?<=[\s\S])(?!{_LIKELY})[\udc80-\udcff](?=[\s\S])")
-"""A byte, both of whose neighbours are known, that no Western European text would hold there."""
-WINDOWS_PUNCTUATION = re.compile(f"[{_PUNCTUATION}]")
+UNLIKELY_IN_WESTERN_TEXT = re.compile(
+    rf"[\udc80-\udcff]{{{_LONGEST_RUN}}}"
+    rf"|(?<={_OTHER})(?!{_LIKELY})[\udc80-\udcff]+{_OTHER}"
+)
+"""Bytes in a row that no Western European text would hold: such as three letters with accents.
+
+Other scripts have them in every word, and a character of UTF-8 that was cut stands alone.
+"""
+WINDOWS_ONLY = re.compile(f"[{_WINDOWS_SIGNS}{_WINDOWS_LETTERS}]")
 GOOD_AND_NOT_ASCII = re.compile(r"[^\x00-\x7f\udc80-\udcff]")
 
 BAD_BYTES = "histoeval.bad_bytes"
@@ -94,9 +110,9 @@ class Scan:
         self._judge(self._decoder.decode(chunk))
 
     def _judge(self, text: str) -> None:
-        """Judge every character but the last, whose right neighbour is not known yet."""
+        """Judge all bytes in a row but the last ones, whose right neighbour is not known yet."""
         text = self._carried + text
-        self._carried = text[-2:]
+        self._carried = text[-_LONGEST_RUN - 1 :]
         if text.isascii():
             return
         try:
@@ -105,7 +121,7 @@ class Scan:
             self._bad = True
             self._good = self._good or bool(GOOD_AND_NOT_ASCII.search(text))
             self._unlikely = self._unlikely or bool(UNLIKELY_IN_WESTERN_TEXT.search(text))
-            self._windows = self._windows or bool(WINDOWS_PUNCTUATION.search(text))
+            self._windows = self._windows or bool(WINDOWS_ONLY.search(text))
         else:
             self._good = True
 
@@ -131,7 +147,9 @@ class Scan:
             return "utf-8", ("some bytes are not UTF-8; the rows that hold them are refused",)
         name = "cp1252" if self._windows else "latin-1"
         shown = "Windows-1252" if self._windows else "Latin-1"
-        return name, (f"not UTF-8; read as {shown} (if that is wrong, give --encoding NAME)",)
+        way = argument("encoding", "NAME")
+        wrong = f" (if that is wrong, give {way})" if way else ""
+        return name, (f"not UTF-8; read as {shown}{wrong}",)
 
     def survey(self, encoding: str | None = None) -> Survey:
         """All of it, with the encoding that was given, if one was."""

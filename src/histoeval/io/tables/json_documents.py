@@ -1,4 +1,4 @@
-"""One JSON document that holds many rows: a list, a list inside an object, or objects by their ids.
+"""One JSON document with many rows: a list, a list inside an object, objects or texts by their ids.
 
 Python's own decoder takes one row at a time, so that the rows before a break are delivered, a key
 that comes twice is seen, and half a character that was escaped stays half.
@@ -12,11 +12,19 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from histoeval.errors import InputError
+from histoeval.io.tables.columns import Columns, recognised
 from histoeval.io.tables.encoding import CHUNK
 from histoeval.io.tables.formats import Record, RecordTable, columns_of
 from histoeval.io.tables.jsonlines import bad_byte, open_json_lines
 from histoeval.io.tables.lines import open_text
-from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, kind_of, place
+from histoeval.io.tables.row_faults import (
+    RECORD_LIMIT,
+    Fault,
+    RepeatedKeys,
+    kind_of,
+    place,
+    where_json_breaks,
+)
 
 DOCUMENT_LIMIT = 512 * 2**20
 """The most characters a document may have, since it is held in memory."""
@@ -29,9 +37,12 @@ class BrokenDocumentError(Exception):
 
 
 class DocumentShape(NamedTuple):
-    """Where the rows are: in a list, in the list that is one member, or the members themselves."""
+    """Where the rows are: in a list, in the list that is one member, or the members themselves.
 
-    kind: Literal["list", "member", "mapping", "lines"]
+    The members are objects (`mapping`) or reports (`texts`).
+    """
+
+    kind: Literal["list", "member", "mapping", "texts", "lines"]
     member: str = ""
 
 
@@ -41,7 +52,8 @@ class Walk:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._decode = json.JSONDecoder().raw_decode
+        self.repeated = RepeatedKeys()
+        self._decode = json.JSONDecoder(object_pairs_hook=self.repeated).raw_decode
 
     @property
     def share(self) -> float:
@@ -98,7 +110,7 @@ class Walk:
             raise self._broken("Extra data", self._at)
 
     def _broken(self, reason: str, at: int) -> BrokenDocumentError:
-        return BrokenDocumentError(f"{reason} at character {at + 1}")
+        return BrokenDocumentError(where_json_breaks(reason, at))
 
 
 def open_json(path: Path, encoding: str) -> RecordTable:
@@ -107,7 +119,8 @@ def open_json(path: Path, encoding: str) -> RecordTable:
     if shape.kind == "lines":
         return open_json_lines(path, encoding)
     read = partial(_read, path, encoding, shape)
-    return RecordTable(columns_of(read(()), str(path)), read, keyed=shape.kind == "mapping")
+    keyed = shape.kind in ("mapping", "texts")
+    return RecordTable(columns_of(read(()), str(path)), read, keyed=keyed)
 
 
 def _walk(path: Path, encoding: str) -> Walk:
@@ -133,13 +146,16 @@ def _shape(walk: Walk, path: Path) -> DocumentShape:
     if start != "{":
         raise InputError(f"{path} holds neither a list of objects nor an object that holds one")
     lists: list[str] = []
-    objects = 0
+    texts: list[str] = []
+    objects = others = 0
     try:
         for key in walk.members():
             value, _ = walk.value()
             if isinstance(value, list) and value and isinstance(value[0], dict):
                 lists.append(key)
             objects += isinstance(value, dict)
+            others += not isinstance(value, str)
+            texts.append(key)
         if walk.peek() == "{":
             return DocumentShape("lines")
     except BrokenDocumentError:
@@ -147,8 +163,12 @@ def _shape(walk: Walk, path: Path) -> DocumentShape:
             raise InputError(f"{path} is not JSON, and nothing in it can be read") from None
     if len(lists) > 1:
         raise InputError(f"{path} holds several lists of objects: {', '.join(lists)}; keep one")
+    if texts and not others and not recognised(texts, Columns()):
+        return DocumentShape("texts")
     if not lists and not objects:
-        raise InputError(f"{path} holds no list of objects; write [{{...}}, {{...}}]")
+        raise InputError(
+            f"{path} holds no list of objects and no reports by id; write [{{...}}, {{...}}]"
+        )
     return DocumentShape("member", lists[0]) if lists else DocumentShape("mapping")
 
 
@@ -157,8 +177,10 @@ def _read(
 ) -> Iterator[Record]:
     walk, size, number = _walk(path, encoding), path.stat().st_size, 0
     try:
-        for number, (key, value, raw) in enumerate(_rows(walk, shape), start=1):
-            fault = _fault(value, raw)
+        for number, (key, found, raw) in enumerate(_rows(walk, shape), start=1):
+            is_text = shape.kind == "texts" and isinstance(found, str)
+            value = {"text": found} if is_text else found
+            fault = walk.repeated.take() or _fault(value, raw)
             problem = None if fault is None else fault.problem(place(number))
             values = value if fault is None and isinstance(value, dict) else None
             yield Record(number, values, problem, position=int(size * walk.share), key=key)
@@ -173,7 +195,7 @@ def _rows(walk: Walk, shape: DocumentShape) -> Iterator[tuple[str | None, object
         yield from ((None, value, raw) for value, raw in walk.elements())
     else:
         for key in walk.members():
-            if shape.kind == "mapping":
+            if shape.kind in ("mapping", "texts"):
                 yield (key, *walk.value())
             elif key == shape.member and walk.peek() == "[":
                 yield from ((None, value, raw) for value, raw in walk.elements())

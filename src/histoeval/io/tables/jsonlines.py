@@ -8,7 +8,14 @@ from pathlib import Path
 from histoeval.io.tables.cell_checks import half_character
 from histoeval.io.tables.formats import Record, RecordTable, columns_of
 from histoeval.io.tables.lines import open_lines
-from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, kind_of, place
+from histoeval.io.tables.row_faults import (
+    RECORD_LIMIT,
+    Fault,
+    RepeatedKeys,
+    kind_of,
+    place,
+    where_json_breaks,
+)
 
 
 def open_json_lines(path: Path, encoding: str) -> RecordTable:
@@ -37,12 +44,15 @@ def _object(line: str) -> dict[str, object] | Fault:
         return Fault("record_too_long")
     if fault := bad_byte(line):
         return fault
+    repeated = RepeatedKeys()
     try:
-        value = json.loads(line)
+        value = json.loads(line, object_pairs_hook=repeated)
     except json.JSONDecodeError as error:
-        return Fault("broken_json", {"reason": f"{error.msg} at character {error.pos + 1}"})
+        return Fault("broken_json", {"reason": where_json_breaks(error.msg, error.pos)})
     except (ValueError, RecursionError) as error:
         return Fault("broken_json", {"reason": str(error)})
+    if fault := repeated.take():
+        return fault
     return value if isinstance(value, dict) else Fault("not_an_object", {"kind": kind_of(value)})
 
 

@@ -1,10 +1,12 @@
 """What is wrong with a row: one sentence per kind, from a file."""
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
+from histoeval.callers import argument
 from histoeval.errors import Problem
 from histoeval.resources import load_toml
 
@@ -24,8 +26,16 @@ class Fault(NamedTuple):
         """The fault as a problem of a place in a file."""
         entry = _sentences()[self.kind]
         limit = RECORD_LIMIT // 2**20
-        message = entry["text"].format(where=where, column=column, limit=limit, **self.details)
+        message = entry["text"].format(
+            where=where, column=column, limit=limit, save_as_utf8=save_as_utf8(), **self.details
+        )
         return Problem(code=entry.get("code", self.kind), message=shown(message), column=column)
+
+
+def save_as_utf8() -> str:
+    """What to do about bytes that cannot be read."""
+    way = argument("encoding", "latin-1")
+    return "save the file as UTF-8" + (way and f", or say how it is encoded, for example {way}")
 
 
 def place(number: int, first_line: int | None = None, last_line: int | None = None) -> str:
@@ -35,6 +45,33 @@ def place(number: int, first_line: int | None = None, last_line: int | None = No
     if last_line is None or last_line == first_line:
         return f"row {number}, line {first_line}"
     return f"row {number}, lines {first_line}-{last_line}"
+
+
+class RepeatedKeys:
+    """Notes a key that an object of JSON has twice, where Python would keep the last value.
+
+    It is the `object_pairs_hook` of a decoder; `take` says what it has seen since it was asked.
+    """
+
+    def __init__(self) -> None:
+        self._key: str | None = None
+
+    def __call__(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
+        """The object; a key that comes twice is noted."""
+        found = dict(pairs)
+        if len(found) < len(pairs) and self._key is None:
+            self._key = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        return found
+
+    def take(self) -> Fault | None:
+        """The fault of the values that were read since the last time."""
+        key, self._key = self._key, None
+        return None if key is None else Fault("repeated_key", {"key": key})
+
+
+def where_json_breaks(reason: str, position: int) -> str:
+    """What Python says of broken JSON, with the place counted from 1."""
+    return f"{reason.removesuffix(' at')} at character {position + 1}"
 
 
 def kind_of(value: object) -> str:

@@ -101,11 +101,11 @@ def logic_of(report: Report, entailer: Entailer, *, top: Top = DEFAULT_TOP) -> L
     settled = {each.places for each in ruled}
     left = [pair for pair in pairs[:MAX_PAIRS] or whole if pair.places not in settled]
     k = top.of(len(ruled) + len(left))
-    judged = [*ruled, *_by_model(left, entailer, k - len(ruled))]
+    judged = [*ruled, *_by_model(left, entailer, k, [each.probability for each in ruled])]
     worst = sorted((each.found for each in judged), key=_rank)[:k]
     return Logic(
         value=min(1.0, max(0.0, equation_2([each.probability for each in judged], k))),
-        pairs=len(judged),
+        pairs=len(ruled) + len(left),
         top=k,
         contradictions=tuple(each for each in worst if each.probability > _LIKELY),
         notes=tuple(_notes(passages, len(pairs))),
@@ -150,29 +150,25 @@ def _at_odds(
     return found
 
 
-def _by_model(pairs: Sequence[StatementPair], entailer: Entailer, k: int) -> Iterator[_Judged]:
-    for pair, probability in zip(pairs, _probabilities(pairs, entailer, k), strict=True):
-        first, second = sorted((pair.first, pair.second), key=lambda each: each.span.start)
-        yield _Judged(_by_nli(first.span, second.span, probability), pair.places)
-
-
-def _probabilities(pairs: Sequence[StatementPair], entailer: Entailer, k: int) -> list[float]:
+def _by_model(
+    pairs: Sequence[StatementPair], entailer: Entailer, k: int, known: Sequence[float]
+) -> Iterator[_Judged]:
     """The lower answer of both ways round, for all pairs that may be among the k highest.
 
     The answer one way is never below that. So the worst are judged the other way round, one after
-    the other, until k of them are at least as high as any of the rest can be.
+    the other, until k answers, with those that are `known` by rule, are at least as high as any of
+    the rest can be. The rest, of which only one way is known, do not count.
     """
     forth = entailer.judge([NliPair(p.first.passage.text, p.second.text) for p in pairs])
     highest = [_in_a_report(a.contradiction, p) for a, p in zip(forth, pairs, strict=True)]
-    found = list(highest)
-    settled: list[float] = []
-    for i in sorted(range(len(pairs)), key=lambda i: -highest[i]):
-        if sum(known >= highest[i] for known in settled) >= k:
-            break
-        (back,) = entailer.judge([NliPair(pairs[i].second.passage.text, pairs[i].first.text)])
-        found[i] = min(highest[i], _in_a_report(back.contradiction, pairs[i]))
-        settled.append(found[i])
-    return found
+    settled = list(known)
+    for pair, most in sorted(zip(pairs, highest, strict=True), key=lambda each: -each[1]):
+        if sum(each >= most for each in settled) >= k:
+            return
+        (back,) = entailer.judge([NliPair(pair.second.passage.text, pair.first.text)])
+        settled.append(min(most, _in_a_report(back.contradiction, pair)))
+        first, second = sorted((pair.first, pair.second), key=lambda each: each.span.start)
+        yield _Judged(_by_nli(first.span, second.span, settled[-1]), pair.places)
 
 
 def _in_a_report(probability: float, pair: StatementPair) -> float:

@@ -87,8 +87,11 @@ class ReportSentence:
         return ReportMention(text, span, self)
 
     def found(self, match: re.Match[str]) -> ReportMention[str]:
-        """What a pattern has found in the sentence."""
-        return self.at(*match.span())
+        """What a pattern has found in the sentence, to the end of its last word."""
+        end = match.end()
+        while end < len(self.text) and self.text[end - 1 : end + 1].isalpha():
+            end += 1
+        return replace(self.at(match.start(), end), value=match.group())
 
 
 @dataclass(frozen=True, slots=True)

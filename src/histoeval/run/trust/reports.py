@@ -10,7 +10,7 @@ from histoeval.io.trust_cases import CaseSource, TrustCase
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.logic.score import signature_of
 from histoeval.pathgls.policy.policy import DIMENSIONS
-from histoeval.run.pipeline import Job, Watch, no_progress
+from histoeval.run.pipeline import Job, Watch, no_more, no_progress
 from histoeval.run.results import Verdicts
 from histoeval.run.totals import ExactSum
 from histoeval.run.trust.case import Instruments, Verdict, judge_case
@@ -29,12 +29,14 @@ def trust_source(
     illustrate: Illustrate | None = None,
     overwrite: bool = False,
     watch: Watch = no_progress,
+    conclude: Callable[[dict[str, Any]], None] = no_more,
 ) -> Verdicts:
     """Judge every report of a source; with a folder, a stopped run resumes.
 
-    `illustrate` is called for each verdict before its row is written.
+    `illustrate` is called for each verdict before its row is written, `conclude` with the summary.
     """
-    done = TrustJob(source, tools, illustrate).run(folder, overwrite=overwrite, watch=watch)
+    job = TrustJob(source, tools, illustrate)
+    done = job.run(folder, overwrite=overwrite, watch=watch, conclude=conclude)
     return Verdicts(done.summary, done.rows)
 
 

@@ -15,7 +15,8 @@ from typing import Any
 from pydantic import Field
 
 from histoeval.errors import OutputError, Problem
-from histoeval.io.store import RowStore, write_json, writing_to
+from histoeval.io.store import RowStore
+from histoeval.io.writing import remove, write_json, writing_to
 from histoeval.pathgls.fusion import Route
 from histoeval.pathgls.results import Share
 from histoeval.report import Noun
@@ -71,7 +72,7 @@ class TrustFolder(RowStore[TrustRow]):
     def __init__(self, folder: Path) -> None:
         if folder.is_file():
             raise OutputError(f"{folder} is a file; results need a folder")
-        super().__init__(folder / ROWS, TrustRow.model_validate_json)
+        super().__init__(folder / ROWS, TrustRow.model_validate_json, verb="trust")
         self.folder = folder
         self.evidence = folder / EVIDENCE
         self.summary = folder / SUMMARY
@@ -79,11 +80,11 @@ class TrustFolder(RowStore[TrustRow]):
 
     def _prepare(self, request: Mapping[str, Any], *, overwrite: bool) -> None:
         super()._prepare(request, overwrite=overwrite)
-        self.summary.unlink(missing_ok=True)
-        self.page.unlink(missing_ok=True)
+        remove(self.summary)
+        remove(self.page)
 
     def _written(self) -> Iterable[Path]:
-        return (self.path, *self.evidence.glob("*.png"))
+        return [*super()._written(), *self.evidence.glob("[0-9]*_*.png")]
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Write what all rows come to."""

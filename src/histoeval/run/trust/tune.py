@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from histoeval.errors import OutputError
-from histoeval.io.store import writing_to
+from histoeval.io.writing import write_text, writing_to
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import PAPER, policy_text
 from histoeval.pathgls.policy.tuning import FoldResult, TunedPolicy, TuningPlan, tune
@@ -81,12 +81,10 @@ def outside_of(folds: tuple[FoldResult, ...]) -> Outside:
 
 def write_policy(tuning: TuningResult, output: Path) -> None:
     """Write the policy, whole or not at all, with how it was made as comments on top."""
-    draft = output.with_name(f"{output.name}.part")
     with writing_to(output):
         if output.is_dir():
             raise OutputError(f"{output} is a folder; give the name of a file")
-        draft.write_text(policy_text(tuning.tuned.policy, history(tuning)), "utf-8", newline="\n")
-        draft.replace(output)
+        write_text(output, policy_text(tuning.tuned.policy, history(tuning)))
 
 
 def history(tuning: TuningResult) -> list[str]:

@@ -6,8 +6,9 @@ and CK 7 are the same, and CD3 is not found in CD30.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from histoeval.resources import load_toml
@@ -126,6 +127,33 @@ def find_markers(phrase: str) -> tuple[str, ...]:
     text = _folded(phrase)
     found = list(_as_written(text)) or list(_in_any_case(text)) or list(_misread(text))
     return tuple(dict.fromkeys(marker for name in found for marker in name.markers))
+
+
+def singled_out(markers: tuple[str, ...], behind: str) -> tuple[str, ...]:
+    """Of several markers that share a name, those that the words right behind it are of.
+
+    `Hormone receptor (oestrogen)` is the estrogen receptor alone.
+    """
+    words = {marker: _words_of(marker) for marker in markers}
+    said = {
+        piece.plain
+        for piece in takewhile(lambda piece: _tells(piece.plain, words), _pieces(_folded(behind)))
+    }
+    return tuple(marker for marker in markers if words[marker] & said) or markers
+
+
+def _tells(word: str, words: Mapping[str, frozenset[str]]) -> bool:
+    """Whether a word is of some of these markers and not of all, or stands between such words."""
+    return word in _BETWEEN or 0 < sum(word in own for own in words.values()) < len(words)
+
+
+@cache
+def _words_of(marker: str) -> frozenset[str]:
+    """The words of a marker's name, and its other names that are one word."""
+    short = {
+        key[0] for key, name in _names().items() if len(key) == 1 and name.markers == (marker,)
+    }
+    return frozenset(_key(marker)) | short
 
 
 def marker_of(phrase: str) -> str | None:

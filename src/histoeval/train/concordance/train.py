@@ -11,7 +11,7 @@ from histoeval.concordance.rubric import CRITERIA
 from histoeval.concordance.weights import Combination, Combinations, matrix_of
 from histoeval.errors import InputError
 from histoeval.io.sheets import RatedPair, read_sheet
-from histoeval.io.store import write_json
+from histoeval.io.writing import write_json
 from histoeval.metrics.concordance import TOP, Concordance
 from histoeval.report import Noun
 from histoeval.statistics.raters import kappa_of_two
@@ -73,7 +73,8 @@ def train_concordance(
     def make(draft: Path, _: Checkpoint) -> dict[str, Any]:
         """The results of weights that are written to a draft folder."""
         combinations, results = _fit_all(settings, reader, aligner)
-        write_json(draft / "combination.json", combinations.model_dump(mode="json"))
+        content = combinations.model_dump(mode="json")
+        write_json(draft / "combination.json", content, private=False)
         fitted.append(combinations)
         return {
             "settings": request["settings"],

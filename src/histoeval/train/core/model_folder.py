@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.errors import OutputError
-from histoeval.io.store import write_json, writing_to
+from histoeval.io.writing import check_not_input, write_json, writing_to
 from histoeval.train.core.checkpoint import CHECKPOINT, Checkpoint
 from histoeval.train.core.provenance import identity_of
 
@@ -51,7 +51,8 @@ class TrainingStep:
                 if self.folder.exists():
                     shutil.rmtree(self.folder)
                 self.folder.mkdir(parents=True)
-                write_json(self.folder / RECORD, {"identity": self.identity, "done": False})
+                record = {"identity": self.identity, "done": False}
+                write_json(self.folder / RECORD, record, private=False)
         facts = act(self)
         self._finish(facts)
         return dict(facts)
@@ -65,7 +66,7 @@ class TrainingStep:
     def _finish(self, facts: Mapping[str, Any]) -> None:
         with writing_to(self.folder):
             record = {"identity": self.identity, "done": True, "facts": dict(facts)}
-            write_json(self.folder / RECORD, record)
+            write_json(self.folder / RECORD, record, private=False)
             (self.folder / CHECKPOINT).unlink(missing_ok=True)
 
     def _record(self) -> dict[str, Any]:
@@ -109,7 +110,7 @@ class ModelFolder:
         with self._writing() as draft:
             results = {"request": dict(request), **train(draft, checkpoint)}
             (draft / CARD).write_text(card(results), "utf-8")
-            write_json(draft / RESULTS, results)
+            write_json(draft / RESULTS, results, private=False)
             self._take_place()
         return results
 
@@ -139,6 +140,7 @@ class ModelFolder:
                 self._refuse_what_is_not_ours()
             for folder in (self.path, self.draft):
                 if folder.exists():
+                    check_not_input(folder.rglob("*"))
                     shutil.rmtree(folder)
 
     @contextmanager

@@ -12,7 +12,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from histoeval.errors import ModelError
-from histoeval.io.store import write_json, writing_to
+from histoeval.io.writing import write_json, writing_to
 from histoeval.progress import ignore
 from histoeval.table import markdown_table
 from histoeval.train.core.loop import Watch
@@ -79,7 +79,7 @@ def select(
     with writing_to(output):
         output.mkdir(parents=True, exist_ok=True)
         (output / "results.md").write_text(selection_markdown(results), "utf-8")
-        write_json(output / "results.json", results)
+        write_json(output / "results.json", results, private=False)
     return results
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from histoeval.errors import InputError
-from histoeval.io.store import writing_to
+from histoeval.io.writing import writing_to
 from histoeval.nli.builtin import pair_tokens
 from histoeval.nli.entailer import LABELS, LabelledPair, NliPair
 from histoeval.nli.manifest import EntailerManifest

@@ -10,7 +10,7 @@ from functools import cache
 from io import BytesIO
 from typing import Any, Literal
 
-from histoeval.errors import MissingDependency
+from histoeval.errors import MissingDependency, pip_install
 
 try:
     from matplotlib import style
@@ -22,7 +22,7 @@ try:
 except ImportError as error:
     raise MissingDependency(
         "matplotlib is not installed: figures need the extra [figures]; "
-        "run: pip install 'histoeval[figures]'"
+        f"run: {pip_install('figures')}"
     ) from error
 
 INK, FAINT, PAPER = "#222222", "#6b6b6b", "#ffffff"

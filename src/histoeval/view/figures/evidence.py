@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.errors import Problem, SettingError
-from histoeval.io.store import writing_to
+from histoeval.io.writing import make_folder, whole_file, writing_to
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
 from histoeval.pathgls.results import Spot, Support
 from histoeval.run.trust.case import Instruments, Verdict, attempt
@@ -164,7 +164,6 @@ def _box(spot: Spot, across: float, down: float) -> tuple[int, int, int, int]:
 def _save(picture: Image.Image, out: Path) -> None:
     """Write a PNG atomically, the same bytes for the same pixels."""
     with writing_to(out.parent):
-        out.parent.mkdir(parents=True, exist_ok=True)
-        draft = out.with_name(f"{out.name}.part")
-        picture.save(draft, "PNG", compress_level=6)
-        draft.replace(out)
+        make_folder(out.parent)
+        with whole_file(out) as file:
+            picture.save(file, "PNG", compress_level=6)

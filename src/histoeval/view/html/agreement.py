@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from histoeval.io.store import writing_to
-from histoeval.table import ResultTable, html_table, markdown
+from histoeval.io.writing import write_text, writing_to
+from histoeval.table import ResultTable, html_table, markdown, markdown_text
 from histoeval.version import __version__
 from histoeval.view.figures.agreement import figures
 from histoeval.view.figures.canvas import Canvas
@@ -22,15 +22,14 @@ if TYPE_CHECKING:
 def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
     """Write report.md, report.html and figures into a folder; returns their paths."""
     drawn = list(figures(found.panel, found.study, found.plan))
-    tables = list(agreement_tables(found.study, found.plan))
+    tables = list(agreement_tables(found.study, found.plan, every_metric=True))
     with writing_to(folder):
-        (folder / "figures").mkdir(parents=True, exist_ok=True)
         written = list(write_figures(folder / "figures", drawn))
         for name, text in (
             ("report.md", report_markdown(found, tables, drawn, command)),
             ("report.html", report_html(found, tables, drawn, command)),
         ):
-            (folder / name).write_text(text, "utf-8")
+            write_text(folder / name, text)
             written.append(folder / name)
     return written
 
@@ -49,17 +48,17 @@ def report_markdown(
 ) -> str:
     """The report in Markdown; figures are files beside it."""
     parts = [
-        f"# {_title(found)}",
-        "\n".join(f"- {line}" for line in _facts(found)),
+        f"# {markdown_text(_title(found))}",
+        "\n".join(f"- {markdown_text(line)}" for line in _facts(found)),
         *map(markdown, tables),
         "## How to read this",
-        "\n".join(f"- {line}" for line in _notes(found)),
+        "\n".join(f"- {markdown_text(line)}" for line in _notes(found)),
         "## Figures",
         *[f"![{picture.title}](figures/{name}.png)" for name, picture in drawn],
         "## Signatures",
-        "\n".join(f"- `{each.metric}`: `{each.signature}`" for each in found.study.metrics),
+        *_signatures(found),
         "## Command",
-        f"```console\n$ {command}\n```",
+        f"```console\n$ {command.replace('```', '')}\n```",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -85,6 +84,13 @@ def report_html(
     )
 
 
+def _signatures(found: Agreement) -> list[str]:
+    """A list of code, which no name can leave."""
+    pairs = [(each.metric, each.signature) for each in found.study.metrics]
+    safe = [[text.replace("`", "'") for text in pair] for pair in pairs]
+    return ["\n".join(f"- `{metric}`: `{signature}`" for metric, signature in safe)]
+
+
 def _svg_element(picture: Canvas) -> str:
     """The figure without the header of an SVG file."""
     text = picture.svg()
@@ -98,11 +104,12 @@ def _title(found: Agreement) -> str:
 def _facts(found: Agreement) -> list[str]:
     about, plan = found.about, found.plan
     return [
+        about["experts"],
         f"sheet: {about['name']} (sha256 {about['sha256']}), {about['layout']} layout",
         f"{about['pairs']:,} pairs, {about['rated']:,} scored by experts, {found.study.rows:,} "
         f"used here, of {found.study.cases:,} groups ({plan.group})",
-        f"experts: {', '.join(about['raters'])}",
-        f"only pairs above 0: {'yes' if plan.positive_only else 'no'}; resamples "
+        f"only pairs above 0: {'yes' if plan.positive_only else 'no'}; ranked by "
+        f"{plan.coefficient.value.title()}; resamples "
         f"{plan.resamples:,}; permutations {found.study.ranking.permutations:,}; seed {plan.seed}",
         f"histoeval {__version__}",
     ]

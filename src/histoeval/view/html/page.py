@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from base64 import b64encode
 from functools import cache
+from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from histoeval.console import VISIBLE
 from histoeval.resources import resource_path
 from histoeval.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from PIL import Image
+
+
+_SHOWN = {
+    **{code: sign if isinstance(sign, int) else escape(sign) for code, sign in VISIBLE.items()},
+    **{ord(blank): blank for blank in "\n\t\r"},
+}
 
 
 @cache
@@ -31,9 +39,11 @@ def _environment() -> Environment:
 def render(template: str, **context: Any) -> str:
     """A page that needs no other file and no network.
 
-    Whatever is not `Markup` is escaped. Every page has a `title`.
+    Whatever is not `Markup` is escaped. Every page has a `title`. Control characters, above all
+    those that reorder what is read, are shown as symbols.
     """
-    return _environment().get_template(template).render(version=__version__, **context)
+    page = _environment().get_template(template).render(version=__version__, **context)
+    return page.translate(_SHOWN)
 
 
 def jpeg(picture: Image.Image) -> bytes:

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from histoeval.io.store import writing_to
+from histoeval.io.writing import write_text, writing_to
 from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.table import ResultTable, html_table, number
@@ -51,9 +51,7 @@ def write_page(
         made_with=[f"{name}: {summary[name]}" for name in _MADE_WITH if summary[name] is not None],
     )
     with writing_to(folder.folder):
-        draft = folder.page.with_suffix(".part")
-        draft.write_text(page, "utf-8", errors="backslashreplace", newline="\n")
-        draft.replace(folder.page)
+        write_text(folder.page, page)
 
 
 class _Gallery:

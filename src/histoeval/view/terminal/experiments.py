@@ -13,7 +13,8 @@ from histoeval.experiments.benchmark import COLUMNS, BenchmarkRow, Gap, JudgeVar
 from histoeval.experiments.edits.registry import levels
 from histoeval.experiments.hierarchy import Ablation, Follows
 from histoeval.experiments.sensitivity import Drop
-from histoeval.io.store import write_json, writing_to
+from histoeval.io.tables.delimited import formula_proof
+from histoeval.io.writing import make_folder, write_json, write_text, write_whole, writing_to
 from histoeval.report import Noun
 from histoeval.statistics.resampling import Estimate
 from histoeval.table import NONE, ResultTable, footnotes, markdown, number
@@ -192,7 +193,12 @@ def as_csv(rows: Sequence[Noun]) -> str:
     text = StringIO()
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(flat)
+    for row in flat:
+        proof = {
+            name: formula_proof(value) if isinstance(value, str) else value
+            for name, value in row.items()
+        }
+        writer.writerow(proof)
     return text.getvalue()
 
 
@@ -219,10 +225,10 @@ def write_tables(
     """Write the findings as Markdown, CSV and JSON."""
     parts = [*map(markdown, tables), "\n".join(f"- {note}" for note in notes)]
     with writing_to(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         paths = [folder / f"{name}{ending}" for ending in (".md", ".csv", ".json")]
-        paths[0].write_text("\n\n".join(part for part in parts if part) + "\n", "utf-8")
-        paths[1].write_text(as_csv(rows), "utf-8")
+        write_text(paths[0], "\n\n".join(part for part in parts if part) + "\n")
+        write_text(paths[1], as_csv(rows))
         found = [row.model_dump(mode="json") for row in rows]
         write_json(paths[2], {**about, "found": found})
     return paths
@@ -231,8 +237,8 @@ def write_tables(
 def write_picture(folder: Path, name: str, picture: Canvas) -> list[Path]:
     """Write a figure as SVG and as PNG."""
     with writing_to(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         paths = [folder / f"{name}.svg", folder / f"{name}.png"]
-        paths[0].write_text(picture.svg(), "utf-8")
-        paths[1].write_bytes(picture.png())
+        write_text(paths[0], picture.svg())
+        write_whole(paths[1], picture.png())
     return paths

@@ -4,15 +4,16 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
 from histoeval.concordance.evidence import Severity
+from histoeval.console import Console
 from histoeval.errors import HistoEvalError
-from histoeval.metric import Score
+from histoeval.metric import Explanation, PartCost, Score
 from histoeval.report import Entity, Pair
 from histoeval.view.highlight import (
     HighlightSpan,
@@ -67,6 +68,8 @@ class ShownError(_Shown):
     reference: Entity | None
     candidate: Entity | None
     message: str
+    without: float | None = None
+    """The score if this error were not counted."""
 
     @property
     def marks(self) -> str:
@@ -95,8 +98,12 @@ def show_explanation(
     found = findings_of(score)
     console.print(_header(pair, score, scale))
     parts = {name: value for name, value in score.parts.items() if name != EXPERT_SCALE}
+    costs = score.breakdown if isinstance(score, Explanation) else ()
     if parts:
-        console.print(_part_table(parts))
+        console.print(_part_table(parts, costs))
+    if costs:
+        total = sum(each.cost for each in costs)
+        console.print(f"The costs add up: {scale[1]:.3f} - {total:.3f} = {score.value:.3f}")
     draw = coloured if has_colours(console) else in_brackets
     texts = {
         "Reference": draw(pair.reference, spans_of(found, "reference", pair.reference)),
@@ -104,7 +111,7 @@ def show_explanation(
     }
     console.print()
     console.print(_side_by_side(texts) if console.width >= SIDE_BY_SIDE_WIDTH else _stacked(texts))
-    for block in _lists(found, score.signature.metric):
+    for block in _lists(found, score):
         console.print()
         console.print(block)
 
@@ -162,15 +169,21 @@ def _header(pair: Pair, score: Score, scale: tuple[float, float]) -> Text:
     return header
 
 
-def _part_table(parts: dict[str, float]) -> Table:
-    """A bar for each part that is between 0 and 1."""
-    table = _table("part", "", "")
+def _part_table(parts: dict[str, float], costs: Sequence[PartCost]) -> Table:
+    """A bar for each part that is between 0 and 1, and what it costs where that is known."""
+    columns = ("weight", "cost") if costs else ()
+    table = _table("part", "", "", *columns)
+    cost_of = {each.part: each for each in costs}
     for name, value in parts.items():
         bar = ProgressBar(
             total=1.0, completed=value, width=20, complete_style="cyan", finished_style="cyan"
         )
+        cost = cost_of.get(name)
         table.add_row(
-            one_line(name.replace("_", " ")), f"{value:.2f}", bar if 0 <= value <= 1 else ""
+            one_line(name.replace("_", " ")),
+            f"{value:.2f}",
+            bar if 0 <= value <= 1 else "",
+            *((f"{cost.weight:.2f}", f"{cost.cost:.3f}") if cost else ()),
         )
     return table
 
@@ -188,8 +201,9 @@ def _stacked(texts: dict[str, Text]) -> RenderableType:
     return Group(blocks[0], Text(), blocks[1])
 
 
-def _lists(found: Findings, metric: str) -> Iterable[RenderableType]:
+def _lists(found: Findings, score: Score) -> Iterable[RenderableType]:
     """A legend, the errors and the matches; or that the metric has none."""
+    metric = score.signature.metric
     if found.errors is None and found.matches is None:
         yield Text(
             f"{metric} gives no matches or errors to highlight; --json prints all of its evidence."
@@ -202,7 +216,7 @@ def _lists(found: Findings, metric: str) -> Iterable[RenderableType]:
     if found.errors is None:
         yield Text(f"{metric} does not look for errors.")
     else:
-        yield _error_table(found.errors) if found.errors else Text("No errors.")
+        yield _error_table(found.errors, score.value) if found.errors else Text("No errors.")
     if found.matches is None:
         yield Text(f"{metric} does not list matches.")
     else:
@@ -210,14 +224,18 @@ def _lists(found: Findings, metric: str) -> Iterable[RenderableType]:
 
 
 def _legend() -> Text:
-    items = [Text.assemble(("(=1)", MATCH), " match 1")]
-    for severity, style in SEVERITIES.items():
-        mark = f"({'!' * severity}1)"
-        items.append(Text.assemble((mark, style), f" {severity.name.lower()} error 1"))
-    return Text(", ").join(items)
+    marks = [Text(f"({'!' * severity}n)", style) for severity, style in SEVERITIES.items()]
+    names = ", ".join(severity.name.lower() for severity in SEVERITIES)
+    return Text.assemble(
+        "Marks: ",
+        ("(=n)", MATCH),
+        " is match n below; ",
+        Text(", ").join(marks),
+        f" is error n below: {names}.",
+    )
 
 
-def _error_table(errors: Sequence[ShownError]) -> Table:
+def _error_table(errors: Sequence[ShownError], value: float) -> Table:
     table = _table("", "severity", "kind", "what and where")
     table.title = Text("Errors, the worst first", "bold")
     for number, error in enumerate(errors, start=1):
@@ -226,9 +244,18 @@ def _error_table(errors: Sequence[ShownError]) -> Table:
             str(number),
             Text(f"{error.marks} {error.severity.name.lower()}", SEVERITIES[error.severity]),
             Text(kind),
-            Text(f"{one_line(error.message).removeprefix(f'{kind}: ')}\n{_places(error)}"),
+            Text(
+                f"{one_line(error.message).removeprefix(f'{kind}: ')}\n{_places(error)}"
+                f"{_gain(error, value)}"
+            ),
         )
     return table
+
+
+def _gain(error: ShownError, value: float) -> str:
+    if error.without is None:
+        return ""
+    return f"\nwithout this error: {error.without:.3f} ({error.without - value:+.3f})"
 
 
 def _match_table(matches: Sequence[ShownMatch]) -> Table:

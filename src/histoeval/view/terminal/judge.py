@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from histoeval.judges.check import CriterionVerdict
@@ -16,7 +15,7 @@ from histoeval.judges.stability import short_names
 from histoeval.llm.cache import CacheStats
 from histoeval.progress import step_progress
 from histoeval.run.pipeline import Watch, no_progress
-from histoeval.table import ResultTable, number, terminal_table
+from histoeval.table import FittedTable, ResultTable, number, terminal_table
 
 UNKNOWN = "unknown"
 YES, NO = Text("may be used", "green"), Text("may not", "red")
@@ -60,7 +59,7 @@ def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Wat
         yield watch
 
 
-def criteria_table(summary: Mapping[str, Any], prefix: str) -> Table:
+def criteria_table(summary: Mapping[str, Any], prefix: str) -> FittedTable:
     """The mean of each criterion and its spread over answers, for each judge and system."""
     rows = [
         [
@@ -84,7 +83,7 @@ def criteria_table(summary: Mapping[str, Any], prefix: str) -> Table:
     return _table(f"Mean of each criterion of {prefix}", columns, rows)
 
 
-def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[Table]:
+def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[FittedTable]:
     """Agreement between repeats, between the two orders, and between judges."""
     for judge, criteria in agreement.get("repeats", {}).items():
         yield _agreement_table(f"Repeats of {judge}", criteria)
@@ -94,7 +93,9 @@ def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[Table]:
         yield _agreement_table("Between judges", agreement["between_judges"])
 
 
-def _agreement_table(title: str, criteria: Mapping[str, Any], more: Sequence[str] = ()) -> Table:
+def _agreement_table(
+    title: str, criteria: Mapping[str, Any], more: Sequence[str] = ()
+) -> FittedTable:
     measures = ("identical", "mean_spread", *more)
     names = ["same", *[measure.removeprefix("mean_") for measure in measures[1:]]]
     rows = [
@@ -109,7 +110,7 @@ def _agreement_table(title: str, criteria: Mapping[str, Any], more: Sequence[str
     return _table(title, ["criterion", "alpha (95 %)", *names, "pairs"], rows)
 
 
-def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> Table:
+def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> FittedTable:
     """The cost of a run, a column for each judge."""
     counts = ("requests", "cached", "retries", "tokens_in", "tokens_out")
     columns = [
@@ -124,7 +125,7 @@ def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> Table:
     return _by_judge("Cost of this run", names, list(usage), columns)
 
 
-def estimate_table(estimates: Sequence[RequestEstimate]) -> Table:
+def estimate_table(estimates: Sequence[RequestEstimate]) -> FittedTable:
     """The expected cost of a run, a column for each judge."""
     columns = []
     for each in estimates:
@@ -141,7 +142,7 @@ def estimate_table(estimates: Sequence[RequestEstimate]) -> Table:
 
 def _by_judge(
     title: str, names: Sequence[str], judges: Sequence[str], columns: Sequence[Sequence[str]]
-) -> Table:
+) -> FittedTable:
     """Measures in rows and judges in columns, so that their long names are written once."""
     short = short_names(judges) if len(judges) > 1 else judges
     return _table(title, ["", *short], list(zip(names, *columns, strict=True)))
@@ -153,7 +154,7 @@ def _clipped(name: str) -> str:
     )
 
 
-def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> Table:
+def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> FittedTable:
     """Which criteria a judge may be used for."""
     table = ResultTable.of(
         f"\n{judge}: what it may be used for",
@@ -170,7 +171,7 @@ def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> Table:
     return terminal_table(table)
 
 
-def cache_table(cached: Sequence[CacheStats]) -> Table:
+def cache_table(cached: Sequence[CacheStats]) -> FittedTable:
     """The replies in the cache."""
     table = ResultTable.of(
         "\nReplies kept",
@@ -186,7 +187,7 @@ def cache_table(cached: Sequence[CacheStats]) -> Table:
     return terminal_table(table)
 
 
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> Table:
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> FittedTable:
     return terminal_table(ResultTable(f"\n{title}", columns, rows))
 
 

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rich.table import Table
-
 from histoeval.evaluate.estimates import ReportEstimate
 from histoeval.evaluate.probe_scores import Cost, PairShare, ProbeFigures
-from histoeval.table import ResultTable, markdown, terminal_table
+from histoeval.table import FittedTable, ResultTable, markdown, terminal_table
 
 _NONE = "none"
 
 
-def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[Table]:
+def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[FittedTable]:
     """Whether harmful edits cost more, and the cost of each kind of edit and each severity."""
     return map(terminal_table, _tables(figures))
 

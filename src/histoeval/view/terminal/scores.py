@@ -1,7 +1,8 @@
-"""Tables on scores: the means of systems by each metric, and rows with errors."""
+"""Tables on scores: means of systems by each metric, errors of reports, and rows with errors."""
 
+import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -10,25 +11,71 @@ from rich.text import Text
 from histoeval.table import ResultTable, terminal_table
 
 MAX_SYSTEM_COLUMNS = 3
-"""More systems do not fit side by side and get rows of their own."""
+"""With more systems, each has a row."""
+
+WHOLE_SIGNATURE = 79
+"""Signatures up to this length are printed whole."""
 
 
 def score_table(summary: dict[str, Any]) -> RenderableType:
     """Means of each system by each metric, and remarks on missing scores."""
     metrics = summary["metrics"]
-    systems = list(dict.fromkeys(name for each in metrics.values() for name in each["systems"]))
-    columns = ["metric", *systems, "range", "scored"]
-    rows = [[_titled(name, each), *_numbers(each, systems)] for name, each in metrics.items()]
-    if len(systems) > MAX_SYSTEM_COLUMNS:
-        columns = ["metric", "system", "mean", "range", "scored"]
-        rows = [
-            [_titled(name, each), system, *_numbers(each, [system])]
-            for name, each in metrics.items()
-            for system in systems
-        ]
+    systems = _systems(summary)
     title = f"{summary['input']['name']}: mean over pairs, higher is better"
+    if len(systems) > MAX_SYSTEM_COLUMNS:
+        title += f"; sorted by {next(iter(metrics))}"
+        columns = ["system", *[_titled(name, each) for name, each in metrics.items()], "scored"]
+        rows = [_system_row(summary, system) for system in _ranked(summary, systems)]
+    else:
+        columns = ["metric", *systems, "range", "scored"]
+        rows = [[_titled(name, each), *_numbers(each, systems)] for name, each in metrics.items()]
     table = terminal_table(ResultTable(title, columns, rows))
     return Group(table, *[Text(line) for line in _remarks(summary)])
+
+
+def error_tables(summary: dict[str, Any]) -> Iterator[RenderableType]:
+    """The errors that metrics list in their evidence: of each system, by severity and kind."""
+    for name, metric in summary["metrics"].items():
+        found = {
+            system: totals["report_errors"]
+            for system in _ranked(summary, _systems(summary))
+            if "report_errors" in (totals := metric["systems"][system])
+        }
+        if found:
+            title = f"\nErrors that {name} found, by severity and by kind"
+            yield terminal_table(_error_table(title, found))
+
+
+def _error_table(title: str, found: Mapping[str, Any]) -> ResultTable:
+    """A row for each system, or for up to three systems a column."""
+    kinds = sorted({kind for each in found.values() for kind in each["by_kind"]})
+    severities = next(iter(found.values()))["by_severity"]
+    heads = [*severities, "pairs with errors", *[kind.replace("_", " ") for kind in kinds]]
+    rows = [
+        [
+            system,
+            *[f"{count:,}" for count in each["by_severity"].values()],
+            f"{each['pairs']:,}",
+            *[f"{each['by_kind'].get(kind, 0):,}" for kind in kinds],
+        ]
+        for system, each in found.items()
+    ]
+    if len(found) > MAX_SYSTEM_COLUMNS:
+        return ResultTable(title, ["system", *heads], rows)
+    columns, *turned = zip(["errors", *heads], *rows, strict=True)
+    return ResultTable(title, columns, turned)
+
+
+def signature_lines(summary: dict[str, Any], *, whole: bool = False) -> Iterator[str]:
+    """What the numbers of each metric depend on, one line each; long ones end in their hash."""
+    for metric in summary["metrics"].values():
+        text = metric["signature"]
+        if whole or len(text) <= WHOLE_SIGNATURE:
+            yield text
+        else:
+            name, *_, version = text.split("|")
+            digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+            yield f"{name}|…|{version}|sha256:{digest}"
 
 
 def problem_table(summary: dict[str, Any]) -> RenderableType | None:
@@ -78,9 +125,42 @@ def _best_marked(totals: dict[str, Any], system: str, higher_is_better: bool) ->
     return Text(f"{mean:.{digits}f}", style="bold" if mean == best and len(means) > 1 else "")
 
 
+def _systems(summary: dict[str, Any]) -> list[str]:
+    each = (name for metric in summary["metrics"].values() for name in metric["systems"])
+    return list(dict.fromkeys(each))
+
+
+def _ranked(summary: dict[str, Any], systems: Sequence[str]) -> list[str]:
+    """The systems by the first metric, the best first; up to three keep their order."""
+    if len(systems) <= MAX_SYSTEM_COLUMNS:
+        return list(systems)
+    first = next(iter(summary["metrics"].values()))
+    means = {system: first["systems"][system]["mean"] for system in systems}
+    known = [system for system in systems if means[system] is not None]
+    best = sorted(known, key=lambda each: means[each], reverse=first["higher_is_better"])
+    return [*best, *(system for system in systems if means[system] is None)]
+
+
+def _system_row(summary: dict[str, Any], system: str) -> list[str | Text]:
+    """The means of one system by all metrics, and the pairs that every metric has scored."""
+    metrics = summary["metrics"]
+    means = [
+        _best_marked(each["systems"], system, each["higher_is_better"]) for each in metrics.values()
+    ]
+    able = [each for name, each in metrics.items() if name not in summary["unavailable"]]
+    totals = [each["systems"][system] for each in able or metrics.values()]
+    scored = min(each["scored"] for each in totals)
+    return [system, *means, f"{scored:,} of {totals[0]['pairs']:,}"]
+
+
 def _remarks(summary: dict[str, Any]) -> list[str]:
     remarks = [*summary["input"]["notes"]]
     remarks += [f"{name} {reason}" for name, reason in summary["unavailable"].items()]
+    remarks += [
+        f"{name} failed on {failed['count']:,} pairs, for example: {failed['example']}"
+        for name, metric in summary["metrics"].items()
+        if name not in summary["unavailable"] and (failed := metric.get("failed"))
+    ]
     if summary["rows_with_errors"]:
         remarks.append(
             f"{summary['rows_with_errors']:,} of {summary['rows']:,} rows have an error; "

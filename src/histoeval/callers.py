@@ -1,0 +1,139 @@
+"""How whoever called names its arguments, so that a message names only what there is to name.
+
+A message asks for `argument("candidate_column", "NAME")`. In `histoeval score` that reads
+`--candidate NAME`, in `histoeval explain`, where `--candidate` is a text, `--candidate-column
+NAME`, and from Python `candidate='NAME'`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import NamedTuple, ParamSpec, TypeVar
+
+from histoeval.errors import HistoEvalError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+MODEL_SETTINGS = frozenset(
+    "reader relations aligner encoder judge labels pooling device dtype token_budget".split()
+)
+"""What is a field of `Models` in Python."""
+
+ENDPOINT_SETTINGS = {
+    "endpoint": "url",
+    "model": "model",
+    "key_env": "key_env",
+    "key_file": "key_file",
+}
+"""What is a field of `Endpoint` in Python."""
+
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?: ([A-Z]{2,})\b)?")
+
+
+class Caller(NamedTuple):
+    """A verb of the command line or a Python function, and the arguments that it takes."""
+
+    arguments: frozenset[str]
+    is_shell: bool = False
+
+    def spelt(self, name: str, value: object = None) -> str:
+        """An argument as it is written here; nothing where there is none of the kind."""
+        write = _option if self.is_shell else _keyword
+        for known in (name, name.removesuffix("_column")):
+            if known in self.arguments:
+                return write(known, value)
+        return _elsewhere(name, value) if self.is_shell else self._inside(name, value)
+
+    def _inside(self, name: str, value: object) -> str:
+        """What is no argument of a function, but a field of one."""
+        if name in MODEL_SETTINGS:
+            return f"models=Models({_keyword(name, value)})"
+        if name.endswith("_column") and "columns" in self.arguments:
+            field, names = name.removesuffix("_column"), value
+            if field == "candidate":
+                field, names = "candidates", (value,)
+            return f"columns=Columns({_keyword(field, names)})"
+        taker = next((each for each in ("llm", "vlm") if each in self.arguments), None)
+        if name in ENDPOINT_SETTINGS and taker is not None:
+            return f"{taker}=Endpoint({_keyword(ENDPOINT_SETTINGS[name], value)})"
+        return ""
+
+
+_current: ContextVar[Caller | None] = ContextVar("caller", default=None)
+_shell: list[Caller] = []
+"""The verb that this process runs, which every thread of it serves."""
+
+
+@contextmanager
+def called_from(caller: Caller) -> Iterator[None]:
+    """Inside, messages are worded for this caller."""
+    token = _current.set(caller)
+    verbs = [caller] if caller.is_shell else []
+    _shell[len(_shell) :] = verbs
+    try:
+        yield
+    finally:
+        _current.reset(token)
+        del _shell[len(_shell) - len(verbs) :]
+
+
+def argument(name: str, value: object = None) -> str:
+    """An argument as the caller writes it; nothing where the caller has none of the kind.
+
+    The name of a column ends in `_column`.
+    """
+    caller = _current.get() or (_shell[-1] if _shell else None)
+    if caller is not None:
+        return caller.spelt(name, value)
+    plain = name.removesuffix("_column")
+    return Caller(frozenset({plain} - MODEL_SETTINGS)).spelt(plain, value)
+
+
+def front_door(function: Callable[P, R]) -> Callable[P, R]:
+    """A public Python function: its messages name its arguments and no options of a shell."""
+    caller = Caller(frozenset(inspect.signature(function).parameters))
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        if _shell:  # a verb calls, and its options are what can be named
+            return function(*args, **kwargs)
+        with called_from(caller):
+            try:
+                return function(*args, **kwargs)
+            except HistoEvalError as error:
+                error.args = (_in_python(str(error), caller),)
+                raise
+
+    return called
+
+
+def _in_python(message: str, caller: Caller) -> str:
+    """A message with each option of the command line as an argument of Python."""
+
+    def reworded(found: re.Match[str]) -> str:
+        name = found[1].replace("-", "_")
+        return caller.spelt(name, found[2]) or _keyword(name, found[2])
+
+    return _OPTION.sub(reworded, message)
+
+
+def _elsewhere(name: str, value: object) -> str:
+    """What a verb that only lists metrics has no option for, but those that run them have."""
+    if name == "judge":
+        return f"{_option('endpoint', value)} and {_option('model', value)}"
+    return _option(name, value) if name in MODEL_SETTINGS else ""
+
+
+def _option(name: str, value: object) -> str:
+    option = f"--{name.replace('_', '-')}"
+    return option if value is None else f"{option} {value}"
+
+
+def _keyword(name: str, value: object) -> str:
+    return f"{name}=..." if value is None else f"{name}={value!r}"

@@ -1,0 +1,138 @@
+"""How files of results are made: whole or not at all, readable by their owner only, never an input.
+
+Results hold report texts, so files are created with mode 0600 and folders with 0700 whatever the
+umask is; what exists keeps its mode. `HISTOEVAL_SHARED_FILES=1` leaves both to the umask.
+"""
+
+import errno
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from histoeval.errors import OutputError
+
+SHARED = "HISTOEVAL_SHARED_FILES"
+"""Set this in the environment to 1 where colleagues share result folders."""
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+FileIdentity = tuple[int, int]
+"""Device and inode, which are the same for every link to a file."""
+
+_inputs: ContextVar[frozenset[FileIdentity]] = ContextVar("inputs", default=frozenset())
+
+
+@contextmanager
+def protecting(inputs: Iterable[Path]) -> Iterator[None]:
+    """While this is open, nothing here replaces, removes or adds to one of these files.
+
+    Links count as the file that they lead to. Folders are not searched.
+    """
+    token = _inputs.set(_inputs.get())
+    try:
+        protect(inputs)
+        yield
+    finally:
+        _inputs.reset(token)
+
+
+def protect(inputs: Iterable[Path]) -> None:
+    """Add to what `protecting` protects, until that is closed."""
+    found = map(_identity, inputs)
+    _inputs.set(_inputs.get() | {each for each in found if each is not None})
+
+
+def check_not_input(outputs: Iterable[Path]) -> None:
+    """Refuse outputs of which one is an input, before anything is done.
+
+    A folder may be both: files in it are looked at one by one.
+    """
+    inputs = _inputs.get()
+    for path in outputs if inputs else ():
+        if _identity(path) in inputs:
+            raise OutputError(
+                f"{path} is an input of this run, and inputs are never replaced; give another "
+                "name for the output"
+            )
+
+
+def _identity(path: Path) -> FileIdentity | None:
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return None if stat.S_ISDIR(found.st_mode) else (found.st_dev, found.st_ino)
+
+
+def file_mode() -> int:
+    """The mode of a new file with report texts."""
+    return 0o666 if _is_shared() else 0o600
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it that are missing, for their owner only."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(0o777 if _is_shared() else 0o700, exist_ok=True)
+    path.mkdir(exist_ok=True)
+
+
+def _is_shared() -> bool:
+    return os.environ.get(SHARED, "") not in ("", "0")
+
+
+def remove(path: Path) -> None:
+    """Remove a file, if it is there and is no input."""
+    check_not_input([path])
+    path.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_file(path: Path, *, private: bool = True) -> Iterator[BinaryIO]:
+    """A file that appears under its name when all of it is written, or not at all."""
+    draft = path.with_name(f"{path.name}.part")
+    check_not_input([path, draft])
+    draft.unlink(missing_ok=True)
+    try:
+        with os.fdopen(os.open(draft, _NEW, file_mode() if private else 0o666), "wb") as file:
+            yield file
+        draft.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def write_whole(path: Path, content: bytes, *, private: bool = True) -> None:
+    """Write a whole file or none of it; one that holds no report text need not be private."""
+    with whole_file(path, private=private) as file:
+        file.write(content)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole file or none of it; characters that are none come escaped."""
+    write_whole(path, text.encode("utf-8", "backslashreplace"))
+
+
+def write_json(path: Path, content: Mapping[str, Any], *, private: bool = True) -> None:
+    """Write a whole file or none of it; names of files need not be Unicode, and come escaped."""
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    write_whole(path, text.encode("utf-8", "backslashreplace"), private=private)
+
+
+@contextmanager
+def writing_to(home: Path) -> Iterator[None]:
+    """Report what the system says of files that are written: a full disk, a missing permission."""
+    try:
+        yield
+    except OSError as error:
+        message = f"cannot use {home} for results: {error.strerror or error}"
+        if error.errno in _NO_ROOM:
+            message += "; finished rows are kept: make room, then run the same command again"
+        raise OutputError(message) from error

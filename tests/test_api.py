@@ -142,7 +142,8 @@ def test_a_frame_is_no_list_of_texts() -> None:
     frame = polars.DataFrame({"reference": ["a b"], "candidate": ["a c"]})
     with pytest.raises(SettingError, match="references is of type DataFrame; give a text or a"):
         histoeval.score(frame, ["a b", "a c"], metrics="rouge_1")
-    (row,) = histoeval.score(frame["reference"], frame["candidate"], metrics="rouge_1")
+    columns: Any = frame["reference"], frame["candidate"]
+    (row,) = histoeval.score(*columns, metrics="rouge_1")
     assert row.scores["rouge_1"].value == 0.5
 
 

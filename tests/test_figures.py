@@ -35,7 +35,8 @@ FIGURE = re.compile(
     r"|\b[\d,.]+ times (?:faster|the)\b"
 )
 SOURCE = re.compile(
-    r"^(?:\$ )?(?:\w+=\S+ )*(?:histoeval|python -m (?:benchmarks|histoeval)|pytest|make) \S"
+    r"^(?:\$ )?(?:\w+=\S+ )*"
+    r"(?:histoeval|python -m (?:benchmarks(?:\.\w+)?|histoeval)|pytest|make) \S"
     r"|^tests/(?!data/)\S+$",
     re.MULTILINE,
 )

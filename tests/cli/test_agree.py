@@ -127,9 +127,57 @@ def test_one_rater_can_be_named(sheet: Path, tmp_path: Path) -> None:
     assert content["raters"]["alpha"]["reason"] == "there is one rater only"
 
 
+def test_whose_scores_are_the_experts_stands_at_the_top(sheet: Path, tmp_path: Path) -> None:
+    table = [{**each, "pair": n, "age": 40 + n % 30} for n, each in enumerate(rows())]
+    columns = (*COLUMNS[:-2], "pair", "age", "anna", "ben")
+    result = run(write(sheet, table, columns), "--metrics", "bleu", "--output", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    first = result.output.splitlines()[0]
+    assert first.startswith("Experts, as guessed from the columns: anna (0 to 5), ben (0 to 4)")
+    assert "Not taken as experts: pair, age." in first
+    assert "--rater NAME" in first
+    assert found_in(tmp_path / "out")["raters"]["names"] == ["anna", "ben"]
+    named = run(sheet, "--metrics", "bleu", "--rater", "anna")
+    assert named.output.splitlines()[0] == "Experts: anna (0 to 5)."
+
+
+def test_raters_that_cannot_be_told_from_other_numbers_are_asked_for(sheet: Path) -> None:
+    table = [{**each, "mitoses": 3 * (n // 2)} for n, each in enumerate(rows())]
+    columns = (*COLUMNS[:-2], "mitoses", "anna", "ben")
+    result = run(write(sheet, table, columns), "--metrics", "bleu")
+    assert isinstance(result.exception, InputError)
+    assert "'mitoses' (0 to 33), 'anna' (0 to 5), 'ben' (0 to 4)" in str(result.exception)
+
+
+def test_metrics_are_ranked_by_spearman(sheet: Path, tmp_path: Path) -> None:
+    result = run(sheet, "--metrics", "bleu,rouge_l", "--output", tmp_path / "out")
+    assert found_in(tmp_path / "out")["ranking"]["coefficient"] == "spearman"
+    assert "ranked by Spearman" in result.output
+
+
+def test_each_rater_has_a_bias_and_every_two_a_kappa(sheet: Path, tmp_path: Path) -> None:
+    run(sheet, "--metrics", "bleu", "--output", tmp_path / "out")
+    raters = found_in(tmp_path / "out")["raters"]
+    shared = [(each["anna"], each["ben"]) for each in rows() if each["ben"] != ""]
+    bias = sum(one - other for one, other in shared) / len(shared)
+    assert [each["bias"] for each in raters["each"]] == pytest.approx([bias, -bias])
+    (pair,) = raters["pairs"]
+    assert (pair["n"], pair["kappa"]) == (len(shared), pytest.approx(raters["kappa"]["value"]))
+
+
+def test_a_metric_that_could_not_run_when_scores_were_made_is_not_asked_about(
+    sheet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wordnet, "find", lambda: None)
+    histoeval.score(sheet, metrics="bleu,meteor", output=tmp_path / "scored")
+    result = run(sheet, "--scores", tmp_path / "scored", "--output", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert [each["metric"] for each in found_in(tmp_path / "out")["metrics"]] == ["bleu"]
+
+
 def test_tables_come_as_markdown_for_documents(sheet: Path) -> None:
     result = run(sheet, "--metrics", "bleu", "--format", "markdown")
-    assert "| metric | rank | n | Pearson | Spearman | Kendall |" in result.output
+    assert "| metric | rank | n | Spearman | Pearson | Kendall |" in result.output
 
 
 def test_the_same_command_writes_the_same_file(sheet: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import io
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -155,6 +156,68 @@ def test_the_long_layout_takes_every_free_column_of_numbers(tmp_path: Path) -> N
     sheet = read_sheet(long(tmp_path, record))
     assert found(sheet) == [("a", "m", {"rater 1": 3.0, "rater 2": 4.5})]
     assert (sheet.rated[0].set, sheet.rated[0].group) == ("reg", "7")
+
+
+RATINGS = {"rater_1": [0, 3, 5, 1, 3, 0, 2], "rater_2": [1, 3, 4, 1, 2, 0, 2]}
+PLAIN = {"anna": RATINGS["rater_1"], "ben": RATINGS["rater_2"]}
+
+
+def sheet_of(folder: Path, columns: dict[str, list[Any]]) -> Path:
+    lists = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return long(folder, *({**LONG, "id": f"p{n}", **each} for n, each in enumerate(lists)))
+
+
+@pytest.mark.parametrize("raters", [RATINGS, PLAIN])
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("pair", [0, 1, 2, 3, 4, 5, 6]),
+        ("nr", [1, 2, 3, 4, 5, 6, 7]),
+        ("k", [7, 6, 5, 4, 3, 2, 1]),
+        ("what", [3, 0, 6, 2, 5, 1, 4]),
+        ("patient_age", [4, 5, 3, 4, 5, 3, 4]),
+        ("Accession No.", [1, 1, 2, 2, 3, 3, 4]),
+        ("year", [2019, 2020, 2020, 2021, 2019, 2020, 2021]),
+        ("slide 1", [5, 5, 4, 4, 3, 3, 2]),
+        ("bleu", [0.1, 3.4, 4.4, 0.9, 2.2, 0.3, 1.8]),
+        ("grade", [1, 2, 3, 1, 2, 3, 1]),
+        ("reader_id", [1, 2, 1, 2, 1, 2, 1]),
+    ],
+)
+def test_a_column_of_other_numbers_is_no_rater(
+    name: str, numbers: list[float], raters: dict[str, list[int]], tmp_path: Path
+) -> None:
+    sheet = read_sheet(sheet_of(tmp_path, {name: numbers, **raters}))
+    assert {rater for each in sheet.rated for rater in each.scores} == set(raters)
+    assert sheet.not_raters == (name,)
+    named = read_sheet(sheet_of(tmp_path, {name: numbers, **raters}), scores=[name])
+    assert named.rated[0].scores == {name: numbers[0]}
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"anna": PLAIN["anna"]},
+        {**PLAIN, "mitoses": [0, 12, 30, 3, 12, 0, 7]},
+        {"first": [2019, 2020, 2020, 2021, 2019, 2020, 2021], "last": [2021] * 7},
+        {"at": [44, 51, 67, 44, 80, 59, 60], "till": [49, 55, 70, 49, 81, 60, 70]},
+        {"one": [0, 1, 0, 0, 1, 1, 0], "two": PLAIN["anna"]},
+    ],
+)
+def test_raters_are_not_guessed_where_names_and_scales_do_not_show_them(
+    columns: dict[str, list[int]], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=r"not clear; name each: raters=") as refused:
+        read_sheet(sheet_of(tmp_path, columns))
+    assert all(f"'{name}' (" in str(refused.value) for name in columns)
+
+
+@pytest.mark.parametrize(
+    "name", ["Reader 2", "expert_scale", "pathologist-B", "RaterA", "score", "r2", "Overall rating"]
+)
+def test_a_name_that_says_so_is_a_rater(name: str, tmp_path: Path) -> None:
+    sheet = read_sheet(sheet_of(tmp_path, {name: [0, 1, 2, 3, 4, 5, 6], "nodes": [9] * 7}))
+    assert set(sheet.rated[0].scores) == {name}
 
 
 def test_columns_are_as_they_are_named(tmp_path: Path) -> None:

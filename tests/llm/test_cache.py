@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -258,8 +259,8 @@ def test_it_lies_where_the_environment_says(
 
 def test_it_is_in_write_ahead_mode(tmp_path: Path) -> None:
     filled(tmp_path / "c.sqlite")
-    mode = sqlite3.connect(tmp_path / "c.sqlite").execute("PRAGMA journal_mode").fetchone()
-    assert mode == ("wal",)
+    with closing(sqlite3.connect(tmp_path / "c.sqlite")) as file:
+        assert file.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 TEXT = st.text(max_size=8)

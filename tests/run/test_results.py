@@ -155,7 +155,7 @@ def test_an_agreement_has_a_row_for_each_metric(agreement: Agreement) -> None:
     frame = agreement.to_polars()
     assert frame["metric"].to_list() == ["rouge_l", "chrf"]
     assert frame.schema["pearson"] == polars.Float64
-    assert repr(agreement).startswith("<Agreement on 4 pairs of sheet.csv; pearson: rouge_l 0.9")
+    assert repr(agreement).startswith("<Agreement with rating on 4 pairs of sheet.csv; spearman: ")
     assert "<td>rouge_l</td>" in agreement._repr_html_()
     assert agreement.summary == agreement.to_dict()
 

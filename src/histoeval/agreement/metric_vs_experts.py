@@ -16,6 +16,9 @@ from histoeval.statistics.pairwise import Accuracy, pairwise_accuracy, pairwise_
 from histoeval.statistics.regression import Range, regress
 from histoeval.statistics.resampling import Estimate, Numbers, Resamples
 
+MOST_APART = 5
+"""Pairs named on which a metric and the experts differ most."""
+
 
 class Correlation(Estimate):
     """A correlation with experts.
@@ -36,6 +39,19 @@ class Within(Noun):
     pairwise: Accuracy
 
 
+class Disagreement(Noun):
+    """A pair that a metric and the experts place differently.
+
+    `gap` is the difference of their percentile ranks: above 0, the metric praises it more.
+    """
+
+    id: str
+    system: str = ""
+    score: FiniteFloat
+    expert: FiniteFloat
+    gap: FiniteFloat
+
+
 class MetricVsExperts(Noun):
     """The agreement of a metric with experts; what is not defined is None, with a reason."""
 
@@ -54,7 +70,14 @@ class MetricVsExperts(Noun):
     pairwise: Accuracy
     ties: FiniteFloat | None = None
     within: Within | None = None
+    apart: tuple[Disagreement, ...] = ()
+    """The pairs on which it and the experts differ most."""
     reason: str | None = None
+
+    @property
+    def falls(self) -> bool:
+        """Whether the line from its score to the experts' runs the wrong way."""
+        return self.slope is not None and self.slope < 0
 
     @property
     def correlations(self) -> tuple[Correlation, Correlation, Correlation]:
@@ -103,6 +126,28 @@ def follow_within(name: str, panel: Panel, resamples: Resamples) -> Within:
     return Within(
         **found,
         pairwise=pairwise_accuracy_within(metric, expert, groups, drawn),
+    )
+
+
+def most_apart(name: str, panel: Panel, most: int = MOST_APART) -> tuple[Disagreement, ...]:
+    """The pairs on which a metric and the experts differ most, by rank."""
+    from scipy.stats import rankdata
+
+    column = panel.metrics[name]
+    rows = np.flatnonzero(scored(column))
+    expert = panel.expert[rows]
+    gaps = (rankdata(column.rising[rows]) - rankdata(expert)) / max(1, len(rows))
+    order = np.argsort(-np.abs(gaps), kind="stable")[:most]
+    return tuple(
+        Disagreement(
+            id=panel.ids[rows[at]],
+            system=panel.systems[rows[at]] if panel.systems else "",
+            score=float(column.values[rows[at]]),
+            expert=float(expert[at]),
+            gap=float(gaps[at]),
+        )
+        for at in order
+        if gaps[at]
     )
 
 

@@ -11,10 +11,9 @@ from histoeval.agreement.panel import Panel
 from histoeval.report import Noun
 from histoeval.runtime.threads import side_by_side
 from histoeval.statistics.correlation import Coefficient
-from histoeval.statistics.resampling import Estimate, Resamples
+from histoeval.statistics.resampling import PERMUTATIONS, Estimate, Numbers, Resamples
 from histoeval.statistics.significance import (
     LEVEL,
-    PERMUTATIONS,
     bootstrap_difference,
     holm,
     perm_both,
@@ -79,8 +78,10 @@ def rank(
     named = list(only) or list(combinations([each.metric for each in found], 2))
     permutations = max(permutations, ceil(2 * len(named) / LEVEL))
 
+    drawn: dict[bytes, Numbers] = {}
+
     def compare(pair: tuple[str, str]) -> Rivals:
-        return _compare(panel, *pair, coefficient, resamples, permutations, seed)
+        return _compare(panel, *pair, coefficient, resamples, permutations, seed, drawn)
 
     pairs = side_by_side(compare, named)
     corrected = tuple(_corrected(pairs))
@@ -106,6 +107,7 @@ def _compare(
     resamples: Resamples,
     permutations: int,
     seed: int,
+    known: dict[bytes, Numbers],
 ) -> Rivals:
     rows = scored(panel.metrics[one]) & scored(panel.metrics[other])
     x, y = panel.metrics[one].rising[rows], panel.metrics[other].rising[rows]
@@ -117,7 +119,9 @@ def _compare(
         one=one,
         other=other,
         n=len(z),
-        difference=bootstrap_difference(coefficient, x, y, z, drawn).model_copy(update={"p": None}),
+        difference=bootstrap_difference(coefficient, x, y, z, drawn, known).model_copy(
+            update={"p": None}
+        ),
         perm_cases=_test(swapped),
         perm_both=_by_rows(
             swapped if single else perm_both(coefficient, x, y, z, permutations, seed), single

@@ -45,6 +45,8 @@ class Panel:
     raters: Mapping[str, Numbers]
     metrics: Mapping[str, Column]
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    systems: tuple[str, ...] = ()
+    """Who wrote the candidate of each row, where that is known."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -69,6 +71,7 @@ class Panel:
             raters={name: column[rows] for name, column in self.raters.items()},
             metrics={name: column.of(rows) for name, column in self.metrics.items()},
             labels={name: _at(column, rows) for name, column in self.labels.items()},
+            systems=_at(self.systems, rows) if self.systems else (),
         )
 
     def above(self, least: float) -> Panel:

@@ -6,13 +6,14 @@ Only stored scores are needed; no metric is run.
 from collections.abc import Mapping
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
 from histoeval.agreement.metric_vs_experts import (
     MetricVsExperts,
     Within,
     follow,
     follow_within,
+    most_apart,
     share_of_ties,
 )
 from histoeval.agreement.pairwise_tests import Ranking, rank
@@ -20,18 +21,25 @@ from histoeval.agreement.panel import Panel
 from histoeval.errors import InputError, SettingError
 from histoeval.report import Noun
 from histoeval.runtime.threads import side_by_side
-from histoeval.statistics.correlation import Coefficient
+from histoeval.statistics.correlation import RANKED_BY, Coefficient
 from histoeval.statistics.power import SampleSize, pairs_needed
 from histoeval.statistics.raters import (
     Ceiling,
     ceiling,
     icc,
+    kappas_of_pairs,
     krippendorff_alpha,
     quadratic_kappa,
+    rater_biases,
 )
 from histoeval.statistics.regression import Range
-from histoeval.statistics.resampling import RESAMPLES, Estimate, Resamples, resample
-from histoeval.statistics.significance import PERMUTATIONS
+from histoeval.statistics.resampling import (
+    PERMUTATIONS,
+    RESAMPLES,
+    Estimate,
+    Resamples,
+    resample,
+)
 
 
 class StudyPlan(Noun):
@@ -41,7 +49,7 @@ class StudyPlan(Noun):
     by: tuple[str, ...] = ()
     positive_only: bool = False
     expert_range: Range = (0.0, 5.0)
-    coefficient: Coefficient = Coefficient.PEARSON
+    coefficient: Coefficient = RANKED_BY
     resamples: int = Field(default=RESAMPLES, ge=1)
     permutations: int = Field(default=PERMUTATIONS, ge=1)
     seed: int = Field(default=0, ge=0)
@@ -50,10 +58,30 @@ class StudyPlan(Noun):
     """Pairs of metrics to compare; all when there are none."""
 
 
+class Rater(Noun):
+    """One rater: pairs scored, their mean, and by how much others are lower on the same pairs."""
+
+    name: str
+    n: int
+    mean: FiniteFloat
+    bias: FiniteFloat | None = None
+
+
+class RaterPair(Noun):
+    """Two raters on the pairs that both have scored, and their quadratic kappa."""
+
+    one: str
+    other: str
+    n: int
+    kappa: FiniteFloat | None = None
+
+
 class Raters(Noun):
     """How well experts agree with each other, and the ceiling that this sets."""
 
     names: tuple[str, ...]
+    each: tuple[Rater, ...] = ()
+    pairs: tuple[RaterPair, ...] = ()
     alpha: Estimate
     kappa: Estimate
     icc: Estimate
@@ -116,7 +144,7 @@ def _with_groups(panel: Panel, plan: StudyPlan, drawn: Resamples) -> list[Metric
     def one(name: str) -> MetricVsExperts:
         within: Within | None = follow_within(name, panel, drawn) if several else None
         whole = follow(name, panel, plan.expert_range, drawn)
-        return whole.model_copy(update={"within": within})
+        return whole.model_copy(update={"within": within, "apart": most_apart(name, panel)})
 
     return side_by_side(one, panel.metrics)
 
@@ -134,9 +162,20 @@ def _apart(panel: Panel, label: str, plan: StudyPlan) -> dict[str, tuple[MetricV
 
 
 def _raters(panel: Panel, drawn: Resamples) -> Raters:
-    table = panel.ratings
+    table, names = panel.ratings, tuple(panel.raters)
+    known = [column[~np.isnan(column)] for column in table.T]
+    each = zip(names, known, rater_biases(table), strict=True)
     return Raters(
-        names=tuple(panel.raters),
+        names=names,
+        each=tuple(
+            Rater(name=name, n=len(scores), mean=float(scores.mean()), bias=bias)
+            for name, scores, bias in each
+            if len(scores)
+        ),
+        pairs=tuple(
+            RaterPair(one=names[one], other=names[other], n=n, kappa=kappa)
+            for (one, other), (n, kappa) in kappas_of_pairs(table).items()
+        ),
         alpha=krippendorff_alpha(table, drawn),
         kappa=quadratic_kappa(table, drawn),
         icc=icc(table, drawn),

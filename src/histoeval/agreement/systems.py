@@ -15,6 +15,7 @@ from histoeval.errors import InputError, SettingError
 from histoeval.report import Noun
 from histoeval.statistics.correlation import mean_of
 from histoeval.statistics.resampling import (
+    PERMUTATIONS,
     RESAMPLES,
     Estimate,
     Numbers,
@@ -24,7 +25,7 @@ from histoeval.statistics.resampling import (
     in_blocks,
     resample,
 )
-from histoeval.statistics.significance import LEVEL, PERMUTATIONS, holm, significance_clusters
+from histoeval.statistics.significance import LEVEL, holm, significance_clusters
 
 _ROUNDING = 1e-12
 

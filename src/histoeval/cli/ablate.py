@@ -7,6 +7,7 @@ import typer
 
 from histoeval.cli.agree import print_agreement
 from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.columns import EncodingOption, PairColumns
 from histoeval.cli.options.models import MetricModels
 from histoeval.cli.options.output import LookOption, command_line
 from histoeval.cli.options.statistics import SheetFile, StudyOptions
@@ -33,6 +34,8 @@ def ablate(
     output: Annotated[Path | None, option("Folder for agreement.json.")] = None,
     look: LookOption = "table",
     study: StudyOptions = StudyOptions(),
+    columns: PairColumns = PairColumns(),
+    encoding: EncodingOption = None,
     models: MetricModels = MetricModels(),
 ) -> None:
     """Compare variants of a metric by how well each agrees with experts.
@@ -46,6 +49,8 @@ def ablate(
         sheet,
         usual if kinds is None else [kind.strip() for kind in kinds.split(",")],
         grid=grid,
+        columns=columns.columns(),
+        encoding=encoding,
         models=models.models(),
         **study.settings(),
     )

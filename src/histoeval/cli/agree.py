@@ -103,7 +103,8 @@ def agree(
 
 
 def print_agreement(found: Agreement, look: str) -> None:
-    """Print the tables, and notes on stderr."""
+    """Print whose scores are the experts', the tables, and notes on stderr."""
+    typer.echo(found.about["experts"])
     print_tables(agreement_tables(found.study, found.plan), look)
     for name, reason in found.unavailable.items():
         typer.echo(f"{name} {reason}", err=True)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from histoeval.experiments.metric_variants import KINDS, score_variants, variants
 from histoeval.io.files import GUESS
+from histoeval.io.tables.columns import Columns
 from histoeval.run.agree import Agreement, check_scale, conclude, planned, sheet_source
 from histoeval.run.panel import key_of, read_rated
+from histoeval.statistics.correlation import RANKED_BY
 from histoeval.statistics.regression import Range
-from histoeval.statistics.resampling import RESAMPLES
-from histoeval.statistics.significance import PERMUTATIONS
+from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
 
 if TYPE_CHECKING:
     from histoeval.run.models import Models
@@ -28,10 +29,12 @@ def ablate(
     group: str = "case",
     positive_only: bool = False,
     scale: Range | None = None,
-    coefficient: str = "pearson",
+    coefficient: str = RANKED_BY,
     resamples: int = RESAMPLES,
     permutations: int = PERMUTATIONS,
     seed: int = 0,
+    columns: Columns | None = None,
+    encoding: str | None = None,
     models: Models | None = None,
 ) -> Agreement:
     """Study variants of metrics on a sheet, as `agree` studies metrics.
@@ -49,11 +52,13 @@ def ablate(
         resamples: for the intervals.
         permutations: for the tests.
         seed: another one draws other resamples.
+        columns: of the sheet, where they cannot be guessed.
+        encoding: of the sheet, where it cannot be guessed.
         models: the reader and the aligner to use.
     """
     check_scale(scale)
     found = variants(kinds, None if grid is None else Path(grid), models)
-    source = sheet_source(sheet, GUESS)
+    source = sheet_source(sheet, columns or GUESS, encoding)
     read = read_rated(source, cases, raters, group, (), scale)
     pairs = {key_of(row, read.wide): row.pair for row in read.rated if row.scores}
     scored, unavailable = score_variants(found, pairs)

@@ -15,6 +15,7 @@ from histoeval.report import Noun
 from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.statistics.correlation import ratio
 from histoeval.statistics.resampling import (
+    RESAMPLES,
     Estimate,
     Numbers,
     Resamples,
@@ -85,7 +86,7 @@ def read_trust(folder: Path) -> list[TrustRow]:
     return rows
 
 
-def benchmark(runs: Sequence[Run], resamples: int = 10_000, seed: int = 0) -> list[BenchmarkRow]:
+def benchmark(runs: Sequence[Run], resamples: int = RESAMPLES, seed: int = 0) -> list[BenchmarkRow]:
     """Table 2: the mean of every dimension for every model on every data set."""
     names = Counter((run.dataset, run.model) for run in runs)
     if twice := [name for name, count in names.items() if count > 1]:
@@ -135,7 +136,7 @@ def gap_of(text: str) -> tuple[str, Path, Path]:
 
 
 def gaps(
-    models: Sequence[tuple[str, Path, Path]], resamples: int = 10_000, seed: int = 0
+    models: Sequence[tuple[str, Path, Path]], resamples: int = RESAMPLES, seed: int = 0
 ) -> list[Gap]:
     """Table 3: how much lower trust, and each dimension, is on unseen data."""
     found = []
@@ -175,7 +176,7 @@ def _gap(
     )
 
 
-def judge_variance(folder: Path, resamples: int = 10_000, seed: int = 0) -> list[JudgeVariation]:
+def judge_variance(folder: Path, resamples: int = RESAMPLES, seed: int = 0) -> list[JudgeVariation]:
     """How far judges differ from themselves, by the folder of `histoeval judge --repeats`."""
     spreads: dict[str, dict[str, float]] = {}
     for row in ResultFolder(folder):
@@ -188,7 +189,7 @@ def judge_variance(folder: Path, resamples: int = 10_000, seed: int = 0) -> list
 
 
 def trust_variance(
-    folders: Sequence[Path], resamples: int = 10_000, seed: int = 0
+    folders: Sequence[Path], resamples: int = RESAMPLES, seed: int = 0
 ) -> JudgeVariation:
     """How far trust differs between runs of it over the same reports."""
     if len(folders) < 2:

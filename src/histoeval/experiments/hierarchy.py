@@ -19,7 +19,14 @@ from histoeval.statistics.correlation import (
     undefined_reason,
     weighted,
 )
-from histoeval.statistics.resampling import Estimate, Numbers, Resamples, estimate, resample
+from histoeval.statistics.resampling import (
+    RESAMPLES,
+    Estimate,
+    Numbers,
+    Resamples,
+    estimate,
+    resample,
+)
 
 TRUST = "trust"
 
@@ -129,7 +136,7 @@ def summed(
 
 
 def hierarchy(
-    rows: Sequence[LevelledReport], resamples: int = 10_000, seed: int = 0
+    rows: Sequence[LevelledReport], resamples: int = RESAMPLES, seed: int = 0
 ) -> list[Follows]:
     """Every measure's rank correlation with the error level."""
     names = dict.fromkeys(name for row in rows for name in row.scores)
@@ -175,7 +182,7 @@ def _in_our_words(found: Estimate) -> Estimate:
 def ablation(
     rows: Sequence[LevelledReport],
     weights: DimensionWeights = PAPER,
-    resamples: int = 10_000,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Ablation:
     """Figure 3b: the contribution of each dimension of trust to the rank correlation."""

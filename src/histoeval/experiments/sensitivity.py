@@ -32,6 +32,7 @@ from histoeval.run.models import Models, load_reader
 from histoeval.run.pipeline import Job, Watch, no_progress
 from histoeval.statistics.correlation import ratio
 from histoeval.statistics.resampling import (
+    RESAMPLES,
     Estimate,
     Numbers,
     Resamples,
@@ -200,7 +201,7 @@ def read_scored(folder: Path) -> list[ScoredReports]:
 
 
 def sensitivity(
-    rows: Sequence[ScoredReports], resamples: int = 10_000, seed: int = 0
+    rows: Sequence[ScoredReports], resamples: int = RESAMPLES, seed: int = 0
 ) -> list[Drop]:
     """Table 1: for each measure and group how far it falls below its own controls."""
     return list(_drops(rows, resamples, seed))

@@ -14,6 +14,7 @@ from histoeval.errors import InputError, Problem
 from histoeval.io.files import GUESS, demand_table
 from histoeval.io.pairs import PairRow, PairSource, open_source
 from histoeval.io.sheet_cells import Range, cases_of_rows, rating_of
+from histoeval.io.sheet_raters import guess_raters, naming_raters
 from histoeval.io.tables.cell_checks import name_of
 from histoeval.io.tables.columns import (
     Columns,
@@ -33,9 +34,6 @@ EXPERT = "expert"
 GROUP_NAMES = ("case", "case_id")
 SET_NAMES = ("set",)
 """Names by which the columns of cases and of subsets are known."""
-
-COUNTING = frozenset({"id", "uid", "index", "row"})
-"""A column of numbers whose name ends so counts its rows, and holds no scores."""
 
 SENTENCES = {
     "not_a_number": "{column} is {value} and not a number ({where}): give the score as a number, "
@@ -66,11 +64,13 @@ class RatedPair(Noun):
 class Sheet(Noun):
     """The pairs of a sheet, what was wrong with its other rows, and notes on how it was read.
 
-    `wide` is HARE's layout, where ids are those of the row and of the candidate.
+    `wide` is HARE's layout, where ids are those of the row and of the candidate. `not_raters` are
+    columns of numbers that were not taken for a rater's when raters were guessed.
     """
 
     rated: tuple[RatedPair, ...]
     wide: bool = False
+    not_raters: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -87,6 +87,7 @@ class _Plan:
     labels: tuple[str, ...]
     within: Range | None
     cases: Mapping[int, str | Fault] | None
+    not_raters: tuple[str, ...] = ()
 
 
 def read_sheet(
@@ -122,12 +123,16 @@ def read_sheet(
         raise InputError(f"{cases} cannot be used: {path} is in long layout; name a group column")
     if cases is not None and group is not None:
         raise InputError(f"{cases} and the column {group!r} both say the case: give one of them")
+    chosen, left = (
+        (_paired(table, layout, scores, path), ())
+        if wide
+        else _single(table, layout, scores, used, path)
+    )
     plan = _Plan(
         source=source,
         wide=wide,
-        scores=_paired(table, layout, scores, path)
-        if wide
-        else _single(table, layout, scores, used, path),
+        scores=chosen,
+        not_raters=left,
         group=group_column,
         set=set_column,
         labels=tuple(labels),
@@ -175,8 +180,8 @@ def _single(
     named: Sequence[str] | None,
     used: Sequence[str | None],
     path: Path,
-) -> dict[str, dict[str, str]]:
-    """The scores of the long layout: columns that were named, or those that hold numbers."""
+) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
+    """The scores of the long layout: columns that were named, or a guess, and what that left."""
     if len(layout.candidates) > 1:
         raise InputError(
             f"{path} has {len(layout.candidates)} candidate columns "
@@ -185,21 +190,24 @@ def _single(
         )
     free = [name for name in table.columns if name not in used]
     demand_columns(named or (), table.columns, path)
-    chosen = named if named is not None else [n for n in free if _holds_scores(n, table)]
+    chosen: Sequence[str] = named or ()
+    left: tuple[str, ...] = ()
+    if named is None:
+        numbers = {name: found for name in free if (found := _numbers(name, table))}
+        chosen, left = guess_raters(numbers, path)
     if not chosen:
         raise InputError(
-            f"{path} has no column of scores; name those to use{columns_found(table.columns)}"
+            f"{path} has no column of scores; name those to use: {naming_raters()}"
+            f"{columns_found(table.columns)}"
         )
-    return {layout.candidates[0]: {name: name for name in chosen}}
+    return {layout.candidates[0]: {name: name for name in chosen}}, left
 
 
-def _holds_scores(name: str, table: RecordTable) -> bool:
-    """Whether most of what stands in a column are numbers, and its name is not one for counts."""
-    if normalised(name).rpartition("_")[2] in COUNTING:
-        return False
+def _numbers(name: str, table: RecordTable) -> list[float]:
+    """The numbers of a column, if most of what stands in it are numbers."""
     cells = [rating_of(record.values.get(name)) for record in table.read(()) if record.values]
-    filled = [cell for cell in cells if cell is not None]
-    return sum(isinstance(cell, float) for cell in filled) * 2 > len(filled)
+    numbers = [cell for cell in cells if isinstance(cell, float)]
+    return numbers if len(numbers) * 2 > sum(cell is not None for cell in cells) else []
 
 
 def _read(plan: _Plan) -> Sheet:
@@ -213,7 +221,11 @@ def _read(plan: _Plan) -> Sheet:
         else:
             problems |= dict.fromkeys(outcome)
     return Sheet(
-        rated=tuple(rated), wide=plan.wide, problems=tuple(problems), notes=plan.source.notes
+        rated=tuple(rated),
+        wide=plan.wide,
+        not_raters=plan.not_raters,
+        problems=tuple(problems),
+        notes=plan.source.notes,
     )
 
 

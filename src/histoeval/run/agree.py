@@ -28,6 +28,7 @@ from histoeval.run.models import DEFAULT_METRICS, load_metrics, metric_names
 from histoeval.run.panel import (
     about_sheet,
     demand_match,
+    experts_line,
     panel_of,
     read_rated,
     remarks_on,
@@ -36,10 +37,9 @@ from histoeval.run.panel import (
 )
 from histoeval.run.results import Frames
 from histoeval.run.score import score_source
-from histoeval.statistics.correlation import Coefficient
+from histoeval.statistics.correlation import RANKED_BY, Coefficient
 from histoeval.statistics.regression import Range
-from histoeval.statistics.resampling import RESAMPLES
-from histoeval.statistics.significance import PERMUTATIONS
+from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
 from histoeval.version import __version__
 
 if TYPE_CHECKING:
@@ -83,15 +83,18 @@ class Agreement(Frames):
                 name = coefficient.value
                 flat |= {name: found.value, f"{name}.low": found.low, f"{name}.high": found.high}
                 flat[f"{name}.p"] = found.p
-            yield flat | {"r2": row.r2, "rmse": row.rmse, "ties": row.ties, "reason": row.reason}
+            flat |= {"r2": row.r2, "rmse": row.rmse, "slope": row.slope, "ties": row.ties}
+            yield flat | {"reason": row.reason}
 
     def __repr__(self) -> str:
         which = self.plan.coefficient
         values = {row.metric: row.coefficient(which).value for row in self}
         shown = [f"{name} {value:.3f}" for name, value in values.items() if value is not None]
         name = self.about["name"]
+        experts = ", ".join(self.about["raters"])
         return (
-            f"<Agreement on {self.study.rows} pairs of {name}; {which.value}: {', '.join(shown)}>"
+            f"<Agreement with {experts} on {self.study.rows} pairs of {name}; {which.value}: "
+            f"{', '.join(shown)}>"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -127,7 +130,7 @@ def agree(
     by: Sequence[str] = (),
     positive_only: bool = False,
     scale: Range | None = None,
-    coefficient: str = "pearson",
+    coefficient: str = RANKED_BY,
     resamples: int = RESAMPLES,
     permutations: int = PERMUTATIONS,
     seed: int = 0,
@@ -146,12 +149,13 @@ def agree(
         metrics: names as for `score`; those of `scores` if any are given, else the usual ones.
         scores: `scores.jsonl` files of the same sheet; a metric found there is not run again.
         cases: a table of row (from 0) and case, for HARE's layout.
-        raters: columns of experts' scores; by default every column of numbers.
+        raters: columns of experts' scores; by default those whose names say so, or
+            columns of numbers that share a scale.
         group: what is drawn together and compared within: case, system, row, or a column.
         by: apart for each system, set, case, or value of a column.
         positive_only: leave out what experts give 0, as the HARE paper does.
         scale: lowest and highest score there can be.
-        coefficient: what metrics are ranked by: pearson, spearman or kendall.
+        coefficient: what metrics are ranked by: spearman, pearson or kendall.
         resamples: how many resamples the intervals are made of.
         permutations: how many permutations tests are made of.
         seed: another one draws other resamples.
@@ -235,8 +239,8 @@ def conclude(
         study=study(without_empty(panel), plan),
         plan=plan,
         panel=panel,
-        about=about_sheet(source, sheet, panel),
-        notes=(*sheet.notes, *notes, *remarks_on(sheet, panel, scale, raters)),
+        about=about_sheet(source, sheet, panel) | {"experts": experts_line(sheet, panel, raters)},
+        notes=(*sheet.notes, *notes, *remarks_on(sheet, panel, scale)),
         unavailable=unavailable,
     )
 
@@ -248,10 +252,15 @@ def check_scale(scale: Range | None) -> None:
 
 
 def _given(files: Sequence[str | Path]) -> dict[str, ScoredMetric]:
-    """The metrics of files of scores; the same one twice cannot be."""
+    """The metrics of files of scores; the same one twice cannot be.
+
+    A metric that could not run when the file was written is not one of them.
+    """
     found: dict[str, ScoredMetric] = {}
     for file in files:
         for name, metric in read_scored(Path(file)).items():
+            if not metric.values:
+                continue
             if name in found:
                 raise InputError(f"{file} has scores of {name}, and so has a file before it")
             found[name] = metric

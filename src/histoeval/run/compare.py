@@ -1,15 +1,16 @@
 """Comparing systems by their results: ``histoeval.compare(["a.jsonl", "b.jsonl"])``."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from histoeval.agreement.systems import Contest, SystemScore, contest
-from histoeval.callers import front_door
+from histoeval.callers import argument, front_door
 from histoeval.errors import InputError, SettingError
 from histoeval.io.files import open_table
 from histoeval.io.results import MetricResult, ResultRow, read_rows, read_summary
@@ -17,12 +18,31 @@ from histoeval.io.tables.cell_checks import name_of
 from histoeval.io.tables.columns import Columns, columns_by_name
 from histoeval.io.tables.row_faults import Fault
 from histoeval.io.writing import make_folder, write_json, writing_to
+from histoeval.metric import FrozenDict
 from histoeval.run.results import Frames
-from histoeval.statistics.resampling import RESAMPLES
-from histoeval.statistics.significance import PERMUTATIONS
+from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
 from histoeval.version import __version__
 
-MOST_DIFFERENT = 10
+MOST_DIFFERENT = 5
+USUAL_METRIC = "concordance"
+
+Missing = Literal["worst", "skip"]
+
+MIN_SHARED = 0.5
+"""Below this share of all ids, systems are compared on what they share only if asked to."""
+
+LIBRARIES = "nltk|numpy|onnxruntime|rouge_score|sacrebleu|scipy|tokenizers|torch|transformers"
+"""Libraries whose version a signature names, and which compute what our code asks them to.
+
+The version of histoeval, and that of a package that is itself the metric (`radgraph`), are not
+among them: there another version may be another metric."""
+
+_VERSION = re.compile(rf"(?<=[|/])({LIBRARIES})(:?)(\d[^|/]*)")
+
+NO_SCORE = "no score: the worst value stands in"
+"""The evidence of a value that `missing="worst"` has set."""
+
+_NOTHING = FrozenDict({"errors": ({"message": NO_SCORE},)})
 
 
 @dataclass(frozen=True)
@@ -32,7 +52,8 @@ class System:
     name: str
     file: Path
     rows: dict[str, MetricResult] = field(default_factory=dict)
-    errors: int = 0
+    errors: tuple[str, ...] = ()
+    """The ids of rows without a score."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,6 +69,8 @@ class Comparison(Frames):
     apart: tuple[dict[str, Any], ...]
     left_out: Mapping[str, int]
     settings: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    """What to know before reading on: ids that are missing, other versions, the chosen metric."""
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -84,6 +107,7 @@ class Comparison(Frames):
             "settings": dict(self.settings),
             **self.contest.model_dump(mode="json"),
             "left_out": dict(self.left_out),
+            "notes": list(self.notes),
             "most_different": list(self.apart),
         }
 
@@ -103,6 +127,7 @@ def compare(
     metric: str | None = None,
     cases: str | Path | None = None,
     tie: float = 0.0,
+    missing: Missing | None = None,
     most_different: int = MOST_DIFFERENT,
     resamples: int = RESAMPLES,
     permutations: int = PERMUTATIONS,
@@ -113,28 +138,32 @@ def compare(
     Args:
         files: `scores.jsonl` files, or their folders; one file may hold several systems.
         *more: further ones, where they are not in a list.
-        metric: which score to go by; needed where there are several.
+        metric: which score to go by; by default concordance, or the only one there is.
         cases: a table of id and case; without one each id is a case of its own.
         tie: scores that differ by no more are neither won nor lost.
+        missing: what to do with ids that not every system has: "skip" them, or give a system
+            without a score the "worst" value of the metric. By default they are skipped, and an
+            error is raised where that leaves less than half of the ids.
         most_different: how many pairs to show on which systems differ most.
         resamples: for the intervals.
         permutations: for the tests.
         seed: another one draws other resamples.
 
     Example:
-        >>> histoeval.compare("results/one", "results/other", metric="concordance").to_polars()
+        >>> histoeval.compare("results/one", "results/other").to_polars()
     """
     first = [files] if isinstance(files, str | Path) else files
     read = [(Path(file), list(read_rows(Path(file)))) for file in (*first, *more)]
-    metric = _metric(metric, read)
-    systems = _systems(read, metric)
-    about = _about(read, metric)
-    shared = _shared(systems, metric)
+    metric, chosen = _metric(metric, read)
+    about, versions = _about(read, metric)
+    given = _systems(read, metric)
+    systems, shared, lacking = _matched(given, metric, missing, about)
+    compared = set(shared)
     sign = 1.0 if about.get("higher_is_better", True) else -1.0
     scores = {s.name: sign * np.array([s.rows[id_].value for id_ in shared]) for s in systems}
     case_of = {} if cases is None else read_case_table(Path(cases))
-    if missing := [id_ for id_ in shared if cases is not None and id_ not in case_of]:
-        raise InputError(f"{cases} has no case for {missing[0]!r}, and {len(missing) - 1} more")
+    if unknown := [id_ for id_ in shared if cases is not None and id_ not in case_of]:
+        raise InputError(f"{cases} has no case for {unknown[0]!r}, and {len(unknown) - 1} more")
     found = contest(
         scores,
         [case_of.get(id_, id_) for id_ in shared],
@@ -148,11 +177,13 @@ def compare(
         signature=str(about.get("signature", "")),
         contest=found,
         apart=tuple(_most_different(systems, shared, most_different)),
-        left_out={s.name: len(s.rows) - len(shared) + s.errors for s in systems},
+        left_out={s.name: sum(id_ not in compared for id_ in (*s.rows, *s.errors)) for s in given},
+        notes=(*lacking, *versions, *chosen),
         settings={
             "files": [str(file) for file, _ in read],
             "cases": None if cases is None else str(cases),
             "tie": tie,
+            "missing": missing,
             "resamples": resamples,
             "permutations": permutations,
             "seed": seed,
@@ -160,18 +191,27 @@ def compare(
     )
 
 
-def _metric(named: str | None, read: Sequence[tuple[Path, list[ResultRow]]]) -> str:
-    """The metric to go by: the one that was named, or the only one that all files have."""
+def _metric(
+    named: str | None, read: Sequence[tuple[Path, list[ResultRow]]]
+) -> tuple[str, tuple[str, ...]]:
+    """The metric to go by, and a note if it was chosen among several."""
     by_file = [{name for row in rows for name in row.scores} for _, rows in read]
     shared = sorted(set.intersection(*by_file)) if by_file else []
-    if named is None and len(shared) == 1:
-        return shared[0]
-    if named in shared and named is not None:
-        return named
     known = ", ".join(shared) or "none"
-    if named is None:
-        raise SettingError(f"name the metric to compare by: --metric NAME; all files have: {known}")
-    raise SettingError(f"not every file has scores of {named!r}; all files have: {known}")
+    if named is not None:
+        if named in shared:
+            return named, ()
+        raise SettingError(f"not every file has scores of {named!r}; all files have: {known}")
+    if len(shared) == 1:
+        return shared[0], ()
+    if USUAL_METRIC in shared:
+        others = ", ".join(name for name in shared if name != USUAL_METRIC)
+        return USUAL_METRIC, (
+            f"Compared by {USUAL_METRIC}, as no metric was named; the files also have {others}.",
+        )
+    raise SettingError(
+        f"name the metric to compare by: {argument('metric', 'NAME')}; all files have: {known}"
+    )
 
 
 def _systems(read: Sequence[tuple[Path, list[ResultRow]]], metric: str) -> list[System]:
@@ -198,12 +238,13 @@ def _take(
     metric: str,
 ) -> None:
     system = found.get(key) or System(key[1], file)
-    errors = system.errors + (metric not in row.scores)
-    if metric in row.scores:
-        if row.id in system.rows:
-            raise InputError(f"{file} has {row.id!r} of {key[1]!r} more than once")
+    if metric not in row.scores:
+        system = replace(system, errors=(*system.errors, row.id))
+    elif row.id in system.rows:
+        raise InputError(f"{file} has {row.id!r} of {key[1]!r} more than once")
+    else:
         system.rows[row.id] = row.scores[metric]
-    found[key] = System(system.name, file, system.rows, errors)
+    found[key] = system
 
 
 def _called(system: System, ambiguous: bool) -> str:
@@ -228,30 +269,90 @@ def _numbered(systems: list[System]) -> list[System]:
     return named
 
 
-def _shared(systems: Sequence[System], metric: str) -> list[str]:
-    """The ids that every system has a score for, in the order of the first."""
+def _matched(
+    systems: list[System], metric: str, missing: Missing | None, about: Mapping[str, Any]
+) -> tuple[list[System], list[str], tuple[str, ...]]:
+    """The systems, the ids to compare them on, and a note if they have not the same ids."""
+    if missing not in (None, "worst", "skip"):
+        raise SettingError(f"missing is {missing!r}; it can be 'worst' or 'skip'")
     if len(systems) < 2:
         raise SettingError("it takes two systems to compare: give another file of scores")
-    shared = set.intersection(*(set(system.rows) for system in systems))
-    if not shared:
-        examples = "; ".join(
-            f"{s.name} has {next(iter(s.rows))!r}" if s.rows else f"{s.name} has none"
-            for s in systems[:3]
+    every = list(dict.fromkeys(id_ for system in systems for id_ in system.rows))
+    shared = [id_ for id_ in every if all(id_ in system.rows for system in systems)]
+    if len(shared) == len(every):
+        return systems, shared, ()
+    _demand_overlap(systems, shared, metric, missing)
+    short = [(s.name, len(every) - len(s.rows)) for s in systems if len(s.rows) < len(every)]
+    lack = ", ".join(f"{name} lacks {count:,}" for name, count in short)
+    found = f"Systems do not have the same ids: of {len(every):,} ids with a {metric}, {lack}"
+    if missing == "worst":
+        worst = _worst(about, metric)
+        filled = {id_: MetricResult(value=worst, evidence=_NOTHING) for id_ in every}
+        systems = [replace(system, rows=filled | system.rows) for system in systems]
+        return systems, every, (f"{found}. For these, {worst:g} stands in, the worst value.",)
+    if missing is None and len(shared) < MIN_SHARED * len(every):
+        raise InputError(
+            f"{found[0].lower()}{found[1:]}, and only {len(shared):,} are shared by all. Leave a "
+            f"system out, or choose: {argument('missing', 'worst')} gives the metric's worst value "
+            f"for what a system lacks, {argument('missing', 'skip')} compares on the shared ids"
         )
-        raise InputError(f"no id has a {metric} of every system: {examples}")
-    return [id_ for id_ in systems[0].rows if id_ in shared]
+    return systems, shared, (f"{found}. The {len(shared):,} that all have are compared.",)
 
 
-def _about(read: Sequence[tuple[Path, list[ResultRow]]], metric: str) -> dict[str, Any]:
-    """What the summaries say of the metric; two that were made differently cannot be compared."""
+def _demand_overlap(
+    systems: Sequence[System], shared: Sequence[str], metric: str, missing: Missing | None
+) -> None:
+    """Refuse systems without a common id; to fill in, every system must share some with others."""
+    apart = [
+        system
+        for system in systems
+        if not any(set(system.rows) & set(other.rows) for other in systems if other is not system)
+    ]
+    if not apart and (shared or missing != "skip"):
+        return
+    examples = "; ".join(
+        f"{s.name} has {next(iter(s.rows))!r}" if s.rows else f"{s.name} has none"
+        for s in (apart or systems)[:3]
+    )
+    raise InputError(f"no id has a {metric} of every system: {examples}")
+
+
+def _worst(about: Mapping[str, Any], metric: str) -> float:
+    """The worst value of a metric, as the summary beside its scores gives it."""
+    low, high = about.get("range", (None, None))
+    worst = low if about.get("higher_is_better", True) else high
+    if worst is None:
+        raise SettingError(
+            f"the worst value of {metric} is not known: its range has no limit, or there is no "
+            f"summary.json beside the scores; use {argument('missing', 'skip')}"
+        )
+    return float(worst)
+
+
+def _about(
+    read: Sequence[tuple[Path, list[ResultRow]]], metric: str
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What the summaries say of the metric, and a note on libraries of different versions.
+
+    Two that differ in anything else were made differently and cannot be compared.
+    """
     found = [each for file, _ in read if (each := read_summary(file).get(metric)) is not None]
-    signatures = {each["signature"] for each in found}
-    if len(signatures) > 1:
+    signatures = list(dict.fromkeys(str(each["signature"]) for each in found))
+    if len({_VERSION.sub(r"\1", signature) for signature in signatures}) > 1:
         raise InputError(
             f"the files hold {metric} made in different ways, which cannot be compared: "
             f"{' and '.join(sorted(signatures))}"
         )
-    return dict(found[0]) if found else {}
+    versions: dict[str, dict[str, None]] = {}
+    for signature in signatures:
+        for name, _, version in _VERSION.findall(signature):
+            versions.setdefault(name, {})[version] = None
+    several = [f"{name} {' and '.join(v)}" for name, v in versions.items() if len(v) > 1]
+    notes = (
+        f"The scores were made with different versions of libraries ({'; '.join(several)}); "
+        "models and settings are the same.",
+    )
+    return (dict(found[0]) if found else {}), notes if several else ()
 
 
 def _most_different(

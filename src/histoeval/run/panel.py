@@ -1,15 +1,18 @@
 """From a sheet and scores to a panel: every pair that an expert has scored, in columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from histoeval.agreement.panel import Column, Panel
+from histoeval.callers import argument
 from histoeval.errors import InputError
 from histoeval.io.pairs import PairSource
 from histoeval.io.results import Key, ScoredMetric
+from histoeval.io.sheet_raters import naming_raters
 from histoeval.io.sheets import RatedPair, Sheet, read_sheet
 from histoeval.statistics.regression import Range
 
@@ -29,6 +32,7 @@ def panel_of(
     names = list(dict.fromkeys(name for row in rated for name in row.scores))
     panel = Panel(
         ids=tuple(row.pair.id for row in rated),
+        systems=() if sheet.wide else tuple(row.pair.system or "" for row in rated),
         groups=tuple(_label(row, group) for row in rated),
         raters={name: _numbers(row.scores.get(name) for row in rated) for name in names},
         metrics={name: _column(metric, keys) for name, metric in scored.items()},
@@ -71,7 +75,7 @@ def demand_match(panel: Panel, unavailable: Mapping[str, str], sheet: str) -> No
 def without_empty(panel: Panel) -> Panel:
     """The panel without metrics that could not run."""
     some = {n: c for n, c in panel.metrics.items() if not np.isnan(c.values).all()}
-    return Panel(panel.ids, panel.groups, panel.raters, some, panel.labels)
+    return replace(panel, metrics=some)
 
 
 def scale_of(sheet: Sheet, panel: Panel) -> Range:
@@ -112,23 +116,34 @@ def about_sheet(source: PairSource, sheet: Sheet, panel: Panel) -> dict[str, Any
         "unreadable": len(sheet.problems),
         "problems": [problem.message for problem in sheet.problems[:20]],
         "raters": list(panel.raters),
+        "not_raters": list(sheet.not_raters),
     }
 
 
-def remarks_on(
-    sheet: Sheet, panel: Panel, scale: Range | None, raters: Sequence[str]
-) -> Iterable[str]:
+def experts_line(sheet: Sheet, panel: Panel, raters: Sequence[str]) -> str:
+    """Whose scores are the experts', for the top of everything that is made of them."""
+    ranges = [
+        f"{name} ({np.nanmin(column):g} to {np.nanmax(column):g})"
+        for name, column in panel.raters.items()
+    ]
+    mean = "; their mean is the experts' score" if len(ranges) > 1 else ""
+    if raters or sheet.wide:
+        return f"Experts: {', '.join(ranges)}{mean}."
+    left = f" Not taken as experts: {', '.join(sheet.not_raters)}." if sheet.not_raters else ""
+    return (
+        f"Experts, as guessed from the columns: {', '.join(ranges)}{mean}.{left} If that is wrong, "
+        f"name them: {naming_raters()}."
+    )
+
+
+def remarks_on(sheet: Sheet, panel: Panel, scale: Range | None) -> Iterable[str]:
     """What was skipped or taken for granted when the sheet was read."""
     if sheet.problems:
         first = sheet.problems[0].message
         yield f"rows that cannot be used: {len(sheet.problems):,}. The first: {first}"
-    if len(panel.raters) > 1:
-        names = ", ".join(panel.raters)
-        hint = "" if raters else "; if some are no raters, name those that are (--rater)"
-        yield f"the experts' score is the mean of {names}{hint}"
     if scale is None and not sheet.wide and len(panel) and np.nanstd(panel.ratings) > 0:
         low, high = scale_of(sheet, panel)
         yield (
             f"experts' scores are taken to run from {low:g} to {high:g}, as they do in the sheet; "
-            "RMSE depends on that: name the scale (--scale)"
+            f"RMSE depends on that: name the scale ({argument('scale')})"
         )

@@ -39,6 +39,10 @@ class Coefficient(StrEnum):
     KENDALL = "kendall"
 
 
+RANKED_BY = Coefficient.SPEARMAN
+"""What metrics are ranked by unless somebody asks for another: it needs no straight line."""
+
+
 def correlate(
     coefficient: Coefficient, metric: ArrayLike, expert: ArrayLike, resamples: Resamples
 ) -> Estimate:

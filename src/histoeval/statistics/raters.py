@@ -86,6 +86,31 @@ def quadratic_kappa(ratings: ArrayLike, resamples: Resamples) -> Estimate:
     return estimate(lambda times: np.mean([part(times) for part in parts], axis=0), resamples)
 
 
+def rater_biases(ratings: ArrayLike) -> list[float | None]:
+    """By how much each rater scores higher than the mean of the others, on rows they share."""
+    table = np.asarray(ratings, dtype=np.float64)
+    found: list[float | None] = []
+    for rater in range(table.shape[1]):
+        others = np.delete(table, rater, axis=1)
+        counted = (~np.isnan(others)).sum(axis=1)
+        shared = (counted > 0) & ~np.isnan(table[:, rater])
+        means = np.nansum(others[shared], axis=1) / counted[shared]
+        found.append(float((table[shared, rater] - means).mean()) if shared.any() else None)
+    return found
+
+
+def kappas_of_pairs(ratings: ArrayLike) -> dict[tuple[int, int], tuple[int, float | None]]:
+    """For every two raters, the rows that they share and their kappa, None if undefined."""
+    table = np.asarray(ratings, dtype=np.float64)
+    found = {}
+    for one, other in combinations(range(table.shape[1]), 2):
+        pair = table[:, [one, other]]
+        pair = pair[_complete(pair)]
+        defined = _undefined_reason(pair) is None
+        found[one, other] = len(pair), kappa_of_two(*pair.T) if defined else None
+    return found
+
+
 def kappa_of_two(one: ArrayLike, other: ArrayLike) -> float:
     """Cohen's kappa with quadratic weights, of two raters of the same rows; 1 if nothing varies."""
     pair = np.stack([np.asarray(one, float), np.asarray(other, float)], axis=1)

@@ -26,7 +26,9 @@ Statistic = Callable[[Numbers], Numbers]
 NaN stands for an undefined value; it never leaves this package."""
 
 COVERED = 0.95
-RESAMPLES = 10_000
+RESAMPLES = PERMUTATIONS = 10_000
+"""How many are made unless somebody asks for another number: the same from Python and the shell."""
+
 MIN_CASES = 4
 """With fewer cases there are too few different resamples for an interval."""
 
@@ -96,12 +98,20 @@ def _draws(cases: int, resamples: int, seed: int) -> NDArray[np.uint16]:
 def estimate(statistic: Statistic, resamples: Resamples, null: float | None = None) -> Estimate:
     """A statistic on the data, its interval, and its p-value against `null` if given."""
     value = float(statistic(np.ones((len(resamples.times), 1)))[0])
+    enough = len(resamples.times) >= MIN_CASES and not np.isnan(value)
+    values = resampled(statistic, resamples) if enough else np.empty(0)
+    return estimated(value, values, resamples, null)
+
+
+def estimated(
+    value: float, values: Numbers, resamples: Resamples, null: float | None = None
+) -> Estimate:
+    """The same from the value on the data and those in every resample."""
     if np.isnan(value):
         return Estimate(reason="it is not defined for these scores")
     cases = len(np.unique(resamples.case))
     if cases < MIN_CASES:
         return Estimate(value=value, reason=_too_few(cases))
-    values = resampled(statistic, resamples)
     known = values[~np.isnan(values)]
     if len(known) < (1 - MAX_UNDEFINED) * len(values):
         reason = "no interval: too many resamples have constant scores only"

@@ -23,17 +23,17 @@ from histoeval.statistics.correlation import (
     weighted,
 )
 from histoeval.statistics.resampling import (
+    PERMUTATIONS,
     Estimate,
     Numbers,
     Positions,
     Resamples,
     Statistic,
-    estimate,
+    estimated,
     resample,
     resampled,
 )
 
-PERMUTATIONS = 2_000
 LEVEL = 0.05
 _ROUNDING = 1e-12
 """Differences closer than this are equal."""
@@ -63,8 +63,8 @@ def perm_cases(
 ) -> Estimate:
     """The difference of two correlations, and p from swapping the metrics on whole cases.
 
-    Scores are standardised first, so that metrics of different scales can be swapped. The data
-    count as one of the permutations, so p is never 0.
+    Scores, or for Spearman their ranks, are standardised first, so that metrics of different
+    scales can be swapped. The data count as one of the permutations, so p is never 0.
     """
     x, y, z = scores_of(one, other, expert)
     if reason := difference_undefined(x, y, z):
@@ -100,8 +100,14 @@ def swapped_difference(
 
     The first half of the weights is how often each unit is kept, the second how often it is
     swapped. Both metrics' scores form one long column: a metric after swapping is a selection from
-    it, and the other metric is the rest. So no score is ever ranked again.
+    it, and the other metric is the rest. For Spearman, ranks are swapped: metrics of any shape
+    are then alike, and no score is ever ranked again.
     """
+    if coefficient is Coefficient.SPEARMAN:
+        from scipy.stats import rankdata
+
+        one, other, expert = rankdata(one), rankdata(other), rankdata(expert)
+        coefficient = Coefficient.PEARSON
     pool = np.concatenate([standardised(one), standardised(other)])
     chosen = weighted(
         coefficient, pool, np.tile(expert, 2), np.concatenate([unit, unit + units]), 2 * units
@@ -126,17 +132,30 @@ def bootstrap_difference(
     other: ArrayLike,
     expert: ArrayLike,
     resamples: Resamples,
+    known: dict[bytes, Numbers] | None = None,
 ) -> Estimate:
-    """The difference of two correlations, with interval and p from resampled cases."""
+    """The difference of two correlations, with interval and p from resampled cases.
+
+    `known` keeps the correlations of a metric in every resample, for its next comparison.
+    """
     x, y, z, _ = scores_of(one, other, expert, resamples.case)
     if reason := difference_undefined(x, y, z):
         return Estimate(reason=reason)
     if np.array_equal(x, y):
         return Estimate(value=0.0, low=0.0, high=0.0, p=1.0)
-    cases = len(resamples.times)
-    first = weighted(coefficient, x, z, resamples.case, cases)
-    second = weighted(coefficient, y, z, resamples.case, cases)
-    return estimate(lambda times: first(times) - second(times), resamples, null=0.0)
+    known = {} if known is None else known
+    whole = np.ones((len(resamples.times), 1))
+
+    def values(metric: Numbers) -> Numbers:
+        """The correlation on the data, and in every resample."""
+        key = metric.tobytes() + z.tobytes()
+        if key not in known:
+            statistic = weighted(coefficient, metric, z, resamples.case, len(resamples.times))
+            known[key] = np.concatenate([statistic(whole), resampled(statistic, resamples)])
+        return known[key]
+
+    observed, *drawn = values(x) - values(y)
+    return estimated(float(observed), np.array(drawn), resamples, null=0.0)
 
 
 def williams(one: ArrayLike, other: ArrayLike, expert: ArrayLike) -> Estimate:

@@ -35,6 +35,20 @@ def test_five_figures_show_every_metric_and_every_pair(drawn: dict[str, Canvas])
         assert picture.description
 
 
+def test_a_line_that_falls_is_said_to_run_the_wrong_way() -> None:
+    good = made().metrics["good"]
+    panel = replace(made(), metrics={"worst": replace(good, values=-good.values)})
+    fallen = dict(figures(panel, study(panel, QUICK), QUICK))
+    for name in ("scatter", "calibration"):
+        assert "runs the wrong way" in labels(fallen[name])
+
+
+def test_pairs_far_from_the_experts_are_named_in_the_scatter(drawn: dict[str, Canvas]) -> None:
+    panel = made()
+    found = study(panel, QUICK).metrics[0]
+    assert {pair.id for pair in found.apart[:3]} <= set(labels(drawn["scatter"]))
+
+
 def test_the_same_study_is_the_same_bytes() -> None:
     panel = replace(made(), metrics={"good": made().metrics["good"]})
     found = study(panel, QUICK)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 
 from rich.console import Console
 
+from histoeval.agreement.panel import Panel
 from histoeval.agreement.study import StudyPlan, study
 from histoeval.table import ResultTable, terminal_table
 from histoeval.view.terminal.agreement import agreement_tables, p_text, remarks
@@ -15,18 +17,65 @@ PLAN = StudyPlan(resamples=50, permutations=10, by=("organ",))
 
 
 def tables() -> dict[str, ResultTable]:
-    return {table.columns[0]: table for table in agreement_tables(study(made(), PLAN), PLAN)}
+    found = list(agreement_tables(study(made(), PLAN), PLAN))
+    return {table.columns[0]: table for table in found}
+
+
+def shown(table: ResultTable) -> str:
+    stream = StringIO()
+    Console(file=stream, width=80).print(terminal_table(table))
+    return stream.getvalue()
 
 
 def test_all_tables_have_a_row_for_each_metric_and_fit_80_columns() -> None:
     found = tables()
-    assert [*found] == ["metric", "first less second", "measure", "organ"]
+    assert [*found] == [
+        *("metric", "first less second", "pair", "measure", "rater", "raters", "organ")
+    ]
     assert {str(row[0]) for row in found["metric"].rows} == {"good", "bad", "errors", "partial"}
     for table in found.values():
-        stream = StringIO()
-        Console(file=stream, width=80).print(terminal_table(table))
-        assert "…\n" not in stream.getvalue()
-        assert all(len(line) <= 80 for line in stream.getvalue().splitlines())
+        assert "…\n" not in shown(table)
+        assert all(len(line) <= 80 for line in shown(table).splitlines())
+
+
+def reversed_too() -> Panel:
+    """A panel with long names, and with a metric that falls where the experts rise."""
+    panel = made()
+    good, bad = panel.metrics["good"], panel.metrics["bad"]
+    falling = replace(good, values=-good.values)
+    names = ("concordance", "meteor:matchers=exact+stem", "bertscore:model=a/long-name")
+    return replace(panel, metrics=dict(zip(names, (good, bad, falling), strict=True)))
+
+
+def test_with_long_names_no_interval_and_no_header_is_broken_at_80_columns() -> None:
+    found = study(reversed_too(), PLAN)
+    for table in agreement_tables(found, PLAN):
+        words = shown(table).split()
+        for header in table.columns[1:]:
+            assert all(part in words for part in header.split()), (table.title, header)
+        for row in table.rows:
+            for cell in (str(cell) for cell in row[1:] if "…" in str(cell)):
+                assert cell.split()[-1] in words, (table.title, cell)
+
+
+def test_a_line_that_falls_has_no_r2_to_be_proud_of() -> None:
+    found = study(reversed_too(), PLAN)
+    fits = next(t for t in agreement_tables(found, PLAN) if "R²" in t.columns)
+    cells = {str(row[0]): row[1:3] for row in fits.rows}
+    assert cells["bertscore:model=a/long-name"] == ["falls", "falls"]
+    assert "falls" not in cells["concordance"]
+    assert str(fits.rows[-1][0]) == "bertscore:model=a/long-name"
+    assert any(note.startswith("falls: ") for note in remarks(found, PLAN))
+
+
+def test_pairs_on_which_the_best_metric_and_experts_differ_are_named() -> None:
+    found = tables()["pair"]
+    best = tables()["metric"].rows[0][0]
+    assert found.title == f"Where {best} and the experts differ most"
+    assert len(found.rows) == 5
+    assert {str(row[-1]) for row in found.rows} <= {"too kind", "too strict"}
+    every = agreement_tables(study(made(), PLAN), PLAN, every_metric=True)
+    assert sum(table.columns[0] == "pair" for table in every) == 4
 
 
 def test_remarks_say_how_intervals_were_made() -> None:

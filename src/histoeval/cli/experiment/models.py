@@ -16,6 +16,7 @@ from histoeval.cli.options.experiment import (
 from histoeval.errors import SettingError
 from histoeval.experiments.benchmark import benchmark as compare_runs
 from histoeval.experiments.benchmark import gap_of, gaps, judge_variance, run_of, trust_variance
+from histoeval.statistics.resampling import RESAMPLES
 from histoeval.table import footnotes
 from histoeval.view.terminal.experiments import (
     benchmark_notes,
@@ -36,7 +37,7 @@ def benchmark(
         ),
     ],
     output: TableFolder,
-    resamples: ResamplesOption = 10_000,
+    resamples: ResamplesOption = RESAMPLES,
     seed: SeedOption = 0,
 ) -> None:
     """Table 2: grounding, logic, stability and trust of several models on several data sets.
@@ -58,7 +59,7 @@ def gap(
         ),
     ],
     output: TableFolder,
-    resamples: ResamplesOption = 10_000,
+    resamples: ResamplesOption = RESAMPLES,
     seed: SeedOption = 0,
 ) -> None:
     """Table 3: how much trust each model loses on unseen data.
@@ -81,7 +82,7 @@ def variance(
         list[Path] | None, option("Folder of `trust`; give two or more runs on the same reports.")
     ] = None,
     figure: FigureOption = False,
-    resamples: ResamplesOption = 10_000,
+    resamples: ResamplesOption = RESAMPLES,
     seed: SeedOption = 0,
 ) -> None:
     """Figure 3a: how much judges, and PathGLS, vary when they are run again.

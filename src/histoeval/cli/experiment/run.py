@@ -35,6 +35,7 @@ from histoeval.io.writing import make_folder, write_text, writing_to
 from histoeval.pathgls.policy.policy import PAPER, DimensionWeights, weights_of
 from histoeval.progress import step_progress
 from histoeval.run.models import Models
+from histoeval.statistics.resampling import RESAMPLES
 from histoeval.table import footnotes
 from histoeval.view.html.experiments import experiment_page
 from histoeval.view.terminal.experiments import (
@@ -77,7 +78,7 @@ class GradedOptions:
         str | None, option("Weights of grounding, logic and stability; 0.4,0.3,0.3 when omitted.")
     ] = None
     figure: FigureOption = False
-    resamples: ResamplesOption = 10_000
+    resamples: ResamplesOption = RESAMPLES
     seed: SeedOption = 0
 
     def chosen_weights(self) -> DimensionWeights:
@@ -108,7 +109,7 @@ def sensitivity(
     aligner: AlignerOption = None,
     device: DeviceOption = None,
     mpp: Annotated[float | None, option("Microns per pixel of the images.")] = None,
-    resamples: ResamplesOption = 10_000,
+    resamples: ResamplesOption = RESAMPLES,
     seed: SeedOption = 0,
     overwrite: OverwriteOption = False,
 ) -> None:

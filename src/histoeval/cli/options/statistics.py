@@ -9,6 +9,8 @@ import typer
 from histoeval.cli.options.bundle import option
 from histoeval.cli.options.columns import COLUMNS
 from histoeval.errors import SettingError
+from histoeval.statistics.correlation import RANKED_BY
+from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
 
 STATISTICS = "Statistics"
 
@@ -40,8 +42,8 @@ class StudyOptions:
     rater: Annotated[
         list[str] | None,
         option(
-            "Column with an expert's scores; repeat it for each rater. Every numeric column "
-            "when omitted.",
+            "Column with an expert's scores; repeat it for each rater. When omitted: "
+            "columns whose names say so, or columns of numbers that share a scale.",
             COLUMNS,
             name="--rater",
         ),
@@ -66,11 +68,11 @@ class StudyOptions:
         str | None, option("Lowest and highest possible expert score, as in 0,5.", STATISTICS)
     ] = None
     coefficient: Annotated[
-        Literal["pearson", "spearman", "kendall"],
+        Literal["spearman", "pearson", "kendall"],
         option("Correlation that ranks the metrics.", STATISTICS),
-    ] = "pearson"
-    resamples: ResamplesOption = 10_000
-    permutations: PermutationsOption = 2_000
+    ] = RANKED_BY.value
+    resamples: ResamplesOption = RESAMPLES
+    permutations: PermutationsOption = PERMUTATIONS
     seed: SeedOption = 0
 
     def settings(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from histoeval.agreement.metric_vs_experts import MetricVsExperts, scored
 from histoeval.agreement.panel import Panel
 from histoeval.agreement.study import Study, StudyPlan
-from histoeval.statistics.correlation import Coefficient, is_constant, mean_of, weighted
+from histoeval.statistics.correlation import RANKED_BY, Coefficient, is_constant, mean_of, weighted
 from histoeval.statistics.resampling import Numbers, Positions, estimate, resample
 from histoeval.view.figures.canvas import (
     BLUE,
@@ -38,6 +38,9 @@ COLUMNS = 2
 CELL, TALL = 230.0, 190.0
 """Width and height of a frame in points; two fit side by side on a printed page."""
 
+NAMED = 3
+"""Pairs far from the experts that are named in a frame."""
+
 MAX_LEVELS = 11
 BINS = 8
 MAX_NAME_WIDTH = 160.0
@@ -54,7 +57,7 @@ def figures(panel: Panel, study: Study, plan: StudyPlan) -> Iterator[tuple[str, 
     yield "scatter", _several("Score against experts", able, panel, plan, _scatter)
     yield "distribution", _several("Scores for each expert score", able, panel, plan, _boxes)
     yield "calibration", _several("Predicted and actual expert score", able, panel, plan, _bins)
-    yield "forest", forest(able)
+    yield "forest", forest(able, plan.coefficient)
     yield "heatmap", heatmap(panel, [each.metric for each in able], plan.coefficient)
 
 
@@ -70,6 +73,8 @@ class _Frame:
         self.experts = (plan.expert_range[0] - 0.3, plan.expert_range[1] + 0.3)
         self.plan = plan
         self.name = fitted(each.metric, NORMAL, CELL - 50)
+        self.dashes = "--" if each.falls else "-"
+        self.warning = "\nruns the wrong way" if each.falls else ""
 
     @property
     def line(self) -> tuple[float, float]:
@@ -103,11 +108,14 @@ def _scatter(axes: Axes, frame: _Frame) -> None:
     axes.scatter(frame.metric, frame.expert + shift, s=10, color=BLUE, alpha=0.45, linewidths=0)
     slope, height = frame.line
     ends = np.array([frame.metric.min(), frame.metric.max()])
-    axes.plot(ends, height + slope * ends, color=ORANGE, linewidth=1.6)
+    axes.plot(ends, height + slope * ends, color=ORANGE, linewidth=1.6, linestyle=frame.dashes)
+    for pair in frame.found.apart[:NAMED]:
+        text = fitted(f"{pair.id} {pair.system}".strip(), SMALL, CELL / 3)
+        axes.annotate(text, (pair.score, pair.expert), fontsize=SMALL, ha="center")
     r = frame.found.pearson.value
     axes.set(xlabel="score", ylabel="experts", ylim=frame.experts)
     axes.locator_params(nbins=6)
-    axes.set_title(f"{frame.name}\nr = {r:.2f}")
+    axes.set_title(f"{frame.name}\nr = {r:.2f}{frame.warning}")
 
 
 def _boxes(axes: Axes, frame: _Frame) -> None:
@@ -156,7 +164,8 @@ def _bins(axes: Axes, frame: _Frame) -> None:
         if found.low is not None and found.high is not None:
             axes.plot([at, at], [found.low, found.high], color=BLUE, linewidth=1.0)
     axes.plot(*zip(*means, strict=True), color=BLUE, linewidth=0.8, marker="o", markersize=4)
-    axes.set(title=frame.name, xlabel="predicted by the fitted line", ylabel="mean of experts")
+    title = f"{frame.name}{frame.warning}"
+    axes.set(title=title, xlabel="predicted by the fitted line", ylabel="mean of experts")
     axes.set(xlim=frame.experts, ylim=frame.experts)
     axes.locator_params(nbins=6)
 
@@ -169,10 +178,10 @@ def _quantiles(values: Numbers) -> list[Positions]:
 
 
 @drawing
-def forest(able: Sequence[MetricVsExperts]) -> Canvas:
+def forest(able: Sequence[MetricVsExperts], ranked_by: Coefficient = RANKED_BY) -> Canvas:
     """The correlations of all metrics with their intervals, the best on top."""
     title = "Correlation with experts, 95 % intervals"
-    ordered = sorted(able, key=lambda each: -(each.pearson.value or 0.0))
+    ordered = sorted(able, key=lambda each: -(each.coefficient(ranked_by).value or 0.0))
     names = [fitted(each.metric, SMALL, MAX_NAME_WIDTH) for each in ordered]
     figure = blank(450, 100 + 34 * len(ordered), title)
     axes = figure.add_subplot()
@@ -189,7 +198,7 @@ def forest(able: Sequence[MetricVsExperts]) -> Canvas:
     axes.set_yticks(range(len(names)), names)
     axes.set(ylim=(len(names) - 0.5, -0.5), xlabel="correlation")
     figure.legend(loc="outside lower center", ncols=len(looks))
-    values = "; ".join(f"{each.metric} {each.pearson.value:.3f}" for each in ordered)
+    values = "; ".join(f"{each.metric} {each.coefficient(ranked_by).value:.3f}" for each in ordered)
     return finished(figure, title, values)
 
 

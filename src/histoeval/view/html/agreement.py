@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
     """Write report.md, report.html and figures into a folder; returns their paths."""
     drawn = list(figures(found.panel, found.study, found.plan))
-    tables = list(agreement_tables(found.study, found.plan))
+    tables = list(agreement_tables(found.study, found.plan, every_metric=True))
     with writing_to(folder):
         written = list(write_figures(folder / "figures", drawn))
         for name, text in (
@@ -104,11 +104,12 @@ def _title(found: Agreement) -> str:
 def _facts(found: Agreement) -> list[str]:
     about, plan = found.about, found.plan
     return [
+        about["experts"],
         f"sheet: {about['name']} (sha256 {about['sha256']}), {about['layout']} layout",
         f"{about['pairs']:,} pairs, {about['rated']:,} scored by experts, {found.study.rows:,} "
         f"used here, of {found.study.cases:,} groups ({plan.group})",
-        f"experts: {', '.join(about['raters'])}",
-        f"only pairs above 0: {'yes' if plan.positive_only else 'no'}; resamples "
+        f"only pairs above 0: {'yes' if plan.positive_only else 'no'}; ranked by "
+        f"{plan.coefficient.value.title()}; resamples "
         f"{plan.resamples:,}; permutations {found.study.ranking.permutations:,}; seed {plan.seed}",
         f"histoeval {__version__}",
     ]

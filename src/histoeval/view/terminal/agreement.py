@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from histoeval.agreement.metric_vs_experts import MetricVsExperts
+from histoeval.agreement.metric_vs_experts import Disagreement, MetricVsExperts
 from histoeval.agreement.pairwise_tests import Ranking
 from histoeval.agreement.study import Raters, Study, StudyPlan
 from histoeval.statistics.pairwise import Accuracy
@@ -15,23 +15,36 @@ Columns = dict[str, Callable[[MetricVsExperts], str]]
 METRIC: Columns = {"metric": lambda each: each.metric}
 COUNT: Columns = {"n": lambda each: f"{each.n:,}"}
 CORRELATIONS: Columns = {
-    "Pearson": lambda each: interval(each.pearson),
     "Spearman": lambda each: interval(each.spearman),
+    "Pearson": lambda each: interval(each.pearson),
     "Kendall": lambda each: interval(each.kendall),
 }
+FALLS = "falls"
+"""In place of R² and RMSE of a line that runs the wrong way: the closer it fits, the worse."""
 
 
-def agreement_tables(study: Study, plan: StudyPlan) -> Iterator[ResultTable]:
-    """Every table of a study, the most important first."""
-    yield _correlations(study, plan)
-    yield _fits(study.metrics)
-    yield _p_values(study.metrics, plan)
+def agreement_tables(
+    study: Study, plan: StudyPlan, *, every_metric: bool = False
+) -> Iterator[ResultTable]:
+    """Every table of a study, the most important first.
+
+    Pairs on which metric and experts differ are those of the best metric, or of every one.
+    """
+    ordered = _sorted(study.metrics, plan)
+    yield _correlations(study, plan, ordered)
+    yield _fits(ordered)
+    yield _p_values(ordered, plan)
     if any(each.within for each in study.metrics):
-        yield _within(study.metrics, plan)
+        yield _within(ordered, plan)
     if study.ranking.rivals:
         yield _rivals(study.ranking)
+    for each in ordered if every_metric else ordered[:1]:
+        if each.apart:
+            yield _apart_from_experts(each)
     if len(study.raters.names) > 1:
         yield _raters(study.raters)
+        yield _each_rater(study.raters)
+        yield _rater_pairs(study.raters)
     for label, parts in study.by.items():
         yield _apart(label, parts)
     if plan.power is not None and study.power is not None:
@@ -45,13 +58,21 @@ def remarks(study: Study, plan: StudyPlan) -> list[str]:
         f"{plan.seed}. Experts' scores run from {plan.expert_range[0]:g} to "
         f"{plan.expert_range[1]:g}; they call {number(study.expert_ties)} of all pairs equal.",
         "acc*eq: share of pairs of reports put in the experts' order, ties included; its interval "
-        "is corrected for the optimism of choosing epsilon on the same pairs.",
+        "is corrected for the optimism of choosing epsilon on the same pairs. Williams' test is "
+        "for Pearson, whatever metrics are ranked by.",
     ]
+    if falling := [each.metric for each in study.metrics if each.falls]:
+        notes.append(
+            f"{FALLS}: the higher the score of {', '.join(falling)}, the lower the experts' score. "
+            "The fitted line runs the wrong way, so a close fit would speak against the metric."
+        )
     if study.cases < study.rows:
         notes.append(
             "Groups have several rows: p with rows independent, PERM-BOTH and Williams are too "
             "optimistic."
         )
+    if len(study.raters.names) > 1:
+        notes.append("bias: how much higher a rater scores than the mean of the others.")
     if plan.positive_only:
         notes.append(
             "Pairs that experts give 0 are excluded, as in the HARE paper: that narrows the range, "
@@ -80,13 +101,14 @@ def _reasons(study: Study) -> Iterator[tuple[str, str | None]]:
                 yield f"{each.metric} for {label} {value}", each.pearson.reason
 
 
-def _correlations(study: Study, plan: StudyPlan) -> ResultTable:
+def _correlations(study: Study, plan: StudyPlan, ordered: Sequence[MetricVsExperts]) -> ResultTable:
     only = ", score above 0" if plan.positive_only else ""
     ranks = study.ranking.ranks
     rank: Columns = {"rank": lambda each: str(ranks.get(each.metric, NONE))} if ranks else {}
     return ResultTable.of(
-        f"Correlation with experts; pairs: {study.rows:,}, groups: {study.cases:,}{only}",
-        _sorted(study.metrics, plan),
+        f"Correlation with experts; pairs: {study.rows:,}, groups: {study.cases:,}{only}; ranked "
+        f"by {plan.coefficient.value.title()}",
+        ordered,
         {**METRIC, **rank, **COUNT, **CORRELATIONS},
     )
 
@@ -100,11 +122,11 @@ def _sorted(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> list[MetricV
 
 def _p_values(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> ResultTable:
     columns: Columns = {
-        "Pearson": lambda each: p_text(each.pearson.p),
         "Spearman": lambda each: p_text(each.spearman.p),
+        "Pearson": lambda each: p_text(each.pearson.p),
         "Kendall": lambda each: p_text(each.kendall.p),
-        "Pearson, rows": lambda each: p_text(each.pearson.p_rows),
         "Spearman, rows": lambda each: p_text(each.spearman.p_rows),
+        "Pearson, rows": lambda each: p_text(each.pearson.p_rows),
         "Kendall, rows": lambda each: p_text(each.kendall.p_rows),
     }
     title = f"p-values by {plan.group}, and with rows independent"
@@ -113,8 +135,8 @@ def _p_values(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> ResultTabl
 
 def _fits(metrics: Sequence[MetricVsExperts]) -> ResultTable:
     columns: Columns = {
-        "R²": lambda each: number(each.r2),
-        "RMSE": lambda each: number(each.rmse),
+        "R²": lambda each: FALLS if each.falls else number(each.r2),
+        "RMSE": lambda each: FALLS if each.falls else number(each.rmse),
         "acc*eq": lambda each: interval(each.pairwise),
         "epsilon": lambda each: _plain(each.pairwise.epsilon),
         "ties": lambda each: number(each.ties),
@@ -130,8 +152,8 @@ def _within(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> ResultTable:
         [(each.metric, each.within) for each in metrics if each.within is not None],
         {
             "metric": lambda each: each[0],
-            "Pearson": lambda each: interval(each[1].pearson),
             "Spearman": lambda each: interval(each[1].spearman),
+            "Pearson": lambda each: interval(each[1].pearson),
             "Kendall": lambda each: interval(each[1].kendall),
             "acc*eq": lambda each: interval(each[1].pairwise),
             "epsilon": lambda each: _plain(each[1].pairwise.epsilon),
@@ -148,7 +170,7 @@ def _rivals(ranking: Ranking) -> ResultTable:
             "difference": lambda each: interval(each.difference),
             "by group": lambda each: p_text(each.perm_cases.holm),
             "PERM-BOTH": lambda each: p_text(each.perm_both.holm),
-            "Williams (Pearson)": lambda each: p_text(each.williams.holm),
+            "Williams": lambda each: p_text(each.williams.holm),
         },
     )
 
@@ -166,6 +188,49 @@ def _raters(raters: Raters) -> ResultTable:
             ["ceiling for Pearson with their mean", number(top.mean_of_raters)],
             ["a rater with the mean of the others", number(top.held_out)],
         ],
+    )
+
+
+def _each_rater(raters: Raters) -> ResultTable:
+    return ResultTable.of(
+        "Each rater",
+        raters.each,
+        {
+            "rater": lambda each: each.name,
+            "n": lambda each: f"{each.n:,}",
+            "mean": lambda each: number(each.mean, 2),
+            "bias": lambda each: NONE if each.bias is None else f"{each.bias + 0.0:+.2f}",
+        },
+    )
+
+
+def _rater_pairs(raters: Raters) -> ResultTable:
+    return ResultTable.of(
+        "Two raters at a time",
+        raters.pairs,
+        {
+            "raters": lambda each: f"{each.one}, {each.other}",
+            "n": lambda each: f"{each.n:,}",
+            "kappa (quadratic)": lambda each: number(each.kappa),
+        },
+    )
+
+
+def _apart_from_experts(each: MetricVsExperts) -> ResultTable:
+    """The pairs to look at first, if one metric is to be understood or mended."""
+    named = any(pair.system for pair in each.apart)
+    system: dict[str, Callable[[Disagreement], str]] = {"system": lambda pair: pair.system}
+    return ResultTable.of(
+        f"Where {each.metric} and the experts differ most",
+        each.apart,
+        {
+            "pair": lambda pair: pair.id,
+            **(system if named else {}),
+            "score": lambda pair: _plain(pair.score),
+            "experts": lambda pair: _plain(pair.expert),
+            "ranks apart": lambda pair: f"{pair.gap:+.0%}",
+            "the metric is": lambda pair: "too kind" if pair.gap > 0 else "too strict",
+        },
     )
 
 

@@ -29,15 +29,14 @@ def comparison_tables(
             "difference": lambda duel: interval(duel.difference),
             "p": lambda duel: p_text(duel.p),
             "Holm": lambda duel: p_text(duel.holm),
-            "p bootstrap": lambda duel: p_text(duel.difference.p),
             "d": lambda duel: number(duel.effect, 2),
             "win/tie/loss": lambda duel: f"{duel.wins}/{duel.ties}/{duel.losses}",
         },
     )
     if apart:
         yield ResultTable(
-            "Where systems differ most",
-            ["pair", "system", metric, "evidence"],
+            f"Where systems differ most by {metric}",
+            ["pair", "system", "score", "evidence"],
             [
                 [str(pair["id"]), name, f"{score['value']:.3f}", evidence_text(score["evidence"])]
                 for pair in apart
@@ -46,16 +45,11 @@ def comparison_tables(
         )
 
 
-def remarks(contest: Contest, skipped_rows: Mapping[str, int]) -> list[str]:
-    """Rows that were skipped, and why results are missing."""
-    skipped = [
-        f"{name}: {count:,} rows are skipped, as not every system has a score there"
-        for name, count in skipped_rows.items()
-        if count
-    ]
+def remarks(contest: Contest) -> list[str]:
+    """Why results are missing."""
     reasons = [(each.system, each.mean.reason) for each in contest.systems]
     reasons += [(f"{duel.one} - {duel.other}", duel.difference.reason) for duel in contest.duels]
-    return skipped + footnotes(reasons)
+    return footnotes(reasons)
 
 
 def evidence_text(evidence: Mapping[str, Any]) -> str:

@@ -210,3 +210,16 @@ def test_models_may_be_objects() -> None:
     reader: Any = load_metrics("hare")[0]
     made: Any = histoeval.load("hare", models=Models(reader=reader.reader, aligner="lexical"))
     assert made.reader is reader.reader
+
+
+def test_only_metrics_that_read_english_refuse_other_languages() -> None:
+    pair = {"reference": "Haut: Karzinom, knotig", "candidate": "Haut: Karzinom, ulzeriert, G2"}
+    metrics = "concordance,rubric_offline,hare,bleu,rouge_l,chrf"
+    (refused,) = histoeval.score([pair], metrics=metrics).rows
+    assert {error.metric for error in refused.errors} == {"concordance", "rubric_offline", "hare"}
+    assert {error.code for error in refused.errors} == {"not_english"}
+    assert set(refused.scores) == {"bleu", "rouge_l", "chrf"}
+    (asked,) = histoeval.score([pair], metrics=metrics, models=Models(language="any")).rows
+    assert asked.errors == ()
+    with pytest.raises(InputError, match="written in German"):
+        histoeval.contradictions("Haut: Basalzellkarzinom. Kein Anhalt für Malignität.")

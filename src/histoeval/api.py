@@ -20,6 +20,7 @@ from histoeval.metrics.base import explain_pair, pair_of
 from histoeval.metrics.registry import MetricInfo, metric_entries
 from histoeval.metrics.registry import create as made
 from histoeval.run.models import DEFAULT_METRICS, Models, load_entailer, load_metrics, load_reader
+from histoeval.terms.language import english_problem
 
 if TYPE_CHECKING:
     from histoeval.io.tables.columns import Columns
@@ -157,6 +158,8 @@ def contradictions(
     from histoeval.run.trust.setup import top_of
 
     models = models or Models()
+    if no := english_problem(models.language, report=report):
+        raise InputError(no.message)
     (read,) = load_reader(models).read([report])
     entailer = load_entailer(nli, models.device)
     logic = logic_of(read, entailer, top=DEFAULT_TOP if top is None else top_of(top))
@@ -280,10 +283,17 @@ def extract(
         raise SettingError(f"batch_size is {batch_size}; it must be 1 or more")
     source = text_source(data, text=text, id_=id, encoding=encoding)
     file = None if output is None else RowStore(Path(output), ReadRow.of_line)
-    reader = load_reader(models or Models())
+    models = models or Models()
+    reader = load_reader(models)
     with row_progress(source, "reading") as watch:
         done = read_source(
-            source, reader, file=file, overwrite=overwrite, batch_size=batch_size, watch=watch
+            source,
+            reader,
+            file=file,
+            language=models.language,
+            overwrite=overwrite,
+            batch_size=batch_size,
+            watch=watch,
         )
     return Readings(done.summary, done.rows)
 

@@ -127,3 +127,16 @@ def test_the_input_is_not_written_over(model: Lengths, tmp_path: Path) -> None:
     assert isinstance(done.exception, OutputError)
     assert model.asked == 0
     assert rows_of(source) == GOOD
+
+
+def test_another_language_is_an_error_of_its_row_unless_asked(
+    tmp_path: Path, model: Lengths
+) -> None:
+    german = {"id": "de", "premise": "Kein Anhalt für Malignität.", "hypothesis": "No tumour."}
+    file = write(tmp_path / "in.jsonl", [*GOOD, german])
+    refused = run(file, "--output", tmp_path / "out.jsonl")
+    assert refused.exit_code == 1
+    assert "the premise seems to be written in German" in refused.output
+    assert model.asked == len(GOOD)
+    read = run(file, "--output", tmp_path / "any.jsonl", "--language", "any")
+    assert read.exit_code == 0

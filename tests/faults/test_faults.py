@@ -21,7 +21,6 @@ from tests.conftest import make_report
 from tests.support.command import Outcome, histoeval, histoeval_here
 
 ACCENTS = "Sjögren, café-au-lait, naïve"
-GREEK = "Διηθητικό πορογενές καρκίνωμα του μαστού"
 Breaker = Callable[[int], bytes]
 
 
@@ -47,7 +46,7 @@ CSV_BREAKERS: dict[str, tuple[str, Breaker]] = {
     "a byte of another encoding": ("not_utf8", lambda n: as_csv(f"x{n}", "caf\udce9", "b")),
     "a NUL": ("binary_text", lambda n: as_csv(f"x{n}", "a\0b", "b")),
     "control characters": ("binary_text", lambda n: as_csv(f"x{n}", "a", "\1\2\3\4")),
-    "another script": ("not_english", lambda n: as_csv(f"x{n}", GREEK, "b")),
+    "a no-break space": ("empty_text", lambda n: as_csv(f"x{n}", "\u00a0", "b")),
     "a column too many": ("wrong_column_count", lambda n: as_csv(f"x{n}", "a", "b", "c")),
     "a column too few": ("wrong_column_count", lambda n: as_csv(f"x{n}", "a")),
     "a quote left open": ("broken_quotes", lambda n: f'x{n},"a text,b\r\n'.encode()),
@@ -75,7 +74,7 @@ JSON_BREAKERS: dict[str, tuple[str, Breaker]] = {
         "binary_text",
         lambda n: as_json(id=n, reference="\1\2\3\4", candidate="b"),
     ),
-    "another script": ("not_english", lambda n: as_json(id=n, reference="a", candidate=GREEK)),
+    "null": ("missing_value", lambda n: as_json(id=n, reference=None, candidate="b")),
     "a line cut off": (
         "broken_json",
         lambda n: as_json(id=n, reference="a", candidate="b")[:-9] + b"\n",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from histoeval import Pair, Score, SettingError
+from histoeval import Pair, Problem, Score, SettingError
 from histoeval.align.lexical import LexicalAligner
 from histoeval.concordance.compare import PARTS
 from histoeval.concordance.weights import TERMS
@@ -268,3 +269,21 @@ def test_phrases_are_alike_between_0_and_1() -> None:
 
 def test_the_shipped_weights_are_few_enough_to_print() -> None:
     assert 1 <= len(weights().expert.weights) <= len(TERMS) <= 20
+
+
+def test_a_pair_in_another_language_is_refused_unless_asked(reader: BuiltinReader) -> None:
+    """Two different carcinomas in German had 0.963."""
+    german = Pair(
+        id="de",
+        reference="Haut: Basalzellkarzinom, knotig",
+        candidate="Haut: Plattenepithelkarzinom",
+    )
+    metric = Concordance(name="concordance", reader=reader, aligner=LexicalAligner())
+    english, refused = metric.score([pair("synonym"), german])
+    assert isinstance(english, Score)
+    assert isinstance(refused, Problem)
+    assert (refused.code, refused.metric) == ("not_english", "concordance")
+    asked = replace(metric, language="any")
+    assert isinstance(asked.score([german])[0], Score)
+    assert "language" not in str(metric.signature)
+    assert "language:any" in str(asked.signature)

@@ -388,3 +388,18 @@ def test_long_reports_are_handled_fewer_at_a_time(
     reader = WordReader()
     run(file, tmp_path / "out.jsonl", reader)
     assert [[len(text) for text in asked] for asked in reader.asked] == [[150], [60, 60], [1]]
+
+
+def test_a_report_in_another_language_is_an_error_of_its_row_unless_asked(tmp_path: Path) -> None:
+    file = write_lines(
+        tmp_path / "in.jsonl",
+        [{"id": "de", "text": "Haut: Basalzellkarzinom, knotig"}, *RECORDS],
+    )
+    refused = run(file, tmp_path / "out.jsonl")
+    (row, *_) = rows_of(tmp_path / "out.jsonl")
+    assert [error["code"] for error in row["errors"]] == ["not_english"]
+    assert refused.summary["rows_with_errors"] == 1
+    with pytest.raises(OutputError):
+        run(file, tmp_path / "out.jsonl", language="any")
+    read = run(file, tmp_path / "any.jsonl", language="any")
+    assert read.summary["rows_with_errors"] == 0

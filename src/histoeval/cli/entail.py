@@ -7,7 +7,7 @@ import typer
 
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption
-from histoeval.cli.options.models import MODELS, DeviceOption
+from histoeval.cli.options.models import MODELS, DeviceOption, LanguageOption
 from histoeval.cli.options.output import (
     OverwriteOption,
     exit_with,
@@ -47,6 +47,7 @@ def entail(
     overwrite: OverwriteOption = False,
     encoding: EncodingOption = None,
     device: DeviceOption = None,
+    language: LanguageOption = "en",
     batch_size: Annotated[int, option("Pairs per batch; it never changes a result.", min=1)] = 256,
 ) -> None:
     """Classify pairs of sentences: the probability of entailment, neutral and contradiction.
@@ -61,7 +62,13 @@ def entail(
     loaded = open_entailer(model, device)
     with resumable(output), row_progress(source, "judging") as watch:
         summary = run(
-            source, loaded, output, overwrite=overwrite, batch_size=batch_size, watch=watch
+            source,
+            loaded,
+            output,
+            language=language,
+            overwrite=overwrite,
+            batch_size=batch_size,
+            watch=watch,
         )
     rows, failed = summary["rows"], summary["rows_with_errors"]
     counts = ", ".join(f"{count:,} {label}" for label, count in summary["labels"].items())

@@ -70,7 +70,8 @@ def extract(
     written = None if output is None else RowStore(output, ReadRow.of_line)
     source = open_reports(file, text=text, id_=id_column, encoding=encoding)
     if written is None:
-        rows = first_rows(source, load_reader(chosen), PREVIEW if show is None else show)
+        most = PREVIEW if show is None else show
+        rows = first_rows(source, load_reader(chosen), most, chosen.language)
         _show(rows)
         failed = sum(bool(row.errors) for row in rows)
         exit_with(len(rows) - failed, failed)
@@ -79,6 +80,7 @@ def extract(
             source,
             load_reader(chosen),
             file=written,
+            language=chosen.language,
             overwrite=overwrite,
             batch_size=batch_size,
             watch=watch,

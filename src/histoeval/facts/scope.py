@@ -30,22 +30,25 @@ _CONTRAST = re.compile(
     re.IGNORECASE,
 )
 _CONTRAST_OR_COMMA = re.compile(rf"{_CONTRAST.pattern}|,\s*(?!or\b|and\b|nor\b)", re.IGNORECASE)
-_LIST_GOES_ON = re.compile(r"(?:,\s*(?:[\w-]+\s+){1,4}?){0,3}?,?\s*n?or\b", re.IGNORECASE)
+_LIST_GOES_ON = re.compile(r"(?:,\s*+(?:[\w-]++\s++){1,4}?){0,3}?,?\s*n?or\b", re.IGNORECASE)
 _DENIED_LIST = re.compile(
-    r"(?:^|[.;\n])[\s*-]*(?:not (?:seen|identified|present|found|detected)|absent|negative(?: for)?"
-    r"|none of|no evidence of)\s*:[^.;:\n]*$",
+    r"(?:^|[.;\n])[\s*-]{0,40}(?:not (?:seen|identified|present|found|detected)|absent"
+    r"|negative(?: for)?|none of|no evidence of)\s*:[^.;:\n]*$",
     re.IGNORECASE,
 )
 """A heading under which all that stands is denied."""
 """Where the reach of a denial ends before the statement does."""
 _NOT = re.compile(r"\b(?:not|cannot be)\s+(?:\w+\s+)?$", re.IGNORECASE)
+_UP_TO_WORD = (
+    r"[ ]*+(?:(?:,|/|\band\b|\bor\b|\bnor\b)[ ]*+)?"
+    r"(?!but\b|with\b|which\b|is\b|are\b|was\b|were\b|not?\b|in\b|of\b|by\b|on\b)"
+)
 _UP_TO_VERDICT = (
-    r"(?:[ ]*(?:,|/|\band\b|\bor\b|\bnor\b)?[ ]*"
-    r"(?!but\b|with\b|which\b|is\b|are\b|was\b|were\b|not?\b|in\b|of\b|by\b|on\b)[\w-]+){0,4}?"
+    rf"(?:(?:{_UP_TO_WORD}[\w-]++){{0,4}}?|(?:{_UP_TO_WORD}[\w-]++){{0,3}}{_UP_TO_WORD}[\w-]+)"
     r"[ ]*(?:[:=(-]\s*|\b(?:is|are|was|were|be|been)\s+)?(?:both |all |also )?"
 )
 """Words between a thing and the verdict on it."""
-_BETWEEN = re.compile(r"[\w\s,/:=(-]+")
+_BETWEEN = re.compile(r"[\w\s,/:=(-]{1,400}")
 """All characters that such words can have."""
 _VERDICT_CHARS = 30
 """No verdict is longer."""

@@ -13,7 +13,7 @@ from histoeval.io.tables.row_faults import Fault, kind_of
 
 Range = tuple[float, float]
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 LARGEST = 1e300
 """What a score looks like, and what none exceeds."""
 

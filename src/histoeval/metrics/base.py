@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
@@ -22,6 +22,7 @@ from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
 from histoeval.io.tables.cell_checks import text_of
 from histoeval.metric import CorpusScore, Explanation, Metric, PartCost, Score, Signature
 from histoeval.report import Pair
+from histoeval.terms.language import Language, english_problem
 
 STRICT = ConfigDict(extra="forbid")
 
@@ -334,6 +335,30 @@ class ModelMetric(SettledMetric, ABC):
     def unsigned(self) -> frozenset[str]:
         """Models sign for themselves."""
         return frozenset({"name", *self.models})
+
+
+@dataclass(frozen=True, config=STRICT)
+class EnglishMetric(ModelMetric, ABC):
+    """A metric that reads English: a pair in another language is a problem, unless `any` is set."""
+
+    language: Language = "en"
+
+    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """One answer per pair."""
+        self._demand_available()
+        found = [self._unreadable(pair) for pair in pairs]
+        readable = [pair for pair, no in zip(pairs, found, strict=True) if no is None]
+        scores = iter(self.score_ready(readable) if readable else ())
+        return [next(scores) if no is None else no for no in found]
+
+    def _unreadable(self, pair: Pair) -> Problem | None:
+        no = english_problem(self.language, reference=pair.reference, candidate=pair.candidate)
+        return None if no is None else replace(no, metric=self.name)
+
+    @property
+    def unsigned(self) -> frozenset[str]:
+        """The default language is not listed."""
+        return super().unsigned | ({"language"} if self.language == "en" else set())
 
 
 class PairMetric(SettledMetric, ABC):

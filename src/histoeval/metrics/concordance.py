@@ -33,7 +33,7 @@ from histoeval.errors import Problem
 from histoeval.facts.facts import Facts, facts_of
 from histoeval.facts.normalise import NormalisedText, normalised
 from histoeval.metric import Explanation, PartCost, Score
-from histoeval.metrics.base import ModelMetric, explained
+from histoeval.metrics.base import EnglishMetric, explained
 from histoeval.reader.reader import Reader
 from histoeval.report import Pair, Report
 from histoeval.resources import resource_path
@@ -66,7 +66,7 @@ class ReportComparison:
 
 
 @dataclass(frozen=True)
-class Concordance(ModelMetric):
+class Concordance(EnglishMetric):
     """How far a candidate agrees with its reference, from 0 to 1, with evidence for every part."""
 
     reader: Any = None

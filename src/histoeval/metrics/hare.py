@@ -20,7 +20,7 @@ from histoeval.callers import argument
 from histoeval.errors import HistoEvalError, Problem
 from histoeval.facts.scope import scope_of
 from histoeval.metric import Score
-from histoeval.metrics.base import ModelMetric
+from histoeval.metrics.base import EnglishMetric
 from histoeval.metrics.hare_f1 import (
     NONE,
     PrecisionRecall,
@@ -42,7 +42,7 @@ Link = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Hare(ModelMetric):
+class Hare(EnglishMetric):
     """Sum of entity F1 and relation F1 over what the reader is sure of.
 
     An entity or a relation counts when its confidence is above the threshold, a relation only

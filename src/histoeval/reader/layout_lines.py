@@ -5,7 +5,7 @@ import re
 from histoeval.reader.lexicon import kind_of, listed
 
 NEWLINE = r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
-LINE_END = rf"(?=[^\S\n\r]*(?:{NEWLINE}|\Z))"
+LINE_END = rf"(?=(?:(?!{NEWLINE})\s)*+(?:{NEWLINE}|\Z))"
 
 MARK = r"(?:\d{1,3}[A-Za-z]?|(?![TNM]\d)[A-Z]\d?|[a-z]|[ivx]{2,5}|[IVX]{2,5})"
 """What numbers an item of a list: 1, 2b, A, A1, iv. Not T2, which is a stage."""

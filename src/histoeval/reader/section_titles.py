@@ -17,7 +17,9 @@ from histoeval.reader.lexicon import (
 PART = "specimen_part"
 OTHER = "other"
 
-_HASHED = re.compile(rf"#{{1,6}}\s+(?P<title>[^\n\r]{{1,120}}?):?[ \t#*_]*{LINE_END}")
+_HASHED = re.compile(
+    r"#{1,6}\s+(?P<title>(?![^\S\n\r]{2})[^\n\r]{1,120}?):?[ \t#*_]{0,80}+" + LINE_END
+)
 _HASHED_NAME = re.compile(r"#{1,6}\s+(?P<title>[^\n\r:]{1,80}):(?=\s)")
 _BOLD = re.compile(
     r"(?P<item>[-*•]\s+|\d{1,2}[.)]\s+)?(?P<bold>\*\*|__)\s?(?P<title>[^*_\n\r]{1,120}?)\s?"

@@ -14,6 +14,7 @@ from histoeval.io.tables.row_faults import shown
 from histoeval.nli.entailer import Entailer, Entailment, NliPair
 from histoeval.report import Noun
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
+from histoeval.terms.language import Language, english_problem
 
 COLUMNS = Columns(reference="premise", candidates=("hypothesis",))
 
@@ -50,36 +51,48 @@ def entail(
     model: Entailer,
     output: Path,
     *,
+    language: Language = "en",
     overwrite: bool = False,
     batch_size: int = 256,
     watch: Watch = no_progress,
 ) -> dict[str, Any]:
     """Judge every pair of a source and write a row for each; the summary of all rows."""
     store = RowStore(output, EntailedRow.model_validate_json)
-    job = EntailJob(source, model, batch_size)
+    job = EntailJob(source, model, batch_size, language)
     return job.run(store, overwrite=overwrite, watch=watch).summary
 
 
 class EntailJob(Job[PairRow, EntailedRow]):
     """An NLI model on every pair."""
 
-    def __init__(self, source: PairSource, model: Entailer, batch_size: int) -> None:
+    def __init__(
+        self, source: PairSource, model: Entailer, batch_size: int, language: Language = "en"
+    ) -> None:
         super().__init__(source)
+        self.language = language
         self.chunk_rows = batch_size
         self.model = model
         self.labels: Counter[str] = Counter()
 
     def work(self, chunk: Sequence[PairRow]) -> list[EntailedRow]:
         """The probabilities for each pair of a chunk."""
+        chunk = [self._in_english(row) for row in chunk]
         pairs = [
             NliPair(row.pair.reference, row.pair.candidate) for row in chunk if row.pair is not None
         ]
         judged = iter(answers(self.model.judge, pairs, _failed))
         return [_row(row, row.problems if row.pair is None else next(judged)) for row in chunk]
 
+    def _in_english(self, row: PairRow) -> PairRow:
+        if (pair := row.pair) is None:
+            return row
+        no = english_problem(self.language, premise=pair.reference, hypothesis=pair.candidate)
+        return row if no is None else row._replace(pair=None, problems=(no,))
+
     def request(self) -> dict[str, Any]:
         """The input and the model; columns have fixed names."""
-        return {name: value for name, value in super().request().items() if name != "columns"}
+        asked = {} if self.language == "en" else {"language": self.language}
+        return {n: value for n, value in super().request().items() if n != "columns"} | asked
 
     def _settings(self) -> dict[str, Any]:
         return {"model": self.model.identity}

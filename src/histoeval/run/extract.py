@@ -13,6 +13,7 @@ from histoeval.io.tables.row_faults import shown
 from histoeval.reader.reader import Reader
 from histoeval.report import EntityType, Report
 from histoeval.run.pipeline import Job, RunResult, Watch, answers, no_progress
+from histoeval.terms.language import Language, english_problem
 
 
 def extract(
@@ -20,24 +21,36 @@ def extract(
     reader: Reader,
     *,
     file: RowStore[ReadRow] | None = None,
+    language: Language = "en",
     overwrite: bool = False,
     batch_size: int = 256,
     watch: Watch = no_progress,
 ) -> RunResult[ReadRow]:
     """Read every text of a source; with a file, a stopped run resumes."""
-    return ExtractJob(source, reader, batch_size).run(file, overwrite=overwrite, watch=watch)
+    return ExtractJob(source, reader, batch_size, language).run(
+        file, overwrite=overwrite, watch=watch
+    )
 
 
-def first_rows(source: TextSource, reader: Reader, most: int) -> list[ReadRow]:
+def first_rows(
+    source: TextSource, reader: Reader, most: int, language: Language = "en"
+) -> list[ReadRow]:
     """The first few rows, with what the reader finds in them; the others are not read."""
-    return ExtractJob(source, reader).work(list(islice(source.rows(), most)))
+    return ExtractJob(source, reader, language=language).work(list(islice(source.rows(), most)))
 
 
 class ExtractJob(Job[TextRow, ReadRow]):
     """A reader on every text."""
 
-    def __init__(self, source: TextSource, reader: Reader, batch_size: int = 256) -> None:
+    def __init__(
+        self,
+        source: TextSource,
+        reader: Reader,
+        batch_size: int = 256,
+        language: Language = "en",
+    ) -> None:
         super().__init__(source)
+        self.language = language
         self.chunk_rows = batch_size
         self.reader = reader
         self.entities: Counter[str] = Counter()
@@ -45,13 +58,19 @@ class ExtractJob(Job[TextRow, ReadRow]):
 
     def work(self, chunk: Sequence[TextRow]) -> list[ReadRow]:
         """A report for each text of a chunk."""
+        chunk = [self._in_english(row) for row in chunk]
         texts = [row.text for row in chunk if row.text is not None]
         read = iter(answers(lambda few: _one_each(self.reader.read(few), few), texts, read_failed))
         return [_row(row, row.problems if row.text is None else next(read)) for row in chunk]
 
+    def _in_english(self, row: TextRow) -> TextRow:
+        no = None if row.text is None else english_problem(self.language, report=row.text)
+        return row if no is None else row._replace(text=None, problems=(no,))
+
     def request(self) -> dict[str, Any]:
         """The input, the reader, and the type of its numbers."""
-        return super().request() | {"dtype": getattr(self.reader, "dtype", None)}
+        asked = {} if self.language == "en" else {"language": self.language}
+        return super().request() | {"dtype": getattr(self.reader, "dtype", None)} | asked
 
     def _settings(self) -> dict[str, Any]:
         return {"reader": self.reader.identity}

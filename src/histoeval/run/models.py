@@ -1,6 +1,7 @@
 """Readers, aligners and encoders by name, loaded once and only when a metric uses them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
@@ -8,12 +9,13 @@ from histoeval.align.aligner import Aligner
 from histoeval.align.lexical import LexicalAligner
 from histoeval.errors import SettingError
 from histoeval.metric import Metric
-from histoeval.metrics.base import as_metric
+from histoeval.metrics.base import EnglishMetric, as_metric
 from histoeval.metrics.registry import create, metric_entries, models_needed
 from histoeval.nli.entailer import Entailer
 from histoeval.reader.reader import Reader
 from histoeval.report import Noun
 from histoeval.runtime.memo import folder_stamp, shared_model
+from histoeval.terms.language import Language
 
 T = TypeVar("T")
 
@@ -49,6 +51,8 @@ class Models(Noun):
     device: str | None = None
     dtype: Literal["float32", "bfloat16"] | None = None
     token_budget: int | None = None
+    language: Language = "en"
+    """`any`: read reports that do not seem to be in English as well."""
 
 
 def metric_names(specs: str | Iterable[str]) -> list[str]:
@@ -77,8 +81,14 @@ def load_metrics(
     wanted = [each if isinstance(each, str) else as_metric(each) for each in given]
     named = [each for each in wanted if isinstance(each, str)]
     specs = metric_names(named) if named or not wanted else []
-    loaded = load_models(specs, models or Models())
+    models = models or Models()
+    loaded = load_models(specs, models)
     made = {spec: create(spec, loaded, **settings) for spec in specs}
+    if models.language == "any":
+        made = {
+            spec: replace(metric, language="any") if isinstance(metric, EnglishMetric) else metric
+            for spec, metric in made.items()
+        }
     found: list[Metric] = []
     for each in wanted:
         if not isinstance(each, str):

@@ -12,6 +12,7 @@ pytest.importorskip("openslide")
 from histoeval.api import trust as trust_reports
 from histoeval.errors import InputError, MissingDependency, ModelError, OutputError, SettingError
 from histoeval.nli.entailer import Entailment, NliPair
+from histoeval.run.models import Models
 from histoeval.run.trust import case as verdicts
 from histoeval.run.trust.setup import TrustOptions, tiles_of, top_of
 from tests.support.trust_runs import (
@@ -142,3 +143,12 @@ def test_k_and_tiles_are_read_as_people_write_them() -> None:
             top_of(wrong)
     assert tiles_of("all") is None
     assert tiles_of("64") == 64
+
+
+def test_a_report_in_another_language_has_no_trust_unless_asked(folder: Path) -> None:
+    german = {**ROWS[0], "report": "Haut: Basalzellkarzinom. Kein Nachweis von Metastasen."}
+    (refused,) = trust_reports([german], images=folder)
+    assert refused.trust is None
+    assert [error.code for error in refused.errors] == ["not_english"]
+    (read,) = trust_reports([german], images=folder, models=Models(language="any"))
+    assert "not_english" not in [error.code for error in read.errors]

@@ -18,7 +18,7 @@ _CATEGORY = re.compile(
 )
 _SYSTEMS = "stage|figo|ajcc|uicc|dukes'?|binet|rai|masaoka|ann arbor|clark|breslow|haggitt|metavir"
 _GROUP = re.compile(
-    rf"\b(?:{_SYSTEMS}|level|score|class)\s*(?:stage|group|level|score|class)?\s*"
+    rf"\b(?:{_SYSTEMS}|level|score|class)\s*(?:(?:stage|group|level|score|class)\s*)?"
     r"(?:(?P<level>F?[0-4]|IV|I{1,3})\s?(?P<part>[A-Da-d]?)[1-3]?|(?P<letter>[A-D]))\b",
     re.IGNORECASE,
 )

@@ -44,6 +44,10 @@ DtypeOption = Annotated[
     Literal["float32", "bfloat16"] | None,
     option("Precision of Hugging Face models; bfloat16 on a GPU when omitted.", MODELS),
 ]
+LanguageOption = Annotated[
+    Literal["en", "any"],
+    option("Read English reports only, or any as if they were English.", MODELS),
+]
 NliOption = Annotated[
     str | None, option("NLI model: 'builtin', a folder, or a Transformers model.", MODELS)
 ]
@@ -65,6 +69,7 @@ class ReaderModels:
     labels: LabelsOption = None
     device: DeviceOption = None
     dtype: DtypeOption = None
+    language: LanguageOption = "en"
 
     def models(self, **others: Any) -> Models:
         """As `load_reader` and `load_metrics` take them."""

@@ -19,7 +19,7 @@ _DENYING = re.compile(r"\b(?:no|not|without|negative for)\b[^.;]*$", re.IGNORECA
 _SIDE = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)
 _NO_SIDE = re.compile(r"right angle|left (?:in place|behind|over|alone)", re.IGNORECASE)
 _NEAR_SIDE = 40
-_SIZED = re.compile(r"\d+(?:\.\d+)?(?=(?:\s*[x\u00d7]\s*\d+(?:\.\d+)?){0,2}\s*(?:cm|mm)\b)")
+_SIZED = re.compile(r"(?<!\d)\d+(?:\.\d+)?(?=(?:\s*[x\u00d7]\s*\d+(?:\.\d+)?){0,2}\s*(?:cm|mm)\b)")
 
 _SCALES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), tuple(words.split()))
@@ -140,6 +140,6 @@ def marker_result(original: Original, chance: Random) -> Made:
         return NotApplicable("it gives no marker that is plainly positive or negative")
     _, result, polarity = chance.choice(able)
     opposite = "negative" if polarity == "positive" else "positive"
-    words = re.sub(polarity, opposite, result.text, flags=re.IGNORECASE)
+    words = re.sub(re.escape(polarity), opposite, result.text, flags=re.IGNORECASE)
     words = words if words != result.text else opposite
     return (original.replaced(result, words),)

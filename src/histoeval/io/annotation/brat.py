@@ -13,7 +13,7 @@ from histoeval.io.annotation.offsets import place_of
 from histoeval.io.annotation.passage import AnnotatedPassage
 
 _SPAN = re.compile(r"(\S+) (\d+) (\d+)")
-_ARROW = re.compile(r"\S+ \S+?:(\S+) \S+?:(\S+)")
+_ARROW = re.compile(r"\S+ [^\s:]+:(\S+) [^\s:]+:(\S+)")
 _ATTRIBUTE = re.compile(r"(\S+) (\S+)(?: (\S+))?")
 
 

@@ -1,8 +1,6 @@
 """What makes a cell usable as the text of a report, or as a name."""
 
 import math
-import unicodedata
-from collections import Counter
 from numbers import Real
 
 from histoeval.io.tables.encoding import marked_byte
@@ -10,9 +8,6 @@ from histoeval.io.tables.row_faults import Fault, kind_of
 
 CONTROLS = bytes({*range(0x20), 0x7F} - set(b"\t\n\v\f\r"))
 """Control characters that no text holds in number; form feeds are common in scanned text."""
-
-LETTERS_TO_JUDGE = 20
-"""A text with fewer letters is not checked for its script."""
 
 
 def text_of(value: object) -> str | Fault:
@@ -28,8 +23,6 @@ def text_of(value: object) -> str | Fault:
     controls = len(raw) - len(raw.translate(None, CONTROLS))
     if controls and _is_binary(value, controls):
         return Fault("binary_text", {"count": controls})
-    if len(raw) > len(value) and (script := foreign_script(value)):
-        return Fault("not_english", {"script": script})
     return value
 
 
@@ -53,26 +46,6 @@ def half_character(text: str, start: int) -> Fault:
     code = ord(text[start])
     details = {"surrogate": code, "byte": marked_byte(text[start]), "position": start + 1}
     return Fault("lone_surrogate", details)
-
-
-def foreign_script(text: str) -> str | None:
-    """The script of most letters, when there are letters enough and less than half are Latin."""
-    letters = Counter({char: n for char, n in Counter(text).items() if char.isalpha()})
-    if letters.total() < LETTERS_TO_JUDGE:
-        return None
-    scripts: Counter[str] = Counter()
-    for char, count in letters.items():
-        scripts[_script(char)] += count
-    if scripts["Latin"] * 2 >= letters.total():
-        return None
-    del scripts["Latin"]
-    return scripts.most_common(1)[0][0]
-
-
-def _script(letter: str) -> str:
-    """The first word of a letter's name in Unicode, which is its script."""
-    name = unicodedata.name(letter, "unknown")
-    return "Latin" if "LATIN" in name else name.split()[0].capitalize()
 
 
 def _no_text(value: object) -> Fault:

@@ -30,13 +30,13 @@ _NODES_FREE = re.compile(
     r"\b(?:negative|free|uninvolved|absent|not involved|0/)|node-negative"
 )
 _NODES_HELD = re.compile(
-    r"(?:nodal|node) metastas|node-positive|nod\w*[^.;]{0,25}\b(?:positive|involved|contain)|"
-    r"metastas\w+ (?:in|to)[^.;]{0,25}\bnod|positive[^.;]{0,12} nod|[1-9]\d*\s*(?:/|of)\s*\d+"
-    r"[^.;]{0,25}\bnod"
+    r"(?:nodal|node) metastas|node-positive|nod\w{0,20}[^.;]{0,25}\b(?:positive|involved|contain)|"
+    r"metastas\w{1,12} (?:in|to)[^.;]{0,25}\bnod|positive[^.;]{0,12} nod"
+    r"|[1-9]\d{0,5}\s*(?:/|of)\s*\d+[^.;]{0,25}\bnod"
 )
 _BEFORE = re.compile(r"[,:]| but | with ")
 _AFTER = re.compile(
-    r"\s*(?:is|are|was|were)?\s*(?:not (?:present|seen|identified|found|detected|demonstrated)"
+    r"\s*(?:(?:is|are|was|were)\s*)?(?:not (?:present|seen|identified|found|detected|demonstrated)"
     r"|absent|excluded|ruled out|negative)\b"
 )
 _GRADED = re.compile(r"grade|\bG[1-4]\b")

@@ -27,8 +27,8 @@ _TIERS = {"low": "low-grade", "intermediate": "intermediate-grade", "high": "hig
 _REGIONS = "body_region"
 """Back or arm is no tissue that could be recognised under a microscope."""
 _EDGES = " \t\r\n.,;:-/()[]\"'"
-_ASIDE = re.compile(r"[(\[][^)\]]*[)\]]")
-_STOP = re.compile(r"[.;:]+(?=\s|$)")
+_ASIDE = re.compile(r"[(\[][^)\]]{0,400}[)\]]")
+_STOP = re.compile(r"(?<![.;:])[.;:]+(?=\s|$)")
 _GRADED = re.compile(r"\b(?:differentiated|grade|dysplasia|anaplastic)\b")
 _RANKED = re.compile(r"\d|\b[ivx]+\b|\bgrade$|\bdifferentiation\b")
 _ADJECTIVE = re.compile(r"\S+(?:ic|ing|ous|ed|al)")

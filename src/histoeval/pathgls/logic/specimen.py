@@ -27,7 +27,7 @@ _PROSE = frozenset({"", "other"})
 _HEADED = frozenset({"diagnosis", "microscopic", "comment", "immunohistochemistry"})
 _SHORT = 12
 """Up to this many sentences under the headings of one specimen are still read as prose."""
-_LISTED = re.compile(r"[^\w(]|\d+[.):]+\s|\(?[a-z\d]\)", re.IGNORECASE)
+_LISTED = re.compile(r"[^\w(]|\d{1,9}[.):]{1,9}\s|\(?[a-z\d]\)", re.IGNORECASE)
 _ONE_DISEASE = re.compile(r"\b(?:lymphoepithelial|skip) lesions\b", re.IGNORECASE)
 """Lesions of one disease."""
 _DEGREE = re.compile(r"\b(?:mild|moderate|severe|(?:low|high)[- ]grade)$", re.IGNORECASE)

@@ -35,6 +35,7 @@ from histoeval.pathgls.stability.score import stability_of
 from histoeval.reader.reader import Reader
 from histoeval.report import Report
 from histoeval.run.trust.rows import MissingReason, TrustRow
+from histoeval.terms.language import Language, english_problem
 
 if TYPE_CHECKING:
     from histoeval.pathgls.stability.examine import Examination
@@ -89,6 +90,7 @@ class Instruments:
     """A problem where there is none on this machine."""
     distance: Distance | None = None
     asking: VlmSetup | None = None
+    language: Language = "en"
     bags: dict[Path, EmbeddedImage | Problem] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -116,6 +118,8 @@ def judge_case(case: TrustCase, folder: Path, tools: Instruments) -> Verdict:
     if case.report is None:
         return Verdict(_row(case, {}, tools.policy))
     text = case.report
+    if no := english_problem(tools.language, report=text):
+        return Verdict(_row(case._replace(report=None, problems=(no,)), {}, tools.policy))
     report = attempt(lambda: _read(text, tools.reader))
     if isinstance(report, Problem):
         failed = Problem("reader_failed", report.message)

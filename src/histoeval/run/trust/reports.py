@@ -100,6 +100,7 @@ class TrustJob(Job[TrustCase, TrustRow]):
             "foreign": tools.foreign.identity,
             "top": str(tools.top),
             "tiles": {"most": tiling.most, "seed": tiling.seed, "mpp": tiling.mpp},
+            **({} if tools.language == "en" else {"language": tools.language}),
             "policy": {"hash": tools.policy.hash, **tools.policy.model_dump(mode="json")},
         }
 

@@ -64,6 +64,7 @@ def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
         encoder=encoder,
         distance=_distance(wanted, reader, entailer) if attacked else None,
         asking=None if wanted.subject is None else _asking(wanted),
+        language=wanted.models.language,
     )
 
 

@@ -16,7 +16,7 @@ _RANKS = (
     r"(?![^\W_]|[.]\d|\s?[%+]|\s?points?\b)"
 )
 _AFTER_GRADE = re.compile(
-    rf"\b(?:grades?|graded|gr|g)\b\W*(?:is|of|as|score|:)?\W*{_RANKS}"
+    rf"\b(?:grades?|graded|gr|g)\b\W*(?:(?:is|of|as|score)\W*)?{_RANKS}"
     rf"|\bg{_RANKS.replace('?P<', '?P<g_')}"
 )
 _AFTER_NAME = rf"(?:[^\d]{{0,30}}?(?<![^\W_]))?{_RANKS}"

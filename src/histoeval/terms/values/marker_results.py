@@ -16,7 +16,7 @@ Polarity = Literal["positive", "negative", "equivocal"]
 _GAP = re.compile(r"(?<=\w)[\s-]+")
 _SCORE = re.compile(
     r"(?<![\d.+])(?:[0-4]\s?\+?\s?(?:-|to|/)\s?)?(?P<n>[0-4])\s?(?:\+(?!\s?[\d+])|plus\b)"
-    r"|\bscore\s*(?:of|:|=)?\s*(?P<s>[0-3])(?![\d.%/+])"
+    r"|\bscore\s*(?:(?:of|:|=)\s*)?(?P<s>[0-3])(?![\d.%/+])"
     r"|^\(?(?P<zero>0)\)?$"
     r"|(?<![+\d])(?P<pluses>\+\s?\+(?:\s?\+){0,2})(?!\+)"
 )

@@ -14,7 +14,7 @@ Kind = Literal[
 ]  # fmt: skip
 Bound = Literal["at least", "at most"]
 
-_NUMBER = r"(?<!\d)(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:[.,]\d+)?|[.]\d+)"
+_NUMBER = r"(?<!\d)(?:\d{1,3}(?:,\d{3}){1,5}(?!\d)|\d+(?:[.,]\d+)?|[.]\d+)"
 _TIMES = r"\s*(?:x|\xd7|\*|by)\s*"
 _TO = r"\s*(?:-|to|and)\s*"
 _UNITS: dict[str, tuple[Kind, float]] = {
@@ -27,20 +27,21 @@ _UNITS: dict[str, tuple[Kind, float]] = {
 _UNIT = rf"(?P<unit>{'|'.join(_UNITS)})(?![a-z0-9])"
 _SIZES = re.compile(
     rf"(?P<first>{_NUMBER})(?:\s*(?:mm|cm))?(?:(?:{_TIMES}|{_TO})(?P<second>{_NUMBER}))?"
-    rf"(?:\s*(?:mm|cm))?(?:{_TIMES}(?P<third>{_NUMBER}))?\s*-?\s*{_UNIT}"
+    rf"(?:\s*(?:mm|cm))?(?:{_TIMES}(?P<third>{_NUMBER}))?\s*(?:-\s*)?{_UNIT}"
 )
-_PERCENT = re.compile(rf"(?P<low>{_NUMBER})\s*%?(?:{_TO}(?P<high>{_NUMBER}))?\s*%")
-_FIELDS = r"(?P<fields>\d+)?\s*(?:hpf|high[- ]power(?:ed)? fields?)"
+_PERCENT = re.compile(rf"(?P<low>{_NUMBER})(?:\s*%)?(?:{_TO}(?P<high>{_NUMBER}))?\s*%")
+_FIELDS = r"(?:(?P<fields>\d+)\s*)?(?:hpf|high[- ]power(?:ed)? fields?)"
 _MITOSES = re.compile(
-    rf"(?P<low>{_NUMBER})(?:{_TO}(?P<high>{_NUMBER}))?\s*(?:mitos[ei]s|mitotic figures?|mitotic)?"
-    rf"\s*(?:/|per|in|seen per)\s*(?:{_FIELDS}|(?P<area>{_NUMBER})?\s*(?:square )?mm2?)"
+    rf"(?P<low>{_NUMBER})(?:{_TO}(?P<high>{_NUMBER}))?\s*"
+    rf"(?:(?:mitos[ei]s|mitotic figures?|mitotic)\s*)?(?:/|per|in|seen per)\s*"
+    rf"(?:{_FIELDS}|(?:(?P<area>{_NUMBER})\s*)?(?:square )?mm2?)"
 )
 _MITOSES_ALONE = re.compile(rf"mitoti?c? ?(?:count|rate|index)[^\d]{{0,12}}(?P<low>{_NUMBER})$")
 _OF = re.compile(
     r"(?<![\d.])(?P<part>\d+)\s*(?:/|(?:[a-z]+\s+){0,4}?(?:out )?of(?: the)?\s)\s*"
     r"(?P<all>\d+)(?![\d.]\d|\d)"
 )
-_NODES = re.compile(r"(?P<all>\d+)\s+(?:[a-z]+,?\s+){0,4}?(?:nodes?|cores?)\b")
+_NODES = re.compile(r"(?<!\d)(?P<all>\d+)\s+(?:[a-z]+,?\s+){0,4}?(?:nodes?|cores?)\b")
 _NONE_THERE = re.compile(
     r"\b(?:no|negative|free|benign|reactive|uninvolved|without|not involved)\b"
 )

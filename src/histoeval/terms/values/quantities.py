@@ -24,13 +24,14 @@ _BETWEEN = re.compile(
     rf"~?({_NUMBER})(?=\s*(?:%|cm|mm|g))"
 )
 _OF_WHOLE = re.compile(
-    rf"({_NUMBER}) ?mm (?:out of|of|into|in|where)\b[^.;]{{0,40}}?({_NUMBER}) ?mm"
+    rf"(?<!\d)({_NUMBER}) ?mm (?:out of|of|into|in|where)\b[^.;]{{0,40}}?({_NUMBER}) ?mm"
 )
 _HAS_WHOLE = re.compile(r"core|myometri|wall")
 _RATE = re.compile(
-    rf"(?P<number>{_NUMBER})\s*(?:[a-z-]+ ){{0,3}}?(?:figures )?(?:per|in|/)\s*(?:every )?(?:the )?"
-    r"(?:\d+ ?)?(?:hpfs?\b|high|mm2|mm²|square|fields)|mito[a-z ]+[^.;,\d]{0,30}?(?P<bare>\d+)"
-    rf"(?![\d.]* ?(?:%|mm|cm))|(?P<mitoses>{_NUMBER}) mitos"
+    rf"(?<!\d)(?P<number>{_NUMBER})\s*(?:[a-z-]+ ){{0,3}}?(?:figures )?(?:per|in|/)\s*"
+    r"(?:every )?(?:the )?(?:\d+ ?)?(?:hpfs?\b|high|mm2|mm²|square|fields)"
+    r"|mito[a-z ]{1,200}+[^.;,\d]{0,30}?(?P<bare>\d++)"
+    rf"(?![\d.]* ?(?:%|mm|cm))|(?<!\d)(?P<mitoses>{_NUMBER}) mitos"
 )
 _ABOUT_SHARE = 0.15
 _SHORT = 0.8
@@ -84,7 +85,7 @@ def _named(group: str, text: str) -> frozenset[str]:
 @cache
 def _amounts() -> re.Pattern[str]:
     units = "|".join(f"(?P<u{at}>{words})" for at, words in enumerate(QUANTITIES.entry("units")))
-    more = rf"(?:\s*(?:x|by|-|\u2013|to|and|,|, and|/)\s*~?{_NUMBER})*"
+    more = rf"(?:\s*(?:x|by|-|\u2013|to|and|,|, and|/)\s*~?{_NUMBER}){{0,40}}"
     return re.compile(rf"(?<![\w.])(?P<values>{_NUMBER}{more})\s*-?(?:{units})(?![a-z2²])")
 
 

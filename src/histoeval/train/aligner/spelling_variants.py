@@ -13,7 +13,7 @@ from histoeval.resources import load_toml
 
 _WORD = re.compile(r"[^\W\d_]+")
 _PLAIN_WORDS = re.compile(r"[\w' -]+")
-_OF = re.compile(r"(?P<what>[\w -]+?) (?:of|in) (?:the )?(?P<where>[\w -]+)")
+_OF = re.compile(r"(?P<what>[\w -]{1,200}?) (?:of|in) (?:the )?(?P<where>[\w -]{1,200})")
 _SMALL_WORDS = frozenset("of the in with without and or to from by for not no nos".split())
 _MOST_WORDS_INVERTED = 5
 _LEAST_LETTERS = 5

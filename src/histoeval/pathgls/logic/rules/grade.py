@@ -21,7 +21,7 @@ _GLEASON = re.compile(r"\d\s*\+\s*\d|group|(?<!\d)(?:[6-9]|10)(?!\d)", re.IGNORE
 _LESION = "lesion"
 """What dysplasia is a grade of: it may have one at one place and another beside it."""
 _SHARE = (
-    r"(?P<bound>more than|over|above|less than|under|below|up to|at most|at least|>|<)?\s*"
+    r"(?P<bound>more than|over|above|less than|under|below|up to|at most|at least|>|<)?\s{0,20}"
     r"(?P<share>\d{1,3})\s*(?:%|per ?cent)"
 )
 _THE = re.compile(r"\b(?:the|this|only)\s+(?:[\w-]+\s+){0,2}$", re.IGNORECASE)

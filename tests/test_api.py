@@ -9,7 +9,15 @@ import polars
 import pytest
 
 import histoeval
-from histoeval import Endpoint, HistoEvalError, InputError, Models, SettingError
+from histoeval import (
+    Endpoint,
+    HistoEvalError,
+    InputError,
+    Models,
+    Pair,
+    Score,
+    SettingError,
+)
 from histoeval.align.builtin import BuiltinAligner
 from histoeval.metric import Metric
 from histoeval.reader.builtin import BuiltinReader
@@ -105,6 +113,52 @@ def test_metrics_are_names_and_objects() -> None:
         histoeval.score("a b", "a c", metrics=["rouge_1", mine])
     with pytest.raises(SettingError, match="is not a metric"):
         load_metrics([3])
+
+
+@pytest.mark.parametrize("name", ["bleu", "concordance", "rubric_offline"])
+@pytest.mark.parametrize(
+    ("reference", "candidate", "why"),
+    [
+        ("ER positive.", "", r"candidate is empty \(pair 1\)"),
+        (" \n", "ER positive.", "reference is empty"),
+        ("ER positive.", None, "candidate is missing"),
+    ],
+)
+def test_a_text_that_is_empty_has_no_score(
+    name: str, reference: Any, candidate: Any, why: str
+) -> None:
+    metric = histoeval.load(name)
+    with pytest.raises(HistoEvalError, match=why):
+        metric(reference, candidate)
+    with pytest.raises(InputError, match=why):
+        histoeval.explain(reference, candidate, metric)
+    good = "ER positive."
+    both = metric.compute(predictions=[good, candidate], references=[good, reference])
+    assert both.mean == metric(good, good).value
+    assert [problem.code for problem in both.problems] != []
+
+
+def test_a_frame_is_no_list_of_texts() -> None:
+    frame = polars.DataFrame({"reference": ["a b"], "candidate": ["a c"]})
+    with pytest.raises(SettingError, match="references is of type DataFrame; give a text or a"):
+        histoeval.score(frame, ["a b", "a c"], metrics="rouge_1")
+    columns: Any = frame["reference"], frame["candidate"]
+    (row,) = histoeval.score(*columns, metrics="rouge_1")
+    assert row.scores["rouge_1"].value == 0.5
+
+
+def test_the_old_create_has_the_shipped_models() -> None:
+    with pytest.warns(DeprecationWarning, match="now histoeval.load"):
+        create = histoeval.create
+    (score,) = create("concordance").score([Pair(id="1", reference="ER+.", candidate="ER+.")])
+    assert isinstance(score, Score)
+
+
+def test_rows_without_reports_under_attack_name_arguments_of_python() -> None:
+    (row,) = histoeval.trust(["Left breast: carcinoma. No necrosis."])
+    (why,) = (error.message for error in row.errors if error.code == "no_attacked_reports")
+    assert "--" not in why
+    assert "vlm=Endpoint(url=...)" in why
 
 
 def test_one_text_is_extracted_as_a_list_of_one() -> None:

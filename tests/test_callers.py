@@ -115,10 +115,13 @@ def test_score_from_python_asks_for_its_argument() -> None:
 def test_options_that_a_message_still_names_are_reworded_for_python(tmp_path: Path) -> None:
     pairs = [{"reference": "a", "candidate": "a"}]
     histoeval.score(pairs, metrics="bleu", output=tmp_path)
-    with pytest.raises(HistoEvalError, match=r"another output=\.\.\., or overwrite=\.\.\."):
+    with pytest.raises(HistoEvalError, match=r"another output=\.\.\., or overwrite=True"):
         histoeval.score(pairs, metrics="chrf", output=tmp_path)
     with pytest.raises(HistoEvalError, match=r"models=Models\(encoder=\.\.\.\)"):
         histoeval.load("bertscore")("a b", "a b")
+    judge = Caller(frozenset({"llm"}))
+    assert judge.spelt("ca") == "llm=Endpoint(tls=Tls(ca=...))"
+    assert judge.spelt("header") == "llm=Endpoint(headers=...)"
 
 
 def test_the_caller_is_the_innermost_and_a_verb_before_all() -> None:

@@ -61,7 +61,7 @@ _HOME = {name: f"histoeval.{home}" for home, names in _HOMES.items() for name in
 
 _RENAMED = {
     "ablate": ("histoeval.experiments.ablate", "histoeval.experiments.ablate.ablate"),
-    "create": ("histoeval.metrics.registry", "histoeval.load"),
+    "create": ("histoeval.api", "histoeval.load"),
     "read_reports": ("histoeval.api", "histoeval.extract"),
     "trust_reports": ("histoeval.api", "histoeval.trust"),
 }

@@ -16,9 +16,9 @@ from histoeval.callers import front_door
 from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
 from histoeval.llm.access import Access
 from histoeval.metric import Explanation, Metric
-from histoeval.metrics.base import explain_pair
+from histoeval.metrics.base import explain_pair, pair_of
 from histoeval.metrics.registry import MetricInfo, metric_entries
-from histoeval.report import Pair
+from histoeval.metrics.registry import create as made
 from histoeval.run.models import DEFAULT_METRICS, Models, load_entailer, load_metrics, load_reader
 from histoeval.terms.language import english_problem
 
@@ -131,9 +131,7 @@ def explain(
           laterality  0.00  costs 0.278
           wrong laterality: 'Right' for 'Left'; without this error: 1.000 (+0.278)
     """
-    return explain_pair(
-        load_metrics([metric], models)[0], Pair(id="0", reference=reference, candidate=candidate)
-    )
+    return explain_pair(load_metrics([metric], models)[0], pair_of(reference, candidate))
 
 
 @front_door
@@ -528,6 +526,11 @@ def _vlm(given: Any) -> Any:
 
 
 # --- old names -----------------------------------------------------------------------------------
+
+
+def create(spec: str, models: Mapping[str, object] | None = None, **settings: Any) -> Metric:
+    """The old name of `load`, which took models that were loaded already."""
+    return load(spec, **settings) if models is None else made(spec, models, **settings)
 
 
 def read_reports(data: Any, **settings: Any) -> Readings:

@@ -30,8 +30,12 @@ ENDPOINT_SETTINGS = {
     "model": "model",
     "key_env": "key_env",
     "key_file": "key_file",
+    "header": "headers",
 }
 """What is a field of `Endpoint` in Python."""
+
+TLS_SETTINGS = frozenset({"ca", "client_cert", "client_key"})
+"""What is a field of the `Tls` of an `Endpoint` in Python."""
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?: ([A-Z]{2,})\b)?")
 
@@ -62,6 +66,8 @@ class Caller(NamedTuple):
         taker = next((each for each in ("llm", "vlm") if each in self.arguments), None)
         if name in ENDPOINT_SETTINGS and taker is not None:
             return f"{taker}=Endpoint({_keyword(ENDPOINT_SETTINGS[name], value)})"
+        if name in TLS_SETTINGS and taker is not None:
+            return f"{taker}=Endpoint(tls=Tls({_keyword(name, value)}))"
         return ""
 
 
@@ -136,4 +142,6 @@ def _option(name: str, value: object) -> str:
 
 
 def _keyword(name: str, value: object) -> str:
+    if name == "overwrite":
+        return "overwrite=True"
     return f"{name}=..." if value is None else f"{name}={value!r}"

@@ -151,6 +151,12 @@ def test_another_run_is_refused_by_what_differs_and_left_as_it_is(folder: Result
     assert contents(folder) == before
 
 
+def test_a_run_that_ended_before_its_first_row_is_no_results(tmp_path: Path) -> None:
+    folder = ResultFolder(tmp_path / "results")
+    prepare(folder, {**RUN, "metrics": {"judge": "of a server that was not there"}})
+    prepare(folder, RUN)
+
+
 def test_another_run_may_replace_it_when_told_to(folder: ResultFolder) -> None:
     folder.finish({"rows": 3})
     (folder.home / "notes.txt").write_text("mine")

@@ -17,7 +17,7 @@ TRUE, OURS = ["a b c d", "e f g h"], ["a b c d", "e f g x"]
 
 
 class Length(MetricBase):
-    """The length of the candidate; an empty one has none."""
+    """The length of the candidate; a gap has none."""
 
     name = "length"
 
@@ -29,8 +29,8 @@ class Length(MetricBase):
         return [self._length(pair.candidate) for pair in pairs]
 
     def _length(self, text: str) -> Score | Problem:
-        if not text:
-            return Problem(code="empty", message="there is no candidate")
+        if text == "?":
+            return Problem(code="gap", message="there is no candidate")
         return Score(value=len(text), signature=self.signature)
 
 
@@ -39,7 +39,7 @@ def test_a_name_and_a_score_make_a_metric() -> None:
     assert isinstance(metric, Metric)
     assert str(metric("a", "bcd")) == "length = 3.000 (0 to infinity)"
     with pytest.raises(HistoEvalError, match="length: there is no candidate"):
-        metric("a", "")
+        metric("a", "?")
 
 
 def test_a_corpus_is_scored_at_once_or_collected() -> None:
@@ -57,10 +57,10 @@ def test_a_corpus_is_scored_at_once_or_collected() -> None:
 
 
 def test_pairs_without_a_score_do_not_count() -> None:
-    found = Length().compute(predictions=["ab", ""], references=["x", "y"])
+    found = Length().compute(predictions=["ab", "?"], references=["x", "y"])
     assert (found.value, len(found.scores), len(found.problems)) == (2.0, 2, 1)
     with pytest.raises(HistoEvalError, match="there is no candidate"):
-        Length().compute(predictions=[""], references=["x"])
+        Length().compute(predictions=["?"], references=["x"])
     with pytest.raises(SettingError, match="2 candidates for 1 references"):
         Length().compute(predictions=["a", "b"], references=["x"])
 

@@ -44,16 +44,22 @@ def test_a_size_that_the_tiles_cannot_fill_is_refused_at_once(tmp_path: Path) ->
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no such signal here")
 @pytest.mark.parametrize(
-    ("sent", "reason"), [("SIGABRT", "ended with SIGABRT"), ("SIGSTOP", "no answer within 0.3 s")]
+    ("sent", "reason"),
+    [
+        (signal.SIGABRT, "it is damaged, and reading it ended with SIGABRT"),
+        (getattr(signal, "SIGSTOP", 0), "no answer within 0.3 s"),
+        (getattr(signal, "SIGKILL", 0), "was killed; is there enough memory"),
+        (getattr(signal, "SIGRTMIN", 0) + 1, "reading it ended with (signal|SIGHUP)"),
+    ],
 )
 def test_a_library_that_ends_or_hangs_is_an_error_of_the_slide(
-    good: Path, monkeypatch: pytest.MonkeyPatch, sent: str, reason: str
+    good: Path, monkeypatch: pytest.MonkeyPatch, sent: int, reason: str
 ) -> None:
     monkeypatch.setattr(isolated, "SECONDS", 0.3)
     with open_slide(good) as slide:
         child = next(each for each in isolated._idle if each.slide == slide._number)  # type: ignore[attr-defined]
         monkeypatch.setattr(child, "is_alive", lambda: True)
-        os.kill(child.process.pid, getattr(signal, sent))
+        os.kill(child.process.pid, sent)
         with pytest.raises(InputError, match=f"good.tif cannot be read: .*{reason}"):
             slide.region(0, 0, 0, 10, 10)
         monkeypatch.undo()

@@ -153,14 +153,11 @@ class RowStore(Generic[R]):
         return (self.path, self.meta, self.summary) if self.is_folder else (self.path,)
 
     def _request_there(self) -> Mapping[str, Any] | None:
-        """The request that made what is there; in a file, only rows are worth protecting."""
-        has_rows = _holds_something(self.path)
+        """The request that made what is there; a run that ended before its first row made none."""
+        if not _holds_something(self.path) and not (self.is_folder and self.summary.exists()):
+            return None
         if not self.meta.exists():
-            if has_rows or (self.is_folder and self.summary.exists()):
-                raise unknown_maker(self.home)
-            return None
-        if not self.is_folder and not has_rows:
-            return None
+            raise unknown_maker(self.home)
         content = read_json(self.meta, self.home)
         request = content.get("run") if self.wrapped else content
         if not isinstance(request, dict):

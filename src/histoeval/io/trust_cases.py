@@ -1,7 +1,7 @@
 """From files to cases: a report, the image it is about, and what was written under attack."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from histoeval.io.tables.columns import (
     TableLayout,
     demand_columns,
     normalised,
+    taken_note,
     text_layout_of,
 )
 from histoeval.io.tables.formats import Record, RecordTable
@@ -141,6 +142,12 @@ def open_cases(
     table = open_table(path, Columns(reference=text, id=id_), encoding)
     layout = _layout_of(table.table, text, image, id_, str(path))
     demand_rows(table.table, layout.columns, path)
+    guessed = {
+        "id": () if id_ or layout.id is None else (layout.id,),
+        "report": () if text else (layout.report,),
+        "image": () if image or layout.image is None else (layout.image,),
+    }
+    table = replace(table, notes=(*table.notes, *taken_note(guessed)))
     return CaseSource(**vars(table), layout=layout, folder=images or path.parent)
 
 

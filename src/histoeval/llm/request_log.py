@@ -14,6 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from histoeval.errors import OutputError
+from histoeval.io.store import VERB_FILES
+
+_START = b'{"time": "'
+"""How a log begins."""
 
 _PICTURE = re.compile(r'(?<="data:image/)[a-z]{1,10};base64,[A-Za-z0-9+/=]+(?=")')
 
@@ -24,8 +28,10 @@ class RequestLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
+            _check_log(path)
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            path.chmod(0o600)
+            if path.is_file():  # and no device
+                path.chmod(0o600)
         except OSError as error:
             raise self._unusable(error) from error
 
@@ -40,6 +46,16 @@ class RequestLog:
 
     def _unusable(self, error: OSError) -> OutputError:
         return OutputError(f"requests cannot be logged in {self.path}: {error.strerror or error}")
+
+
+def _check_log(path: Path) -> None:
+    """Refuse to add to a file that holds something else, or that a run writes results to."""
+    is_log = True
+    if path.is_file():
+        with path.open("rb") as file:
+            is_log = file.read(len(_START)) in (b"", _START)
+    if not is_log or any(path.name in files for files in VERB_FILES.values()):
+        raise OutputError(f"{path} is no log of requests; give another name to --log-requests")
 
 
 def _hashed(found: re.Match[str]) -> str:

@@ -18,7 +18,8 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from histoeval.callers import argument
-from histoeval.errors import HistoEvalError, Problem, SettingError
+from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
+from histoeval.io.tables.cell_checks import text_of
 from histoeval.metric import CorpusScore, Explanation, Metric, PartCost, Score, Signature
 from histoeval.report import Pair
 from histoeval.terms.language import Language, english_problem
@@ -105,8 +106,7 @@ class MetricBase(ABC):
             >>> float(histoeval.load("bleu")("Colon: adenoma.", "Colon: adenoma."))
             100.0
         """
-        self._demand_available()
-        (answer,) = self.score([Pair(id="0", reference=reference, candidate=candidate)])
+        (answer,) = self._answers([candidate], [reference])
         if isinstance(answer, Problem):
             raise HistoEvalError(f"{self.name}: {answer.message}")
         return answer
@@ -173,18 +173,27 @@ class MetricBase(ABC):
             raise SettingError(
                 f"{len(ours)} candidates for {len(theirs)} references; there must be one for each"
             )
-        return self.score(
-            [
-                Pair(id=str(n), reference=reference, candidate=candidate)
-                for n, (reference, candidate) in enumerate(zip(theirs, ours, strict=True))
-            ]
-        )
+        pairs = [
+            pair_of(*texts, number=n) for n, texts in enumerate(zip(theirs, ours, strict=True))
+        ]
+        usable = [pair for pair in pairs if isinstance(pair, Pair)]
+        answers = iter(self.score(usable) if usable else ())
+        return [next(answers) if isinstance(pair, Pair) else pair for pair in pairs]
 
     def _demand_available(self) -> None:
         if reason := self.unavailable_reason():
             raise SettingError(f"{self.name} {reason}")
 
     obstacle = _renamed("obstacle", "unavailable_reason", unavailable_reason)
+
+
+def pair_of(reference: object, candidate: object, *, number: int = 0) -> Pair | Problem:
+    """A pair, or why its texts cannot be scored, as for a row of a table."""
+    texts: dict[str, Any] = {"reference": reference, "candidate": candidate}
+    for name, text in texts.items():
+        if not isinstance(found := text_of(text), str):
+            return found.problem(f"pair {number + 1}", name)
+    return Pair(id=str(number), **texts)
 
 
 def explained(
@@ -201,8 +210,10 @@ def explained(
     return Explanation(**fields_ | {"evidence": evidence}, breakdown=tuple(breakdown))
 
 
-def explain_pair(metric: Metric, pair: Pair) -> Explanation:
+def explain_pair(metric: Metric, pair: Pair | Problem) -> Explanation:
     """The score of one pair explained; a `HistoEvalError` with the reason where there is none."""
+    if isinstance(pair, Problem):
+        raise InputError(pair.message)
     if reason := metric.unavailable_reason():
         raise SettingError(f"{metric.name} {reason}")
     answer = metric.explain(pair) if isinstance(metric, MetricBase) else metric.score([pair])[0]

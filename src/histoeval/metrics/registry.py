@@ -8,7 +8,7 @@ A package of your own adds metrics by entry points; nothing is imported before i
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -204,7 +204,9 @@ def create(spec: str, models: Mapping[str, object] | None = None, **settings: An
     try:
         return as_metric(_made(kind, full, {**entry.settings, **given, **filled}))
     except ValidationError as error:
-        raise SettingError(f"in metric {spec!r}: {_first_complaint(error)}") from error
+        fixed = ("name", *entry.settings, *needed)
+        free = [key for key in inspect.signature(kind).parameters if key not in fixed]
+        raise SettingError(f"in metric {spec!r}: {_first_complaint(error, free)}") from error
     except Exception as error:  # whatever a plug-in raises
         if name in METRICS or isinstance(error, HistoEvalError):
             raise
@@ -247,9 +249,11 @@ def _broken(name: str, entry: MetricEntry, error: Exception) -> SettingError:
     return SettingError(f"{message}: {type(error).__name__}: {error}")
 
 
-def _first_complaint(error: ValidationError) -> str:
+def _first_complaint(error: ValidationError, settings: Sequence[str]) -> str:
     complaint = error.errors()[0]
     where = ".".join(str(part) for part in complaint["loc"])
     if complaint["type"] == "unexpected_keyword_argument":
-        return f"there is no setting {where!r} (a setting is a field of a @dataclass(frozen=True))"
+        there = f"there are {', '.join(settings)}" if settings else "it has none"
+        hint = "" if settings else " (a setting is a field of a @dataclass(frozen=True))"
+        return f"there is no setting {where!r}; {there}{hint}"
     return f"{where}: {complaint['msg'].lower()}" if where else str(complaint["msg"])

@@ -124,6 +124,12 @@ def _parallel(
     if references is None or candidates is None:
         raise SettingError("give data, or both references and candidates")
     systems = candidates if isinstance(candidates, Mapping) else {"candidate": candidates}
+    for name, texts in ({"references": references} | dict(systems)).items():
+        if hasattr(texts, "columns") or isinstance(texts, Mapping):
+            raise SettingError(
+                f"{name} is of type {type(texts).__name__}; give a text or a list of texts, such "
+                "as one column of a frame, or the whole frame alone as data"
+            )
     one = isinstance(references, str)
     if any(isinstance(texts, str) != one for texts in systems.values()):
         raise SettingError(

@@ -101,7 +101,7 @@ class ScoreJob(Job[PairRow, ResultRow]):
         """The scores of a metric, and a problem for each pair that it breaks on."""
         name = metric.name
         if name in self.unavailable:
-            why = f"{name} cannot run on this machine; summary.json and `histoeval metrics` say why"
+            why = f"{name} cannot run here: `histoeval metrics {name}` says why"
             return [Problem(code="metric_unavailable", metric=name, message=why)] * len(pairs)
         return answers(
             lambda few: _one_each(metric.score(few), few),

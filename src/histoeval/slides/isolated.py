@@ -152,8 +152,10 @@ class _Child:
         self.end()
         if self._is_late:
             return f"no answer within {seconds:g} seconds; it is damaged, or its disk is too slow"
+        if -code in (signal.SIGTERM, getattr(signal, "SIGKILL", None)):
+            return "the process that reads it was killed; is there enough memory?"
         if code < 0:
-            return f"it is damaged, and reading it ended with {signal.Signals(-code).name}"
+            return f"it is damaged, and reading it ended with {_signal_name(-code)}"
         return said[-1] if said else f"the process that reads it ended with code {code}"
 
     def end(self) -> None:
@@ -162,6 +164,11 @@ class _Child:
         self.process.wait()
         for pipe in (self._stdin, self._stdout, self._stderr):
             pipe.close()
+
+
+def _signal_name(number: int) -> str:
+    names = {each.value: each.name for each in signal.Signals}  # real-time signals have none
+    return names.get(number, f"signal {number}")
 
 
 def process_ids() -> list[int]:

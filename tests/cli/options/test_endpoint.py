@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from histoeval.llm.request_log import RequestLog
 from tests.support.command import Outcome, histoeval_here
 from tests.support.fake_server import Call, Loopback, Wrong, right_answer, serving
 from tests.support.fake_vlm import MALIGNANT, alone, write_picture  # noqa: F401
@@ -126,6 +128,32 @@ def test_requests_are_logged_when_asked_for_with_pictures_as_hashes(
     refused = run(*VERBS["judge"], *access(server, tmp_path), "--log-requests", "no/such/file")
     assert refused.code == 2
     assert "requests cannot be logged in no/such/file" in refused.err
+
+
+@pytest.mark.parametrize("name", ["pairs.json", "scores.jsonl"])
+def test_a_log_of_requests_is_added_to_no_other_file(
+    server: Loopback, run: Run, tmp_path: Path, name: str
+) -> None:
+    log = tmp_path / name
+    if name == "pairs.json":
+        log.write_text("[]")
+        log.chmod(0o644)
+    refused = run(*VERBS["judge"], *access(server, tmp_path), "--log-requests", name)
+    assert refused.code == 2
+    assert f"{name} is no log of requests" in refused.err
+    assert not log.exists() or (log.read_text(), log.stat().st_mode & 0o777) == ("[]", 0o644)
+    assert server.calls == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_device_that_requests_are_logged_to_keeps_its_mode(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe, 0o644)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    RequestLog(pipe).add("http://localhost/v1", b"{}")
+    assert b'"url": "http://localhost/v1"' in os.read(reader, 1000)
+    os.close(reader)
+    assert pipe.stat().st_mode & 0o777 == 0o644
 
 
 def test_an_address_without_encryption_is_warned_of_once(run: Run) -> None:

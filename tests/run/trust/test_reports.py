@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("openslide")
 
 from histoeval.api import trust as trust_reports
-from histoeval.errors import InputError, MissingDependency, ModelError, SettingError
+from histoeval.errors import InputError, MissingDependency, ModelError, OutputError, SettingError
 from histoeval.nli.entailer import Entailment, NliPair
 from histoeval.run.models import Models
 from histoeval.run.trust import case as verdicts
@@ -38,6 +38,24 @@ def test_a_frame_is_judged_as_the_table_is(folder: Path) -> None:
     by_file = trust_reports(folder / "reports.csv", output=folder / "out", pictures=False)
     by_frame = trust_reports(polars.DataFrame(ROWS), images=folder)
     assert list(by_frame) == list(by_file)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_an_image_among_the_pictures_of_evidence_is_not_replaced(
+    folder: Path, *, overwrite: bool
+) -> None:
+    image = folder / "out" / "evidence" / "00002_image.png"
+    image.parent.mkdir(parents=True)
+    image.write_bytes((folder / "one.png").read_bytes())
+    before = image.read_bytes()
+    with pytest.raises(OutputError, match="00002_image"):
+        trust_reports(
+            [ROWS[0] | {"image": image.name}],
+            images=image.parent,
+            output=folder / "out",
+            overwrite=overwrite,
+        )
+    assert image.read_bytes() == before
 
 
 def test_instruments_can_be_given_as_objects(folder: Path) -> None:

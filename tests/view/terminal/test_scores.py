@@ -56,6 +56,14 @@ def test_many_systems_become_a_matrix_sorted_by_the_first_metric() -> None:
     assert rows["b"] == ["0.4000", "none", "0 of 4"]
 
 
+def test_a_system_with_fewer_scores_is_named() -> None:
+    found = summary(a=0.1, b=0.4, lazy=1.0)
+    assert "not of the same pairs" not in shown(score_table(found))
+    found["metrics"]["bleu"]["systems"]["lazy"]["scored"] = 1
+    text = " ".join(shown(score_table(found)).split())
+    assert "Means are not of the same pairs: lazy 1 of 4. `histoeval compare`" in text
+
+
 def test_where_lower_is_better_the_lowest_comes_first() -> None:
     found = summary(a=0.1, b=0.4, c=0.2, d=0.3)
     found["metrics"]["bleu"]["higher_is_better"] = False

@@ -108,7 +108,8 @@ def _print_verdicts(verdicts: Verdicts, output: Path) -> None:
     summary = verdicts.summary
     for table in trust_tables(summary, least_trusted(verdicts, SHOWN)):
         print_tables([table, ""])
-    typer.echo(f"Policy: {policy_line(summary)}")
+    for note in (*summary["input"]["notes"], f"Policy: {policy_line(summary)}"):
+        typer.echo(note)
     print_tables([problem_table(summary)])
     written = [str(output / name) for name in ("trust.jsonl", "summary.json", "report.html")]
     typer.echo(f"Written: {', '.join(written)}")

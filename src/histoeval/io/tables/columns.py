@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -101,16 +101,18 @@ def notes_on(layout: Layout, named: Columns, *, keyed: bool) -> tuple[str, ...]:
         "candidate": () if named.candidates else layout.candidates,
         "system": () if named.system or layout.system is None else (layout.system,),
     }
-    guessed = {role: columns for role, columns in roles.items() if columns}
-    notes = []
-    if guessed:
-        taken = [f"{', '.join(map(repr, names))} as {role}" for role, names in guessed.items()]
-        several = " (a system each)" if len(guessed.get("candidate", ())) > 1 else ""
-        notes.append(shown(f"columns taken: {', '.join(taken)}{several}"))
+    several = " (a system each)" if len(roles["candidate"]) > 1 else ""
+    notes = [note + several for note in taken_note(roles)]
     if layout.id is None and not keyed:
         way = argument("id_column", "NAME")
         notes.append("no column of ids: rows are numbered from 0" + (way and f"; name one: {way}"))
     return tuple(notes)
+
+
+def taken_note(guessed: Mapping[str, Sequence[str]]) -> list[str]:
+    """Which columns were guessed, by what they are taken for; nothing where none was."""
+    taken = [f"{', '.join(map(repr, names))} as {role}" for role, names in guessed.items() if names]
+    return [shown(f"columns taken: {', '.join(taken)}")] if taken else []
 
 
 def text_layout_of(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from histoeval.callers import argument
 from histoeval.errors import InputError, Problem, SettingError
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors, unknown_images
 from histoeval.pathgls.results import Spot
@@ -124,7 +125,7 @@ def _tiled(
             return Problem(
                 "mpp_missing",
                 f"{slide.path.name} does not say its microns per pixel, and they are not guessed; "
-                "give them with --mpp",
+                f"give them with {argument('mpp')}",
             )
         wanted = replace(wanted, mpp=None)
         notes = ("a picture without microns per pixel: tiles were cut from its pixels as stored",)

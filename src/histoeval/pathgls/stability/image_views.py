@@ -11,6 +11,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from histoeval.callers import argument
 from histoeval.errors import InputError, MissingDependency, Problem
 from histoeval.pathgls.grounding.embedded_image import PICTURE
 
@@ -134,7 +135,7 @@ def _tiles(slide: Slide, request: TileRequest) -> ImageViews | Problem:
         return Problem(
             "mpp_missing",
             f"{slide.path.name} does not say its microns per pixel, and they are not guessed; "
-            "give them with --mpp",
+            f"give them with {argument('mpp')}",
         )
     tissue = find_tissue(slide)
     shown = []

@@ -8,6 +8,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from histoeval.callers import argument
 from histoeval.errors import (
     EndpointError,
     HistoEvalError,
@@ -48,11 +49,6 @@ MOST_BAGS = 64
 """So many images are remembered, at half a megabyte each where a slide is sampled."""
 
 NO_IMAGE = Problem("no_image", "the row names no image, so nothing can be compared with one")
-NO_ATTACK = Problem(
-    "no_attacked_reports",
-    "there are no reports under attack: give columns report_augmented and report_attacked, or the "
-    "model itself with --endpoint and --model",
-)
 
 
 @dataclass(frozen=True)
@@ -196,6 +192,14 @@ def _ground(bag: EmbeddedImage, report: Report, tools: Instruments) -> Grounding
     return found.model_copy(update={"notes": (*found.notes, *not_seen(report))})
 
 
+def _no_attack() -> Problem:
+    return Problem(
+        "no_attacked_reports",
+        "there are no reports under attack: give columns report_augmented and report_attacked, or "
+        f"the model itself with {argument('endpoint')} and {argument('model')}",
+    )
+
+
 def _stability(
     case: TrustCase, text: str, image: Path | Problem, tools: Instruments
 ) -> Stability | Problem:
@@ -203,11 +207,11 @@ def _stability(
     if case.troubled:
         return case.troubled[0]
     if tools.distance is None:
-        return NO_ATTACK
+        return _no_attack()
     if case.augmented or case.attacked:
         return stability_of(text, case.augmented, case.attacked, tools.distance)
     if tools.asking is None:
-        return NO_ATTACK
+        return _no_attack()
     if isinstance(image, Problem):
         return image
     from histoeval.pathgls.stability.examine import stability_for

@@ -1,12 +1,14 @@
 """Trust in many reports: grounding, logic and stability of each, and the verdict on it."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from histoeval.errors import Problem
 from histoeval.io.images import refuse_changed
 from histoeval.io.trust_cases import CaseSource, TrustCase
+from histoeval.io.writing import protecting
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.logic.score import signature_of
 from histoeval.pathgls.policy.policy import DIMENSIONS
@@ -36,8 +38,16 @@ def trust_source(
     `illustrate` is called for each verdict before its row is written, `conclude` with the summary.
     """
     job = TrustJob(source, tools, illustrate)
-    done = job.run(folder, overwrite=overwrite, watch=watch, conclude=conclude)
+    with protecting(() if folder is None else _images_near(folder, source)):
+        done = job.run(folder, overwrite=overwrite, watch=watch, conclude=conclude)
     return Verdicts(done.summary, done.rows)
+
+
+def _images_near(folder: TrustFolder, source: CaseSource) -> Iterator[Path]:
+    """The images, where some may lie among the pictures of the evidence and be replaced by them."""
+    for case in source.rows() if folder.evidence.is_dir() else ():
+        if isinstance(case.image, str):
+            yield source.folder / case.image
 
 
 class TrustJob(Job[TrustCase, TrustRow]):

@@ -13,6 +13,9 @@ from histoeval.table import ResultTable, terminal_table
 MAX_SYSTEM_COLUMNS = 3
 """With more systems, each has a row."""
 
+SYSTEMS_NAMED = 5
+"""So many systems that lack scores are named below the table."""
+
 WHOLE_SIGNATURE = 79
 """Signatures up to this length are printed whole."""
 
@@ -147,10 +150,15 @@ def _system_row(summary: dict[str, Any], system: str) -> list[str | Text]:
     means = [
         _best_marked(each["systems"], system, each["higher_is_better"]) for each in metrics.values()
     ]
+    return [system, *means, "{:,} of {:,}".format(*_scored(summary, system))]
+
+
+def _scored(summary: dict[str, Any], system: str) -> tuple[int, int]:
+    """How many pairs of a system every metric that can run has scored, and of how many."""
+    metrics = summary["metrics"]
     able = [each for name, each in metrics.items() if name not in summary["unavailable"]]
     totals = [each["systems"][system] for each in able or metrics.values()]
-    scored = min(each["scored"] for each in totals)
-    return [system, *means, f"{scored:,} of {totals[0]['pairs']:,}"]
+    return min(each["scored"] for each in totals), totals[0]["pairs"]
 
 
 def _remarks(summary: dict[str, Any]) -> list[str]:
@@ -165,5 +173,14 @@ def _remarks(summary: dict[str, Any]) -> list[str]:
         remarks.append(
             f"{summary['rows_with_errors']:,} of {summary['rows']:,} rows have an error; "
             "missing scores are excluded from the means, not counted as 0."
+        )
+    counts = {system: _scored(summary, system) for system in _systems(summary)}
+    most = max((scored for scored, _ in counts.values()), default=0)
+    few = [f"{name} {n:,} of {of:,}" for name, (n, of) in counts.items() if n < most]
+    if few:
+        cut = few[:SYSTEMS_NAMED] + ["…"] * (len(few) > SYSTEMS_NAMED)
+        remarks.append(
+            f"Means are not of the same pairs: {', '.join(cut)}. `histoeval compare` compares "
+            "systems on the same ones."
         )
     return remarks

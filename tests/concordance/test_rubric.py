@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,8 +25,8 @@ BEST = dict(CRITERIA)
 
 
 def entity(text: str, assertion: Assertion = Assertion.PRESENT) -> Entity:
-    kind = EntityType.DIAGNOSIS
-    return Entity(text=text, start=0, end=len(text), type=kind, assertion=assertion)
+    kind, start = EntityType.DIAGNOSIS, 100 * (zlib.crc32(text.encode()) % 1000)
+    return Entity(text=text, start=start, end=start + len(text), type=kind, assertion=assertion)
 
 
 def mistake(severity: Severity, text: str, kind: ErrorKind = ErrorKind.OMISSION) -> ReportError:

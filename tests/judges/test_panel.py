@@ -237,7 +237,7 @@ def test_judges_run_inside_score_from_python(loopback: Loopback, tmp_path: Path)
 
 
 def test_without_a_judge_the_metric_says_how_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "--endpoint and --model" in (create("judge_rubric4").unavailable_reason() or "")
+    assert "Models(judge=...)" in (create("judge_rubric4").unavailable_reason() or "")
     with pytest.raises(SettingError, match="rubric4"):
         create("judge:prompt=rubric9")
 

@@ -4,8 +4,10 @@ import re
 
 from histoeval.reader.lexicon import kind_of, listed
 
-NEWLINE = r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
-LINE_END = rf"(?=(?:(?!{NEWLINE})\s)*+(?:{NEWLINE}|\Z))"
+_NEWLINE_CHARACTERS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+NEWLINE = f"[{_NEWLINE_CHARACTERS}]"
+LINE_END = rf"(?=[^\S{_NEWLINE_CHARACTERS}]*+(?:{NEWLINE}|\Z))"
+"""Python before 3.11.5 has a fault in possessive groups, so only classes of characters are."""
 
 MARK = r"(?:\d{1,3}[A-Za-z]?|(?![TNM]\d)[A-Z]\d?|[a-z]|[ivx]{2,5}|[IVX]{2,5})"
 """What numbers an item of a list: 1, 2b, A, A1, iv. Not T2, which is a stage."""

@@ -123,7 +123,7 @@ def test_a_slide_without_microns_per_pixel_asks_for_them(tmp_path: Path) -> None
     path = write_pyramid(tmp_path / "slide.tif", strip(), None)
     found = problem(path)
     assert found.code == "mpp_missing"
-    assert "--mpp" in found.message
+    assert "mpp=" in found.message
     assert filled(path, mpp=0.5).spots
 
 

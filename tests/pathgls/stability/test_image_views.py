@@ -77,7 +77,7 @@ def test_a_slide_that_does_not_say_its_resolution_names_the_option(tmp_path: Pat
     found = views_of(path, tiles=2)
     assert isinstance(found, Problem)
     assert found.code == "mpp_missing"
-    assert "--mpp" in found.message
+    assert "mpp=" in found.message
     assert len(views(views_of(path, tiles=2, mpp=0.5)).shown) == 2
 
 

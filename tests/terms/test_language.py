@@ -80,7 +80,7 @@ def test_other_languages_are_named(text: str, language: str) -> None:
 
 
 def test_nineteen_of_twenty_held_out_reports_in_six_languages_are_refused() -> None:
-    """Written by a language model, which also wrote the word lists; half was never looked at."""
+    """By a language model, which also wrote the word lists; it saw the misses of this half once."""
     rows = [json.loads(line) for line in (DATA / "languages.jsonl").read_text().splitlines()]
     found: Counter[str] = Counter()
     for row in rows:

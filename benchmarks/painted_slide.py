@@ -33,7 +33,7 @@ def paint(side: int = SIDE, seed: int = 0) -> Pixels:
     def cloud(cells: int) -> NDArray[np.float32]:
         noise = Image.fromarray(draw.integers(0, 256, (cells, cells), dtype=np.uint8))
         smooth = noise.resize((side, side), Image.Resampling.BICUBIC)
-        return np.asarray(smooth, np.float32) / np.float32(255)
+        return (np.asarray(smooth, np.float32) / np.float32(255)).astype(np.float32, copy=False)
 
     tissue = cloud(side // 512) > 0.35
     texture = 0.3 + 0.6 * cloud(side // 8)

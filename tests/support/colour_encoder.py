@@ -34,7 +34,7 @@ class ColourEncoder:
     def images(self, patches: Sequence[Pixels]) -> Vectors:
         assert all(patch.shape == (224, 224, 3) for patch in patches)
         self.batches.append(len(patches))
-        return _rows([patch.reshape(-1, 3).mean(axis=0) for patch in patches])
+        return _rows([patch.reshape(-1, 3).mean(axis=0).tolist() for patch in patches])
 
     def texts(self, phrases: Sequence[str]) -> Vectors:
         return _rows([_colour(phrase) for phrase in phrases])

@@ -59,7 +59,7 @@ def spans_of(tags: list[int]) -> list[TokenSpan]:
 def softmax(logits: Floats) -> Floats:
     """Probabilities over the last axis."""
     powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    shares: Floats = powers / powers.sum(axis=-1, keepdims=True)
+    shares: Floats = (powers / powers.sum(axis=-1, keepdims=True)).astype(logits.dtype, copy=False)
     return shares
 
 

@@ -251,7 +251,8 @@ class WindowedReader:
             kinds=found.kinds,
             codes=found.codes,
         )
-        return found.pairs, 1 / (1 + np.exp(-logits.clip(-30, 30)))
+        shares = 1 / (1 + np.exp(-logits.clip(-30, 30)))
+        return found.pairs, shares.astype(logits.dtype, copy=False)
 
 
 def _assertion(view: _View, entity: Entity) -> Assertion:

@@ -198,7 +198,7 @@ def word_map(
         axes.scatter(x, y, s=9, color=colour, alpha=0.8, linewidths=0, label=label)
     figure.legend(loc="outside lower center", ncols=2, markerscale=2)
     picture = finished(figure, title, f"Word embeddings of {' and '.join(often)}")
-    _label_words(axes, points, words, np.max(list(shares.values()), axis=0))
+    _label_words(axes, points, words, np.stack(list(shares.values())).max(axis=0))
     return picture
 
 

@@ -22,6 +22,7 @@ import zipfile
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -266,8 +267,9 @@ def cache_file() -> Files:
 
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "replies.sqlite"
-        Cache(path).stats()
-        with sqlite3.connect(path) as file:
+        with Cache(path) as store:
+            store.stats()
+        with closing(sqlite3.connect(path)) as file:
             file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return {"replies.sqlite": path.read_bytes()}
 
@@ -401,9 +403,9 @@ def scores(folder: Path) -> object:
 def replies(folder: Path) -> object:
     from histoeval.llm.cache import Cache
 
-    store = Cache(folder / "replies.sqlite")
-    store.find("00" * 32)
-    return store.stats()
+    with Cache(folder / "replies.sqlite") as store:
+        store.find("00" * 32)
+        return store.stats()
 
 
 def given(**files: bytes) -> Callable[[], Files]:

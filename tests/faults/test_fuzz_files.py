@@ -62,6 +62,10 @@ def test_a_process_that_ends_or_hangs_is_a_defect_and_the_next_file_is_read(
 # What it has found.
 
 
+def test_a_cache_whose_damage_is_no_text_is_refused_in_words() -> None:
+    assert outcome_of("reply cache", 23, 7) == "refused"
+
+
 def test_a_sentence_far_behind_the_text_is_refused_at_once() -> None:
     text = "#FORMAT=WebAnno TSV 3.3\n\n#Text=No\n1-1\t2147483648-2147483650\tNo\t\n"
     with pytest.raises(RefusedPassage, match="further on than any report is long"):

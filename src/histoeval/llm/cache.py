@@ -206,8 +206,9 @@ class Cache:
         try:
             with self._lock:
                 yield
-        except (OSError, sqlite3.Error) as error:
-            unreadable = getattr(error, "sqlite_errorcode", None) in _UNREADABLE
+        except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
+            damaged = isinstance(error, UnicodeDecodeError)  # SQLite quotes the damage in its error
+            unreadable = damaged or getattr(error, "sqlite_errorcode", None) in _UNREADABLE
             advice = f"; {_ADVICE}" if unreadable else ""
             raise OutputError(f"{self.path} cannot be used as a cache: {error}{advice}") from error
 

@@ -62,6 +62,10 @@ def test_a_process_that_ends_or_hangs_is_a_defect_and_the_next_file_is_read(
 # What it has found.
 
 
+def test_a_summary_without_a_field_is_refused_in_words() -> None:
+    assert outcome_of("read scores", 25, 11) == "refused"
+
+
 def test_a_cache_whose_damage_is_no_text_is_refused_in_words() -> None:
     assert outcome_of("reply cache", 23, 7) == "refused"
 

@@ -154,18 +154,26 @@ def read_scored(path: Path) -> dict[str, ScoredMetric]:
 
 def gather(rows: Iterable[ResultRow], about: Mapping[str, Any]) -> dict[str, ScoredMetric]:
     """The scores of rows, by metric."""
-    found: dict[str, ScoredMetric] = {
-        name: ScoredMetric(
-            signature=each["signature"],
-            range=_range(each["range"]),
-            higher_is_better=each["higher_is_better"],
-        )
-        for name, each in about.items()
-    }
+    found = {name: _described(name, each) for name, each in about.items()}
     for row in rows:
         for name, result in row.scores.items():
             found.setdefault(name, ScoredMetric()).values[key_of(row)] = result.value
     return found
+
+
+def _described(name: str, about: Any) -> ScoredMetric:
+    """A metric without numbers yet, by what a summary says of it."""
+    try:
+        return ScoredMetric(
+            signature=about["signature"],
+            range=_range(about["range"]),
+            higher_is_better=about["higher_is_better"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"summary.json is damaged: it does not say signature, range and higher_is_better of "
+            f"{name!r}; score the reports again"
+        ) from error
 
 
 def _range(bounds: Any) -> tuple[float, float] | None:

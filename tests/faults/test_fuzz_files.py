@@ -66,6 +66,10 @@ def test_a_summary_without_a_field_is_refused_in_words() -> None:
     assert outcome_of("read scores", 25, 11) == "refused"
 
 
+def test_labels_nested_without_end_are_refused_in_words() -> None:
+    assert outcome_of("labels", 27, 12) == "refused"
+
+
 def test_a_cache_whose_damage_is_no_text_is_refused_in_words() -> None:
     assert outcome_of("reply cache", 23, 7) == "refused"
 

@@ -128,7 +128,7 @@ def _tiles(path: Path) -> Iterator[LabelledTile]:
                     case=row["case_group"],
                     split=row["split"],
                 )
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, RecursionError, KeyError, TypeError) as error:
                 raise InputError(f"{path}, line {number}: not a row of tiles: {error}") from error
 
 

@@ -245,7 +245,7 @@ def read_json(path: Path, home: Path) -> dict[str, Any]:
     """The JSON object in a file of a run."""
     try:
         content = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise unknown_maker(home) from error
     if not isinstance(content, dict):
         raise unknown_maker(home)
@@ -258,7 +258,7 @@ def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
         for number, line in enumerate(lines, start=1):
             try:
                 yield read(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise OutputError(
                     f"line {number} of {path} is not a row of results; {ADVICE}"
                 ) from error

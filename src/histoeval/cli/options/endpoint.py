@@ -44,7 +44,7 @@ class RequestOptions:
         """The object of --body."""
         try:
             body = json.loads(self.body or "{}")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise SettingError(f"--body is not JSON: {error}") from error
         if not isinstance(body, dict):
             raise SettingError("--body must be a JSON object")

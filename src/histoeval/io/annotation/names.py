@@ -36,7 +36,7 @@ def read_labels(path: Path) -> dict[str, str | None]:
     """What labels mean, from a JSON file that somebody wrote."""
     try:
         names = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot read the labels in {path}: {error}") from error
     if not isinstance(names, dict) or not all(isinstance(v, str | None) for v in names.values()):
         raise InputError(f'{path} must hold an object such as {{"Tumour": "diagnosis"}}')

@@ -186,7 +186,7 @@ def is_finished(path: Path) -> bool:
 def _read(file: Path, advice: str) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OutputError(f"{file} cannot be read: {error}; {advice}") from error
     return found if isinstance(found, dict) else {}
 

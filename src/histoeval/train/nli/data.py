@@ -38,7 +38,7 @@ def read_pairs(path: Path, category: str = "category") -> list[LabelledPair]:
         try:
             row = json.loads(line)
             pairs.append(LabelledPair(category=str(row.get(category, "")), **_kept(row)))
-        except (ValueError, KeyError, AttributeError, ValidationError) as error:
+        except (ValueError, RecursionError, KeyError, AttributeError, ValidationError) as error:
             raise InputError(
                 f"{path}, line {number}: not a pair with premise, hypothesis and label "
                 f"({', '.join(LABELS)})"

@@ -148,7 +148,7 @@ class _Child:
     def _why(self, seconds: float) -> str:
         """Why the process has ended."""
         code = self.process.wait()
-        said = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
+        messages = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
         self.end()
         if self._is_late:
             return f"no answer within {seconds:g} seconds; it is damaged, or its disk is too slow"
@@ -156,7 +156,7 @@ class _Child:
             return "the process that reads it was killed; is there enough memory?"
         if code < 0:
             return f"it is damaged, and reading it ended with {_signal_name(-code)}"
-        return said[-1] if said else f"the process that reads it ended with code {code}"
+        return messages[-1] if messages else f"the process that reads it ended with code {code}"
 
     def end(self) -> None:
         """End the process and close its pipes."""

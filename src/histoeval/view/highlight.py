@@ -69,7 +69,7 @@ def coloured(text: str, spans: Iterable[HighlightSpan]) -> Text:
         inner = min(piece.over, key=lambda span: span.end - span.start, default=None)
         for span in piece.starting:
             shown.append(span.before, span.style)
-        shown.append(visible(piece.text), Style() if inner is None else inner.style)
+        shown.append(legible(piece.text), Style() if inner is None else inner.style)
         for span in piece.ending:
             label = f"({span.label})" if span.label else ""
             shown.append(f"{span.after}{label}", span.style)
@@ -81,7 +81,7 @@ def in_brackets(text: str, spans: Iterable[HighlightSpan]) -> Text:
     shown = Text()
     for piece in pieces(text, spans):
         shown.append("".join(f"[{span.before}" for span in piece.starting))
-        shown.append(visible(piece.text))
+        shown.append(legible(piece.text))
         shown.append("".join(f"{span.after}]({span.label})" for span in piece.ending))
     return shown
 
@@ -114,9 +114,9 @@ def has_colours(console: Console) -> bool:
 
 def one_line(text: str) -> str:
     """The text on one line, without control characters."""
-    return " ".join(visible(text).split())
+    return " ".join(legible(text).split())
 
 
-def visible(text: str) -> str:
-    """The text with a picture in place of each control character."""
+def legible(text: str) -> str:
+    """A report with line ends of one kind and a picture in place of each control character."""
     return text.translate(_VISIBLE)

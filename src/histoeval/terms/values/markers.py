@@ -135,11 +135,11 @@ def singled_out(markers: tuple[str, ...], behind: str) -> tuple[str, ...]:
     `Hormone receptor (oestrogen)` is the estrogen receptor alone.
     """
     words = {marker: _words_of(marker) for marker in markers}
-    said = {
+    named = {
         piece.plain
         for piece in takewhile(lambda piece: _tells(piece.plain, words), _pieces(_folded(behind)))
     }
-    return tuple(marker for marker in markers if words[marker] & said) or markers
+    return tuple(marker for marker in markers if words[marker] & named) or markers
 
 
 def _tells(word: str, words: Mapping[str, frozenset[str]]) -> bool:

@@ -14,7 +14,7 @@ from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.resources import load_toml
 from histoeval.table import ResultTable, terminal_table
 from histoeval.view import highlight
-from histoeval.view.highlight import HighlightSpan, has_colours, one_line, visible
+from histoeval.view.highlight import HighlightSpan, has_colours, legible, one_line
 
 BEFORE = {Assertion.ABSENT: "¬"}
 AFTER = {Assertion.UNCERTAIN: "?"}
@@ -27,10 +27,10 @@ def show_rows(console: Console, rows: Iterable[ReadRow]) -> None:
     console.print(_legend() if in_colour else Text(f"[text](type), {MARKS}"))
     for row in rows:
         console.print()
-        console.print(Text(visible(row.id), style="bold"))
+        console.print(Text(legible(row.id), style="bold"))
         if row.report is None:
             for error in row.errors:
-                console.print(Text(visible(error.message), style="red"))
+                console.print(Text(legible(error.message), style="red"))
         else:
             body = coloured(row.report) if in_colour else bracketed(row.report)
             console.print(body, soft_wrap=not console.is_terminal)

@@ -45,6 +45,9 @@ PARTS = (
     "findings",
     "no_inventions",
     "measurements",
+    "kept",
+    "supported",
+    "consistent",
 )
 """The names of the parts, in the order in which they are shown."""
 

@@ -33,9 +33,8 @@ from histoeval.metrics.hare_f1 import (
     nearest,
     relation_agreement,
 )
-from histoeval.metrics.hare_graded import GradedComparison, compare
-from histoeval.metrics.hare_graded import Side as JudgedSide
-from histoeval.metrics.hare_mentions import SETTINGS, Mentions, mentions_of
+from histoeval.metrics.hare_graded import GradedComparison, JudgedReport, compare
+from histoeval.metrics.hare_mentions import SETTINGS, ReportMentions, mentions_of
 from histoeval.reader.reader import Reader
 from histoeval.report import (
     HARE_RELATION_TYPES,
@@ -197,8 +196,8 @@ class Hare(EnglishMetric):
     def _graded(
         self,
         compared: GradedComparison,
-        reference: Mentions,
-        candidate: Mentions,
+        reference: ReportMentions,
+        candidate: ReportMentions,
         reference_text: NormalisedText,
         candidate_text: NormalisedText,
     ) -> Score:
@@ -347,7 +346,7 @@ def _matches(
 
 
 def _found(
-    side: JudgedSide, own: Mentions, other: Mentions, text: NormalisedText
+    side: JudgedReport, own: ReportMentions, other: ReportMentions, text: NormalisedText
 ) -> list[dict[str, Any]]:
     """Each thing of one report with what the other has for it, in the words of the report."""
     rows = []
@@ -363,7 +362,7 @@ def _found(
     return rows
 
 
-def _links(side: JudgedSide, own: Mentions, *, agreed: bool) -> list[Link]:
+def _links(side: JudgedReport, own: ReportMentions, *, agreed: bool) -> list[Link]:
     """The relations of one report on which the other agrees, or those on which it does not."""
     return [
         (head.plain, tail.plain, f"{head.type}-{tail.type}")

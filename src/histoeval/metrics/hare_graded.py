@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from histoeval.metrics.hare_f1 import PrecisionRecall, harmonic_mean, rounded_cosines
 from histoeval.metrics.hare_mentions import (
     CONTEXTUAL,
-    Mention,
-    Mentions,
+    WeightedMention,
+    ReportMentions,
     agreement,
     settings,
 )
@@ -47,7 +47,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class JudgedReport:
     """One report judged by the other."""
 
     entities: tuple[Judged, ...]
@@ -64,8 +64,8 @@ class Side:
 class GradedComparison:
     """Two reports, each judged by the other."""
 
-    reference: Side
-    candidate: Side
+    reference: JudgedReport
+    candidate: JudgedReport
 
     @property
     def whole(self) -> PrecisionRecall:
@@ -96,7 +96,7 @@ def _f1(precision: float | None, recall: float | None) -> PrecisionRecall:
 
 
 def compare(
-    reference: Mentions, candidate: Mentions, reference_rows: Any, candidate_rows: Any
+    reference: ReportMentions, candidate: ReportMentions, reference_rows: Any, candidate_rows: Any
 ) -> GradedComparison:
     """Judge two reports by each other; the rows are the vectors of their mentions."""
     cosines = rounded_cosines(reference_rows, candidate_rows)
@@ -112,7 +112,7 @@ def compare(
     )
 
 
-def likeness(one: Mention, other: Mention, cosine: float) -> float:
+def likeness(one: WeightedMention, other: WeightedMention, cosine: float) -> float:
     """How alike two things are that are named, from 0 to 1, whatever is said of them."""
     if one.plain == other.plain:
         return 1.0
@@ -127,7 +127,7 @@ def likeness(one: Mention, other: Mention, cosine: float) -> float:
     return known
 
 
-def _stance(one: Mention, other: Mention) -> float:
+def _stance(one: WeightedMention, other: WeightedMention) -> float:
     """What is left of a likeness where one is denied or in doubt, or on the other side."""
     if one.denied != other.denied or (one.side and other.side and one.side != other.side):
         return 0.0
@@ -137,7 +137,9 @@ def _stance(one: Mention, other: Mention) -> float:
     return settings()["factors"]["doubt"] if doubted else 1.0
 
 
-def _judged(own: Mentions, other: Mentions, named: Matrix, agreed: Matrix) -> Side:
+def _judged(
+    own: ReportMentions, other: ReportMentions, named: Matrix, agreed: Matrix
+) -> JudgedReport:
     linked = {tail for _, tail in own.links}
     entities = []
     for i, mention in enumerate(own.items):
@@ -153,11 +155,11 @@ def _judged(own: Mentions, other: Mentions, named: Matrix, agreed: Matrix) -> Si
             )
         )
     links = tuple(_judged_links(own, other, named, agreed))
-    return Side(tuple(entities), links)
+    return JudgedReport(tuple(entities), links)
 
 
 def _judged_links(
-    own: Mentions, other: Mentions, named: Matrix, agreed: Matrix
+    own: ReportMentions, other: ReportMentions, named: Matrix, agreed: Matrix
 ) -> Iterator[Judged]:
     factor = settings()["factors"]["relation"]
     for head, tail in own.links:

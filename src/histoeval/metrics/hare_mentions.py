@@ -32,7 +32,7 @@ def settings() -> dict[str, dict[str, float]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class WeightedMention:
     """An entity with its weight, and what its words mean by the catalogue of its type, if known."""
 
     entity: Entity
@@ -53,13 +53,13 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Mentions:
+class ReportMentions:
     """All that a report mentions, each thing once, and which two belong together."""
 
-    items: tuple[Mention, ...]
+    items: tuple[WeightedMention, ...]
     links: tuple[Link, ...]
 
-    def linked(self) -> list[tuple[Mention, Mention]]:
+    def linked(self) -> list[tuple[WeightedMention, WeightedMention]]:
         """Both ends of every relation."""
         return [(self.items[head], self.items[tail]) for head, tail in self.links]
 
@@ -78,12 +78,12 @@ class _Catalogue:
     closeness: Callable[[Any, Any], float | None]
 
 
-def mentions_of(report: Report, counting: Set[int]) -> Mentions:
+def mentions_of(report: Report, counting: Set[int]) -> ReportMentions:
     """These entities of a report and their relations; what is said twice counts once."""
     organs = _organs(report)
     scope = scope_of(report.text)
     concluded = {i for i in counting if scope.concludes(report.entities[i].start)}
-    items: list[Mention] = []
+    items: list[WeightedMention] = []
     place: dict[int, int] = {}
     known: dict[Any, int] = {}
     for i in sorted(counting):
@@ -100,17 +100,17 @@ def mentions_of(report: Report, counting: Set[int]) -> Mentions:
         for relation in report.relations
         if relation.head in place and relation.tail in place
     }
-    return Mentions(tuple(items), tuple(links))
+    return ReportMentions(tuple(items), tuple(links))
 
 
-def agreement(one: Mention, other: Mention) -> float | None:
+def agreement(one: WeightedMention, other: WeightedMention) -> float | None:
     """How alike two things of one type are by their catalogue; nothing where it knows not both."""
     if one.type != other.type or not one.meaning or not other.meaning:
         return None
     return _catalogues()[one.type].closeness(one.meaning, other.meaning)
 
 
-def _mention(entity: Entity, organs: frozenset[str], elsewhere: bool) -> Mention:
+def _mention(entity: Entity, organs: frozenset[str], elsewhere: bool) -> WeightedMention:
     given, factors = settings()["weights"], settings()["factors"]
     meaning = _meaning(entity, organs)
     finding = meaning if isinstance(meaning, _FindingMeaning) else None
@@ -120,7 +120,7 @@ def _mention(entity: Entity, organs: frozenset[str], elsewhere: bool) -> Mention
         weight *= findings()[finding.id].importance / _USUAL_IMPORTANCE
     weight *= factors["denied"] if denied else 1.0
     weight *= factors["elsewhere"] if elsewhere else 1.0
-    return Mention(entity, weight, meaning, denied, side_of(entity.text))
+    return WeightedMention(entity, weight, meaning, denied, side_of(entity.text))
 
 
 def _meaning(entity: Entity, organs: frozenset[str]) -> Any:
@@ -143,7 +143,7 @@ def _organs(report: Report) -> frozenset[str]:
     return organs if len(organs) <= _MOST_SITES else frozenset()
 
 
-def _key(mention: Mention) -> Any:
+def _key(mention: WeightedMention) -> Any:
     """What two mentions of one thing share. Results and sizes are of what they stand beside."""
     by_words = mention.type in _VALUES or not mention.meaning
     what = mention.plain if by_words else mention.meaning

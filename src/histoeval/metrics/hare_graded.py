@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from histoeval.metrics.hare_f1 import PrecisionRecall, harmonic_mean, rounded_cosines
 from histoeval.metrics.hare_mentions import (
     CONTEXTUAL,
-    WeightedMention,
     ReportMentions,
+    WeightedMention,
     agreement,
     settings,
 )

@@ -145,7 +145,7 @@ def _hare(reader: CachingReader, aligner: Any) -> Iterator[Variant]:
             else f"hare, entities {entities}, relations {relations}"
         )
         cut = SureReader(reader, PAPER_THRESHOLD, some, others)
-        metric = Hare(name="hare", threshold=0, reader=cut, aligner=aligner)
+        metric = Hare(name="hare", mode="paper", threshold=0, reader=cut, aligner=aligner)
         yield Variant(name, metric, "hare, above 0.7")
 
 

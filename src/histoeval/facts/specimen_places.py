@@ -35,6 +35,7 @@ _SITE, _NUMBER, _SIDE, _WORD = 1.0, 1.5, 1.0, 0.8
 _SIDE_DIFFERS = 0.5
 _CLEAR = 0.34
 _AHEAD = 0.12
+_OWN, _NUMBERED_PLACE = 0.9, 0.5
 """How much of a place a clause must name, and how much more than of any other, to be about it."""
 
 
@@ -173,6 +174,10 @@ class Gazetteer:
             for one in place.numbers
             if (kinds := {n for k, n in other.numbers if k == one[0]}) and one[1] not in kinds
         )
+        if found > 0 and any(
+            one in other.numbers and self.rare[one] >= _NUMBER * _OWN for one in place.numbers
+        ):
+            return max(found / total, _NUMBERED_PLACE)
         return found / total
 
 
@@ -184,7 +189,9 @@ class Clause:
     end: int
     about: frozenset[int]
     clear: bool
-    """It names the place of one part, and not only goes on about it."""
+    """It names the place of one part, or goes on about it in the same sentence."""
+    named: bool
+    """It names a place itself."""
 
 
 _PIECES = re.compile(
@@ -212,7 +219,7 @@ def clauses_about(text: str, places: Gazetteer) -> list[Clause]:
                 clear = False
             else:
                 clear = bool(found) and found[-1].clear
-            found.append(Clause(start, end, about, clear))
+            found.append(Clause(start, end, about, clear, bool(named)))
             first = False
     return found
 

@@ -1,7 +1,7 @@
 """Which part of one report is which of the other, and what each report says of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -92,6 +92,7 @@ def _both_divided(
     """Both part by part; None where one divides finer than the other."""
     here, there = Gazetteer.of(ref), Gazetteer.of(cand)
     matched = _assigned(reference, candidate, ref, cand, here, there)
+    ref, cand = _with_places(ref, reference, here), _with_places(cand, candidate, there)
     own, other = _own(ref, reference), _own(cand, candidate)
     left = [i for i in range(len(ref)) if i not in matched]
     extra = [j for j in range(len(cand)) if j not in matched.values()]
@@ -105,6 +106,18 @@ def _both_divided(
     return MatchedSpecimens(
         tuple(pairs), True, _common(ref, reference), _common(cand, candidate)
     )
+
+
+def _with_places(
+    parts: Sequence[SpecimenText], text: str, places: Gazetteer
+) -> list[SpecimenText]:
+    """Parts with what stands outside of them and names the place of one of them."""
+    found = {place: list(part.stretches) for place, part in enumerate(parts)}
+    for start, end in _common(parts, text):
+        for each in clauses_about(text[start:end], places):
+            if each.clear and len(each.about) == 1:
+                found[next(iter(each.about))].append((start + each.start, start + each.end))
+    return [replace(part, stretches=tuple(found[i])) for i, part in enumerate(parts)]
 
 
 def _assigned(
@@ -168,7 +181,7 @@ def _less(stretches: Sequence[Stretch], gone: Sequence[Stretch]) -> tuple[Stretc
 
 
 def _common(parts: Sequence[SpecimenText], text: str) -> tuple[Stretch, ...]:
-    taken = [stretch for part in parts for stretch in part.stretches]
+    taken = [stretch for part in parts for stretch in (*part.stretches, *part.labels)]
     return _less(outside(taken, len(text)), superseded(text))
 
 

@@ -33,8 +33,10 @@ from histoeval.concordance.specimen_matching import (
     match_specimens,
 )
 from histoeval.facts.facts import Facts, facts_of
+from histoeval.facts.lexical import lexical_facts
 from histoeval.facts.specimens import Stretch, only
-from histoeval.report import Entity, EntityType, Report
+from histoeval.facts.scope import stance_at
+from histoeval.report import Assertion, Entity, EntityType, Report
 
 _LEFT = {
     Severity.CRITICAL: 0.35,
@@ -46,6 +48,13 @@ _LEFT = {
 _CONCERNED = ("diagnosis", "behaviour", "completeness", "soundness")
 _IMPORTANCE = (0.5, 0.6, 0.85, 1.0)
 """How much the worst part pulls all of them down, by how grave its content is."""
+_WORDED = (*_CONCERNED, "site", "spread")
+_SHARE = (0.2, 0.2, 0.5, 1.0, 1.0)
+"""How much of what is lost in one part counts, by its worst error."""
+_MISSED = frozenset(
+    {ErrorKind.OMISSION, ErrorKind.INVENTION, ErrorKind.WRONG_DIAGNOSIS, ErrorKind.UNDERCALL}
+)
+"""Errors that a reader makes who overlooks a phrase."""
 _GLOBAL = frozenset({EntityType.DIAGNOSIS, EntityType.SITE, EntityType.PROCEDURE})
 """What is said outside of the parts is not said of each of them."""
 
@@ -73,24 +82,33 @@ def compare_reports(
 
 
 def _content(facts: Facts, stretches: tuple[Stretch, ...]) -> Content:
-    return content_of(_view(facts.report, stretches, ()))
+    return content_of(_view(facts.report, stretches))
 
 
 @lru_cache(maxsize=1 << 10)
-def _view(report: Report, own: tuple[Stretch, ...], common: tuple[Stretch, ...]) -> Facts:
-    """What a report says in some stretches, with the details of what is common to all."""
-    seen = only(report, (*own, *common))
-    if common:
-        entities = [e for e in seen.entities if e.type not in _GLOBAL or _inside(e, own)]
-        at = {id(entity): place for place, entity in enumerate(entities)}
-        relations = tuple(
-            each.model_copy(update={"head": at[id(head)], "tail": at[id(tail)]})
-            for each in seen.relations
-            if id(head := seen.entities[each.head]) in at
-            and id(tail := seen.entities[each.tail]) in at
-        )
-        seen = seen.model_copy(update={"entities": tuple(entities), "relations": relations})
-    return facts_of(seen)
+def _view(report: Report, stretches: tuple[Stretch, ...]) -> Facts:
+    """What a report says in some stretches."""
+    return facts_of(only(report, stretches))
+
+
+def _with_common(
+    report: Report, own: tuple[Stretch, ...], common: tuple[Stretch, ...]
+) -> Facts:
+    """What a report says of a part, with the details that it gives for all of them."""
+    part = _view(report, own)
+    if not common:
+        return part
+    rest = _view(report, common)
+    return replace(
+        part,
+        grades=(*part.grades, *rest.grades),
+        stages=(*part.stages, *rest.stages),
+        markers={**rest.markers, **part.markers},
+        findings=(*part.findings, *rest.findings),
+        mentioned=(*part.mentioned, *rest.mentioned),
+        measurements=(*part.measurements, *rest.measurements),
+        stated=lexical_facts(only(report, (*own, *common)).text),
+    )
 
 
 def _inside(entity: Entity, stretches: Iterable[Stretch]) -> bool:
@@ -109,13 +127,26 @@ def _by_specimen(
     views: list[tuple[float, Mapping[str, ComparedPart]]] = []
     for pair, ref, cand in zip(matched.pairs, *contents, strict=True):
         if pair.reference.known and pair.candidate.known:
-            here = _view(reference.report, pair.reference.stretches, matched.reference_common)
-            there = _view(candidate.report, pair.candidate.stretches, matched.candidate_common)
+            here = _with_common(reference.report, pair.reference.stretches, matched.reference_common)
+            there = _with_common(candidate.report, pair.candidate.stretches, matched.candidate_common)
             compared = _without_common(here, there, pair, alike, excused)
-            views.append((_IMPORTANCE[max(ref.gravity, cand.gravity)], compared))
+            weight = _IMPORTANCE[max(ref.gravity, cand.gravity)]
+            views.append((weight, _by_severity(compared)))
     views.append((_IMPORTANCE[0], _common(reference, candidate, matched, alike, excused)))
     names = views[-1][1]
     return {name: _together([(weight, view[name]) for weight, view in views]) for name in names}
+
+
+def _by_severity(parts: Mapping[str, ComparedPart]) -> dict[str, ComparedPart]:
+    """A part of a report; other words for what is benign in it cost less than a grave error."""
+    worst = max((each.severity for part in parts.values() for each in part.mistakes), default=0)
+    share = _SHARE[worst]
+    return {
+        name: replace(part, value=1 - share * (1 - part.value))
+        if name in _WORDED and part.value is not None
+        else part
+        for name, part in parts.items()
+    }
 
 
 def _without_common(
@@ -130,9 +161,18 @@ def _without_common(
             for entity, stretches in zip((error.reference, error.candidate), own, strict=True)
         )
 
+    def stands(error: ReportError) -> bool:
+        """Whether the other report has the very words in this part, only read otherwise."""
+        return error.kind in _MISSED and (
+            _has_words(there, error.reference) or _has_words(here, error.candidate)
+        )
+
     first = compare(here, there, alike, excused)
     elsewhere = frozenset(
-        error for part in first.values() for error in part.mistakes if not is_own(error)
+        error
+        for part in first.values()
+        for error in part.mistakes
+        if not is_own(error) or stands(error)
     )
     parts = first
     if elsewhere:
@@ -141,10 +181,25 @@ def _without_common(
         name: ComparedPart(
             part.value,
             tuple(replace(match, specimen=pair.name) for match in part.matched),
-            tuple(replace(each, specimen=pair.name) for each in part.mistakes if is_own(each)),
+            tuple(
+                replace(each, specimen=pair.name)
+                for each in part.mistakes
+                if is_own(each) and not stands(each)
+            ),
         )
         for name, part in parts.items()
     }
+
+
+def _has_words(facts: Facts, entity: Entity | None) -> bool:
+    """Whether a report has the words of an entity of the other, and denies them as that does."""
+    if entity is None:
+        return False
+    at = facts.stated.text.lower().find(entity.text.lower())
+    if at < 0:
+        return False
+    stance = stance_at(facts.stated.text, at, at + len(entity.text))
+    return (stance is False) == (entity.assertion == Assertion.ABSENT)
 
 
 def _common(

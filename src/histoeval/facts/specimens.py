@@ -17,7 +17,7 @@ from histoeval.reader.lexicon import is_field, names_procedure, names_specimen
 from histoeval.reader.section_titles import OTHER, PART
 from histoeval.reader.sections import sections
 from histoeval.reader.sentences import sentences
-from histoeval.report import Report
+from histoeval.report import Entity, Report
 from histoeval.terms.findings import find_findings
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import find_operated, find_sites
@@ -89,6 +89,8 @@ class SpecimenText:
     heading: str
     """The site and the procedure, as far as the report names them with the label."""
     stretches: tuple[Stretch, ...]
+    labels: tuple[Stretch, ...] = ()
+    """Where its label stands."""
 
     @property
     def name(self) -> str:
@@ -144,21 +146,32 @@ def only(report: Report, stretches: Sequence[Stretch]) -> Report:
             text[place] = character
     for start, end in stretches:
         text[start:end] = report.text[start:end]
-    kept = [
-        place
-        for place, entity in enumerate(report.entities)
-        if any(start <= entity.start and entity.end <= end for start, end in stretches)
-    ]
+    kept = {
+        place: entity
+        for place, whole in enumerate(report.entities)
+        if (entity := _within(whole, stretches))
+    }
     at = {old: new for new, old in enumerate(kept)}
     relations = tuple(
         each.model_copy(update={"head": at[each.head], "tail": at[each.tail]})
         for each in report.relations
         if each.head in at and each.tail in at
     )
-    entities = tuple(report.entities[place] for place in kept)
+    entities = tuple(kept.values())
     return report.model_copy(
         update={"text": "".join(text), "entities": entities, "relations": relations}
     )
+
+
+def _within(entity: Entity, stretches: Iterable[Stretch]) -> Entity | None:
+    """An entity of one of some stretches, without the label that was read with it: 1. 38 cm."""
+    for start, end in stretches:
+        if start <= entity.start and entity.end <= end:
+            return entity
+        if entity.start < start < entity.end <= end:
+            text = entity.text[start - entity.start :]
+            return entity.model_copy(update={"text": text, "start": start})
+    return None
 
 
 # --- labels --------------------------------------------------------------------------------------
@@ -218,7 +231,15 @@ def _parts(text: str, begins: Sequence[_Begin]) -> tuple[SpecimenText, ...]:
     if sum(map(_names_place, heads.values())) < _NAME_A_PLACE * len(heads):
         return ()
     stretches = _with_references(text, labels, list(_reach(text, begins)))
-    return tuple(SpecimenText(label, heads[label], tuple(stretches[label])) for label in labels)
+    return tuple(
+        SpecimenText(
+            label,
+            heads[label],
+            tuple(stretches[label]),
+            tuple((each.start, each.after) for each in begins if each.label == label),
+        )
+        for label in labels
+    )
 
 
 def _kind(label: str) -> str:
@@ -269,7 +290,7 @@ def _reach(text: str, begins: Sequence[_Begin]) -> Iterator[tuple[str, Stretch]]
         until = min([end, *(wall for wall in walls if begin.after < wall)])
         if one_line and (line := re.search(r"[\n\r]", text[begin.after : until].rstrip())):
             until = begin.after + line.start()
-        yield begin.label, (begin.start, until)
+        yield begin.label, (min(begin.after, until), until)
 
 
 def _with_references(

@@ -5,10 +5,11 @@ finding that stands with another part than in the reference.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from histoeval.concordance.diagnosis import Alike, diagnosis_closeness, severity_of
 from histoeval.concordance.evidence import ErrorKind, ReportError, Severity
-from histoeval.concordance.specimen_matching import MatchedSpecimens, SpecimenSide
+from histoeval.concordance.specimen_matching import MatchedSpecimens
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts, FindingFact
 from histoeval.facts.scope import stance_at
@@ -27,7 +28,7 @@ _GRAVITY = {
     Behaviour.BORDERLINE: IN_SITU,
     Behaviour.UNSPECIFIED: UNKNOWN,
 }
-_SEVERITY = (Severity.MODERATE, Severity.MODERATE, Severity.MAJOR, Severity.CRITICAL)
+_SEVERITY = (Severity.MAJOR, Severity.MAJOR, Severity.MAJOR, Severity.CRITICAL)
 _TUMOUR = re.compile(
     r"\b(?:(?:macro|micro)?metasta(?:sis|ses|tic)|(?:adeno)?carcinomas?|malignan(?:t|cy)|melanoma|"
     r"\w*sarcoma|lymphoma|isolated tumou?r cells|tumou?r deposits?|germ cell tumou?r)\b",
@@ -47,6 +48,8 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _SAME, _ALIKE = 0.8, 0.45
 _SWAPPED, _CROSSWISE = 0.7, 0.45
 _LITTLE = 3
+_TELLING = 2
+"""From this importance on, a finding that stands with another part is an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class Content:
     gravity: int
     negative: bool
     """It says that there is nothing, or nothing malignant."""
+    normal: bool
+    """It says nothing but that."""
     features: frozenset[str]
     lead: Entity | None
     """What stands for it in the evidence."""
@@ -82,7 +87,10 @@ def content_of(facts: Facts) -> Content:
             (e for kind in ranked for e in facts.report.entities if e.type == kind),
             facts.report.entities[0],
         )
-    return Content(facts, gravity, bool(_NEGATIVE.search(text)), _features(facts), lead)
+    negative = bool(_NEGATIVE.search(text))
+    diseased = any(each.behaviour != Behaviour.NORMAL for each in facts.made)
+    normal = negative and gravity <= UNKNOWN and not diseased
+    return Content(facts, gravity, negative, normal, _features(facts), lead)
 
 
 def _affirmed_tumours(text: str) -> Iterator[Entity]:
@@ -151,43 +159,64 @@ def _one_sided(kind: ErrorKind, content: Content, name: str) -> ReportError:
     missing = kind == ErrorKind.MISSING_SPECIMEN
     entities = (content.lead, None) if missing else (None, content.lead)
     called = {"reference_called" if missing else "candidate_called": name}
-    return ReportError(kind, PART, _SEVERITY[content.gravity], *entities, specimen=name, **called)
+    severity = Severity.MODERATE if content.normal else _SEVERITY[content.gravity]
+    return ReportError(kind, PART, severity, *entities, specimen=name, **called)
 
 
 # --- swapped parts and moved findings -------------------------------------------------------------
 
 
-def misplaced(
-    matched: MatchedSpecimens, ref: Sequence[Content], cand: Sequence[Content], alike: Alike
-) -> Iterator[ReportError]:
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What both reports say of each specimen: all that may be of it, and what surely is."""
+
+    matched: MatchedSpecimens
+    reference: Sequence[Content]
+    candidate: Sequence[Content]
+    reference_sure: Sequence[Content]
+    candidate_sure: Sequence[Content]
+
+    @property
+    def clear(self) -> list[int]:
+        """The specimens of which both reports plainly say something."""
+        return [
+            i
+            for i, (here, there) in enumerate(
+                zip(self.reference_sure, self.candidate_sure, strict=True)
+            )
+            if here.said and there.said
+        ]
+
+
+def misplaced(sides: Sides, alike: Alike) -> Iterator[ReportError]:
     """Parts whose contents changed places, and findings that stand with another part."""
-    pairs = matched.pairs
-    both = [
-        i
-        for i, pair in enumerate(pairs)
-        if pair.reference.clear and pair.candidate.clear and ref[i].said and cand[i].said
-    ]
+    pairs, clear = sides.matched.pairs, sides.clear
+    ref, cand = sides.reference_sure, sides.candidate_sure
     swapped: set[int] = set()
-    for i in both:
-        for j in both:
-            if i < j and not {i, j} & swapped and _are_swapped(ref, cand, i, j):
-                swapped |= {i, j}
-                name = f"{pairs[i].name} / {pairs[j].name}"
-                yield ReportError(
-                    ErrorKind.SWAPPED_SPECIMENS,
-                    PART,
-                    _severity_of_swap(ref[i], ref[j]),
-                    ref[i].lead,
-                    cand[i].lead,
-                    specimen=name,
-                )
-    yield from _moved(matched, both, ref, cand, swapped, alike)
+    for i, j in combinations(clear, 2):
+        if not {i, j} & swapped and _are_swapped(ref, cand, i, j):
+            swapped |= {i, j}
+            yield ReportError(
+                ErrorKind.SWAPPED_SPECIMENS,
+                PART,
+                _severity_of_swap(ref[i], ref[j]),
+                ref[i].lead,
+                cand[i].lead,
+                specimen=f"{pairs[i].name} / {pairs[j].name}",
+            )
+    told: set[str] = set()
+    for i in clear:
+        if i not in swapped:
+            for error in _moved_from(sides, i, clear, alike):
+                if error.words[0] not in told:
+                    told.add(str(error.words[0]))
+                    yield error
 
 
 def _severity_of_swap(one: Content, other: Content) -> Severity:
     if one.gravity != other.gravity:
         return _SEVERITY[max(one.gravity, other.gravity)]
-    return Severity.MAJOR if one.gravity >= IN_SITU else Severity.MODERATE
+    return Severity.MAJOR
 
 
 def _are_swapped(ref: Sequence[Content], cand: Sequence[Content], i: int, j: int) -> bool:
@@ -204,32 +233,39 @@ def _are_swapped(ref: Sequence[Content], cand: Sequence[Content], i: int, j: int
     return gain > _SWAPPED and min(crosswise) > max(_CROSSWISE, *straight)
 
 
-def _moved(
-    matched: MatchedSpecimens,
-    both: Sequence[int],
-    ref: Sequence[Content],
-    cand: Sequence[Content],
-    swapped: set[int],
-    alike: Alike,
+def _moved_from(
+    sides: Sides, i: int, clear: Sequence[int], alike: Alike
 ) -> Iterator[ReportError]:
-    """Diagnoses and findings that the candidate has only with other parts than the reference."""
-    free = [i for i in both if i not in swapped]
-    told: set[object] = set()
-    for i in free:
-        for diagnosis in ref[i].facts.made:
-            if diagnosis.hedged or diagnosis.behaviour == Behaviour.NORMAL or not diagnosis.known:
-                continue
-            if any(_makes(cand[i], diagnosis, alike, _ALIKE) for _ in (0,)):
-                continue
-            if any(_makes(ref[j], diagnosis, alike, _SAME) for j in range(len(ref)) if j != i):
-                continue
-            for j in both:
-                there = _makes(cand[j], diagnosis, alike, _SAME) if j != i else None
-                if there and id(diagnosis.concept) not in told:
-                    told.add(id(diagnosis.concept))
-                    yield _moved_error(matched, i, j, diagnosis.entity, there.entity, severity_of(diagnosis))
-        for finding in ref[i].facts.findings:
-            yield from _moved_finding(matched, i, both, ref, cand, finding, told)
+    """What the reference says of one part, and the candidate only of others."""
+    pairs, others = sides.matched.pairs, [j for j in clear if j != i]
+
+    def error(here: Entity, j: int, there: Entity, severity: Severity) -> ReportError:
+        name = f"{pairs[i].name} \u2192 {pairs[j].name}"
+        return ReportError(ErrorKind.MOVED_FINDING, PART, severity, here, there, specimen=name)
+
+    for diagnosis in sides.reference_sure[i].facts.made:
+        if diagnosis.hedged or not diagnosis.known or diagnosis.behaviour == Behaviour.NORMAL:
+            continue
+        if _makes(sides.candidate[i], diagnosis, alike, _ALIKE):
+            continue
+        for j in others:
+            there = _makes(sides.candidate_sure[j], diagnosis, alike, _SAME)
+            if there and not _makes(sides.reference[j], diagnosis, alike, _ALIKE):
+                yield error(diagnosis.entity, j, there.entity, severity_of(diagnosis))
+                break
+    if not sides.matched.divided:
+        return
+    for finding in sides.reference[i].facts.findings:
+        importance = known_findings()[finding.id].importance if finding.id else 0
+        if importance < _TELLING or finding.denied or _has(sides.candidate[i], finding):
+            continue
+        for j in others:
+            found = _has(sides.candidate[j], finding)
+            if found and not _has(sides.reference[j], finding):
+                grave = importance > _TELLING
+                severity = Severity.MAJOR if grave else Severity.MODERATE
+                yield error(finding.entity, j, found.entity, severity)
+                break
 
 
 def _makes(content: Content, diagnosis: Diagnosis, alike: Alike, least: float) -> Diagnosis | None:
@@ -244,42 +280,7 @@ def _makes(content: Content, diagnosis: Diagnosis, alike: Alike, least: float) -
     return best
 
 
-def _moved_finding(
-    matched: MatchedSpecimens,
-    i: int,
-    both: Sequence[int],
-    ref: Sequence[Content],
-    cand: Sequence[Content],
-    finding: FindingFact,
-    told: set[object],
-) -> Iterator[ReportError]:
-    if finding.id is None or finding.denied or finding.id in told:
-        return
-    importance = known_findings()[finding.id].importance
-    if importance < 2 or _has(cand[i], finding) or any(
-        _has(ref[j], finding) for j in range(len(ref)) if j != i
-    ):
-        return
-    for j in both:
-        there = _has(cand[j], finding) if j != i else None
-        if there and finding.id not in told:
-            told.add(finding.id)
-            severity = Severity.MAJOR if importance > 2 else Severity.MODERATE
-            yield _moved_error(matched, i, j, finding.entity, there.entity, severity)
-
-
 def _has(content: Content, finding: FindingFact) -> FindingFact | None:
     return next(
         (each for each in content.facts.findings if each.id == finding.id and not each.denied), None
     )
-
-
-def _moved_error(
-    matched: MatchedSpecimens, i: int, j: int, here: Entity, there: Entity, severity: Severity
-) -> ReportError:
-    name = f"{_name(matched.pairs[i].reference)} \u2192 {_name(matched.pairs[j].candidate)}"
-    return ReportError(ErrorKind.MOVED_FINDING, PART, severity, here, there, specimen=name)
-
-
-def _name(side: SpecimenSide) -> str:
-    return side.name

@@ -20,6 +20,10 @@ from histoeval.terms.plain import words_of
 _SAME_LABEL, _SAME_WORDS = 0.1, 0.3
 _MATCHED = 0.28
 """How alike two parts must be to be one."""
+_SAME_CONTENT = 0.35
+"""How many words two parts must share to be one whose places have no word in common."""
+_COVERED = 0.5
+"""How much of what one part says stands elsewhere, where the other report divides otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +32,10 @@ class SpecimenSide:
 
     name: str
     stretches: tuple[Stretch, ...]
-    """Where it speaks of it; empty where it does not."""
-    clear: bool
-    """It is said where the report names the specimen."""
+    """Where it speaks of it, or may; empty where it does not."""
+    sure: tuple[Stretch, ...]
+    """Where it plainly speaks of it and of no other."""
+    heading: str = ""
 
     @property
     def known(self) -> bool:
@@ -38,7 +43,7 @@ class SpecimenSide:
         return bool(self.stretches)
 
 
-NOWHERE = SpecimenSide("", (), False)
+NOWHERE = SpecimenSide("", (), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +101,9 @@ def _both_divided(
     own, other = _own(ref, reference), _own(cand, candidate)
     left = [i for i in range(len(ref)) if i not in matched]
     extra = [j for j in range(len(cand)) if j not in matched.values()]
-    if _speaks_of(here, left, candidate) or _speaks_of(there, extra, reference):
+    if _speaks_of(here, left, ref, reference, candidate):
+        return None
+    if _speaks_of(there, extra, cand, candidate, reference):
         return None
     pairs = [
         SpecimenPair(side, other[matched[i]] if i in matched else NOWHERE)
@@ -136,15 +143,19 @@ def _assigned(
             [
                 (here.likeness(i, there.places[j]) + there.likeness(j, here.places[i])) / 2
                 + _SAME_LABEL * (bool(one.label) and one.label == other.label)
-                + _SAME_WORDS * len(words[i] & others[j]) / max(1, len(words[i] | others[j]))
+                + _SAME_WORDS * _overlap(words[i], others[j])
                 for j, other in enumerate(cand)
             ]
             for i, one in enumerate(ref)
         ]
     )
     rows, columns = linear_sum_assignment(alike, maximize=True)
-    return {
-        int(i): int(j) for i, j in zip(rows, columns, strict=True) if alike[i, j] >= _MATCHED
+    pairs = {int(i): int(j) for i, j in zip(rows, columns, strict=True)}
+    sure = {i: j for i, j in pairs.items() if alike[i, j] >= _MATCHED}
+    return sure | {
+        i: j
+        for i, j in pairs.items()
+        if i not in sure and _overlap(words[i], others[j]) >= _SAME_CONTENT
     }
 
 
@@ -154,21 +165,47 @@ def _words(text: str, part: SpecimenText) -> frozenset[str]:
     )
 
 
-def _speaks_of(places: Gazetteer, wanted: Sequence[int], text: str) -> bool:
-    """Whether a text has a clause about one of some places."""
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(1, len(one | other))
+
+
+def _speaks_of(
+    places: Gazetteer,
+    wanted: Sequence[int],
+    parts: Sequence[SpecimenText],
+    own: str,
+    text: str,
+) -> bool:
+    """Whether a text names the place of a part that it lacks, and says something of what is there.
+
+    Then it has what is in that part under another heading.
+    """
     if not wanted:
         return False
     clauses = clauses_about(text, places)
-    return any(each.named and each.about <= set(wanted) for each in clauses)
+    for place in wanted:
+        heading = {word.plain for word in words_of(parts[place].heading)}
+        content = _words(own, parts[place]) - heading
+        said = {
+            word.plain
+            for each in clauses
+            if place in each.about
+            for word in words_of(text[each.start : each.end])
+        }
+        named = any(each.named and place in each.about for each in clauses)
+        if named and len(content & said) >= _COVERED * len(content):
+            return True
+    return False
 
 
 def _own(parts: Sequence[SpecimenText], text: str) -> list[SpecimenSide]:
     """What a report says of its own parts, without what it replaces later."""
     gone = superseded(text)
-    return [
-        SpecimenSide(part.name, _less(part.stretches, gone) or part.stretches, True)
-        for part in parts
-    ]
+    found = []
+    for part in parts:
+        stretches = _less(part.stretches, gone) or part.stretches
+        found.append(SpecimenSide(part.name, stretches, stretches, part.heading))
+    return found
 
 
 def _less(stretches: Sequence[Stretch], gone: Sequence[Stretch]) -> tuple[Stretch, ...]:
@@ -191,10 +228,10 @@ def _in_prose(parts: Sequence[SpecimenText], text: str) -> list[SpecimenSide]:
     gone = superseded(text)
     found = []
     for place, part in enumerate(parts):
-        mine = [each for each in clauses if each.about == {place}]
-        stretches = _less(_joined(mine), gone)
-        clear = any(each.clear for each in mine)
-        found.append(SpecimenSide(part.name, stretches, clear))
+        maybe = [each for each in clauses if place in each.about]
+        sure = [each for each in maybe if each.clear and len(each.about) == 1]
+        sides = (_less(_joined(those), gone) for those in (maybe, sure))
+        found.append(SpecimenSide(part.name, *sides))
     return found
 
 

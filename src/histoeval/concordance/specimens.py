@@ -23,6 +23,7 @@ from histoeval.concordance.evidence import (
 from histoeval.concordance.specimen_errors import (
     PART,
     Content,
+    Sides,
     content_of,
     misplaced,
     one_sided_specimens,
@@ -37,6 +38,7 @@ from histoeval.facts.lexical import lexical_facts
 from histoeval.facts.specimens import Stretch, only
 from histoeval.facts.scope import stance_at
 from histoeval.report import Assertion, Entity, EntityType, Report
+from histoeval.terms.values.laterality import Side
 
 _LEFT = {
     Severity.CRITICAL: 0.35,
@@ -70,14 +72,18 @@ def compare_reports(
         return compare(reference, candidate, alike, excused)
     ref = [_content(reference, pair.reference.stretches) for pair in matched.pairs]
     cand = [_content(candidate, pair.candidate.stretches) for pair in matched.pairs]
-    errors = [
-        *one_sided_specimens(matched, ref, cand),
-        *misplaced(matched, ref, cand, alike),
-    ]
+    sides = Sides(
+        matched,
+        ref,
+        cand,
+        [_content(reference, pair.reference.sure) for pair in matched.pairs],
+        [_content(candidate, pair.candidate.sure) for pair in matched.pairs],
+    )
+    errors = [*one_sided_specimens(matched, ref, cand), *misplaced(sides, alike)]
     if matched.divided:
         parts = _by_specimen(reference, candidate, matched, (ref, cand), alike, excused)
     else:
-        parts = dict(compare(reference, candidate, alike, excused))
+        parts = _in_prose(reference, candidate, alike, excused)
     return _with_errors(parts, errors, excused)
 
 
@@ -113,6 +119,20 @@ def _with_common(
 
 def _inside(entity: Entity, stretches: Iterable[Stretch]) -> bool:
     return any(start <= entity.start < end for start, end in stretches)
+
+
+def _in_prose(
+    reference: Facts, candidate: Facts, alike: Alike, excused: Excused
+) -> dict[str, ComparedPart]:
+    """The reports as wholes; where both speak of both sides, sides are compared part by part."""
+    parts = dict(compare(reference, candidate, alike, excused))
+    if all(_sides_named(facts) >= {Side.LEFT, Side.RIGHT} for facts in (reference, candidate)):
+        parts["laterality"] = replace(parts["laterality"], value=1.0, mistakes=())
+    return parts
+
+
+def _sides_named(facts: Facts) -> set[Side]:
+    return {each.value for each in facts.sides}
 
 
 def _by_specimen(

@@ -207,20 +207,21 @@ def clauses_about(text: str, places: Gazetteer) -> list[Clause]:
     side: Side | None = None
     about: frozenset[int] = frozenset()
     for sentence in sentences(text):
-        first = True
+        waiting: list[tuple[int, int]] = []
+        began = False
         for start, end in _pieces(text, sentence.start, sentence.end):
             place = place_of(text[start:end])
             named = _named(places, place, side)
             side = place.side if place.side in (Side.LEFT, Side.RIGHT) else side
-            clear = len(named) == 1
+            if not named and not began:
+                waiting.append((start, end))
+                continue
             if named:
-                about = named
-            elif first:
-                clear = False
-            else:
-                clear = bool(found) and found[-1].clear
+                found += [Clause(*each, about | named, False, False) for each in waiting]
+                waiting, about, began = [], named, True
+            clear = len(about) == 1
             found.append(Clause(start, end, about, clear, bool(named)))
-            first = False
+        found += [Clause(*each, about, False, False) for each in waiting]
     return found
 
 

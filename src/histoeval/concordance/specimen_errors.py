@@ -65,6 +65,8 @@ class Content:
     features: frozenset[str]
     lead: Entity | None
     """What stands for it in the evidence."""
+    words: frozenset[str]
+    """Its words, without those of its heading."""
 
     @property
     def said(self) -> bool:
@@ -72,7 +74,7 @@ class Content:
         return bool(self.features) or self.negative
 
 
-def content_of(facts: Facts) -> Content:
+def content_of(facts: Facts, heading: str = "") -> Content:
     """What is told of a part in some stretches of a report."""
     text = facts.report.text
     sure = [each for each in facts.made if not each.hedged]
@@ -90,7 +92,8 @@ def content_of(facts: Facts) -> Content:
     negative = bool(_NEGATIVE.search(text))
     diseased = any(each.behaviour != Behaviour.NORMAL for each in facts.made)
     normal = negative and gravity <= UNKNOWN and not diseased
-    return Content(facts, gravity, negative, normal, _features(facts), lead)
+    words = _words(text) - _words(heading)
+    return Content(facts, gravity, negative, normal, _features(facts), lead, words)
 
 
 def _affirmed_tumours(text: str) -> Iterator[Entity]:
@@ -124,17 +127,17 @@ def _alike(one: Content, other: Content) -> float:
     shares = []
     for a, b in (
         (one.features, other.features),
-        (_words(one), _words(other)),
+        (one.words, other.words),
     ):
         if a or b:
             shares.append(len(a & b) / len(a | b))
     return sum(shares) / len(shares)
 
 
-def _words(content: Content) -> frozenset[str]:
+def _words(text: str) -> frozenset[str]:
     return frozenset(
         word.plain
-        for word in words_of(content.facts.report.text)
+        for word in words_of(text)
         if len(word.plain) > _LITTLE or word.plain.isdigit()
     )
 

@@ -17,7 +17,7 @@ from histoeval.facts.specimens import (
 )
 from histoeval.terms.plain import words_of
 
-_SAME_LABEL, _SAME_WORDS = 0.1, 0.3
+_SAME_LABEL, _SAME_WORDS = 0.1, 0.15
 _MATCHED = 0.28
 """How alike two parts must be to be one."""
 _SAME_CONTENT = 0.35

@@ -31,6 +31,7 @@ from histoeval.concordance.specimen_errors import (
 from histoeval.concordance.specimen_matching import (
     MatchedSpecimens,
     SpecimenPair,
+    SpecimenSide,
     match_specimens,
 )
 from histoeval.facts.facts import Facts, facts_of
@@ -70,14 +71,14 @@ def compare_reports(
         matched = match_specimens(reference.report.text, candidate.report.text)
     if matched is None:
         return compare(reference, candidate, alike, excused)
-    ref = [_content(reference, pair.reference.stretches) for pair in matched.pairs]
-    cand = [_content(candidate, pair.candidate.stretches) for pair in matched.pairs]
+    ref = [_content(reference, pair.reference) for pair in matched.pairs]
+    cand = [_content(candidate, pair.candidate) for pair in matched.pairs]
     sides = Sides(
         matched,
         ref,
         cand,
-        [_content(reference, pair.reference.sure) for pair in matched.pairs],
-        [_content(candidate, pair.candidate.sure) for pair in matched.pairs],
+        [_content(reference, pair.reference, sure=True) for pair in matched.pairs],
+        [_content(candidate, pair.candidate, sure=True) for pair in matched.pairs],
     )
     errors = [*one_sided_specimens(matched, ref, cand), *misplaced(sides, alike)]
     if matched.divided:
@@ -87,8 +88,9 @@ def compare_reports(
     return _with_errors(parts, errors, excused)
 
 
-def _content(facts: Facts, stretches: tuple[Stretch, ...]) -> Content:
-    return content_of(_view(facts.report, stretches))
+def _content(facts: Facts, side: SpecimenSide, *, sure: bool = False) -> Content:
+    """What a report says of a specimen, or surely says."""
+    return content_of(_view(facts.report, side.sure if sure else side.stretches), side.heading)
 
 
 @lru_cache(maxsize=1 << 10)

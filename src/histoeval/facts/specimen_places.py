@@ -30,7 +30,7 @@ _ROMAN = {"I": 1, "V": 5, "X": 10}
 _LETTERS = 4
 _ENDING = 2
 """How many letters of a word may differ at its end: rectum and rectal."""
-_PROCEDURE = 0.35
+_PROCEDURE, _SAME_ORGAN = 0.35, 0.25
 _SITE, _NUMBER, _SIDE, _WORD = 1.0, 1.5, 1.0, 0.8
 _SIDE_DIFFERS = 0.5
 _CLEAR = 0.34
@@ -120,7 +120,7 @@ def _same(one: tuple[str, str], other: tuple[str, str]) -> float:
         return float(_is_word(one[1], other[1]))
     if one[0] == "site":
         near = site_closeness(one[1], other[1])
-        return near if near > 0.7 else 0.5 * (organ_of(one[1]) == organ_of(other[1]))
+        return near if near > 0.7 else _SAME_ORGAN * (organ_of(one[1]) == organ_of(other[1]))
     return 0.0
 
 
@@ -140,6 +140,7 @@ class Gazetteer:
     places: tuple[Place, ...]
     rare: dict[tuple[str, str], float]
     """How much a feature tells of which part it is."""
+    labels: tuple[str, ...]
 
     @classmethod
     def of(cls, parts: Sequence[SpecimenText]) -> "Gazetteer":
@@ -150,7 +151,7 @@ class Gazetteer:
             feature: _weight(feature) * (0.15 + log((len(places) + 1) / (n + 0.5)))
             for feature, n in count.items()
         }
-        return cls(places, rare)
+        return cls(places, rare, tuple(part.label for part in parts))
 
     def likeness(self, at: int, other: Place, side: Side | None = None) -> float:
         """How much of a part's place another place names, from -1 for the other side to 1."""
@@ -199,6 +200,9 @@ _PIECES = re.compile(
     re.IGNORECASE,
 )
 _BRACKETS = re.compile(r"\([^()]*\)")
+_HEAD = re.compile(r"[^.:;\n]{3,110}:(?=\s)")
+"""A heading inside of a text, which is not cut at its commas."""
+_BY_LABEL = 0.35
 
 
 def clauses_about(text: str, places: Gazetteer) -> list[Clause]:
@@ -211,7 +215,7 @@ def clauses_about(text: str, places: Gazetteer) -> list[Clause]:
         began = False
         for start, end in _pieces(text, sentence.start, sentence.end):
             place = place_of(text[start:end])
-            named = _named(places, place, side)
+            named = _named(places, place, side, _label(text[start:end], places.labels))
             side = place.side if place.side in (Side.LEFT, Side.RIGHT) else side
             if not named and not began:
                 waiting.append((start, end))
@@ -225,9 +229,30 @@ def clauses_about(text: str, places: Gazetteer) -> list[Clause]:
     return found
 
 
-def _named(places: Gazetteer, place: Place, side: Side | None) -> frozenset[int]:
+_LABELLED = re.compile(
+    r"\(#?(?P<bracket>[A-Z]{1,4}|\d{1,2})(?=[);,])|\b(?:part|specimen)s? (?P<part>[A-Z]{1,4}|\d{1,2})\b|"
+    r"(?:^|[:;,]\s*(?:and )?)(?P<subject>[A-Z])(?= (?:is|has|shows?|contains?|was|\())"
+)
+
+
+def _label(clause: str, labels: Sequence[str]) -> str:
+    """The label of a part that a clause refers to, if it refers to one."""
+    named = {
+        label
+        for found in _LABELLED.finditer(clause)
+        if (label := found["bracket"] or found["part"] or found["subject"]) in labels
+    }
+    return named.pop() if len(named) == 1 else ""
+
+
+def _named(
+    places: Gazetteer, place: Place, side: Side | None, label: str
+) -> frozenset[int]:
     """The parts that a place is of, as far as can be told; none where it names none of them."""
-    values = [places.likeness(at, place, side) for at in range(len(places.places))]
+    values = [
+        places.likeness(at, place, side) + _BY_LABEL * (bool(label) and label == each)
+        for at, each in enumerate(places.labels)
+    ]
     best = max(values, default=0.0)
     if best < _CLEAR:
         return frozenset()
@@ -237,6 +262,8 @@ def _named(places: Gazetteer, place: Place, side: Side | None) -> frozenset[int]
 def _pieces(text: str, start: int, end: int) -> Iterable[tuple[int, int]]:
     """A sentence cut into clauses, none inside of brackets."""
     brackets = [each.span() for each in _BRACKETS.finditer(text, start, end)]
+    if head := _HEAD.match(text, start, end):
+        brackets.append(head.span())
     at = start
     for cut in _PIECES.finditer(text, start, end):
         if not any(a < cut.start() < b for a, b in brackets) and cut.start() > at:

@@ -49,7 +49,7 @@ _OVER_LIST = re.compile(
 _NO_SPECIMEN = re.compile(
     r"\b(?:margins?|stag(?:e|ing)|grade|type|size|receptors?|immuno\w*|ihc|background|comment|note|"
     r"addendum|amended|summary|synops\w*|synoptic|diagnos[ie]s|history|procedure|invasion|extension|"
-    r"extent|biomarkers?|fish|molecular|stains?|immunostains|final|frozen|protocol|data ?set|pt|pn|"
+    r"extent|site|histology|component|necrosis|budding|biomarkers?|fish|molecular|stains?|immunostains|final|frozen|protocol|data ?set|pt|pn|"
     r"negative|positive|other|distant|depth|activity|dysplasia|granulomas?|tumou?r type|"
     r"background \w+)\b",
     re.IGNORECASE,
@@ -69,11 +69,14 @@ _ROMANS = {"I": 1, "V": 5, "X": 10}
 _SPARE = 2
 """How many labels of a sequence may be missing."""
 _NAME_A_PLACE = 0.5
+_SHORT_HEAD = 3
+"""How many words a heading has that names no known place, but stands between others that do."""
 _SUPERSEDED = re.compile(
-    r"\b(?:FS|frozen(?:[ ]sections?)?)\b[ ]?(?:[:(-]|was|is|:)[^.;\n)]*"
+    r"^[ \t]*frozen[^\n:]{0,60}:[^\n]*"
+    r"|\b(?:FS|frozen(?:[ ]sections?)?)\b[ ]?(?:[:(-]|was|is|:)[^.;\n)]*"
     r"|\b(?:original|initial|previous|earlier)(?:ly)?[ ](?:report(?:ed)?|diagnosis|stated|issued)\b"
     r"[^.;\n)]*",
-    re.IGNORECASE,
+    re.IGNORECASE | re.MULTILINE,
 )
 _LATER = re.compile(
     r"\b(?:final|permanents?|paraffin|amended|corrected|revised)\b", re.IGNORECASE
@@ -115,10 +118,8 @@ class _Begin:
 @lru_cache(maxsize=1 << 10)
 def specimens_of_text(text: str) -> tuple[SpecimenText, ...]:
     """The parts that a report is written in; none where it has only one, or they are not clear."""
-    for begins in (_labelled(text, _AT_LINE), _in_sequence(text)):
-        if found := _parts(text, begins):
-            return found
-    return _headed(text)
+    begins = _labelled(text, _AT_LINE)
+    return _parts(text, _and_following(text, begins)) or _parts(text, begins) or _headed(text)
 
 
 def superseded(text: str) -> tuple[Stretch, ...]:
@@ -185,14 +186,24 @@ def _labelled(text: str, pattern: re.Pattern[str]) -> list[_Begin]:
     ]
 
 
-def _in_sequence(text: str) -> list[_Begin]:
-    """Labels at the start of sentences, each the next one of its kind."""
+def _and_following(text: str, begins: Sequence[_Begin]) -> list[_Begin]:
+    """Labels at the start of lines, and those at the start of sentences that count on from them."""
+    known = {begin.after for begin in begins}
+    within = [each for each in _labelled(text, _AT_SENTENCE) if each.after not in known]
     found: list[_Begin] = []
-    for begin in _labelled(text, _AT_SENTENCE):
-        numbers = _numbers([*(each.label for each in found), begin.label])
-        if numbers == list(range(1, len(numbers) + 1)):
+    for begin in sorted((*begins, *within), key=lambda each: each.after):
+        if begin.after in known or _counts_on(found, begin):
             found.append(begin)
     return found
+
+
+def _counts_on(before: Sequence[_Begin], begin: _Begin) -> bool:
+    """Whether a label is the next after the last one, or the first of all."""
+    if not before:
+        return _numbers([begin.label]) == [1]
+    labels = list(dict.fromkeys([*(each.label for each in before), begin.label]))
+    numbers = _numbers(labels)
+    return len(numbers) > 1 and labels[-1] == begin.label and numbers[-1] == numbers[-2] + 1
 
 
 def _numbers(labels: Sequence[str]) -> list[int]:
@@ -230,7 +241,8 @@ def _parts(text: str, begins: Sequence[_Begin]) -> tuple[SpecimenText, ...]:
     heads = {label: _head(text, firsts[label].after) for label in labels}
     if sum(map(_names_place, heads.values())) < _NAME_A_PLACE * len(heads):
         return ()
-    stretches = _with_references(text, labels, list(_reach(text, begins)))
+    taken = [(each.start, each.after) for each in begins]
+    stretches = _with_references(text, labels, list(_reach(text, begins)), taken)
     return tuple(
         SpecimenText(
             label,
@@ -294,13 +306,16 @@ def _reach(text: str, begins: Sequence[_Begin]) -> Iterator[tuple[str, Stretch]]
 
 
 def _with_references(
-    text: str, labels: Sequence[str], reach: Sequence[tuple[str, Stretch]]
+    text: str,
+    labels: Sequence[str],
+    reach: Sequence[tuple[str, Stretch]],
+    taken: Sequence[Stretch],
 ) -> dict[str, list[Stretch]]:
     """The stretches of each part, with the sentences elsewhere that refer to it."""
     found: dict[str, list[Stretch]] = {label: [] for label in labels}
     for label, stretch in reach:
         found[label].append(stretch)
-    for start, end in outside((stretch for _, stretch in reach), len(text)):
+    for start, end in outside([*taken, *(stretch for _, stretch in reach)], len(text)):
         for sentence in sentences(text[start:end]):
             at, until = start + sentence.start, start + sentence.end
             named = [
@@ -321,11 +336,18 @@ def _with_references(
 
 def _headed(text: str) -> tuple[SpecimenText, ...]:
     """Parts by lines that begin with a site or a procedure."""
-    heads = {
+    every = {
         found.start("head"): found["head"].strip()
         for pattern in (_HEADED, _OVER_LIST)
         for found in pattern.finditer(text)
-        if _is_specimen(found["head"])
+        if not _NO_SPECIMEN.search(found["head"]) and not is_field(found["head"])
+    }
+    named = [at for at, head in every.items() if _is_specimen(head)]
+    between = range(min(named, default=0), max(named, default=0) + 1)
+    heads = {
+        at: head
+        for at, head in every.items()
+        if at in named or (at in between and len(head.split()) <= _SHORT_HEAD)
     }
     if len({head.casefold() for head in heads.values()}) < 2:
         return ()
@@ -343,6 +365,4 @@ def _headed(text: str) -> tuple[SpecimenText, ...]:
 
 
 def _is_specimen(head: str) -> bool:
-    if _NO_SPECIMEN.search(head) or is_field(head):
-        return False
     return bool(find_sites(head) or find_operated(head) or side_of(head) or names_procedure(head))

@@ -19,6 +19,7 @@ from histoeval.concordance.evidence import (
     Excused,
     ReportError,
     Severity,
+    without_errors,
 )
 from histoeval.concordance.specimen_errors import (
     PART,
@@ -84,7 +85,7 @@ def compare_reports(
     if matched.divided:
         parts = _by_specimen(reference, candidate, matched, (ref, cand), alike, excused)
     else:
-        parts = _in_prose(reference, candidate, alike, excused)
+        parts = _in_prose(reference, candidate, matched, alike, excused)
     return _with_errors(parts, errors, excused)
 
 
@@ -124,13 +125,40 @@ def _inside(entity: Entity, stretches: Iterable[Stretch]) -> bool:
 
 
 def _in_prose(
-    reference: Facts, candidate: Facts, alike: Alike, excused: Excused
+    reference: Facts,
+    candidate: Facts,
+    matched: MatchedSpecimens,
+    alike: Alike,
+    excused: Excused,
 ) -> dict[str, ComparedPart]:
-    """The reports as wholes; where both speak of both sides, sides are compared part by part."""
-    parts = dict(compare(reference, candidate, alike, excused))
+    """The reports as wholes; what they say of different specimens is no difference."""
+    first = compare(reference, candidate, alike, excused)
+    across = frozenset(
+        error
+        for part in first.values()
+        for error in part.mistakes
+        if _is_across(error, matched.pairs)
+    )
+    parts = dict(first)
+    if across:
+        parts = {
+            name: without_errors(part, Excused(across))
+            for name, part in compare(
+                reference, candidate, alike, Excused(excused.errors | across)
+            ).items()
+        }
     if all(_sides_named(facts) >= {Side.LEFT, Side.RIGHT} for facts in (reference, candidate)):
         parts["laterality"] = replace(parts["laterality"], value=1.0, mistakes=())
     return parts
+
+
+def _is_across(error: ReportError, pairs: Sequence[SpecimenPair]) -> bool:
+    """Whether an error sets what is said of one specimen against what is said of another."""
+    if error.reference is None or error.candidate is None:
+        return False
+    here = [i for i, pair in enumerate(pairs) if _inside(error.reference, pair.reference.sure)]
+    there = [i for i, pair in enumerate(pairs) if _inside(error.candidate, pair.candidate.sure)]
+    return bool(here and there) and not set(here) & set(there)
 
 
 def _sides_named(facts: Facts) -> set[Side]:

@@ -1,6 +1,6 @@
 """Which part of one report is which of the other, and what each report says of it."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -22,6 +22,8 @@ _MATCHED = 0.28
 """How alike two parts must be to be one."""
 _SAME_CONTENT = 0.35
 """How many words two parts must share to be one whose places have no word in common."""
+_NEAR, _SOME = 0.2, 0.4
+"""Below these, neither the place of a part is named in prose nor what it holds."""
 _COVERED = 0.5
 """How much of what one part says stands elsewhere, where the other report divides otherwise."""
 
@@ -36,6 +38,10 @@ class SpecimenSide:
     sure: tuple[Stretch, ...]
     """Where it plainly speaks of it and of no other."""
     heading: str = ""
+    absent: bool = False
+    """Neither its place nor what it holds is anywhere in the report."""
+    other_side: tuple[Stretch, ...] = ()
+    """Where the report has its place on the other side of the body."""
 
     @property
     def known(self) -> bool:
@@ -43,7 +49,7 @@ class SpecimenSide:
         return bool(self.stretches)
 
 
-NOWHERE = SpecimenSide("", (), ())
+NOWHERE = SpecimenSide("", (), (), absent=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +87,11 @@ def match_specimens(reference: str, candidate: str) -> MatchedSpecimens | None:
     if ref and cand and (both := _both_divided(reference, candidate, ref, cand)):
         return both
     if ref:
-        sides = _in_prose(ref, candidate)
+        sides = _in_prose(ref, reference, candidate)
         pairs = zip(_own(ref, reference), sides, strict=True)
         return MatchedSpecimens(tuple(SpecimenPair(*pair) for pair in pairs), False)
     if cand:
-        sides = _in_prose(cand, reference)
+        sides = _in_prose(cand, candidate, reference)
         pairs = zip(sides, _own(cand, candidate), strict=True)
         return MatchedSpecimens(tuple(SpecimenPair(*pair) for pair in pairs), False)
     return None
@@ -101,23 +107,19 @@ def _both_divided(
     own, other = _own(ref, reference), _own(cand, candidate)
     left = [i for i in range(len(ref)) if i not in matched]
     extra = [j for j in range(len(cand)) if j not in matched.values()]
-    if _speaks_of(here, left, ref, reference, candidate):
+    if _speaks_of(here, left, ref, reference, candidate, cand):
         return None
-    if _speaks_of(there, extra, cand, candidate, reference):
+    if _speaks_of(there, extra, cand, candidate, reference, ref):
         return None
     pairs = [
         SpecimenPair(side, other[matched[i]] if i in matched else NOWHERE)
         for i, side in enumerate(own)
     ]
     pairs += [SpecimenPair(NOWHERE, other[j]) for j in extra]
-    return MatchedSpecimens(
-        tuple(pairs), True, _common(ref, reference), _common(cand, candidate)
-    )
+    return MatchedSpecimens(tuple(pairs), True, _common(ref, reference), _common(cand, candidate))
 
 
-def _with_places(
-    parts: Sequence[SpecimenText], text: str, places: Gazetteer
-) -> list[SpecimenText]:
+def _with_places(parts: Sequence[SpecimenText], text: str, places: Gazetteer) -> list[SpecimenText]:
     """Parts with what stands outside of them and names the place of one of them."""
     found = {place: list(part.stretches) for place, part in enumerate(parts)}
     for start, end in _common(parts, text):
@@ -175,27 +177,41 @@ def _speaks_of(
     parts: Sequence[SpecimenText],
     own: str,
     text: str,
+    others: Sequence[SpecimenText],
 ) -> bool:
     """Whether a text names the place of a part that it lacks, and says something of what is there.
 
-    Then it has what is in that part under another heading.
+    Then it has what is in that part under the heading of another.
     """
     if not wanted:
         return False
-    clauses = clauses_about(text, places)
+    headings = [
+        (part.stretches[0][0], part.stretches[0][0] + len(part.heading))
+        for part in others
+        if part.stretches
+    ]
+    clauses, of_heading = [], False
+    for each in clauses_about(text, places):
+        if each.named:
+            of_heading = any(start < each.end and each.start < end for start, end in headings)
+        if not of_heading:
+            clauses.append(each)
     for place in wanted:
-        heading = {word.plain for word in words_of(parts[place].heading)}
-        content = _words(own, parts[place]) - heading
-        said = {
-            word.plain
-            for each in clauses
-            if place in each.about
-            for word in words_of(text[each.start : each.end])
-        }
+        said = _said_in(text, [each for each in clauses if place in each.about])
         named = any(each.named and place in each.about for each in clauses)
-        if named and len(content & said) >= _COVERED * len(content):
+        if named and _covered(own, parts[place], said) >= _COVERED:
             return True
     return False
+
+
+def _said_in(text: str, clauses: Sequence[Clause]) -> set[str]:
+    return {word.plain for each in clauses for word in words_of(text[each.start : each.end])}
+
+
+def _covered(text: str, part: SpecimenText, said: Set[str]) -> float:
+    """How much of what a part says, besides its heading, is among some words."""
+    content = _words(text, part) - {word.plain for word in words_of(part.heading)}
+    return len(content & said) / max(1, len(content))
 
 
 def _own(parts: Sequence[SpecimenText], text: str) -> list[SpecimenSide]:
@@ -212,7 +228,9 @@ def _less(stretches: Sequence[Stretch], gone: Sequence[Stretch]) -> tuple[Stretc
     """Stretches without others."""
     found = []
     for start, end in stretches:
-        inside = [(max(a, start) - start, min(b, end) - start) for a, b in gone if a < end > start < b]
+        inside = [
+            (max(a, start) - start, min(b, end) - start) for a, b in gone if a < end > start < b
+        ]
         found += [(start + a, start + b) for a, b in outside(inside, end - start)]
     return tuple(found)
 
@@ -222,16 +240,29 @@ def _common(parts: Sequence[SpecimenText], text: str) -> tuple[Stretch, ...]:
     return _less(outside(taken, len(text)), superseded(text))
 
 
-def _in_prose(parts: Sequence[SpecimenText], text: str) -> list[SpecimenSide]:
+def _in_prose(parts: Sequence[SpecimenText], own: str, text: str) -> list[SpecimenSide]:
     """What a report in prose says of the parts of another."""
-    clauses = clauses_about(text, Gazetteer.of(parts))
+    places = Gazetteer.of(parts)
+    clauses = clauses_about(text, places)
     gone = superseded(text)
+    every = {word.plain for word in words_of(text)}
     found = []
     for place, part in enumerate(parts):
         maybe = [each for each in clauses if place in each.about]
         sure = [each for each in maybe if each.clear and len(each.about) == 1]
-        sides = (_less(_joined(those), gone) for those in (maybe, sure))
-        found.append(SpecimenSide(part.name, *sides))
+        near = max((places.likeness(place, each.place) for each in clauses), default=0.0)
+        found.append(
+            SpecimenSide(
+                part.name,
+                _less(_joined(maybe), gone),
+                _less(_joined(sure), gone),
+                absent=near < _NEAR and _covered(own, part, every) < _SOME,
+                other_side=() if sure else places.on_other_side(place, clauses),
+            )
+        )
+    told = sum(bool(side.sure) for side in found)
+    if told < len(found) / 2:
+        return [replace(side, absent=False) for side in found]
     return found
 
 

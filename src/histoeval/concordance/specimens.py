@@ -21,14 +21,8 @@ from histoeval.concordance.evidence import (
     Severity,
     without_errors,
 )
-from histoeval.concordance.specimen_errors import (
-    PART,
-    Content,
-    Sides,
-    content_of,
-    misplaced,
-    one_sided_specimens,
-)
+from histoeval.concordance.specimen_content import Content, content_of
+from histoeval.concordance.specimen_errors import PART, Sides, misnamed, misplaced
 from histoeval.concordance.specimen_matching import (
     MatchedSpecimens,
     SpecimenPair,
@@ -37,8 +31,8 @@ from histoeval.concordance.specimen_matching import (
 )
 from histoeval.facts.facts import Facts, facts_of
 from histoeval.facts.lexical import lexical_facts
-from histoeval.facts.specimens import Stretch, only
 from histoeval.facts.scope import stance_at
+from histoeval.facts.specimens import Stretch, only
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.values.laterality import Side
 
@@ -81,7 +75,7 @@ def compare_reports(
         [_content(reference, pair.reference, sure=True) for pair in matched.pairs],
         [_content(candidate, pair.candidate, sure=True) for pair in matched.pairs],
     )
-    errors = [*one_sided_specimens(matched, ref, cand), *misplaced(sides, alike)]
+    errors = [*misnamed(matched, ref, cand), *misplaced(sides, alike)]
     if matched.divided:
         parts = _by_specimen(reference, candidate, matched, (ref, cand), alike, excused)
     else:
@@ -100,10 +94,9 @@ def _view(report: Report, stretches: tuple[Stretch, ...]) -> Facts:
     return facts_of(only(report, stretches))
 
 
-def _with_common(
-    report: Report, own: tuple[Stretch, ...], common: tuple[Stretch, ...]
-) -> Facts:
+def _with_common(facts: Facts, side: SpecimenSide, common: tuple[Stretch, ...]) -> Facts:
     """What a report says of a part, with the details that it gives for all of them."""
+    report, own = facts.report, side.stretches
     part = _view(report, own)
     if not common:
         return part
@@ -177,8 +170,8 @@ def _by_specimen(
     views: list[tuple[float, Mapping[str, ComparedPart]]] = []
     for pair, ref, cand in zip(matched.pairs, *contents, strict=True):
         if pair.reference.known and pair.candidate.known:
-            here = _with_common(reference.report, pair.reference.stretches, matched.reference_common)
-            there = _with_common(candidate.report, pair.candidate.stretches, matched.candidate_common)
+            here = _with_common(reference, pair.reference, matched.reference_common)
+            there = _with_common(candidate, pair.candidate, matched.candidate_common)
             compared = _without_common(here, there, pair, alike, excused)
             weight = _IMPORTANCE[max(ref.gravity, cand.gravity)]
             views.append((weight, _by_severity(compared)))

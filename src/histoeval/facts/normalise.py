@@ -106,7 +106,9 @@ def _expanded(text: str) -> Iterator[tuple[int, int, str]]:
         short = _abbreviations().get(written.removesuffix("s") if plural else written)
         if short is None or (short.only_capitals and _is_uninformative(text, token.start())):
             continue
-        if set(written) <= _ROMAN and _COUNTED.search(text[max(0, token.start() - 20) : token.start()]):
+        if set(written) <= _ROMAN and _COUNTED.search(
+            text[max(0, token.start() - 20) : token.start()]
+        ):
             continue
         if len(short.meanings) == 1:
             meaning: str | None = short.meanings[0][0]
@@ -115,6 +117,11 @@ def _expanded(text: str) -> Iterator[tuple[int, int, str]]:
             meaning = _meant(short, words, text) if len(text) <= _MAX_CHARS else None
         if meaning is not None:
             yield token.start(), token.end(), meaning + ("s" if plural else "")
+
+
+def _is_number(text: str, place: int) -> bool:
+    """Whether a Roman numeral counts something there: level VI, or the sixth part of a report."""
+    return bool(_COUNTED.search(text[max(0, place - 20) : place]))
 
 
 def _is_uninformative(text: str, place: int) -> bool:

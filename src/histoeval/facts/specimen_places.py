@@ -7,7 +7,7 @@ Places are compared by sites of the catalogue, by numbers (10 o'clock, level VI,
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log
 
@@ -35,6 +35,7 @@ _SITE, _NUMBER, _SIDE, _WORD = 1.0, 1.5, 1.0, 0.8
 _SIDE_DIFFERS = 0.5
 _CLEAR = 0.34
 _AHEAD = 0.12
+_OTHER_SIDE = 0.45
 _OWN, _NUMBERED_PLACE = 0.9, 0.5
 """How much of a place a clause must name, and how much more than of any other, to be about it."""
 
@@ -96,9 +97,7 @@ def _number(written: str) -> str:
     if not match:
         return written.lower()
     values = [_ROMAN[letter] for letter in match[1]]
-    total = sum(
-        -a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True)
-    )
+    total = sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
     return f"{total}{match[2]}"
 
 
@@ -131,6 +130,20 @@ def _weight(feature: tuple[str, str]) -> float:
     if kind == "word":
         return _PROCEDURE if names_procedure(value) else _WORD
     return _NUMBER
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A stretch of text with the parts that it may be about."""
+
+    start: int
+    end: int
+    about: frozenset[int]
+    clear: bool
+    """It names the place of one part, or goes on about it in the same sentence."""
+    named: bool
+    """It names a place itself."""
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,22 +194,25 @@ class Gazetteer:
             return max(found / total, _NUMBERED_PLACE)
         return found / total
 
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """A stretch of text with the parts that it may be about."""
-
-    start: int
-    end: int
-    about: frozenset[int]
-    clear: bool
-    """It names the place of one part, or goes on about it in the same sentence."""
-    named: bool
-    """It names a place itself."""
+    def on_other_side(self, at: int, clauses: Sequence[Clause]) -> tuple[tuple[int, int], ...]:
+        """Where clauses name the place of a part, and of no other, on the other side."""
+        own = self.places[at].side
+        opposite = {Side.LEFT: Side.RIGHT, Side.RIGHT: Side.LEFT}.get(own) if own else None
+        found = []
+        for each in clauses:
+            if opposite is None or each.place.side != opposite:
+                continue
+            unsided = replace(each.place, side=None)
+            values = [self.likeness(i, unsided) for i in range(len(self.places))]
+            best = values.pop(at)
+            if best >= _OTHER_SIDE and best > max(values, default=0.0) + _AHEAD:
+                found.append((each.start, each.end))
+        return tuple(found)
 
 
 _PIECES = re.compile(
-    r"[;|]\s*|,\s+(?:and|but|while|whereas|with the)?\s*|\s+(?:whereas|while|but)\s+|\s+and the\s+",
+    r"[;|]\s*|,\s+(?:and|but|while|whereas|with the)?\s*|\s+(?:whereas|while|but)\s+"
+    r"|\s+and the\s+",
     re.IGNORECASE,
 )
 _BRACKETS = re.compile(r"\([^()]*\)")
@@ -211,26 +227,29 @@ def clauses_about(text: str, places: Gazetteer) -> list[Clause]:
     side: Side | None = None
     about: frozenset[int] = frozenset()
     for sentence in sentences(text):
-        waiting: list[tuple[int, int]] = []
+        waiting: list[tuple[int, int, Place]] = []
         began = False
         for start, end in _pieces(text, sentence.start, sentence.end):
             place = place_of(text[start:end])
             named = _named(places, place, side, _label(text[start:end], places.labels))
             side = place.side if place.side in (Side.LEFT, Side.RIGHT) else side
             if not named and not began:
-                waiting.append((start, end))
+                waiting.append((start, end, place))
                 continue
             if named:
-                found += [Clause(*each, about | named, False, False) for each in waiting]
+                found += [
+                    Clause(a, b, about | named, False, False, where) for a, b, where in waiting
+                ]
                 waiting, about, began = [], named, True
             clear = len(about) == 1
-            found.append(Clause(start, end, about, clear, bool(named)))
-        found += [Clause(*each, about, False, False) for each in waiting]
+            found.append(Clause(start, end, about, clear, bool(named), place))
+        found += [Clause(a, b, about, False, False, where) for a, b, where in waiting]
     return found
 
 
 _LABELLED = re.compile(
-    r"\(#?(?P<bracket>[A-Z]{1,4}|\d{1,2})(?=[);,])|\b(?:part|specimen)s? (?P<part>[A-Z]{1,4}|\d{1,2})\b|"
+    r"\(#?(?P<bracket>[A-Z]{1,4}|\d{1,2})(?=[);,])"
+    r"|\b(?:part|specimen)s? (?P<part>[A-Z]{1,4}|\d{1,2})\b|"
     r"(?:^|[:;,]\s*(?:and )?)(?P<subject>[A-Z])(?= (?:is|has|shows?|contains?|was|\())"
 )
 
@@ -245,9 +264,7 @@ def _label(clause: str, labels: Sequence[str]) -> str:
     return named.pop() if len(named) == 1 else ""
 
 
-def _named(
-    places: Gazetteer, place: Place, side: Side | None, label: str
-) -> frozenset[int]:
+def _named(places: Gazetteer, place: Place, side: Side | None, label: str) -> frozenset[int]:
     """The parts that a place is of, as far as can be told; none where it names none of them."""
     values = [
         places.likeness(at, place, side) + _BY_LABEL * (bool(label) and label == each)

@@ -40,7 +40,8 @@ _AT_SENTENCE = re.compile(
 _HEAD_END = re.compile(r":(?=\s|\Z|[A-Z])|[ \t][-\u2013\u2014|][ \t]|[.;](?=\s|\Z)|[\n\r|]")
 _MAX_HEAD = 160
 _HEADED = re.compile(
-    r"^[ \t>*\u2022_-]{0,6}(?P<head>[A-Z\"](?:[^\n\r:.;|]|\.(?=\d)){2,110}?)(?::(?=\s|\Z)|[ \t][-\u2013\u2014|][ \t])",
+    r"^[ \t>*\u2022_-]{0,6}(?P<head>[A-Z\"](?:[^\n\r:.;|]|\.(?=\d)){2,110}?)"
+    r"(?::(?=\s|\Z)|[ \t][-\u2013\u2014|][ \t])",
     re.MULTILINE,
 )
 _OVER_LIST = re.compile(
@@ -49,7 +50,8 @@ _OVER_LIST = re.compile(
 _NO_SPECIMEN = re.compile(
     r"\b(?:margins?|stag(?:e|ing)|grade|type|size|receptors?|immuno\w*|ihc|background|comment|note|"
     r"addendum|amended|summary|synops\w*|synoptic|diagnos[ie]s|history|procedure|invasion|extension|"
-    r"extent|site|histology|component|necrosis|budding|biomarkers?|fish|molecular|stains?|immunostains|final|frozen|protocol|data ?set|pt|pn|"
+    r"extent|site|histology|component|necrosis|budding|biomarkers?|fish|"
+    r"molecular|stains?|immunostains|final|frozen|protocol|data ?set|pt|pn|"
     r"negative|positive|other|distant|depth|activity|dysplasia|granulomas?|tumou?r type|"
     r"background \w+)\b",
     re.IGNORECASE,
@@ -78,9 +80,7 @@ _SUPERSEDED = re.compile(
     r"[^.;\n)]*",
     re.IGNORECASE | re.MULTILINE,
 )
-_LATER = re.compile(
-    r"\b(?:final|permanents?|paraffin|amended|corrected|revised)\b", re.IGNORECASE
-)
+_LATER = re.compile(r"\b(?:final|permanents?|paraffin|amended|corrected|revised)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,9 @@ def _parts(text: str, begins: Sequence[_Begin]) -> tuple[SpecimenText, ...]:
     kinds = [_kind(begin.label) for begin in begins]
     most = max(kinds, key=kinds.count, default="")
     if most in ("letter", "roman") and "roman" in kinds:
-        most = "roman" if _all_roman(b.label for b in begins if _kind(b.label) != "number") else most
+        most = (
+            "roman" if _all_roman(b.label for b in begins if _kind(b.label) != "number") else most
+        )
     begins = [b for b in begins if _is_of_kind(b.label, most)]
     firsts = {begin.label: begin for begin in reversed(begins)}
     labels = sorted(firsts, key=lambda label: firsts[label].start)

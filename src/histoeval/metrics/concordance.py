@@ -18,7 +18,7 @@ import numpy as np
 from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import Aligner, Vectors
-from histoeval.concordance.compare import compare, restored
+from histoeval.concordance.compare import restored
 from histoeval.concordance.evidence import (
     NOTHING_EXCUSED,
     ComparedPart,
@@ -29,6 +29,7 @@ from histoeval.concordance.evidence import (
     without_errors,
 )
 from histoeval.concordance.reconcile import reconciled
+from histoeval.concordance.specimens import compare_reports
 from histoeval.concordance.verification import (
     Verification,
     entailed_errors,
@@ -147,7 +148,7 @@ class Concordance(EnglishMetric):
         """The same facts compared, without the errors that are excused."""
         both = compared.reference, compared.candidate
         every = Excused(excused.errors | compared.entailed.errors)
-        parts = dict(compare(*both, self._phrases.likeness, every))
+        parts = dict(compare_reports(*both, self._phrases.likeness, every))
         if compared.verification is not None:
             found = compared.verification.without(excused)
             parts = verified_parts(found, parts, compared.entailed)
@@ -167,7 +168,7 @@ class Concordance(EnglishMetric):
         if len(facts) > 1:  # many phrases at once are embedded faster than one by one
             self._phrases.embed(phrase for both in facts for phrase in _unknown_phrases(*both))
         likeness = self._phrases.likeness
-        compared = [ReportComparison(*both, dict(compare(*both, likeness))) for both in facts]
+        compared = [ReportComparison(*both, dict(compare_reports(*both, likeness))) for both in facts]
         if self.verify:
             compared = self._verified(compared)
         return [_restored(each, *side) for each, side in zip(compared, sides, strict=True)]

@@ -40,9 +40,7 @@ _BETWEEN = re.compile(r"[\w\s,/:=(-]{1,400}")
 """All characters that such words can have."""
 _TO_BE = re.compile(r"\b(?:is|are|was|were)\s+$", re.IGNORECASE)
 _JOINED = re.compile(r"\b(?:and|n?or)\b|/", re.IGNORECASE)
-_OTHER_WORD = re.compile(
-    r"\b(?!(?:is|are|was|were|be|been|both|all|also)\b)\w", re.IGNORECASE
-)
+_OTHER_WORD = re.compile(r"\b(?!(?:is|are|was|were|be|been|both|all|also)\b)\w", re.IGNORECASE)
 _OPEN = re.compile(
     r"\b(?:cannot|can not|could|may|might|should|must|ha(?:s|ve|d)(?! been)|shows?|contains?|forms?"
     r"|to be|rest|others?|remaining|remainder)\b",

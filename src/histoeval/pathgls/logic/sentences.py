@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from histoeval.facts.scope import has_wording
 from histoeval.pathgls.logic.lexicon import LOGIC, pattern
 from histoeval.pathgls.results import ReportSpan
 from histoeval.reader.sections import Section, sections
 from histoeval.reader.sentences import sentences
+from histoeval.terms.assertion import asserts_now
 from histoeval.terms.values.laterality import Side, side_of
 
 Value = TypeVar("Value")
@@ -35,9 +35,6 @@ _SHORT = 1_000
 """A report of up to this many characters has no sections of several sentences."""
 _NAMING = ("specimen", "procedure")
 _PROSE = re.compile(r"[a-z)]\.\s+[A-Z][a-z]+ [a-z]")
-_NOW = re.compile(r"\b(?:is|are) diagnosed in\b", re.IGNORECASE)
-"""What is diagnosed somewhere is current; what was diagnosed in some year is not."""
-_PAST = re.compile(r"\bin (?:19|20)\d\d\b|\b(?:years?|months?) ago\b", re.IGNORECASE)
 _HEAD = re.compile(r"[A-Z][^.:;]{2,90}:\s+\S")
 """Site and procedure, and then what it is."""
 _SIDED_OFTEN = 2
@@ -206,9 +203,7 @@ def _asserts(passage: ReportSentence) -> bool:
     """Whether a sentence is about the slide, and not about the past or what should be done."""
     if passage.kind in LOGIC.ids("sections", "silent"):
         return False
-    text = _NOW.sub("", passage.text)
-    aside = any(has_wording(kind, text) for kind in ("history", "advice")) or _PAST.search(text)
-    return not aside and not passage.has("not_now")
+    return asserts_now(passage.text) and not passage.has("not_now")
 
 
 def _numbered(passages: Sequence[ReportSentence]) -> list[ReportSentence]:

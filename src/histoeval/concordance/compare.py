@@ -6,6 +6,7 @@ from dataclasses import replace
 from histoeval.concordance.changed_numbers import with_degrees, with_numbers
 from histoeval.concordance.diagnosis import Alike, compare_diagnoses
 from histoeval.concordance.evidence import (
+    NOT_MENTIONED,
     NOTHING_EXCUSED,
     ComparedPart,
     ErrorKind,
@@ -45,6 +46,7 @@ PARTS = (
     "findings",
     "no_inventions",
     "measurements",
+    "specimens",
 )
 """The names of the parts, in the order in which they are shown."""
 
@@ -83,6 +85,7 @@ def compare(
         "findings": _both(complete, compare_denials(*both, excused)),
         "no_inventions": _both(sound, extra_sites(*both, excused)),
         "measurements": with_numbers(sizes, wrong, *texts, excused),
+        "specimens": NOT_MENTIONED,
     }
 
 

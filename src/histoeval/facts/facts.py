@@ -95,6 +95,8 @@ class Facts:
     measurements: tuple[ValueMention[Measurement], ...]
     stated: LexicalFacts
     """What its words say by themselves, however it was read."""
+    report: Report
+    """The reading that all this is from."""
 
     @property
     def leading(self) -> tuple[Diagnosis, ...]:
@@ -151,6 +153,7 @@ def facts_of(report: Report) -> Facts:
         ),
         measurements=tuple(_valued(_of(entities, EntityType.MEASUREMENT), read_measurement)),
         stated=lexical_facts(report.text),
+        report=report,
     )
 
 

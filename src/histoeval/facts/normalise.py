@@ -19,6 +19,13 @@ from histoeval.terms.sites import find_sites
 from histoeval.terms.spelling import is_known, respelt
 
 _TOKEN = re.compile(r"(?<![\w/-])[A-Za-z][A-Za-z0-9]*(?:-[A-Z])?(?![\w-]|/[a-z\d]|\s?\d)")
+_ROMAN = frozenset("IVX")
+_COUNTED = re.compile(
+    r"(?:\A|[\n\r]|\b(?:levels?|segments?|parts?|specimens?|types?|grades?|stages?|class|category|"
+    r"bethesda|zone|and|to)|[-,(/])[ \t]*\Z",
+    re.IGNORECASE,
+)
+"""What stands before a Roman numeral that is a number: level VI, the sixth part of a report."""
 _MAX_CHARS = 20_000
 """In longer texts abbreviations of several meanings are left as they are."""
 
@@ -98,6 +105,8 @@ def _expanded(text: str) -> Iterator[tuple[int, int, str]]:
         plural = written.endswith("s") and written not in _abbreviations()
         short = _abbreviations().get(written.removesuffix("s") if plural else written)
         if short is None or (short.only_capitals and _is_uninformative(text, token.start())):
+            continue
+        if set(written) <= _ROMAN and _COUNTED.search(text[max(0, token.start() - 20) : token.start()]):
             continue
         if len(short.meanings) == 1:
             meaning: str | None = short.meanings[0][0]

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import Aligner, Vectors
-from histoeval.concordance.compare import compare, restored
+from histoeval.concordance.compare import restored
 from histoeval.concordance.evidence import (
     NOTHING_EXCUSED,
     ComparedPart,
@@ -28,6 +28,7 @@ from histoeval.concordance.evidence import (
     without_errors,
 )
 from histoeval.concordance.reconcile import reconciled
+from histoeval.concordance.specimens import compare_reports
 from histoeval.concordance.weights import Combinations, read_combinations
 from histoeval.errors import Problem
 from histoeval.facts.facts import Facts, facts_of
@@ -122,7 +123,7 @@ class Concordance(EnglishMetric):
     ) -> ReportComparison:
         """The same facts compared, without the errors that are excused."""
         both = compared.reference, compared.candidate
-        parts = compare(*both, self._phrases.likeness, excused)
+        parts = compare_reports(*both, self._phrases.likeness, excused)
         return ReportComparison(*both, {n: without_errors(p, excused) for n, p in parts.items()})
 
     def compare(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
@@ -142,7 +143,7 @@ class Concordance(EnglishMetric):
         self, ref: Facts, cand: Facts, reference: NormalisedText, candidate: NormalisedText
     ) -> ReportComparison:
         """The parts of a comparison, with evidence in the reports' own words."""
-        parts = compare(ref, cand, self._phrases.likeness)
+        parts = compare_reports(ref, cand, self._phrases.likeness)
         shown = {name: restored(part, reference, candidate) for name, part in parts.items()}
         return ReportComparison(ref, cand, shown)
 

@@ -27,6 +27,7 @@ from histoeval.concordance.other_diagnoses import (
     with_denials,
 )
 from histoeval.concordance.site import compare_sides, compare_sites, extra_sites, same_named
+from histoeval.concordance.stated_values import stated_margins
 from histoeval.facts.facts import Facts
 from histoeval.facts.normalise import NormalisedText
 from histoeval.report import Entity
@@ -80,7 +81,9 @@ def compare(
         "grade": with_degrees(grade, *texts, excused),
         "stage": stage,
         "markers": markers,
-        "findings": _both(complete, compare_denials(*both, excused)),
+        "findings": stated_margins(*both).taken_off(
+            _both(complete, compare_denials(*both, excused)), excused
+        ),
         "no_inventions": _both(sound, extra_sites(*both, excused)),
         "measurements": with_numbers(sizes, wrong, *texts, excused),
     }

@@ -27,7 +27,7 @@ from histoeval.concordance.other_diagnoses import (
     with_denials,
 )
 from histoeval.concordance.site import compare_sides, compare_sites, extra_sites, same_named
-from histoeval.concordance.stated_values import stated_margins
+from histoeval.concordance.stated_values import stated_margins, without_margins
 from histoeval.facts.facts import Facts
 from histoeval.facts.normalise import NormalisedText
 from histoeval.report import Entity
@@ -61,7 +61,13 @@ def compare(
     both = reference, candidate
     diagnoses = compare_diagnoses(*both, alike, excused)
     known = diagnoses.identity.mistakes
-    complete, sound = compare_findings(*both, alike, excused)
+    margins = stated_margins(*both)
+    complete, sound = compare_findings(
+        without_margins(reference, margins, of_reference=True),
+        without_margins(candidate, margins, of_reference=False),
+        alike,
+        excused,
+    )
     if (diagnoses.identity.value or 0.0) >= _SAME_DIAGNOSIS:
         missing, extra = compare_additional(*both, alike, _and_matched(excused, complete))
         complete, sound = _both(complete, missing), _both(sound, extra)
@@ -81,7 +87,7 @@ def compare(
         "grade": with_degrees(grade, *texts, excused),
         "stage": stage,
         "markers": markers,
-        "findings": stated_margins(*both).taken_off(
+        "findings": margins.taken_off(
             _both(complete, compare_denials(*both, excused)), excused
         ),
         "no_inventions": _both(sound, extra_sites(*both, excused)),

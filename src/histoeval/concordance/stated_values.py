@@ -6,6 +6,7 @@ what the reader found; where both reports state a value, the reader's is not com
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+import re
 from functools import lru_cache
 
 from histoeval.concordance.evidence import (
@@ -20,7 +21,11 @@ from histoeval.facts.scope import scope_of
 from histoeval.report import Entity, EntityType
 from histoeval.terms.values.amounts import amount_conflicts, read_amounts
 from histoeval.terms.values.margins import margin_conflicts, read_margins
-from histoeval.terms.values.marker_statements import marker_severity, read_marker_statements
+from histoeval.terms.values.marker_statements import (
+    covered_markers,
+    marker_severity,
+    read_marker_statements,
+)
 from histoeval.terms.values.nodes import node_conflicts, read_nodes
 from histoeval.terms.values.schemes import read_schemes, scheme_severity
 from histoeval.terms.values.stated import StatedValue, conflicts
@@ -33,6 +38,10 @@ COST: Mapping[Severity, float] = {
     Severity.CRITICAL: 0.8,
 }
 """What a value takes off its part."""
+
+_COUNTED = frozenset({"Ki-67"})
+"""Markers that are shares of cells, and compared as such."""
+_OF_MARGIN = re.compile(r"margin|excis|resect|edge|\bink|\bR[012]\b", re.IGNORECASE)
 
 Conflict = tuple[StatedValue, StatedValue, int]
 
@@ -99,7 +108,10 @@ def stated_markers(reference: Facts, candidate: Facts) -> StatedValues:
     ref, cand = _both(reference, candidate, "markers")
     found = conflicts(ref, cand, marker_severity)
     kind = ErrorKind.MARKER_FLIP, "markers", EntityType.MARKER
-    return _stated(reference, candidate, (ref, cand), found, kind)
+    stated = _stated(reference, candidate, (ref, cand), found, kind)
+    shares = [{o for v in each for o in v.options} for each in _both(reference, candidate, "measurements")]
+    counted = _COUNTED & shares[0] & shares[1]
+    return replace(stated, axes=covered_markers(stated.axes) | counted)
 
 
 def stated_margins(reference: Facts, candidate: Facts) -> StatedValues:
@@ -107,6 +119,22 @@ def stated_margins(reference: Facts, candidate: Facts) -> StatedValues:
     ref, cand = _both(reference, candidate, "margins")
     kind = ErrorKind.CONTRADICTION, "findings", EntityType.FINDING
     return _stated(reference, candidate, (ref, cand), margin_conflicts(ref, cand), kind)
+
+
+def without_margins(facts: Facts, stated: StatedValues, *, of_reference: bool) -> Facts:
+    """Facts without the findings about margins whose status was compared already."""
+    findings, mentioned = (
+        tuple(
+            each
+            for each in every
+            if not (
+                _OF_MARGIN.search(each.entity.text)
+                and stated.settles(each.entity, of_reference=of_reference)
+            )
+        )
+        for every in (facts.findings, facts.mentioned)
+    )
+    return replace(facts, findings=findings, mentioned=mentioned)
 
 
 def stated_amounts(reference: Facts, candidate: Facts) -> StatedValues:

@@ -24,6 +24,11 @@ _PERCENT = re.compile(
     rf"(?P<bound>[<>\u2264\u2265]\s*|\b(?:less|more|over|under|below) (?:than )?)?(?P<low>{_NUMBER})\s*%?(?:\s*(?:-|\u2013|to)\s*(?P<high>\d+(?:[.,]\d+)?))?\s*(?:%|per ?cent\b)",
     re.IGNORECASE,
 )
+_TENS = "ten|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+_WORDED = re.compile(
+    rf"\b(?P<low>(?:{_TENS})(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?|one|two|three|five) ?(?:%|per ?cent\b)",
+    re.IGNORECASE,
+)
 _SMALL = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _SHARE = re.compile(
     rf"(?<![\w./])(?P<part>\d{{1,3}}|{_SMALL}|none|all)\b ?(?:/|(?:(?!of\b)[a-z-]+ )?(?:out )?of (?:the )?) ?(?P<total>\d{{1,3}}|{_SMALL})(?![\w/]|\.\d|\s*(?:mm|cm|%|\+))",
@@ -34,6 +39,7 @@ _RATE = re.compile(
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[,;()]")
+_VIABLE = re.compile(r"\bviab|\bresidual\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +81,15 @@ def read_amounts(text: str) -> tuple[StatedValue, ...]:
 
 def _of_clause(clause: str, offset: int) -> Iterator[StatedValue]:
     taken: list[tuple[int, int]] = []
-    for kind, pattern in (("rate", _RATE), ("length", _LENGTH), ("percent", _PERCENT), ("share", _SHARE)):
+    for kind, pattern in (("rate", _RATE), ("length", _LENGTH), ("percent", _PERCENT), ("percent", _WORDED), ("share", _SHARE)):
         for found in pattern.finditer(clause):
             if any(start < found.end() and found.start() < end for start, end in taken):
                 continue
             taken.append(found.span())
             for low, high, total in _read(kind, found):
                 name = _of(kind, clause, *found.span())
+                if name == "necrosis" and _VIABLE.search(clause):
+                    low, high = 100 - high, 100 - low
                 yield StatedValue(
                     kind, frozenset({name}), offset + found.start(), offset + found.end(), low, high, total
                 )
@@ -95,7 +103,8 @@ def _read(kind: str, found: re.Match[str]) -> Iterator[tuple[float, float, float
             yield value, value, None
     elif kind == "percent":
         low = _float(found["low"])
-        yield low, _float(found["high"]) if found["high"] else low, None
+        high = found.groupdict().get("high")
+        yield low, _float(high) if high else low, None
     elif kind == "rate":
         per = float(found["of"] or 1) if not found["unit"].lower().startswith("mm") else 2 * float(found["of"] or 1)
         value = round(_float(found["n"]) * (10 / per if found["of"] or found["unit"].lower().startswith("mm") else 1), 3)
@@ -109,6 +118,8 @@ def _read(kind: str, found: re.Match[str]) -> Iterator[tuple[float, float, float
 
 
 def _float(written: str) -> float:
+    if written[0].isalpha():
+        return sum(map(_count, re.split("[- ]", written)))
     return float(written.replace(",", "."))
 
 

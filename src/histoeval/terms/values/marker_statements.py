@@ -15,41 +15,82 @@ from histoeval.terms.values.markers import MarkerName, named_markers
 from histoeval.terms.values.stated import CRITICAL, MAJOR, MINOR, MODERATE, StatedValue
 
 _BREAK = re.compile(r"[;\n]|(?<!\bH)(?<!\bC)\.(?=\s|$)")
-_JOINED = re.compile(r"[\s,/&]*(?:and|or|plus|both)?[\s,/&]*", re.IGNORECASE)
+_JOINED = re.compile(r"[\s,/&]*(?:and|or|nor|plus|both)?[\s,/&]*|-|::", re.IGNORECASE)
+_RESULT = (
+    r"positiv\w*|negativ\w*|loss|lost|retain\w*|retention|intact|absen\w+|preserv\w+|express\w*|lack\w*|mutated"
+    r"|wild[- ]type|amplif\w+|rearrang\w+|(?:immuno|un|non-?)?reactiv\w+|pathogenic|deleterious|monotypic|detected"
+)
 _HEAD = re.compile(
-    r"(?:,|\band\b|\bbut\b|\bwith\b|^|\()?\s*\b(?:positiv\w+|negativ\w+|loss|lost|retained|retention|intact|absen\w+"
-    r"|no|not|without|reactiv\w+|immunoreactiv\w+|preserved|express\w*|lack\w*|wild[- ]type|mutated|amplified"
-    r"|stain(?:s|ing)?)\b"
-    r"(?:\s+(?:nuclear|diffuse|strong|focal|expression|staining|evidence|reactivity|stains?)){0,3}"
-    r"(?:\s*(?:for|of|in|:|with))?\s*$",
+    rf"(?:,|\band\b|\bbut\b|\bwith\b|\bwhereas\b|^|\()?\s*\b(?:{_RESULT}|no|not|nor|without|shows?|stain(?:s|ing)?)\b"
+    r"(?:\s+(?:nuclear|diffuse|strong|focal|expression|staining|evidence|reactivity|stains?|both|the)){0,3}"
+    r"(?:\s*(?:for|of|in|:|with))?(?:\s+(?:both|the|nuclear))?\s*$",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"\b(?:no|not|without|negative for|absence of|absent|lack of|nor|neither)"
-    r"(?:\s+(?:evidence|presence|of|any|definite|detectable|organisms?|convincing)){0,3}\s*$",
+    r"\b(?:no|not|without|absence of|absent|lack of|nor|neither)"
+    r"(?:\s+(?:evidence|presence|of|any|definite|detectable|nuclear|convincing|organisms?|show)){0,3}\s*$"
+    r"|\bneither\b[^;.]{0,30}$",
     re.IGNORECASE,
 )
 _HEADING = re.compile(
-    r"\b(?:positiv\w*|negativ\w*|loss|lost|retained|retention|intact|preserved|no loss|absen\w+|express\w*|lack\w*|mutated|wild[- ]type"
-    r"|amplified|amplification|rearranged|rearrangement|reactiv\w+|immunoreactiv\w+)\b[\w\s,-]{0,30}?(?:\b(?:for|of|in|with)\b|:)?\s*(?:both\s+|the\s+|markers?\s+)*$",
+    rf"\b(?:(?:no|not|without|does not|do not)\s+)?(?:{_RESULT})\b"
+    r"(?P<between>[\w\s,()-]{0,40}?)(?P<governs>\b(?:for|of)\b|:)?\s*(?:both\s+|the\s+|nuclear\s+|markers?\s+)*$",
     re.IGNORECASE,
 )
-_IN_SITU = re.compile(r"\b(?:[FCDS]ISH|ISH|in[- ]situ hybridi[sz]ation)\b[^;.]{0,60}?amplif", re.IGNORECASE)
+_REWORDED = tuple(
+    (re.compile(pattern, re.IGNORECASE), written)
+    for pattern, written in (
+        (r"\b(?:un|non-?)reactive\b", "negative"),
+        (r"\b(?:been )?(?:excluded|ruled out)\b", "absent"),
+        (r"\bnot (?:\w+ )?(?:aberrant|abnormal|block(?:[- ]type)?(?:[- ]positive)?|express\w*)\b", "negative"),
+        (r"\b(?:does|do) not (?:show|express|stain)\b", "negative"),
+        (r"\bno\s+(?:nuclear |aberrant )?(?:expression|alteration|variant)\b", "negative"),
+        (r"^\W*not\W*$", "negative"),
+        (r"\bnormal (?:copy|pattern)\b", "normal expression"),
+    )
+)
+_FOUND = re.compile(
+    r"\W*(?:[\w.:>*+-]+\s+){0,4}?(?:mutation|mutant|fusion|alteration|pathogenic variant|rearrange\w+|amplification"
+    r"|translocation|expression|positivity|overexpression|breaks?|split)s?\b",
+    re.IGNORECASE,
+)
+_DENIED_NEAR = re.compile(r"\b(?:no|not|non|nor|without|neg\w*|absen\w+|undetect\w+|wild|loss|lost|lack\w*)\b", re.IGNORECASE)
+_NEAR = 25
+_FIRST = re.compile(r",|\bwith\b")
+_SCORED = re.compile(r"\s*[(:]?\s*(?:score )?[0-3]\s?\+")
+_LEADING = re.compile(
+    r"\s*(?:(?:is|are|was|were|being|again|both|all)\s+)*(?:not |non-?)?(?:amplified|positive|negative|detected"
+    r"|rearranged|mutated|wild[- ]type|retained|intact|lost|present|absent|methylated|unmethylated)\b",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"(?:,|\band\b|\bwith\b)[^,]*\b(?:negative|positive|no|without)\b.*$", re.IGNORECASE)
+_IN_SITU = re.compile(
+    r"\b(?:[FCDS]ISH|ISH|in[- ]situ hybridi[sz]ation)\b[^;.]{0,60}?amplif", re.IGNORECASE
+)
 _VARIANT = re.compile(
-    r"\bexons? (?P<exon>\d+)(?: (?:in-frame )?(?P<change>del|ins|dup|mut|skip)\w*)?|\b(?:p\.)?(?-i:(?P<point>[A-Z]\d{2,4}(?:[A-Z]|fs|del)))\b",
+    r"\bex(?:ons?)? ?(?P<exon>\d+)(?: (?:in-frame )?(?P<change>del|ins|dup|mut|skip)\w*)?"
+    r"|\b(?:p\.)?(?-i:(?P<point>[A-Z]\d{2,4}(?:[A-Z]|fs|del)))\b",
     re.IGNORECASE,
 )
 _CHAIN = re.compile(r"\b(?P<chain>kappa|lambda|\u03ba|\u03bb)\b", re.IGNORECASE)
-_POLYTYPIC = re.compile(r"\bpoly(?:typic|clonal)|\bno (?:light[- ]chain )?restriction|\bnot restricted|\bboth\b", re.IGNORECASE)
+_POLYTYPIC = re.compile(
+    r"\bpoly(?:typic|clonal)|\bno (?:light[- ]chain )?restriction|\bnot restricted|\bboth\b", re.IGNORECASE
+)
 _RESTRICTED = re.compile(
-    r"\b(?P<chain>kappa|lambda)\b[\s-]*(?:light[- ]chains?[\s-]*)?(?:only|restrict\w*|monotyp\w*|monoclon\w*|clonal|positive|\+|type|AL|amyloid)"
+    r"\b(?P<chain>kappa|lambda)\b[\s-]*(?:light[- ]chains?[\s-]*)?"
+    r"(?:only|restrict\w*|monotyp\w*|monoclon\w*|clonal|positive|\+|type|AL|amyloid)"
     r"|\b(?:restrict\w*|monotyp\w*|monoclon\w*|positive|AL)\b[\w\s(-]{0,24}?\b(?P<chain2>kappa|lambda)\b",
     re.IGNORECASE,
 )
-_GENES = frozenset({"c-MYC", "BCL2", "BCL6"})
-_REARRANGED = re.compile(r"rearrang|translocat|break[- ]?apart", re.IGNORECASE)
+_GENE_TEST = re.compile(r"rearrang|translocat|break|split|fusion|\bFISH\b", re.IGNORECASE)
+_MUTATION = re.compile(r"\bex(?:on)? ?\d|mutat|mutant|wild|variant", re.IGNORECASE)
+_NORMAL_P53 = re.compile(
+    r"\b(?:scattered|intact|not (?:aberrant|abnormal|mutat\w+|overexpressed))\b", re.IGNORECASE
+)
+_CHAINS = ("kappa light chain", "lambda light chain")
 _PD_L1 = (1.0, 50.0)
 MISMATCH, LIGHT_CHAIN, VARIANT = "mismatch repair status", "light chain", " variant"
+_REARRANGED = {"c-MYC": "MYC rearrangement", "BCL2": "BCL2 rearrangement", "BCL6": "BCL6 rearrangement"}
 
 
 class _Group(NamedTuple):
@@ -64,11 +105,42 @@ class _Group(NamedTuple):
         return self.names[-1].end
 
 
+class _Clause(NamedTuple):
+    text: str
+    start: int
+    about_her2: bool
+    about_genes: bool
+
+
+class _Waiting(NamedTuple):
+    """Markers that were named without a result."""
+
+    markers: tuple[str, ...]
+    start: int
+
+
+class _Phrases(NamedTuple):
+    """The words around a marker in which its result may stand."""
+
+    name: str
+    own: str
+    behind: str
+    heading: re.Match[str] | None
+    denied: bool
+    last: bool
+    """Whether it is the last of those that share a result."""
+    doubted: bool
+    """Whether the words between it and the marker before it deny anything."""
+
+
+_NOTHING = _Waiting((), 0)
+
+
 @cache
 def _data() -> dict[str, Any]:
     table = load_toml("terms/data/decisive.toml")
     organisms = {row["name"] for row in table["other"] if row.get("organism")}
-    return {key: frozenset(table[key]) for key in ("critical", "variants")} | {
+    return {key: frozenset(table[key]) for key in ("critical", "variants", "genes")} | {
         "organisms": frozenset(table["organisms"]) | organisms,
         "proteins": frozenset(table["mismatch"]["proteins"]),
     }
@@ -84,10 +156,12 @@ def _others() -> tuple[tuple[str, re.Pattern[str]], ...]:
 def read_marker_statements(text: str) -> tuple[StatedValue, ...]:
     """Markers with a polarity, decisive variants and the light chain that a text states."""
     found: list[StatedValue] = []
-    start = 0
+    start, waiting = 0, _NOTHING
     for stop in [*_BREAK.finditer(text), None]:
         end = stop.start() if stop else len(text)
-        found += _of_clause(text[start:end], start, "HER2" in text)
+        clause = _Clause(text[start:end], start, "HER2" in text, bool(_GENE_TEST.search(text)))
+        values, waiting = _of_clause(clause, waiting)
+        found += values
         start = stop.end() if stop else end
     return (*found, *_mismatch(found))
 
@@ -102,17 +176,35 @@ def _names(clause: str) -> list[MarkerName]:
     return sorted(names, key=lambda each: each.start)
 
 
-def _of_clause(clause: str, offset: int, about_her2: bool) -> Iterator[StatedValue]:
-    groups = list(_groups(clause, _names(clause)))
+def _of_clause(clause: _Clause, waiting: _Waiting) -> tuple[list[StatedValue], _Waiting]:
+    """The values of a clause, and its markers that wait for a result in the next."""
+    text = clause.text
+    groups = list(_groups(text, _names(text)))
+    if not groups:
+        return [*_late(clause, waiting), *_light_chain(text, clause.start)], _NOTHING
+    found: list[StatedValue] = []
+    used = False
     for at, group in enumerate(groups):
-        end = groups[at + 1].start if at + 1 < len(groups) else len(clause)
-        before = clause[groups[at - 1].end if at else 0 : group.start]
-        yield from _of_group(group, before, clause[group.end : end], clause, offset)
-    if not groups and about_her2 and (found := _IN_SITU.search(clause)):
-        result = read_result(clause, "HER2")
+        end = groups[at + 1].start if at + 1 < len(groups) else len(text)
+        between = text[groups[at - 1].end if at else 0 : group.start]
+        behind, followed = text[group.end : end], at + 1 < len(groups)
+        values, used = _of_group(clause, group, between, behind, followed=followed, used=used)
+        found += values
+    last = groups[-1]
+    stated = {each.axis for each in found}
+    left = tuple(m for name in last.names for m in name.markers if m not in stated)
+    return [*found, *_light_chain(text, clause.start)], _Waiting(left, clause.start + last.start)
+
+
+def _late(clause: _Clause, waiting: _Waiting) -> Iterator[StatedValue]:
+    """Results that stand in a clause of their own: HER2 by FISH; not amplified."""
+    markers = waiting.markers if _LEADING.match(clause.text) else ()
+    if not markers and clause.about_her2 and _IN_SITU.search(clause.text):
+        markers, waiting = ("HER2",), _Waiting(("HER2",), clause.start)
+    for marker in markers:
+        result = read_result(clause.text, marker)
         if result and result.polarity:
-            yield _value("HER2", result, offset + found.start(), offset + len(clause))
-    yield from _light_chain(clause, offset)
+            yield _value(marker, result, waiting.start, clause.start + len(clause.text))
 
 
 def _groups(clause: str, names: Sequence[MarkerName]) -> Iterator[_Group]:
@@ -128,35 +220,58 @@ def _groups(clause: str, names: Sequence[MarkerName]) -> Iterator[_Group]:
 
 
 def _of_group(
-    group: _Group, before: str, behind: str, clause: str, offset: int
-) -> Iterator[StatedValue]:
-    head = _HEAD.search(behind)
-    own = behind[: head.start()] if head and head.group().strip(" ,(") and _is_head(behind, head) else behind
-    denied = _DENIED.search(before)
+    clause: _Clause, group: _Group, between: str, behind: str, *, followed: bool, used: bool
+) -> tuple[list[StatedValue], bool]:
+    """The values of markers that share a result, and whether the words behind them are used up."""
+    head = _HEAD.search(behind) if followed else None
+    own = behind[: head.start()] if head and head.group().strip(" ,(") else behind
+    before = "" if used else between
+    denied, heading = _DENIED.search(before), _HEADING.search(before)
+    found: list[StatedValue] = []
+    used = False
     for name in group.names:
         for marker in name.markers:
-            result = _result(marker, clause[name.start : name.end], own, before, bool(denied))
-            if result is not None and result.polarity:
-                lead = denied or (None if re.search(r"[\w+]", own) else _HEADING.search(before))
-                start = group.start - (len(before) - lead.start() if lead else 0)
-                end = group.end + len(own.rstrip(" ,("))
-                yield _value(_axis(marker, own), result, offset + start, offset + end)
-            if marker in _data()["variants"] | {"CD117", "KRAS", "BRAF", "NRAS", "PDGFRA"}:
-                for found in _VARIANT.finditer(own):
-                    first = offset + name.start
-                    yield StatedValue(
-                        marker + VARIANT, frozenset({_variant(found)}), first, offset + group.end + found.end()
-                    )
+            phrases = _Phrases(
+                clause.text[name.start : name.end],
+                own,
+                behind,
+                heading,
+                denied is not None,
+                name is group.names[-1],
+                bool(_DENIED_NEAR.search(between)),
+            )
+            axis = _axis(marker, own, clause.about_genes)
+            result, ahead, whole = _result(marker, phrases)
+            if axis in _REARRANGED.values() and "intact" in own:
+                result = Result("negative")
+            used |= whole
+            lead = (denied or heading) if ahead else None
+            start = group.start - (len(before) - lead.start() if lead else 0)
+            end = group.end + (0 if ahead else len((behind if whole else own).rstrip(" ,(")))
+            if result is not None and result.polarity and axis not in _CHAINS:
+                found.append(_value(axis, result, clause.start + start, clause.start + end))
+            found += _variants(clause, group, axis, own)
+    return found, used
 
 
-def _axis(marker: str, own: str) -> str:
-    """The marker, or its rearrangement where that is what was looked for."""
-    return f"{marker} rearrangement" if marker in _GENES and _REARRANGED.search(own) else marker
+def _variants(clause: _Clause, group: _Group, axis: str, own: str) -> Iterator[StatedValue]:
+    if axis in _data()["genes"]:
+        for found in _VARIANT.finditer(own):
+            start, end = clause.start + group.start, clause.start + group.end + found.end()
+            yield StatedValue(axis + VARIANT, frozenset({_variant(found)}), start, end)
 
 
-def _is_head(behind: str, head: re.Match[str]) -> bool:
-    """Whether the last words behind a marker lead to the next one."""
-    return head.end() == len(behind) and bool(re.search(r"(?:for|of|in|:|with|no|not|without)\s*$", head.group(), re.IGNORECASE))
+def _axis(marker: str, own: str, about_genes: bool) -> str:
+    """The marker, or the change of its gene where that is what was looked for."""
+    if marker == "MDM2 amplification":
+        return "MDM2"
+    if marker == "CD117" and _MUTATION.search(own):
+        return "KIT mutation"
+    if marker == "MLH1" and re.match(r"\s*promoter|\s*(?:hyper)?methyl", own, re.IGNORECASE):
+        return "MLH1 promoter methylation"
+    if marker in _REARRANGED and (_GENE_TEST.search(own) or (about_genes and "intact" in own)):
+        return _REARRANGED[marker]
+    return marker
 
 
 def _variant(found: re.Match[str]) -> str:
@@ -165,25 +280,59 @@ def _variant(found: re.Match[str]) -> str:
     return f"exon {found['exon']} {(found['change'] or '').lower()}".strip()
 
 
-def _result(marker: str, name: str, own: str, before: str, denied: bool) -> Result | None:
-    phrase = own.strip(" ,:()=-\u2013") if own.strip() not in ("+", "-", "(+)", "(-)") else own.strip()
-    if own.startswith(("+", "-")) and not re.match(r"-\s?[a-z]", own, re.IGNORECASE):
-        phrase = own.strip(" ,")
-    if re.match(r"[\s(]*(?:\u2212|-(?=[\s,/).]|$))", own) and not re.match(r"\s-\s", own):
-        return Result("negative")
-    if denied and not re.match(r"(?:is |are )?(?:positive|negative)", phrase):
-        result = read_result(f"no {phrase}", marker)
-        return result if result and result.polarity else Result("negative")
-    if result := _with_polarity(read_result(phrase, marker) if phrase else None):
-        return result
-    if result := _with_polarity(read_result(f"{name} {phrase}", marker)):
-        return result
-    if heading := _HEADING.search(before):
-        if result := _with_polarity(read_result(heading.group().strip(" :"), marker)):
-            return result
+def _result(marker: str, phrases: _Phrases) -> tuple[Result | None, bool, bool]:
+    """The result of a marker, whether it stands before it, and whether all behind it is used."""
+    own, heading = phrases.own, phrases.heading
     if marker in _data()["organisms"]:
+        own = _ASIDE.sub("", own)
+    if re.match(r"[\s(]*(?:\u2212|-(?=\s*[,/);.]|\s*$))", own):
+        return Result("negative"), False, False
+    if phrases.denied and not re.match(r"\s*(?:is|are|was|were)\b", own):
+        result = _read(f"no {_tidied(own)}", marker)
+        return (result if result and result.polarity else Result("negative")), True, False
+    scored = phrases.last and _SCORED.match(own)
+    if heading and heading["governs"] and not scored:
+        if result := _headed(heading, marker):
+            return result, True, False
+    found = _FOUND.match(own)
+    if found and not _DENIED_NEAR.search(own[: found.end() + _NEAR]):
+        return Result("positive"), False, False
+    near = own if marker == "HER2" else _FIRST.split(own)[0]
+    if result := _read(_tidied(near), marker) or _read(f"{phrases.name} {_tidied(near)}", marker):
+        return result, False, False
+    if heading and (result := _headed(heading, marker)):
+        return result, True, False
+    if near != own and (result := _read(_tidied(own), marker)):
+        return result, False, False
+    if phrases.own != phrases.behind and (result := _read(_tidied(phrases.behind), marker)):
+        return result, False, True
+    if _VARIANT.search(own):
+        return Result("positive"), False, False
+    if marker in _data()["organisms"]:
+        return Result("negative" if phrases.doubted else "positive"), False, False
+    return None, False, False
+
+
+def _headed(heading: re.Match[str], marker: str) -> Result | None:
+    words = heading.group().strip(" :")
+    if re.match(r"(?:express|pathogenic|deleterious|monotypic)", words, re.IGNORECASE):
         return Result("positive")
-    return None
+    return _read(words, marker)
+
+
+def _tidied(own: str) -> str:
+    """The words behind a marker, without what stands only between."""
+    if own.startswith(("+", "-")) and not re.match(r"-\s?[a-z]", own, re.IGNORECASE):
+        return own.strip(" ,")
+    return own.strip() if own.strip() in ("(+)", "(-)") else own.strip(" ,:()=-\u2013")
+
+
+def _read(phrase: str, marker: str) -> Result | None:
+    if marker == "p53" and _NORMAL_P53.search(phrase):
+        return Result("negative")
+    for pattern, written in _REWORDED:
+        phrase = pattern.sub(written, phrase)
+    return _with_polarity(read_result(phrase, marker) if phrase else None)
 
 
 def _with_polarity(result: Result | None) -> Result | None:
@@ -228,6 +377,20 @@ def _mismatch(found: Sequence[StatedValue]) -> Iterator[StatedValue]:
 def _status(each: StatedValue, deficient: bool) -> StatedValue:
     status = frozenset({"deficient" if deficient else "proficient"})
     return StatedValue(MISMATCH, status, each.start, each.end)
+
+
+def covered_markers(axes: frozenset[str]) -> frozenset[str]:
+    """The markers of the catalogue whose results are among these axes."""
+    covered = {name for name, axis in _REARRANGED.items() if axis in axes}
+    for axis, names in (
+        (LIGHT_CHAIN, _CHAINS),
+        (MISMATCH, ("mismatch repair", "microsatellite instability")),
+        ("MDM2", ("MDM2 amplification",)),
+        ("KIT mutation", ("CD117",)),
+        ("IDH", ("IDH1", "IDH2")),
+    ):
+        covered |= set(names) if axis in axes else set()
+    return axes | covered
 
 
 def marker_severity(one: StatedValue, other: StatedValue) -> int:

@@ -21,7 +21,10 @@ _OF = re.compile(
     re.IGNORECASE,
 )
 _COUNT = re.compile(rf"\b(?P<n>{_N})\b {_BETWEEN}{_NOUN}", re.IGNORECASE)
-_OTHER = re.compile(r"\b(?:cores?|glomerul\w+|index|ishak|grade|score|NAS|TRG|crescents?|HAI|tracts?|blocks?|fields?|gleason|mitos\w+|fragments?|allred|quick score|bethesda|slides?|levels?)\b", re.IGNORECASE)
+_OTHER = re.compile(r"\b(?:cores?|glomerul\w+|index|ishak|grade|score|NAS|TRG|crescents?|HAI|tracts?|blocks?|fields?|gleason|mitos\w+|fragments?|allred|quick score|bethesda|slides?)\b", re.IGNORECASE)
+_CONTEXT = re.compile(r"\bp?N[0-3X]|\bstation|\b\d{1,2}[RL]\b|\bdissection")
+_NO_NODES = re.compile(r"\binvasion\b|\bdifferential\b|\bnodular\b", re.IGNORECASE)
+_NEAR = 18
 _NUMBERS = {"one": 1, "a single": 1, "none": 0, "no": 0, "neither": 0, "thirty": 30}
 
 
@@ -30,17 +33,26 @@ def read_nodes(text: str) -> tuple[StatedValue, ...]:
     """What a text says of lymph nodes, clause by clause."""
     if not _WORDS.has(text, "nodes", "subject") and not re.search(r"\bp?N[0-3]", text):
         return ()
-    return tuple(value for start, end in clauses(text) for value in _of_clause(text, start, end))
+    return tuple(_of_clauses(text))
 
 
-def _of_clause(text: str, start: int, end: int) -> Iterator[StatedValue]:
-    clause = text[start:end]
-    named = _WORDS.has(clause, "nodes", "subject") or re.search(r"\bp?N[0-3X]|\bstation|\b\d{1,2}[RL]\b|\bdissection", clause)
-    if re.search(r"\binvasion\b|\bdifferential\b", clause, re.IGNORECASE) and not _OF.search(clause):
-        return
+def _of_clauses(text: str) -> Iterator[StatedValue]:
+    """The nodes of each clause; after a semicolon they may not be named again."""
+    named = False
+    for start, end in clauses(text):
+        clause = text[start:end]
+        named = (named and text[start - 1] == ";") or bool(_CONTEXT.search(clause)) or (
+            _WORDS.has(clause, "nodes", "subject")
+        )
+        if not _NO_NODES.search(clause) or _OF.search(clause):
+            yield from _of_clause(clause, start, end, named)
+
+
+def _of_clause(clause: str, start: int, end: int, named: bool) -> Iterator[StatedValue]:
     counted = False
-    for found in _OF.finditer(clause) if named and not _OTHER.search(clause) else ():
-        if (value := _counted(found, clause)) is not None:
+    for found in _OF.finditer(clause) if named else ():
+        near = clause[max(0, found.start() - _NEAR) : found.end() + _NEAR]
+        if not _OTHER.search(near) and (value := _counted(found, clause)) is not None:
             counted = True
             yield StatedValue(
                 NODES, value[0], start + found.start(), start + found.end(), value[1], value[1], value[2]
@@ -51,8 +63,6 @@ def _of_clause(text: str, start: int, end: int) -> Iterator[StatedValue]:
     if status is None:
         return
     number = _COUNT.search(clause)
-    subject = _WORDS.pattern("nodes", "subject").search(clause)
-    assert subject is not None
     count = float(_number(number["n"])) if number else None
     total = count if status == "free" else None
     low = 0.0 if status == "free" else (count or -1.0)
@@ -85,13 +95,11 @@ def _options(status: str, clause: str) -> frozenset[str]:
 
 
 def _status(clause: str) -> str | None:
-    """Whether the nodes of a clause are free; what is denied of them counts first."""
-    free = _WORDS.pattern("nodes", "free").search(clause)
-    rest = _WORDS.pattern("nodes", "free").sub(" ", clause)
-    involved = _WORDS.pattern("nodes", "involved").search(rest)
-    if free and not (involved and involved.start() < free.start() and "metasta" in involved.group().lower()):
-        return "free"
-    return "involved" if involved else None
+    """Whether the nodes of a clause are free; what is denied of them does not count."""
+    rest, denied = _WORDS.pattern("nodes", "denied").subn(" ", clause)
+    if _WORDS.has(rest, "nodes", "involved"):
+        return "involved"
+    return "free" if denied or _WORDS.has(rest, "nodes", "free") else None
 
 
 def _number(written: str) -> int:
@@ -125,7 +133,9 @@ def _numbers(
 ) -> Iterator[tuple[StatedValue, StatedValue, int]]:
     """Other numbers, where both texts count them all."""
     here, there = ({(v.low, v.total): v for v in every if v.total and v.low >= 0} for every in (ones, others))
-    if not here or not there or sum(key[0] for key in here) == sum(key[0] for key in there):
+    counts, other_counts = ({low for low, _ in every if low} for every in (here, there))
+    sums = sum(low for low, _ in here), sum(low for low, _ in there)
+    if not here or not there or counts == other_counts or sums[0] == sums[1]:
         if len(here) == len(there) == 1 and here and here.keys() != there.keys():
             yield next(iter(here.values())), next(iter(there.values())), MINOR
         return

@@ -9,13 +9,13 @@ MINOR, MODERATE, MAJOR, CRITICAL = 1, 2, 3, 4
 
 _BREAK = re.compile(r"[;\n]|\.(?=\s|$)")
 _DENIAL = re.compile(
-    r"\b(?:no|not|non|nor|without|negative for|absence of|absent|rather than|denies|excluded?|rule out"
-    r"|insufficient for|diagnostic of neither|free of)(?:\s+(?!but\b|with\b)[\w/-]+){0,5}\s*$",
+    r"\b(?:no|not|non|nor|neither|without|negative for|absence of|absent|lacks|rather than|denies|excluded?|rule out"
+    r"|insufficient for|free of|short of)(?:\s+(?!but\b|with\b)[\w/-]+){0,5}\s*$",
     re.IGNORECASE,
 )
 _DENIED_BEHIND = re.compile(
-    r"\s*(?:(?:is|are|was|were)\s+)?(?:not (?:seen|identified|present|detected|found|demonstrated)"
-    r"|absent|excluded)\b",
+    r"[\s\w,/-]{0,30}?(?::|\b(?:is|are|was|were|has been|have been|both)\b)?\s*[:(\u2013-]?\s*"
+    r"\b(?:not (?:seen|identified|present|detected|found|demonstrated|met)|absent|excluded|none|nil|(?:grade )?0\b(?! ?[.,]\d))",
     re.IGNORECASE,
 )
 
@@ -87,4 +87,5 @@ def clauses(text: str) -> Iterator[tuple[int, int]]:
 def is_denied(text: str, start: int, end: int) -> bool:
     """Whether the words right around a stretch of text deny it."""
     before = _BREAK.split(text[max(0, start - 60) : start])[-1].rpartition(",")[2]
-    return bool(_DENIAL.search(before) or _DENIED_BEHIND.match(text, end))
+    behind = _BREAK.split(text[end : end + 60])[0].partition(",")[0]
+    return bool(_DENIAL.search(before) or _DENIED_BEHIND.match(behind))

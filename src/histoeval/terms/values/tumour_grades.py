@@ -98,8 +98,12 @@ def read_tumour_grades(text: str) -> Iterator[StatedValue]:
         yield StatedValue(TUMOUR, _OPTIONS[rank], *found.span())
     yield from _tiers(text)
     for found in _DYSPLASIA.finditer(text):
-        if found["none"] or not is_denied(text, *found.span()):
-            yield StatedValue(DYSPLASIA, _degree(found), *found.span())
+        degree = _degree(found)
+        if not found["none"] and is_denied(text, *found.span()):
+            if degree != {"high"}:
+                continue
+            degree = frozenset({"none", "low"})
+        yield StatedValue(DYSPLASIA, degree, *found.span())
 
 
 def _in_words(found: re.Match[str]) -> str:
@@ -133,13 +137,13 @@ def _number(written: str) -> int:
 def _tiers(text: str) -> Iterator[StatedValue]:
     for found in _TIER.finditer(text):
         end = found.start("behind")
-        if is_denied(text, found.start(), end):
-            continue
-        tier = found["tier"].lower()
+        tier, denied = found["tier"].lower(), is_denied(text, found.start(), end)
         if _LESION.match(found["behind"]):
-            if tier != "intermediate":
+            if denied and tier == "high":
+                yield StatedValue(DYSPLASIA, frozenset({"none", "low"}), found.start(), end)
+            elif tier != "intermediate" and not denied:
                 yield StatedValue(DYSPLASIA, frozenset({tier}), found.start(), end)
-        elif not _NAMED.match(found["behind"]):
+        elif not denied and not _NAMED.match(found["behind"]):
             nuclear = "nuclear" in found.group()[: end - found.start()].lower()
             yield StatedValue(NUCLEAR if nuclear else TUMOUR, _OPTIONS[tier], found.start(), end)
 

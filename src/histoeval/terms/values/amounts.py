@@ -30,6 +30,10 @@ _WORDED = re.compile(
     re.IGNORECASE,
 )
 _SMALL = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_PART = re.compile(
+    rf"(?P<part>{_NUMBER}) ?(?:mm|cm)? ?(?:/|(?:out )?of (?:a |the )?) ?(?P<total>\d+(?:\.\d+)?)[ -]?(?:mm|cm)\b",
+    re.IGNORECASE,
+)
 _SHARE = re.compile(
     rf"(?<![\w./])(?P<part>\d{{1,3}}|{_SMALL}|none|all)\b ?(?:/|(?:(?!of\b)[a-z-]+ )?(?:out )?of (?:the )?) ?(?P<total>\d{{1,3}}|{_SMALL})(?![\w/]|\.\d|\s*(?:mm|cm|%|\+))",
     re.IGNORECASE,
@@ -81,7 +85,7 @@ def read_amounts(text: str) -> tuple[StatedValue, ...]:
 
 def _of_clause(clause: str, offset: int) -> Iterator[StatedValue]:
     taken: list[tuple[int, int]] = []
-    for kind, pattern in (("rate", _RATE), ("length", _LENGTH), ("percent", _PERCENT), ("percent", _WORDED), ("share", _SHARE)):
+    for kind, pattern in (("share", _PART), ("rate", _RATE), ("length", _LENGTH), ("percent", _PERCENT), ("percent", _WORDED), ("share", _SHARE)):
         for found in pattern.finditer(clause):
             if any(start < found.end() and found.start() < end for start, end in taken):
                 continue
@@ -125,7 +129,7 @@ def _float(written: str) -> float:
 
 def _count(written: str) -> float:
     numbers = {"one": 1, "none": 0} | QUANTITIES.entry("numbers")
-    return float(written) if written.isdigit() else float(numbers[written.lower()])
+    return float(written) if written[0].isdigit() else float(numbers[written.lower()])
 
 
 def _of(kind: str, clause: str, start: int, end: int) -> str:

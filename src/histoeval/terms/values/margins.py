@@ -16,7 +16,7 @@ from histoeval.terms.values.stated import (
 MARGIN = "margin"
 _WORDS = Lexicon("terms/data/margins.toml", before="")
 _PIECE = re.compile(
-    r",|\bbut\b|\bwhile\b|\bwhereas\b|\bwith\b|\band\b(?=[\w\s]{1,30}\bmargins?\b)"
+    r",|\bbut\b|\bwhile\b|\bwhereas\b|\balthough\b|\band\b(?=[\w\s]{1,30}\bmargins?\b)"
     r"|\band\b(?=\s+(?:clear|free|involved|positive|negative|not)\b)",
     re.IGNORECASE,
 )
@@ -35,7 +35,7 @@ _OPPOSITE_PLACES = tuple(
     )
 )  # fmt: skip
 _LENGTH = re.compile(r"(?<![\d.])(?P<n>\d+(?:\.\d+)?)\s*(?:mm|cm)\b")
-_ORDER = ("clear", "close", "involved")
+_ORDER = ("unknown", "clear", "close", "involved")
 
 
 @lru_cache(maxsize=1 << 11)
@@ -85,6 +85,8 @@ def _names_margin(piece: str) -> bool:
 
 
 def _status(piece: str) -> str | None:
+    if _WORDS.has(piece, "margin", "unknown"):
+        return "unknown"
     involved = _WORDS.pattern("margin", "involved").search(piece)
     free = _WORDS.pattern("margin", "free").search(piece)
     if free and not (involved and re.match(r"not |incomplete", involved.group(), re.IGNORECASE)):
@@ -129,6 +131,8 @@ def margin_conflicts(
     involved, other_involved = (
         [each for each in every if _state(each) == "involved" and _places(each)] for every in (ones, others)
     )
+    if not len(involved) == len(other_involved) == 1 or len(ones) != len(others):
+        return
     for one in involved:
         for other in other_involved:
             if not _places(one) & _places(other) and any(

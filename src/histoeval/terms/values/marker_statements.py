@@ -15,7 +15,7 @@ from histoeval.terms.values.markers import MarkerName, named_markers
 from histoeval.terms.values.stated import CRITICAL, MAJOR, MINOR, MODERATE, StatedValue
 
 _BREAK = re.compile(r"[;\n]|(?<!\bH)(?<!\bC)\.(?=\s|$)")
-_JOINED = re.compile(r"[\s,/&]*(?:and|or|nor|plus|both)?[\s,/&]*|-|::", re.IGNORECASE)
+_JOINED = re.compile(r"[\s,/&()]*(?:and|or|nor|plus|both)?[\s,/&(]*|-|::", re.IGNORECASE)
 _RESULT = (
     r"positiv\w*|negativ\w*|loss|lost|retain\w*|retention|intact|absen\w+|preserv\w+|express\w*|lack\w*|mutated"
     r"|wild[- ]type|amplif\w+|rearrang\w+|(?:immuno|un|non-?)?reactiv\w+|pathogenic|deleterious|monotypic|detected"
@@ -34,14 +34,20 @@ _DENIED = re.compile(
 )
 _HEADING = re.compile(
     rf"\b(?:(?:no|not|without|does not|do not)\s+)?(?:{_RESULT})\b"
-    r"(?P<between>[\w\s,()-]{0,40}?)(?P<governs>\b(?:for|of)\b|:)?\s*(?:both\s+|the\s+|nuclear\s+|markers?\s+)*$",
+    r"(?:(?:\s+(?:[\w-]+)){0,4}?\s*(?P<governs>\b(?:for|of)\b|:))?"
+    r"\s*(?:(?:both|the|all|nuclear|markers?|stains?|staining|expression|in|with)\s+)*\(?\s*$",
     re.IGNORECASE,
+)
+_HEADS = re.compile(
+    rf"\b(?:(?:no|not|without|does not|do not)\s+)?(?:{_RESULT})\b", re.IGNORECASE
 )
 _REWORDED = tuple(
     (re.compile(pattern, re.IGNORECASE), written)
     for pattern, written in (
         (r"\b(?:un|non-?)reactive\b", "negative"),
-        (r"\b(?:been )?(?:excluded|ruled out)\b", "absent"),
+        (r"\b(?:been )?(?:excluded|ruled out|lacking|not supported)\b", "absent"),
+        (r"\bretains?\b", "retained"),
+        (r"\b(?:immuno)?stain(?:s|ing)?\b(?=.*\b(?:negativ|positiv|unreact|absent|none))", " "),
         (r"\bnot (?:\w+ )?(?:aberrant|abnormal|block(?:[- ]type)?(?:[- ]positive)?|express\w*)\b", "negative"),
         (r"\b(?:does|do) not (?:show|express|stain)\b", "negative"),
         (r"\bno\s+(?:nuclear |aberrant )?(?:expression|alteration|variant)\b", "negative"),
@@ -51,11 +57,14 @@ _REWORDED = tuple(
 )
 _FOUND = re.compile(
     r"\W*(?:[\w.:>*+-]+\s+){0,4}?(?:mutation|mutant|fusion|alteration|pathogenic variant|rearrange\w+|amplification"
-    r"|translocation|expression|positivity|overexpression|breaks?|split)s?\b",
+    r"|translocation|expression|positivity|overexpression|breaks?|split|deletion|insertion|duplication|deposit(?:ion)?)s?\b",
     re.IGNORECASE,
 )
-_DENIED_NEAR = re.compile(r"\b(?:no|not|non|nor|without|neg\w*|absen\w+|undetect\w+|wild|loss|lost|lack\w*)\b", re.IGNORECASE)
+_DENIED_NEAR = re.compile(r"\b(?:no|not|nor|without|neg\w*|absen\w+|undetect\w+|wild|loss|lost|lack\w*)\b", re.IGNORECASE)
 _NEAR = 25
+_ADVICE = re.compile(r"\b(?:advised|recommended|suggested|requested|to follow|awaited|pending)\b", re.IGNORECASE)
+_GOVERNS = re.compile(r"\b(?:for|of)\s*$", re.IGNORECASE)
+_STAIN = re.compile(r"\bstain|\bZN\b|Ziehl", re.IGNORECASE)
 _FIRST = re.compile(r",|\bwith\b")
 _SCORED = re.compile(r"\s*[(:]?\s*(?:score )?[0-3]\s?\+")
 _LEADING = re.compile(
@@ -223,10 +232,11 @@ def _of_group(
     clause: _Clause, group: _Group, between: str, behind: str, *, followed: bool, used: bool
 ) -> tuple[list[StatedValue], bool]:
     """The values of markers that share a result, and whether the words behind them are used up."""
-    head = _HEAD.search(behind) if followed else None
+    hyphened = re.match(r"-\s?[a-z]", behind, re.IGNORECASE)
+    head = _HEAD.search(behind) if followed and not hyphened else None
     own = behind[: head.start()] if head and head.group().strip(" ,(") else behind
     before = "" if used else between
-    denied, heading = _DENIED.search(before), _HEADING.search(before)
+    denied, heading = _DENIED.search(before), _heading(before)
     found: list[StatedValue] = []
     used = False
     for name in group.names:
@@ -252,6 +262,14 @@ def _of_group(
                 found.append(_value(axis, result, clause.start + start, clause.start + end))
             found += _variants(clause, group, axis, own)
     return found, used
+
+
+def _heading(before: str) -> re.Match[str] | None:
+    """The last result that stands before markers and leads to them: loss of, negative for."""
+    for found in reversed(list(_HEADS.finditer(before))):
+        if heading := _HEADING.match(before, found.start()):
+            return heading
+    return None
 
 
 def _variants(clause: _Clause, group: _Group, axis: str, own: str) -> Iterator[StatedValue]:
@@ -285,13 +303,15 @@ def _result(marker: str, phrases: _Phrases) -> tuple[Result | None, bool, bool]:
     own, heading = phrases.own, phrases.heading
     if marker in _data()["organisms"]:
         own = _ASIDE.sub("", own)
-    if re.match(r"[\s(]*(?:\u2212|-(?=\s*[,/);.]|\s*$))", own):
-        return Result("negative"), False, False
+    if _ADVICE.search(own):
+        return None, False, False
+    if re.match(r"[\s(]*(?:\u2212|-(?=\s*[,/);.]|\s*$|\s(?!and\b|or\b|to\b|\()[A-Za-z]))", own):
+        if not re.match(r"\s-\s", own):
+            return Result("negative"), False, False
     if phrases.denied and not re.match(r"\s*(?:is|are|was|were)\b", own):
-        result = _read(f"no {_tidied(own)}", marker)
-        return (result if result and result.polarity else Result("negative")), True, False
-    scored = phrases.last and _SCORED.match(own)
-    if heading and heading["governs"] and not scored:
+        return Result("negative"), True, False
+    scored = _SCORED.match(own)
+    if heading and (scored and not phrases.last or heading["governs"] and not scored):
         if result := _headed(heading, marker):
             return result, True, False
     found = _FOUND.match(own)
@@ -304,11 +324,12 @@ def _result(marker: str, phrases: _Phrases) -> tuple[Result | None, bool, bool]:
         return result, True, False
     if near != own and (result := _read(_tidied(own), marker)):
         return result, False, False
-    if phrases.own != phrases.behind and (result := _read(_tidied(phrases.behind), marker)):
-        return result, False, True
+    if phrases.own != phrases.behind and not _GOVERNS.search(phrases.behind):
+        if result := _read(_tidied(phrases.behind), marker):
+            return result, False, True
     if _VARIANT.search(own):
         return Result("positive"), False, False
-    if marker in _data()["organisms"]:
+    if marker in _data()["organisms"] and not _STAIN.search(phrases.name):
         return Result("negative" if phrases.doubted else "positive"), False, False
     return None, False, False
 

@@ -17,6 +17,7 @@ _BETWEEN = r"(?:(?!of\b|and\b|which\b|with\b)[a-z-]+,? ){0,4}?"
 _OF = re.compile(
     rf"\b(?P<part>{_N}|none|no|neither|all|both|a single)\b {_BETWEEN}(?:out of|of) (?:the |these |all )?(?P<total>{_N})\b(?! ?(?:mm|cm|%|cores?|glomer|fragments?|pieces?|blocks?|biops))"
     rf"|(?<![\d/.])(?P<part2>\d{{1,3}}) ?/ ?(?P<total2>\d{{1,3}})(?![\d/.]|\s*(?:HPF|mm|cm))"
+    rf"|\bof (?:the )?(?P<total4>{_N}) {_BETWEEN}{_NOUN}[^.;]{{0,40}}?,? (?P<part4>{_N})\b(?! ?(?:mm|cm))"
     rf"|\b(?P<total3>{_N})\b {_BETWEEN}{_NOUN}[^.;]{{0,40}}?\b(?:of which|of them|including|with|,)\s*(?P<part3>{_N})\b (?:\w+ )?(?:positive|involved|contain\w*|show\w*|with|metasta\w*)",
     re.IGNORECASE,
 )
@@ -74,8 +75,8 @@ def _of_clause(clause: str, start: int, end: int, named: bool) -> Iterator[State
 def _counted(
     found: re.Match[str], clause: str
 ) -> tuple[frozenset[str], float, float] | None:
-    part = found["part"] or found["part2"] or found["part3"]
-    total = _number(found["total"] or found["total2"] or found["total3"])
+    part = found["part"] or found["part2"] or found["part3"] or found["part4"]
+    total = _number(found["total"] or found["total2"] or found["total3"] or found["total4"])
     if part.lower() in ("all", "both"):
         status = _status(clause)
         count = 0 if status == "free" else total

@@ -47,8 +47,14 @@ def _pattern(expression: str) -> re.Pattern[str]:
 
 
 @cache
-def _schemes() -> Mapping[str, _Scheme]:
-    return {row["name"]: _scheme(row) for row in load_toml("terms/data/schemes.toml")["scheme"]}
+def _schemes() -> tuple[_Scheme, ...]:
+    return tuple(map(_scheme, load_toml("terms/data/schemes.toml")["scheme"]))
+
+
+@cache
+def _by_name() -> Mapping[str, _Scheme]:
+    """Schemes by their names; the first of those that share one has the order."""
+    return {scheme.name: scheme for scheme in reversed(_schemes())}
 
 
 def _scheme(row: Mapping[str, Any]) -> _Scheme:
@@ -79,7 +85,7 @@ def _scheme(row: Mapping[str, Any]) -> _Scheme:
 def read_schemes(text: str) -> tuple[StatedValue, ...]:
     """The values of all schemes that a text states."""
     found = [*read_gleason(text), *read_tumour_grades(text)]
-    for scheme in _schemes().values():
+    for scheme in _schemes():
         if all(about.search(text) for about in scheme.about) and not (
             scheme.unless and scheme.unless.search(text)
         ):
@@ -140,7 +146,7 @@ def scheme_severity(one: StatedValue, other: StatedValue) -> int:
     """How severe it is to state one value of a scheme for another; 0 where they agree."""
     if one.axis == "Gleason":
         return gleason_severity(one, other)
-    if (scheme := _schemes().get(one.axis)) is None:
+    if (scheme := _by_name().get(one.axis)) is None:
         return tumour_grade_severity(one, other)
     if one.options & other.options:
         return 0

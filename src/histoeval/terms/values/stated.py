@@ -15,7 +15,7 @@ _DENIAL = re.compile(
 )
 _DENIED_BEHIND = re.compile(
     r"[\s\w,/-]{0,30}?(?::|\b(?:is|are|was|were|has been|have been|both)\b)?\s*[:(\u2013-]?\s*"
-    r"\b(?:not (?:seen|identified|present|detected|found|demonstrated|met)|absent|excluded|none|nil|(?:grade )?0\b(?! ?[.,]\d))",
+    r"\b(?:not (?:seen|identified|present|detected|found|demonstrated|met)|not supported|absent|excluded|lacking|none|nil|no evidence|no\s*$|(?:grade )?0\b(?! ?[.,]\d))",
     re.IGNORECASE,
 )
 

@@ -47,12 +47,12 @@ _OPTIONS: Mapping[str, frozenset[str]] = {
     "1": frozenset({"1"}),
     "2": frozenset({"2", "2 low", "2 high"}),
     "3": frozenset({"3", "3 high"}),
-    "4": frozenset({"4", "3 high"}),
+    "4": frozenset({"4", "4 high"}),
     "1-2": frozenset({"1", "2", "2 low"}),
     "2-3": frozenset({"2", "2 high", "3", "3 high"}),
     "low": frozenset({"1", "2 low"}),
     "intermediate": frozenset({"2"}),
-    "high": frozenset({"3", "2 high", "3 high"}),
+    "high": frozenset({"3", "4", "2 high", "3 high", "4 high"}),
 }
 _TIER = re.compile(
     r"\b(?P<tier>low|intermediate|high)(?:[- ](?:nuclear |cytologic(?:al)? |histologic(?:al)? )?grade)\b"
@@ -61,7 +61,7 @@ _TIER = re.compile(
 )
 _LESION = re.compile(
     r"[\s,]*(?:(?:squamous|glandular|epithelial|foveolar|intestinal|adenomatous|columnar)\s+)*"
-    r"(?:dysplasia|dysplastic|intraepithelial neoplasia|pin|panin|bilin|neoplasia|atypia)\b",
+    r"(?:dysplasia|dysplastic|change|intraepithelial neoplasia|pin|panin|bilin|neoplasia|atypia)\b",
     re.IGNORECASE,
 )
 _NAMED = re.compile(
@@ -81,6 +81,8 @@ _DYSPLASIA = re.compile(
 )
 _DEGREES = {"mild": "low", "slight": "low", "severe": "high", "marked": "high"}
 _LEVELS = {"none": 0, "indefinite": 1, "low": 2, "high": 3}
+_CERVIX = re.compile(r"\b(?:cervix|cervical|LLETZ|LEEP|CIN|VIN|VaIN|AIN|NILM)\b(?! (?:node|lymph))")
+"""Where dysplasia is another name of an intraepithelial neoplasia."""
 _EITHER = frozenset({"low", "high"})
 """Moderate dysplasia is of low grade in some organs, of high grade in others."""
 
@@ -97,7 +99,7 @@ def read_tumour_grades(text: str) -> Iterator[StatedValue]:
             continue  # a name, no grade
         yield StatedValue(TUMOUR, _OPTIONS[rank], *found.span())
     yield from _tiers(text)
-    for found in _DYSPLASIA.finditer(text):
+    for found in _DYSPLASIA.finditer(text) if not _CERVIX.search(text) else ():
         degree = _degree(found)
         if not found["none"] and is_denied(text, *found.span()):
             if degree != {"high"}:

@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from histoeval.facts.names import sharpened
 from histoeval.facts.scope import TextScope, before, clause_before, has_wording
+from histoeval.facts.spread import primary_of, spread_of
 from histoeval.report import Assertion, Entity, EntityType
 from histoeval.terms.catalogue import Behaviour, Concept, closeness, concepts, diagnosis_tree
 from histoeval.terms.naming import find_diagnoses, main_concept
@@ -21,6 +23,8 @@ _DEPOSITS = frozenset(
 )
 """Concepts that name spread, and not what has spread."""
 
+_NO_SPREAD = frozenset({"negative_for_metastasis"})
+
 _PIECES = frozenset({EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.DESCRIPTOR})
 """What a reader may have cut a diagnosis into."""
 
@@ -29,6 +33,20 @@ _ORIGIN = re.compile(r"\s+(?:primary|origin)\b(?!\s+(?:tumou?r|site|diagnosis))"
 
 _GAP = 8
 """Spaces over which two pieces of a name still stand together."""
+
+_LIKELY = re.compile(
+    r"\b(?:consistent with|compatible with|in keeping with|diagnostic of|typical of|"
+    r"favou?r(?:s|ed|ing)?|supports?|supporting|most likely|in line with|represents?|representing)"
+    r"(?: (?:a|an|the))?(?: [\w-]+){0,3}\s*$",
+    re.IGNORECASE,
+)
+"""Before a diagnosis: words by which pathologists commit themselves to it."""
+_OPEN = re.compile(
+    r"suspicious|suspected|cannot|could|not (?:diagnostic|excluded)|may |might|possib|versus|\bvs\b|"
+    r"indefinite|indeterminate|equivocal|at least|\bif\b|not typical|not fully",
+    re.IGNORECASE,
+)
+"""Words that leave a diagnosis open all the same."""
 
 _MAX_HOMES = 4
 """A diagnosis that arises in more organs than this does not tell the organ."""
@@ -58,6 +76,8 @@ class Diagnosis:
     """`metastatic` where the report says so of it."""
     wide: Concept | None = None
     """What its words name by themselves, without what the rest of the report tells."""
+    committed: bool = False
+    """The report is as good as sure of it: consistent with, in keeping with."""
 
     @property
     def known(self) -> bool:
@@ -67,7 +87,14 @@ class Diagnosis:
     @property
     def hedged(self) -> bool:
         """Whether the report is not sure."""
-        return self.entity.assertion == Assertion.UNCERTAIN
+        return self.entity.assertion == Assertion.UNCERTAIN and not self.committed
+
+    @property
+    def primary(self) -> Concept | None:
+        """The tumour itself, where the report says that it has spread."""
+        if self.concept is None or self.spread is None:
+            return self.concept
+        return concepts()[primary_of(self.concept)]
 
     @property
     def behaviour(self) -> Behaviour:
@@ -100,11 +127,23 @@ def named_diagnoses(
         concept = _as_one(entity, stretch, text, likely) or _concept(
             entity, details.get(entity.start, ()), likely
         )
+        concept = sharpened(concept, entity, named, text, likely)
         if entity.type == EntityType.FINDING and (concept is None or concept.generic):
             continue
-        spread = "metastatic" if has_wording("metastatic", entity.text) else None
-        wide = main_concept(respelt(entity.text))
-        yield Diagnosis(entity, concept, scope.concludes(entity.start), spread, wide)
+        yield Diagnosis(
+            entity,
+            concept,
+            scope.concludes(entity.start),
+            spread_of(concept, entity, text),
+            main_concept(respelt(entity.text)),
+            _is_committed(entity, text),
+        )
+
+
+def _is_committed(entity: Entity, text: str) -> bool:
+    """Whether a doubt is only the usual way to put a diagnosis."""
+    words = before(text, entity.start)
+    return bool(_LIKELY.search(words)) and not _OPEN.search(words)
 
 
 def _neighbours(entities: Sequence[Entity], text: str) -> list[tuple[int, int]]:
@@ -177,6 +216,11 @@ def concluded_of(
         if there or nothing or any(scope.concludes(start) for start, _ in scope.gaps):
             return _distinct(there)
     return _distinct(by_name or made)
+
+
+def names_only_spread(diagnosis: Diagnosis) -> bool:
+    """Whether it says that a tumour has spread, and not which."""
+    return diagnosis.concept is not None and diagnosis.concept.id in _DEPOSITS - _NO_SPREAD
 
 
 def is_deposit(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:

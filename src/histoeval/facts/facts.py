@@ -17,7 +17,9 @@ from histoeval.facts.diagnoses import (
 )
 from histoeval.facts.lexical import LexicalFacts, ValueMention, lexical_facts, recovered, retyped
 from histoeval.facts.markers import markers_of
+from histoeval.facts.names import widened
 from histoeval.facts.scope import TextScope, concluding_text, has_wording, scope_of
+from histoeval.facts.spread import origins
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.findings import find_findings
 from histoeval.terms.plain import plain
@@ -93,6 +95,8 @@ class Facts:
     mentioned: tuple[FindingFact, ...]
     """Findings again, with those that the report takes for a diagnosis."""
     measurements: tuple[ValueMention[Measurement], ...]
+    origins: tuple[ValueMention[str], ...]
+    """Organs from which it says that a tumour came."""
     stated: LexicalFacts
     """What its words say by themselves, however it was read."""
 
@@ -111,15 +115,19 @@ def facts_of(report: Report) -> Facts:
     """Read a report's entities in terms of what they mean."""
     scope = scope_of(report.text)
     tails = _tails(report)
-    entities = [
-        retyped(entity, tails.get(place, ()), report.text)
-        for place, entity in enumerate(report.entities)
-        if not scope.is_gap(entity.start)
-    ]
     organs = _organs(report.text, scope)
     likely = _likely(organs)
+    typed = [
+        widened(retyped(entity, tails.get(place, ()), report.text), report.text, likely)
+        for place, entity in enumerate(report.entities)
+    ]
+    entities = [
+        entity
+        for entity, read in zip(typed, report.entities, strict=True)
+        if not scope.is_gap(read.start)
+    ]
     entities = [*entities, *recovered(report, likely, scope)]
-    details = {report.entities[head].start: linked for head, linked in tails.items()}
+    details = {typed[head].start: linked for head, linked in tails.items()}
     named = list(named_diagnoses(entities, likely, details, scope, report.text))
     made = [each for each in named if is_made(each, report.text)]
     nothing = has_wording("nothing_found", concluding_text(report.text, scope))
@@ -150,6 +158,7 @@ def facts_of(report: Report) -> Facts:
             _observed(_of(entities, EntityType.FINDING, EntityType.DIAGNOSIS), report, details)
         ),
         measurements=tuple(_valued(_of(entities, EntityType.MEASUREMENT), read_measurement)),
+        origins=tuple(ValueMention(*each) for each in origins(report.text)),
         stated=lexical_facts(report.text),
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeVar
 
-from histoeval.facts.scope import TextScope, before, has_wording
+from histoeval.facts.scope import TextScope, before, has_wording, stance_at
 from histoeval.reader.sentences import sentences
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.catalogue import Behaviour, concepts
@@ -97,6 +97,7 @@ def recovered(report: Report, likely: frozenset[str], scope: TextScope) -> Itera
             start, end = sentence.start + first, sentence.start + last
             if not scope.is_gap(start) and not any(taken[start:end]):
                 taken[start:end] = b"1" * (end - start)
+                denied = denied or stance_at(report.text, start, end) is False
                 yield Entity(
                     text=report.text[start:end],
                     start=start,
@@ -113,15 +114,14 @@ def _known_diagnoses(
     for match in find_diagnoses(sentence, likely):
         concept = concepts()[match.id]
         if not concept.generic and concept.behaviour != Behaviour.NORMAL:
-            yield match.start, match.end, EntityType.DIAGNOSIS, has_wording("denial", sentence)
+            yield match.start, match.end, EntityType.DIAGNOSIS, False
 
 
 def _known_findings(sentence: str) -> Iterator[tuple[int, int, EntityType, bool]]:
     """Only what matters much, and only by its abbreviation: words are the reader's business."""
     for found in find_findings(sentence):
         if is_cased(sentence[found.start : found.end]):
-            denied = found.denied or has_wording("denial", sentence)
-            yield found.start, found.end, EntityType.FINDING, denied
+            yield found.start, found.end, EntityType.FINDING, found.denied
 
 
 def retyped(entity: Entity, linked: Iterable[Entity], text: str) -> Entity:

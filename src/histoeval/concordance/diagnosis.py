@@ -25,7 +25,7 @@ from histoeval.concordance.spread import Near, best_of, compare_spread
 from histoeval.facts.diagnoses import Diagnosis, names_only_spread
 from histoeval.facts.facts import Facts
 from histoeval.facts.spread import speaks_of_tumour, states_spread
-from histoeval.terms.catalogue import Behaviour, Concept, closeness, diagnosis_tree
+from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, closeness, diagnosis_tree
 from histoeval.terms.naming import refine
 from histoeval.terms.plain import plain
 from histoeval.terms.spelling import respelt
@@ -142,7 +142,7 @@ def _identity(reference: Facts, candidate: Facts, near: Near, excused: Excused) 
     """How near the leading diagnoses come: of the first ones, and of those next to them."""
     if not reference.diagnoses and not candidate.diagnoses:
         return ComparedPart(_both_silent(reference, candidate))
-    alone = float(_excused_alone(reference, candidate, excused))
+    alone = float(_excused_alone(reference, candidate, excused) or _all_told(reference, candidate))
     first = max((near(r, c) for r in reference.first for c in candidate.first), default=alone)
     leading = max((near(r, c) for r in reference.leading for c in candidate.leading), default=alone)
     matched, mistakes = [], []
@@ -150,9 +150,15 @@ def _identity(reference: Facts, candidate: Facts, near: Near, excused: Excused) 
     for ref, cand, value in pairs:
         if cand is not None and value >= MATCHED:
             matched.append(EntityMatch("diagnosis", ref.entity, cand.entity, value))
-        if value < SAME:
+        if value < SAME and not (value < MATCHED and _is_said(ref, cand, reference, candidate)):
             right = any(other is not ref and worth >= SAME for other, _, worth in pairs)
-            mistakes.append(mistake_of(ref, cand, value, right))
+            if cand is None:
+                alone_in = _severity(ref, candidate)
+                mistakes.append(
+                    ReportError(ErrorKind.OMISSION, "diagnosis", alone_in, ref.entity, None)
+                )
+            else:
+                mistakes.append(mistake_of(ref, cand, value, right))
     return ComparedPart((first + leading) / 2, tuple(matched), tuple(mistakes))
 
 
@@ -186,6 +192,25 @@ def _paired(
             found[i] = cand, value
             left = [each for each in left if each is not cand]
     return [(ref, *found[i]) for i, ref in enumerate(refs)]
+
+
+def _is_said(
+    ref: Diagnosis, cand: Diagnosis | None, reference: Facts, candidate: Facts
+) -> bool:
+    """Whether both reports have what was left over, only not as a diagnosis."""
+    if _is_told(ref, candidate):
+        return True
+    here = candidate.stated.has_words(ref.entity.text) and ref.behaviour in HARMLESS
+    there = cand is None or reference.stated.has_words(cand.entity.text)
+    return here and there
+
+
+def _all_told(reference: Facts, candidate: Facts) -> bool:
+    """Whether one report names nothing but spread, and the other tells of it in other words."""
+    for one, other in ((reference, candidate), (candidate, reference)):
+        if one.first and not other.diagnoses and all(_is_told(each, other) for each in one.first):
+            return True
+    return False
 
 
 def _excused_alone(reference: Facts, candidate: Facts, excused: Excused) -> bool:
@@ -271,6 +296,8 @@ def _is_told(deposit: Diagnosis, other: Facts) -> bool:
 def _severity(diagnosis: Diagnosis, other: Facts) -> Severity:
     """How bad it is that a report has no such diagnosis; less where it speaks of the tumour."""
     severity = severity_of(diagnosis)
-    if other.made or other.nothing_found or not speaks_of_tumour(other.stated.text):
+    vague = all(each.behaviour == Behaviour.UNSPECIFIED for each in other.made)
+    unsaid = diagnosis.heads or speaks_of_tumour(other.stated.text)
+    if not vague or other.nothing_found or not unsaid:
         return severity
     return min(severity, Severity.MODERATE)

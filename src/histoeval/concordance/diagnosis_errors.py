@@ -28,10 +28,8 @@ _BEHAVIOURS = {
 _BEHAVIOUR_UNLIKE = 0.3
 
 
-def mistake_of(ref: Diagnosis, cand: Diagnosis | None, value: float, right: bool) -> ReportError:
+def mistake_of(ref: Diagnosis, cand: Diagnosis, value: float, right: bool) -> ReportError:
     """What is wrong where two diagnoses are not the same; `right` if another one is."""
-    if cand is None:
-        return ReportError(ErrorKind.OMISSION, "diagnosis", severity_of(ref), ref.entity, None)
     kind, severity = _verdict(ref, cand, value, right)
     return ReportError(kind, "diagnosis", severity, ref.entity, cand.entity)
 
@@ -54,9 +52,16 @@ def _verdict(
         return call, Severity.CRITICAL if malignant else Severity.MAJOR
     if (atypia := _atypia(one, other)) is not None:
         return atypia, Severity.MAJOR
-    if diagnosis_tree().are_kin(one.id, other.id):
+    if _akin(ref, cand):
         return ErrorKind.OMISSION, Severity.MODERATE
     return ErrorKind.WRONG_DIAGNOSIS, _of_another(ref, cand, value, right)
+
+
+def _akin(ref: Diagnosis, cand: Diagnosis) -> bool:
+    """Whether one is a kind of the other, by their words alone or by what the report adds."""
+    tree = diagnosis_tree()
+    ones, others = ([c for c in (d.concept, d.wide, d.primary) if c] for d in (ref, cand))
+    return any(tree.are_kin(a.id, b.id) for a in ones for b in others)
 
 
 def _doubt(ref: Diagnosis, cand: Diagnosis) -> tuple[ErrorKind, Severity]:

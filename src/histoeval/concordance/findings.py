@@ -21,6 +21,8 @@ from histoeval.terms.findings import finding_closeness, findings, is_kind_of
 _SAME = 0.6
 _BESIDE = 0.65
 """What is left of the closeness of a finding that is not the one looked for, nor a kind of it."""
+_WIDER = 0.75
+"""The same for the kind of finding that the one looked for is: invasion for venous invasion."""
 _ELSEWHERE = 0.5
 """How close two words for growth are that concern different places."""
 _VERY = 0.95
@@ -68,7 +70,9 @@ def _closeness(one: FindingFact, other: FindingFact, alike: Alike) -> float:
         near = finding_closeness(one.id, other.id)
         both_denied = one.denied and other.denied
         wide, narrow = (other.id, one.id) if both_denied else (one.id, other.id)
-        return near if is_kind_of(narrow, wide) else near * _BESIDE
+        if is_kind_of(narrow, wide):
+            return near
+        return near * (_WIDER if is_kind_of(wide, narrow) else _BESIDE)
     return alike(one.entity.text, other.entity.text)
 
 

@@ -148,6 +148,8 @@ def _reversed(one: Facts, other: Facts) -> list[tuple[Diagnosis, Diagnosis]]:
     """
     found: dict[str, tuple[Diagnosis, Diagnosis]] = {}
     for denied in one.denied:
+        if denied.behaviour == Behaviour.NORMAL:
+            continue
         made = next((each for each in other.made if _denies(denied, each)), None)
         if made is None or any(_denies(denied, each) for each in one.made):
             continue

@@ -8,7 +8,14 @@ from histoeval.facts.names import sharpened
 from histoeval.facts.scope import TextScope, before, clause_before, has_wording
 from histoeval.facts.spread import primary_of, spread_of
 from histoeval.report import Assertion, Entity, EntityType
-from histoeval.terms.catalogue import Behaviour, Concept, closeness, concepts, diagnosis_tree
+from histoeval.terms.catalogue import (
+    Behaviour,
+    Concept,
+    closeness,
+    concepts,
+    diagnosis_tree,
+    table,
+)
 from histoeval.terms.naming import find_diagnoses, main_concept
 from histoeval.terms.spelling import respelt
 
@@ -33,6 +40,30 @@ _ORIGIN = re.compile(r"\s+(?:primary|origin)\b(?!\s+(?:tumou?r|site|diagnosis))"
 
 _GAP = 8
 """Spaces over which two pieces of a name still stand together."""
+
+_HEADING = re.compile(r"[^.;:\n]{0,60}:(?=\s)")
+"""After a diagnosis that stands in a heading."""
+_LABELS = frozenset(
+    {"melanocytic_naevus", "abscess", "ulcer", "functional_ovarian_cyst", "nasal_polyp",
+     "colorectal_polyp", "benign_polyp", "cyst", "thyroid_nodular_hyperplasia", "fistula"}
+)
+"""Diagnoses that are also words for a specimen."""
+_SLIGHT_DYSPLASIA = frozenset({"dysplasia", "low_grade_dysplasia", "moderate_dysplasia"})
+_DYSPLASTIC = (
+    "colorectal_adenoma",
+    "gastric_adenoma",
+    "small_intestinal_adenoma",
+    "adenoma",
+    "intraductal_papillary_mucinous_neoplasm",
+    "pancreatic_mucinous_cystic_neoplasm",
+    "mucinous_cystic_neoplasm_of_liver",
+    "intraductal_papillary_neoplasm_of_bile_duct",
+    "intracholecystic_papillary_neoplasm",
+    "traditional_serrated_adenoma",
+    "low_grade_appendiceal_mucinous_neoplasm",
+    "dysplastic_naevus",
+)
+"""What is dysplastic by definition."""
 
 _LIKELY = re.compile(
     r"\b(?:consistent with|compatible with|in keeping with|diagnostic of|typical of|"
@@ -78,6 +109,8 @@ class Diagnosis:
     """What its words name by themselves, without what the rest of the report tells."""
     committed: bool = False
     """The report is as good as sure of it: consistent with, in keeping with."""
+    heads: bool = False
+    """It stands before a colon, in the name of the specimen or of the test."""
 
     @property
     def known(self) -> bool:
@@ -88,6 +121,15 @@ class Diagnosis:
     def hedged(self) -> bool:
         """Whether the report is not sure."""
         return self.entity.assertion == Assertion.UNCERTAIN and not self.committed
+
+    @property
+    def labels(self) -> bool:
+        """Whether it is only a word for the specimen: colon polyp, ovarian cyst."""
+        return (
+            self.heads
+            and self.concept is not None
+            and (self.concept.generic or self.concept.id in _LABELS)
+        )
 
     @property
     def primary(self) -> Concept | None:
@@ -137,6 +179,7 @@ def named_diagnoses(
             spread_of(concept, entity, text),
             main_concept(respelt(entity.text)),
             _is_committed(entity, text),
+            bool(_HEADING.match(text, entity.end)),
         )
 
 
@@ -210,12 +253,32 @@ def concluded_of(
     made: Sequence[Diagnosis], scope: TextScope, nothing: bool
 ) -> tuple[Diagnosis, ...]:
     """What the report concludes: what stands under its diagnosis, or else anywhere."""
+    made = [each for each in made if not _goes_without_saying(each, made)]
     by_name = [each for each in made if each.entity.type == EntityType.DIAGNOSIS]
     if scope.diagnosis:
         there = [each for each in by_name if each.concludes] or [e for e in made if e.concludes]
         if there or nothing or any(scope.concludes(start) for start, _ in scope.gaps):
             return _distinct(there)
     return _distinct(by_name or made)
+
+
+def _goes_without_saying(diagnosis: Diagnosis, made: Sequence[Diagnosis]) -> bool:
+    """Whether another diagnosis has it in it: an adenoma is dysplastic, if not more than low-grade.
+
+    So is a word for the specimen (polyp, cyst) of which a diagnosis follows.
+    """
+    tree = diagnosis_tree()
+    if diagnosis.concept is None:
+        return False
+    if diagnosis.labels and any(not each.labels and each.concept for each in made):
+        return True
+    if diagnosis.concept.id not in _SLIGHT_DYSPLASIA:
+        return False
+    return any(
+        each.concept and any(tree.is_a(each.concept.id, one) for one in _DYSPLASTIC)
+        for each in made
+        if each is not diagnosis
+    )
 
 
 def names_only_spread(diagnosis: Diagnosis) -> bool:
@@ -270,6 +333,22 @@ def ranked(diagnoses: Sequence[Diagnosis], within: float) -> tuple[Diagnosis, ..
     """Those that matter most, and those that come so near to them."""
     top = max((each.rank for each in diagnoses), default=0.0)
     return tuple(each for each in diagnoses if each.rank >= top - within)
+
+
+def implied(text: str) -> Iterator[Diagnosis]:
+    """What a scheme presupposes in a report that names no diagnosis: Gleason 4+3 is of a cancer."""
+    for words, id_ in table("diagnoses")["wording"]["implied"].items():
+        if found := re.search(rf"\b{words}\b", text, re.IGNORECASE):
+            entity = Entity(
+                text=found.group(),
+                start=found.start(),
+                end=found.end(),
+                type=EntityType.DIAGNOSIS,
+                assertion=Assertion.PRESENT,
+                score=0.5,
+            )
+            yield Diagnosis(entity, concepts()[id_], concludes=True)
+            return
 
 
 def homes_of(diagnoses: Iterable[Diagnosis]) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """What a report says, in terms that can be compared with those of another."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from histoeval.facts.diagnoses import (
     Diagnosis,
     concluded_of,
     homes_of,
+    implied,
     is_deposit,
     is_made,
     named_diagnoses,
@@ -44,6 +46,15 @@ _GAP = 8
 BARE = frozenset({"invasion", "extension", "involvement", "penetration", "infiltration"})
 """Findings that are only a word, and say something by the place that they are of."""
 
+
+_GROWTH = re.compile(
+    r"(?:invad|infiltrat|extend|involv|penetrat)(?:e|es|ed|ing)|"
+    r"invasion|extension|involvement|infiltration|penetration",
+    re.IGNORECASE,
+)
+_TO_PLACE = re.compile(r"[ ]+(?:(?:of|into|through|to|beyond|in|by|the|adjacent|surrounding)[ ]+){0,3}")
+
+_SENTENCES = re.compile(r"[.;]\s")
 
 _CONCLUSION = 3
 """How many mentions a site counts for that stands with the diagnosis."""
@@ -130,6 +141,8 @@ def facts_of(report: Report) -> Facts:
     details = {typed[head].start: linked for head, linked in tails.items()}
     named = list(named_diagnoses(entities, likely, details, scope, report.text))
     made = [each for each in named if is_made(each, report.text)]
+    if not named:
+        made = list(implied(report.text))
     nothing = has_wording("nothing_found", concluding_text(report.text, scope))
     concluded = concluded_of(made, scope, nothing)
     concluded = tuple(each for each in concluded if not is_deposit(each, concluded))
@@ -142,7 +155,7 @@ def facts_of(report: Report) -> Facts:
         organs=organs,
         homes=homes_of(ranked(concluded, 1.0)),
         sites=tuple(_sites(entities)),
-        sides=tuple(_valued(_of(entities, EntityType.SITE, EntityType.PROCEDURE), side_of)),
+        sides=tuple(_valued(_of(entities, EntityType.SITE, EntityType.PROCEDURE), _side)),
         leading_sides=tuple(_valued(_linked_sites(ranked(concluded, 0.1), details), side_of)),
         grades=(
             *_valued(_of(entities, EntityType.GRADE), read_grade),
@@ -195,6 +208,14 @@ def _valued(
             yield ValueMention(entity, value)
 
 
+def _side(phrase: str) -> Side | None:
+    """The side that a phrase names; of two sentences, the one that names the site counts."""
+    parts = _SENTENCES.split(phrase)
+    if len(parts) > 1:
+        phrase = " ".join(part for part in parts if find_sites(part))
+    return side_of(phrase)
+
+
 def _organs(text: str, scope: TextScope) -> dict[str, int]:
     """The sites that are named anywhere; those of the conclusion count more."""
     found: Counter[str] = Counter()
@@ -243,7 +264,18 @@ def _observed(
 
 
 def _with_place(entity: Entity, places: Mapping[int, int], text: str) -> str:
-    """The words of a finding, with the place that stands right before it: pleural invasion."""
+    """The words of a finding, with the place that stands right before it: pleural invasion.
+
+    A word for growth has its place after it: invading the lamina propria.
+    """
     before = text[max(0, entity.start - _GAP) : entity.start]
     start = places.get(entity.start - len(before) + len(before.rstrip()))
+    if not _GROWTH.fullmatch(entity.text):
+        return entity.text if start is None else text[start : entity.end]
+    reached = _TO_PLACE.match(text, entity.end)
+    ends = {first: last for last, first in places.items()}
+    if reached and (end := ends.get(reached.end())) is not None:
+        phrase = text[entity.start : end]
+        if any(each.id not in BARE for each in find_findings(respelt(phrase))):
+            return phrase
     return entity.text if start is None else text[start : entity.end]

@@ -18,7 +18,7 @@ _RIGHT = re.compile(
 )
 """Words after a name that may still belong to it, over commas: carcinoma, clear cell type."""
 _DENIES = re.compile(r"\b(?:no|not|without|negative|free|absent|denies|nor)\b", re.IGNORECASE)
-_NON_INVASIVE = re.compile(r"\bnon[ -]?invasive|\bin[ -]situ\b", re.IGNORECASE)
+_NON_INVASIVE = re.compile(r"\bnon[ -]?invasive|\bin[ -]situ\b|\bpTa\b|\bTa\b", re.IGNORECASE)
 
 
 def widened(entity: Entity, text: str, likely: frozenset[str]) -> Entity:
@@ -60,7 +60,22 @@ def sharpened(
         exact = main_concept(respelt(phrase), likely)
         if exact is not None and exact.id != concept.id and _is_kind(exact, concept, phrase):
             concept = exact
-    return concept
+    return _not_invasive(concept, entity, text, likely)
+
+
+def _not_invasive(
+    concept: Concept, entity: Entity, text: str, likely: frozenset[str]
+) -> Concept:
+    """A carcinoma that the report calls non-invasive, or pTa, as what that is."""
+    if concept.behaviour != Behaviour.MALIGNANT:
+        return concept
+    near = text[max(0, entity.start - 25) : entity.end + _REACH]
+    if not _NON_INVASIVE.search(near) or _DENIES.search(text[max(0, entity.start - 12) : entity.start]):
+        return concept
+    exact = main_concept(respelt(f"non-invasive {entity.text}"), likely)
+    if exact is None or exact.behaviour != Behaviour.IN_SITU:
+        return concept
+    return exact
 
 
 def _is_kind(exact: Concept, concept: Concept, phrase: str) -> bool:

@@ -18,7 +18,9 @@ from histoeval.terms.plain import plain, words_of
 from histoeval.terms.sites import find_sites
 from histoeval.terms.spelling import is_known, respelt
 
-_TOKEN = re.compile(r"(?<![\w/-])[A-Za-z][A-Za-z0-9]*(?:-[A-Z])?(?![\w-]|/[a-z\d]|\s?\d)")
+_TOKEN = re.compile(
+    r"(?<![\w/-])[A-Za-z][A-Za-z0-9]*(?:-[A-Z]+)*(?![\w-]|/[a-z\d]|\s?\d|\.\s?\d)"
+)
 _MAX_CHARS = 20_000
 """In longer texts abbreviations of several meanings are left as they are."""
 

@@ -72,7 +72,7 @@ def _closeness(one: FindingFact, other: FindingFact, alike: Alike) -> float:
         wide, narrow = (other.id, one.id) if both_denied else (one.id, other.id)
         if is_kind_of(narrow, wide):
             return near
-        return near * (_WIDER if is_kind_of(wide, narrow) else _BESIDE)
+        return near * (_WIDER if is_kind_of(wide, narrow) and narrow not in BARE else _BESIDE)
     return alike(one.entity.text, other.entity.text)
 
 

@@ -23,6 +23,7 @@ from histoeval.terms.values.stages import read_stage
 Value = TypeVar("Value")
 
 _CLAUSES = re.compile(r"[,;()]")
+_STAIN = re.compile(r"stain|immuno|IHC|PCR|ISH\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"[A-Z]-\d")
 """A grade, as in MF-1, and no diagnosis."""
 
@@ -142,12 +143,17 @@ def retyped(entity: Entity, linked: Iterable[Entity], text: str) -> Entity:
     return entity.model_copy(update={"type": kind, "assertion": assertion})
 
 
+def is_stain(phrase: str) -> bool:
+    """Whether a phrase names a stain or a test, and not what it looks for."""
+    return bool(_STAIN.search(phrase))
+
+
 def _kind(entity: Entity) -> EntityType:
     """The type that the words of an entity have."""
     known = main_concept(entity.text) is not None
     match entity.type:
         case EntityType.MARKER if not find_markers(entity.text):
-            if known and not _NUMBERED.search(entity.text):
+            if known and not _NUMBERED.search(entity.text) and not is_stain(entity.text):
                 return EntityType.DIAGNOSIS
             return EntityType.FINDING if find_findings(entity.text) else entity.type
         case EntityType.STAGE if known and read_stage(entity.text) is None:

@@ -30,6 +30,9 @@ def widened(entity: Entity, text: str, likely: frozenset[str]) -> Entity:
     for match in find_diagnoses(window, likely):
         wider = match.end - match.start > here[1] - here[0]
         if wider and match.start <= here[0] and here[1] <= match.end:
+            concept = main_concept(respelt(entity.text), likely)
+            if concepts()[match.id].behaviour == Behaviour.NORMAL or concepts()[match.id] == concept:
+                return entity
             return _stretched(entity, start + match.start, start + match.end, text)
     return entity
 

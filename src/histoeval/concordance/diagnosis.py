@@ -26,7 +26,7 @@ from histoeval.facts.diagnoses import Diagnosis, names_only_spread
 from histoeval.facts.facts import Facts
 from histoeval.facts.spread import speaks_of_tumour, states_spread
 from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, closeness, diagnosis_tree
-from histoeval.terms.naming import refine
+from histoeval.terms.naming import arises_in, refine, without_site
 from histoeval.terms.plain import plain
 from histoeval.terms.spelling import respelt
 
@@ -127,9 +127,18 @@ def _concept_closeness(ref: Concept, cand: Concept) -> float:
 
     A diagnosis, and what it is called at a site, are the same: the site is compared by itself.
     """
-    tree = diagnosis_tree()
     if not (ref.generic or cand.generic) and cand in (refine(ref, cand.organs), ref):
         return 1.0
+    plain_ref, plain_cand = without_site(ref), without_site(cand)
+    if (plain_ref, plain_cand) != (ref, cand) and arises_in(ref, cand.organs):
+        pairs = (ref, cand), (plain_ref, cand), (ref, plain_cand)
+        return max(_kin_closeness(one, other) for one, other in pairs if one.generic == ref.generic and other.generic == cand.generic)
+    return _kin_closeness(ref, cand)
+
+
+def _kin_closeness(ref: Concept, cand: Concept) -> float:
+    """Closeness by what is a kind of what."""
+    tree = diagnosis_tree()
     if ref.id != cand.id and tree.is_a(ref.id, cand.id):
         detail = tree.depth(cand.id) / tree.depth(ref.id)
         return min(closeness(ref, cand), 0.25 + _DEPTH_OF_DETAIL * detail)

@@ -9,6 +9,7 @@ HEDGE = 0.75
 MATCHED, SAME = 0.5, 0.85
 """How near two diagnoses are that belong together, and that are the same."""
 _ATYPIA = "atypia"
+_ATYPICAL = "atypical_epithelial_proliferation"
 _BEHAVIOURS = {
     frozenset({Behaviour.MALIGNANT, Behaviour.IN_SITU}): 0.5,
     frozenset({Behaviour.MALIGNANT, Behaviour.BORDERLINE}): 0.35,
@@ -47,6 +48,8 @@ def _verdict(
         return kind, Severity.MODERATE
     if ref.hedged != cand.hedged and value >= SAME * HEDGE:
         return _doubt(ref, cand)
+    if _is_doubtful(ref) and _is_doubtful(cand):
+        return ErrorKind.OMISSION, Severity.MODERATE
     if (call := _call(ref, cand)) is not None:
         malignant = Behaviour.MALIGNANT in (ref.behaviour, cand.behaviour)
         return call, Severity.CRITICAL if malignant else Severity.MAJOR
@@ -64,10 +67,19 @@ def _akin(ref: Diagnosis, cand: Diagnosis) -> bool:
     return any(tree.are_kin(a.id, b.id) for a in ones for b in others)
 
 
+def _is_doubtful(diagnosis: Diagnosis) -> bool:
+    """Whether it leaves open what there is: a suspicion, atypia, a lesion of unclear behaviour."""
+    concept = diagnosis.concept
+    unclear = concept is not None and (
+        diagnosis_tree().is_a(concept.id, _ATYPIA) or diagnosis_tree().is_a(concept.id, _ATYPICAL)
+    )
+    return diagnosis.hedged or unclear
+
+
 def _doubt(ref: Diagnosis, cand: Diagnosis) -> tuple[ErrorKind, Severity]:
     """The same diagnosis, of which only one report is sure."""
     kind = ErrorKind.OVERCALL if ref.hedged else ErrorKind.UNDERCALL
-    harmless = ref.behaviour in (Behaviour.BENIGN, Behaviour.NORMAL)
+    harmless = ref.behaviour in (Behaviour.BENIGN, Behaviour.NORMAL, Behaviour.BORDERLINE)
     return kind, Severity.MODERATE if harmless else Severity.MAJOR
 
 

@@ -235,6 +235,28 @@ def _is_sharper(exact: Concept, concept: Concept) -> bool:
     return exact.behaviour != concept.behaviour and closeness(exact, concept) >= _AKIN
 
 
+_SHORT_OF = re.compile(
+    r"suspicious|suspected|worr(?:ying|isome)|short of|not (?:fully |entirely )?(?:diagnostic|conclusive|"
+    r"established)|insufficient for|not sufficient for",
+    re.IGNORECASE,
+)
+"""What makes of a denial a doubt: suspicious for, but not diagnostic of, carcinoma."""
+_OF_A_TEST = re.compile(r"[\w)]-negative\s+(?:[\w-]+\s+)?$", re.IGNORECASE)
+"""Before a diagnosis of which something was tested: fusion-negative rhabdomyosarcoma."""
+
+
+def reconsidered(entity: Entity, text: str) -> Entity:
+    """A diagnosis that was read as denied, where the words around it say something else."""
+    if entity.type != EntityType.DIAGNOSIS or entity.assertion != Assertion.ABSENT:
+        return entity
+    words = before(text, entity.start)
+    if _OF_A_TEST.search(words):
+        return entity.model_copy(update={"assertion": Assertion.PRESENT})
+    if _SHORT_OF.search(words):
+        return entity.model_copy(update={"assertion": Assertion.UNCERTAIN})
+    return entity
+
+
 def is_made(diagnosis: Diagnosis, text: str) -> bool:
     """Whether the report says that it is there, or may be.
 
@@ -253,7 +275,6 @@ def concluded_of(
     made: Sequence[Diagnosis], scope: TextScope, nothing: bool
 ) -> tuple[Diagnosis, ...]:
     """What the report concludes: what stands under its diagnosis, or else anywhere."""
-    made = [each for each in made if not _goes_without_saying(each, made)]
     by_name = [each for each in made if each.entity.type == EntityType.DIAGNOSIS]
     if scope.diagnosis:
         there = [each for each in by_name if each.concludes] or [e for e in made if e.concludes]
@@ -262,7 +283,7 @@ def concluded_of(
     return _distinct(by_name or made)
 
 
-def _goes_without_saying(diagnosis: Diagnosis, made: Sequence[Diagnosis]) -> bool:
+def goes_without_saying(diagnosis: Diagnosis, made: Sequence[Diagnosis]) -> bool:
     """Whether another diagnosis has it in it: an adenoma is dysplastic, if not more than low-grade.
 
     So is a word for the specimen (polyp, cyst) of which a diagnosis follows.

@@ -9,6 +9,7 @@ from typing import TypeVar
 from histoeval.facts.diagnoses import (
     Diagnosis,
     concluded_of,
+    goes_without_saying,
     homes_of,
     implied,
     is_deposit,
@@ -16,6 +17,7 @@ from histoeval.facts.diagnoses import (
     named_diagnoses,
     others_beside,
     ranked,
+    reconsidered,
 )
 from histoeval.facts.lexical import LexicalFacts, ValueMention, lexical_facts, recovered, retyped
 from histoeval.facts.markers import markers_of
@@ -138,9 +140,11 @@ def facts_of(report: Report) -> Facts:
         if not scope.is_gap(read.start)
     ]
     entities = [*entities, *recovered(report, likely, scope)]
+    entities = [reconsidered(entity, report.text) for entity in entities]
     details = {typed[head].start: linked for head, linked in tails.items()}
     named = list(named_diagnoses(entities, likely, details, scope, report.text))
     made = [each for each in named if is_made(each, report.text)]
+    made = [each for each in made if not goes_without_saying(each, made)]
     if not named:
         made = list(implied(report.text))
     nothing = has_wording("nothing_found", concluding_text(report.text, scope))

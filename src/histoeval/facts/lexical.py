@@ -22,6 +22,8 @@ from histoeval.terms.values.stages import read_stage
 
 Value = TypeVar("Value")
 
+_ATTRIBUTES = frozenset({EntityType.DESCRIPTOR, EntityType.GRADE})
+"""What may be a word of a diagnosis that the reader missed: complete mole."""
 _CLAUSES = re.compile(r"[,;()]")
 _STAIN = re.compile(r"stain|immuno|IHC|PCR|ISH\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"[A-Z]-\d")
@@ -90,7 +92,8 @@ def recovered(report: Report, likely: frozenset[str], scope: TextScope) -> Itera
     """Entities that the catalogues know and the reader missed, such as rare abbreviations."""
     taken = bytearray(len(report.text))
     for entity in report.entities:
-        taken[entity.start : entity.end] = b"1" * (entity.end - entity.start)
+        if entity.type not in _ATTRIBUTES:
+            taken[entity.start : entity.end] = b"1" * (entity.end - entity.start)
     for sentence in sentences(report.text):
         words = sentence.of(report.text)
         found = (*_known_diagnoses(words, likely), *_known_findings(words))
@@ -157,6 +160,8 @@ def _kind(entity: Entity) -> EntityType:
                 return EntityType.DIAGNOSIS
             return EntityType.FINDING if find_findings(entity.text) else entity.type
         case EntityType.STAGE if known and read_stage(entity.text) is None:
+            return EntityType.DIAGNOSIS
+        case EntityType.PROCEDURE if known and is_cased(entity.text):
             return EntityType.DIAGNOSIS
         case EntityType.DIAGNOSIS if not known and find_findings(entity.text):
             return EntityType.FINDING

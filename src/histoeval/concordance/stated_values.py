@@ -109,7 +109,9 @@ def stated_markers(reference: Facts, candidate: Facts) -> StatedValues:
     found = conflicts(ref, cand, marker_severity)
     kind = ErrorKind.MARKER_FLIP, "markers", EntityType.MARKER
     stated = _stated(reference, candidate, (ref, cand), found, kind)
-    shares = [{o for v in each for o in v.options} for each in _both(reference, candidate, "measurements")]
+    shares = [
+        {o for v in each for o in v.options} for each in _both(reference, candidate, "measurements")
+    ]
     counted = _COUNTED & shares[0] & shares[1]
     return replace(stated, axes=covered_markers(stated.axes) | counted)
 
@@ -140,7 +142,9 @@ def without_margins(facts: Facts, stated: StatedValues, *, of_reference: bool) -
 def stated_amounts(reference: Facts, candidate: Facts) -> StatedValues:
     """Lengths, per cent, counts of some and rates."""
     ref, cand = _both(reference, candidate, "measurements")
-    nodes = [(each.start, each.end) for every in _both(reference, candidate, "nodes") for each in every]
+    nodes = [
+        (each.start, each.end) for every in _both(reference, candidate, "nodes") for each in every
+    ]
     found = [
         each for each in amount_conflicts(ref, cand) if not any(_overlap(s, each[0]) for s in nodes)
     ]

@@ -167,8 +167,10 @@ class Concordance(EnglishMetric):
         facts = [_facts(reports[one.text], reports[other.text]) for one, other in sides]
         if len(facts) > 1:  # many phrases at once are embedded faster than one by one
             self._phrases.embed(phrase for both in facts for phrase in _unknown_phrases(*both))
-        likeness = self._phrases.likeness
-        compared = [ReportComparison(*both, dict(compare_reports(*both, likeness))) for both in facts]
+        compared = [
+            ReportComparison(*both, dict(compare_reports(*both, self._phrases.likeness)))
+            for both in facts
+        ]
         if self.verify:
             compared = self._verified(compared)
         return [_restored(each, *side) for each, side in zip(compared, sides, strict=True)]

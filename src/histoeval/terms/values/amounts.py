@@ -80,12 +80,21 @@ def _pairs(row: Mapping[str, Any], key: str) -> tuple[tuple[float, int], ...]:
 @lru_cache(maxsize=1 << 11)
 def read_amounts(text: str) -> tuple[StatedValue, ...]:
     """The amounts of a text; the axis is the kind, and the option says what it is of."""
-    return tuple(value for start, end in clauses(text) for value in _of_clause(text[start:end], start))
+    return tuple(
+        value for start, end in clauses(text) for value in _of_clause(text[start:end], start)
+    )
 
 
 def _of_clause(clause: str, offset: int) -> Iterator[StatedValue]:
     taken: list[tuple[int, int]] = []
-    for kind, pattern in (("share", _PART), ("rate", _RATE), ("length", _LENGTH), ("percent", _PERCENT), ("percent", _WORDED), ("share", _SHARE)):
+    for kind, pattern in (
+        ("share", _PART),
+        ("rate", _RATE),
+        ("length", _LENGTH),
+        ("percent", _PERCENT),
+        ("percent", _WORDED),
+        ("share", _SHARE),
+    ):
         for found in pattern.finditer(clause):
             if any(start < found.end() and found.start() < end for start, end in taken):
                 continue
@@ -95,7 +104,13 @@ def _of_clause(clause: str, offset: int) -> Iterator[StatedValue]:
                 if name == "necrosis" and _VIABLE.search(clause):
                     low, high = 100 - high, 100 - low
                 yield StatedValue(
-                    kind, frozenset({name}), offset + found.start(), offset + found.end(), low, high, total
+                    kind,
+                    frozenset({name}),
+                    offset + found.start(),
+                    offset + found.end(),
+                    low,
+                    high,
+                    total,
                 )
 
 
@@ -110,8 +125,16 @@ def _read(kind: str, found: re.Match[str]) -> Iterator[tuple[float, float, float
         high = found.groupdict().get("high")
         yield low, _float(high) if high else low, None
     elif kind == "rate":
-        per = float(found["of"] or 1) if not found["unit"].lower().startswith("mm") else 2 * float(found["of"] or 1)
-        value = round(_float(found["n"]) * (10 / per if found["of"] or found["unit"].lower().startswith("mm") else 1), 3)
+        per = (
+            float(found["of"] or 1)
+            if not found["unit"].lower().startswith("mm")
+            else 2 * float(found["of"] or 1)
+        )
+        value = round(
+            _float(found["n"])
+            * (10 / per if found["of"] or found["unit"].lower().startswith("mm") else 1),
+            3,
+        )
         yield value, value, None
     else:
         total = _count(found["total"])
@@ -181,7 +204,11 @@ def amount_severity(one: StatedValue, other: StatedValue) -> int:
     found = [MINOR]
     if crossed and factor >= amount.least:
         found.append(min(CRITICAL, max(crossed) + (len(crossed) > 2)))
-    found += [severity for least, severity in amount.factors if factor >= least and high - low >= _least_gap(one)]
+    found += [
+        severity
+        for least, severity in amount.factors
+        if factor >= least and high - low >= _least_gap(one)
+    ]
     found += [severity for least, severity in amount.points if high - low >= least]
     return max(found)
 

@@ -73,7 +73,9 @@ def _of_clause(text: str, start: int, end: int, listing: bool) -> Iterator[State
                 _SAME_PLACES.get(found.group().lower(), found.group().lower())
                 for found in _WORDS.pattern("margin", "places").finditer(text[begin:last])
             )
-            yield StatedValue(MARGIN, frozenset({status}) | {f"at {each}" for each in places}, begin + lead, last)
+            yield StatedValue(
+                MARGIN, frozenset({status}) | {f"at {each}" for each in places}, begin + lead, last
+            )
             held, spoken = None, True
         elif named:
             held = first if held is None else held
@@ -123,13 +125,16 @@ def margin_conflicts(
             if severity := _between(_state(one), _state(named[0])):
                 yield one, named[0], severity
                 return
-    worst, other_worst = (max(each, key=lambda v: _ORDER.index(_state(v))) for each in (ones, others))
+    worst, other_worst = (
+        max(each, key=lambda v: _ORDER.index(_state(v))) for each in (ones, others)
+    )
     if severity := _between(_state(worst), _state(other_worst)):
         alone = len(ones) == len(others) == 1
         yield worst, other_worst, severity if alone else min(severity, MAJOR)
         return
     involved, other_involved = (
-        [each for each in every if _state(each) == "involved" and _places(each)] for every in (ones, others)
+        [each for each in every if _state(each) == "involved" and _places(each)]
+        for every in (ones, others)
     )
     if not len(involved) == len(other_involved) == 1 or len(ones) != len(others):
         return

@@ -38,9 +38,7 @@ _HEADING = re.compile(
     r"\s*(?:(?:both|the|all|nuclear|markers?|stains?|staining|expression|in|with)\s+)*\(?\s*$",
     re.IGNORECASE,
 )
-_HEADS = re.compile(
-    rf"\b(?:(?:no|not|without|does not|do not)\s+)?(?:{_RESULT})\b", re.IGNORECASE
-)
+_HEADS = re.compile(rf"\b(?:(?:no|not|without|does not|do not)\s+)?(?:{_RESULT})\b", re.IGNORECASE)
 _REWORDED = tuple(
     (re.compile(pattern, re.IGNORECASE), written)
     for pattern, written in (
@@ -48,7 +46,10 @@ _REWORDED = tuple(
         (r"\b(?:been )?(?:excluded|ruled out|lacking|not supported)\b", "absent"),
         (r"\bretains?\b", "retained"),
         (r"\b(?:immuno)?stain(?:s|ing)?\b(?=.*\b(?:negativ|positiv|unreact|absent|none))", " "),
-        (r"\bnot (?:\w+ )?(?:aberrant|abnormal|block(?:[- ]type)?(?:[- ]positive)?|express\w*)\b", "negative"),
+        (
+            r"\bnot (?:\w+ )?(?:aberrant|abnormal|block(?:[- ]type)?(?:[- ]positive)?|express\w*)\b",
+            "negative",
+        ),
         (r"\b(?:does|do) not (?:show|express|stain)\b", "negative"),
         (r"\bno\s+(?:nuclear |aberrant )?(?:expression|alteration|variant)\b", "negative"),
         (r"^\W*not\W*$", "negative"),
@@ -60,9 +61,13 @@ _FOUND = re.compile(
     r"|translocation|expression|positivity|overexpression|breaks?|split|deletion|insertion|duplication|deposit(?:ion)?)s?\b",
     re.IGNORECASE,
 )
-_DENIED_NEAR = re.compile(r"\b(?:no|not|nor|without|neg\w*|absen\w+|undetect\w+|wild|loss|lost|lack\w*)\b", re.IGNORECASE)
+_DENIED_NEAR = re.compile(
+    r"\b(?:no|not|nor|without|neg\w*|absen\w+|undetect\w+|wild|loss|lost|lack\w*)\b", re.IGNORECASE
+)
 _NEAR = 25
-_ADVICE = re.compile(r"\b(?:advised|recommended|suggested|requested|to follow|awaited|pending)\b", re.IGNORECASE)
+_ADVICE = re.compile(
+    r"\b(?:advised|recommended|suggested|requested|to follow|awaited|pending)\b", re.IGNORECASE
+)
 _GOVERNS = re.compile(r"\b(?:for|of)\s*$", re.IGNORECASE)
 _STAIN = re.compile(r"\bstain|\bZN\b|Ziehl", re.IGNORECASE)
 _FIRST = re.compile(r",|\bwith\b")
@@ -72,7 +77,9 @@ _LEADING = re.compile(
     r"|rearranged|mutated|wild[- ]type|retained|intact|lost|present|absent|methylated|unmethylated)\b",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r"(?:,|\band\b|\bwith\b)[^,]*\b(?:negative|positive|no|without)\b.*$", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"(?:,|\band\b|\bwith\b)[^,]*\b(?:negative|positive|no|without)\b.*$", re.IGNORECASE
+)
 _IN_SITU = re.compile(
     r"\b(?:[FCDS]ISH|ISH|in[- ]situ hybridi[sz]ation)\b[^;.]{0,60}?amplif", re.IGNORECASE
 )
@@ -83,7 +90,8 @@ _VARIANT = re.compile(
 )
 _CHAIN = re.compile(r"\b(?P<chain>kappa|lambda|\u03ba|\u03bb)\b", re.IGNORECASE)
 _POLYTYPIC = re.compile(
-    r"\bpoly(?:typic|clonal)|\bno (?:light[- ]chain )?restriction|\bnot restricted|\bboth\b", re.IGNORECASE
+    r"\bpoly(?:typic|clonal)|\bno (?:light[- ]chain )?restriction|\bnot restricted|\bboth\b",
+    re.IGNORECASE,
 )
 _RESTRICTED = re.compile(
     r"\b(?P<chain>kappa|lambda)\b[\s-]*(?:light[- ]chains?[\s-]*)?"
@@ -99,7 +107,11 @@ _NORMAL_P53 = re.compile(
 _CHAINS = ("kappa light chain", "lambda light chain")
 _PD_L1 = (1.0, 50.0)
 MISMATCH, LIGHT_CHAIN, VARIANT = "mismatch repair status", "light chain", " variant"
-_REARRANGED = {"c-MYC": "MYC rearrangement", "BCL2": "BCL2 rearrangement", "BCL6": "BCL6 rearrangement"}
+_REARRANGED = {
+    "c-MYC": "MYC rearrangement",
+    "BCL2": "BCL2 rearrangement",
+    "BCL6": "BCL6 rearrangement",
+}
 
 
 class _Group(NamedTuple):
@@ -180,7 +192,9 @@ def _names(clause: str) -> list[MarkerName]:
     names = named_markers(clause)
     for axis, pattern in _others():
         for found in pattern.finditer(clause):
-            names = [each for each in names if each.end <= found.start() or found.end() <= each.start]
+            names = [
+                each for each in names if each.end <= found.start() or found.end() <= each.start
+            ]
             names.append(MarkerName((axis,), found.start(), found.end()))
     return sorted(names, key=lambda each: each.start)
 
@@ -378,7 +392,9 @@ def _light_chain(clause: str, offset: int) -> Iterator[StatedValue]:
         options = {(found["chain"] or found["chain2"]).lower()} if found else set()
     if options:
         first, *_, last = [*_CHAIN.finditer(clause)] * 2
-        yield StatedValue(LIGHT_CHAIN, frozenset(options), offset + first.start(), offset + last.end())
+        yield StatedValue(
+            LIGHT_CHAIN, frozenset(options), offset + first.start(), offset + last.end()
+        )
 
 
 def _mismatch(found: Sequence[StatedValue]) -> Iterator[StatedValue]:
@@ -430,7 +446,11 @@ def marker_severity(one: StatedValue, other: StatedValue) -> int:
 
 def _between_variants(one: StatedValue, other: StatedValue) -> int:
     (here,), (there,) = one.options, other.options
-    if here.startswith("exon") != there.startswith("exon") or here.startswith(there) or there.startswith(here):
+    if (
+        here.startswith("exon") != there.startswith("exon")
+        or here.startswith(there)
+        or there.startswith(here)
+    ):
         return 0
     return CRITICAL if one.axis.removesuffix(VARIANT) in _data()["variants"] else MAJOR
 

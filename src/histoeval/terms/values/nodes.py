@@ -22,7 +22,10 @@ _OF = re.compile(
     re.IGNORECASE,
 )
 _COUNT = re.compile(rf"\b(?P<n>{_N})\b {_BETWEEN}{_NOUN}", re.IGNORECASE)
-_OTHER = re.compile(r"\b(?:cores?|glomerul\w+|index|ishak|grade|score|NAS|TRG|crescents?|HAI|tracts?|blocks?|fields?|gleason|mitos\w+|fragments?|allred|quick score|bethesda|slides?)\b", re.IGNORECASE)
+_OTHER = re.compile(
+    r"\b(?:cores?|glomerul\w+|index|ishak|grade|score|NAS|TRG|crescents?|HAI|tracts?|blocks?|fields?|gleason|mitos\w+|fragments?|allred|quick score|bethesda|slides?)\b",
+    re.IGNORECASE,
+)
 _CONTEXT = re.compile(r"\bp?N[0-3X]|\bstation|\b\d{1,2}[RL]\b|\bdissection")
 _NO_NODES = re.compile(r"\binvasion\b|\bdifferential\b|\bnodular\b", re.IGNORECASE)
 _NEAR = 18
@@ -42,8 +45,10 @@ def _of_clauses(text: str) -> Iterator[StatedValue]:
     named = False
     for start, end in clauses(text):
         clause = text[start:end]
-        named = (named and text[start - 1] == ";") or bool(_CONTEXT.search(clause)) or (
-            _WORDS.has(clause, "nodes", "subject")
+        named = (
+            (named and text[start - 1] == ";")
+            or bool(_CONTEXT.search(clause))
+            or (_WORDS.has(clause, "nodes", "subject"))
         )
         if not _NO_NODES.search(clause) or _OF.search(clause):
             yield from _of_clause(clause, start, end, named)
@@ -56,7 +61,13 @@ def _of_clause(clause: str, start: int, end: int, named: bool) -> Iterator[State
         if not _OTHER.search(near) and (value := _counted(found, clause)) is not None:
             counted = True
             yield StatedValue(
-                NODES, value[0], start + found.start(), start + found.end(), value[1], value[1], value[2]
+                NODES,
+                value[0],
+                start + found.start(),
+                start + found.end(),
+                value[1],
+                value[1],
+                value[2],
             )
     if counted or not _WORDS.has(clause, "nodes", "subject"):
         return
@@ -67,14 +78,16 @@ def _of_clause(clause: str, start: int, end: int, named: bool) -> Iterator[State
     count = float(_number(number["n"])) if number else None
     total = count if status == "free" else None
     low = 0.0 if status == "free" else (count or -1.0)
-    if status == "involved" and number and re.search(r"\b(?:all|both|each)\b", clause, re.IGNORECASE):
+    if (
+        status == "involved"
+        and number
+        and re.search(r"\b(?:all|both|each)\b", clause, re.IGNORECASE)
+    ):
         total = count
     yield StatedValue(NODES, _options(status, clause), start, end, low, low, total)
 
 
-def _counted(
-    found: re.Match[str], clause: str
-) -> tuple[frozenset[str], float, float] | None:
+def _counted(found: re.Match[str], clause: str) -> tuple[frozenset[str], float, float] | None:
     part = found["part"] or found["part2"] or found["part3"] or found["part4"]
     total = _number(found["total"] or found["total2"] or found["total3"] or found["total4"])
     if part.lower() in ("all", "both"):
@@ -83,7 +96,11 @@ def _counted(
     else:
         count = _number(part)
         behind = clause[found.end() : found.end() + 40]
-        if count and re.match(rf"\W*(?:{_NOUN}\W*)?(?:is |are |were )?(?:negative|free|clear|uninvolved|benign)\b", behind, re.IGNORECASE):
+        if count and re.match(
+            rf"\W*(?:{_NOUN}\W*)?(?:is |are |were )?(?:negative|free|clear|uninvolved|benign)\b",
+            behind,
+            re.IGNORECASE,
+        ):
             count = total - count
     if count > total:
         return None
@@ -119,8 +136,12 @@ def node_conflicts(
     """Nodes that are free in one text and involved in the other, or another number of them."""
     if not ones or not others:
         return
-    held, other_held = ([each for each in every if "involved" in each.options] for every in (ones, others))
-    free, other_free = ([each for each in every if each.options == {"free"}] for every in (ones, others))
+    held, other_held = (
+        [each for each in every if "involved" in each.options] for every in (ones, others)
+    )
+    free, other_free = (
+        [each for each in every if each.options == {"free"}] for every in (ones, others)
+    )
     if held and not other_held and not any("free" in each.options for each in held):
         yield held[0], other_free[0], CRITICAL
     elif other_held and not held and not any("free" in each.options for each in other_held):
@@ -133,7 +154,9 @@ def _numbers(
     ones: Sequence[StatedValue], others: Sequence[StatedValue]
 ) -> Iterator[tuple[StatedValue, StatedValue, int]]:
     """Other numbers, where both texts count them all."""
-    here, there = ({(v.low, v.total): v for v in every if v.total and v.low >= 0} for every in (ones, others))
+    here, there = (
+        {(v.low, v.total): v for v in every if v.total and v.low >= 0} for every in (ones, others)
+    )
     counts, other_counts = ({low for low, _ in every if low} for every in (here, there))
     sums = sum(low for low, _ in here), sum(low for low, _ in there)
     if not here or not there or counts == other_counts or sums[0] == sums[1]:

@@ -61,9 +61,7 @@ def _scheme(row: Mapping[str, Any]) -> _Scheme:
     letter = rf"[{row['letters']}]" if "letters" in row else "(?!)"
     rank = rf"{_RANK}\s?{letter}(?![^\W_])|{_RANK}(?![^\W_])"
     ranks = rf"(?:{row.get('cue')}){_FILL}(?P<a>{rank})(?:\s*(?P<sep>-|to|/|or|and|\u2013)\s*(?P<b>{rank}))?"
-    words = [
-        (word, value) for value, wordings in row.get("words", {}).items() for word in wordings
-    ]
+    words = [(word, value) for value, wordings in row.get("words", {}).items() for word in wordings]
     words.sort(key=lambda each: -len(each[0]))
     return _Scheme(
         row["name"],
@@ -95,7 +93,11 @@ def read_schemes(text: str) -> tuple[StatedValue, ...]:
 
 def _values(scheme: _Scheme, text: str) -> Iterator[StatedValue]:
     taken: list[tuple[int, int]] = []
-    for start, end, value in (*_ranked(scheme, text), *_coded(scheme, text), *_worded(scheme, text)):
+    for start, end, value in (
+        *_ranked(scheme, text),
+        *_coded(scheme, text),
+        *_worded(scheme, text),
+    ):
         options = frozenset(value & scheme.place.keys())
         if options and not any(start < last and first < end for first, last in taken):
             taken.append((start, end))

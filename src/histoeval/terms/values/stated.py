@@ -55,7 +55,9 @@ def conflicts(
         left = _unmatched(here, there, severity)
         right = _unmatched(there, here, lambda other, one: severity(one, other))
         near = sorted(
-            (severity(one, other), i, j) for i, one in enumerate(left) for j, other in enumerate(right)
+            (severity(one, other), i, j)
+            for i, one in enumerate(left)
+            for j, other in enumerate(right)
         )
         done: tuple[set[int], set[int]] = set(), set()
         for value, i, j in near:

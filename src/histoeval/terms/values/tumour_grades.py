@@ -13,7 +13,9 @@ from histoeval.terms.values.stated import CRITICAL, MAJOR, MODERATE, StatedValue
 TUMOUR, NUCLEAR, DYSPLASIA, CNS = "tumour grade", "nuclear grade", "dysplasia", "CNS grade"
 
 _RANK = r"(?P<a>[1-4]|(?-i:IV|I{1,3})|(?:one|two|three|four)\b)(?![^\W_]|[.,]\d|\s?[%+])"
-_RANGE = r"(?:\s*(?P<sep>-|\u2013|to|/|of|out of)\s*(?P<b>[1-9]|(?-i:IV|I{1,3})|three|four)(?![^\W_]))?"
+_RANGE = (
+    r"(?:\s*(?P<sep>-|\u2013|to|/|of|out of)\s*(?P<b>[1-9]|(?-i:IV|I{1,3})|three|four)(?![^\W_]))?"
+)
 _OF = r"(?:histologic(?:al)?|overall|combined|tumou?r|nottingham|sbr|elston[- ]ellis|bloom[- ]richardson|fnclcc|figo|fuhrman|(?:who\W{0,2})?isup|who|net|iaslc|edmondson(?:[- ]steiner)?)"
 _GRADE = re.compile(
     rf"(?P<of>\b{_OF}\s+)?(?P<what>\bnuclear |\bnucleolar |\bcytologic(?:al)? )?\bgrade[\s:=(-]{{0,3}}(?:of |is )?{_RANK}{_RANGE}"
@@ -21,7 +23,9 @@ _GRADE = re.compile(
     r"|(?<![\w/])(?-i:G)(?P<g>[1-4])(?![\w/]|[ ,]*[LSR]\d)",
     re.IGNORECASE,
 )
-_CNS = re.compile(rf"\b(?:cns[ -]who|who[ -]cns)\W+(?:20\d\d\W+)?(?:grade\W{{0,2}})?{_RANK}", re.IGNORECASE)
+_CNS = re.compile(
+    rf"\b(?:cns[ -]who|who[ -]cns)\W+(?:20\d\d\W+)?(?:grade\W{{0,2}})?{_RANK}", re.IGNORECASE
+)
 _SPECIAL = re.compile(
     r"(?:banff|ishlt|gvhd|marsh|iron|siderosis|steatosis|inflammat|activity|fibrosis|reticulin|regression|"
     r"rejection|varus|bartl|follicular lymphoma|intraepithelial neoplasia|\b[cva]{1,2}in|pein|scheuer|"
@@ -95,7 +99,9 @@ def read_tumour_grades(text: str) -> Iterator[StatedValue]:
             continue
         how = found["how"] or found["adjective"]
         rank = _HOW[how[0].lower()] if how else _in_words(found)
-        if rank == "1" and re.match(r"\W*(?:lipo|neuroendocrine|pap)", text[found.end() :], re.IGNORECASE):
+        if rank == "1" and re.match(
+            r"\W*(?:lipo|neuroendocrine|pap)", text[found.end() :], re.IGNORECASE
+        ):
             continue  # a name, no grade
         yield StatedValue(TUMOUR, _OPTIONS[rank], *found.span())
     yield from _tiers(text)
@@ -171,7 +177,10 @@ def tumour_grade_severity(one: StatedValue, other: StatedValue) -> int:
         return 0
     if one.axis == DYSPLASIA:
         apart = min(abs(_LEVELS[a] - _LEVELS[b]) for a in one.options for b in other.options)
-        return {1: MODERATE if "indefinite" in one.options | other.options else MAJOR, 3: CRITICAL}.get(apart, MAJOR)
+        return {
+            1: MODERATE if "indefinite" in one.options | other.options else MAJOR,
+            3: CRITICAL,
+        }.get(apart, MAJOR)
     if one.axis == CNS:
         apart = min(abs(int(a) - int(b)) for a in one.options for b in other.options)
         return CRITICAL if apart > 1 else MAJOR

@@ -153,7 +153,7 @@ class Concordance(EnglishMetric):
             found = compared.verification.without(excused)
             parts = verified_parts(found, parts, compared.entailed)
         return replace(
-            compared, parts={name: without_errors(part, excused) for name, part in parts.items()}
+            compared, parts={name: without_errors(part, every) for name, part in parts.items()}
         )
 
     def compare(self, pairs: Sequence[Pair]) -> list[ReportComparison]:

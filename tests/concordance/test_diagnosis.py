@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.concordance.diagnosis import behaviour_agreement
+from histoeval.concordance.diagnosis_errors import behaviour_agreement
 from histoeval.concordance.evidence import ErrorKind, Severity
 from histoeval.terms.catalogue import Behaviour
 from tests.support.report_builder import kinds_of, mistakes_of, parts_of, value_of

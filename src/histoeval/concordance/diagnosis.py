@@ -3,6 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from histoeval.concordance.diagnosis_errors import (
+    HEDGE,
+    MATCHED,
+    SAME,
+    behaviour_agreement,
+    mistake_of,
+    severity_of,
+)
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
     NOTHING_EXCUSED,
@@ -13,18 +21,18 @@ from histoeval.concordance.evidence import (
     ReportError,
     Severity,
 )
-from histoeval.facts.diagnoses import Diagnosis
+from histoeval.concordance.spread import Near, best_of, compare_spread
+from histoeval.facts.diagnoses import Diagnosis, names_only_spread
 from histoeval.facts.facts import Facts
-from histoeval.terms.catalogue import Behaviour, Concept, closeness, diagnosis_tree
-from histoeval.terms.naming import refine
+from histoeval.facts.spread import speaks_of_tumour, states_spread
+from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, closeness, diagnosis_tree
+from histoeval.terms.naming import arises_in, refine, without_site
 from histoeval.terms.plain import plain
 from histoeval.terms.spelling import respelt
 
 Alike = Callable[[str, str], float]
 """How alike two phrases are, from 0 to 1, for words that the catalogue does not know."""
 
-_HEDGE = 0.75
-"""What is left of a match when only one of the two reports is sure."""
 _NOTHING = {
     Behaviour.MALIGNANT: 0.0,
     Behaviour.IN_SITU: 0.1,
@@ -33,24 +41,6 @@ _NOTHING = {
 }
 _NOTHING_HARMLESS = 0.6
 """How well a behaviour agrees with a report that found nothing, or mentions nothing."""
-MATCHED, _SAME = 0.5, 0.85
-_BEHAVIOURS = {
-    frozenset({Behaviour.MALIGNANT, Behaviour.IN_SITU}): 0.5,
-    frozenset({Behaviour.MALIGNANT, Behaviour.BORDERLINE}): 0.35,
-    frozenset({Behaviour.MALIGNANT, Behaviour.UNSPECIFIED}): 0.45,
-    frozenset({Behaviour.MALIGNANT, Behaviour.BENIGN}): 0.0,
-    frozenset({Behaviour.MALIGNANT, Behaviour.NON_NEOPLASTIC}): 0.0,
-    frozenset({Behaviour.MALIGNANT, Behaviour.NORMAL}): 0.0,
-    frozenset({Behaviour.IN_SITU, Behaviour.BORDERLINE}): 0.5,
-    frozenset({Behaviour.IN_SITU, Behaviour.BENIGN}): 0.25,
-    frozenset({Behaviour.IN_SITU, Behaviour.NON_NEOPLASTIC}): 0.15,
-    frozenset({Behaviour.IN_SITU, Behaviour.NORMAL}): 0.1,
-    frozenset({Behaviour.BORDERLINE, Behaviour.BENIGN}): 0.5,
-    frozenset({Behaviour.BENIGN, Behaviour.NON_NEOPLASTIC}): 0.7,
-    frozenset({Behaviour.BENIGN, Behaviour.NORMAL}): 0.6,
-    frozenset({Behaviour.NON_NEOPLASTIC, Behaviour.NORMAL}): 0.6,
-}
-_BEHAVIOUR_UNLIKE = 0.3
 _MORE_EXACT = 0.9
 """What a diagnosis counts for that is of the kind that is true, and says more."""
 _DEPTH_OF_DETAIL = 0.6
@@ -88,7 +78,7 @@ def compare_diagnoses(
     return Diagnoses(
         _identity(reference, candidate, near, excused),
         _behaviour(reference, candidate, near, excused),
-        _spread(reference, candidate, near, excused),
+        compare_spread(reference, candidate, near, excused),
         _covered(reference, candidate, near, ErrorKind.OMISSION, excused),
         _covered(candidate, reference, near_backward, ErrorKind.INVENTION, excused),
     )
@@ -97,7 +87,7 @@ def compare_diagnoses(
 def diagnosis_closeness(reference: Diagnosis, candidate: Diagnosis, alike: Alike) -> float:
     """How much of a diagnosis the candidate's says; a hedge on one side only takes a quarter."""
     near = _closeness(reference, candidate, alike)
-    return near * _HEDGE if reference.hedged != candidate.hedged else near
+    return near * HEDGE if reference.hedged != candidate.hedged else near
 
 
 def _closeness(reference: Diagnosis, candidate: Diagnosis, alike: Alike) -> float:
@@ -106,10 +96,30 @@ def _closeness(reference: Diagnosis, candidate: Diagnosis, alike: Alike) -> floa
     one, other = reference.concept, candidate.concept
     if one is None or other is None:
         return alike(reference.entity.text, candidate.entity.text)
+    primaries = reference.primary or one, candidate.primary or other
     return max(
         _concept_closeness(one, other),
-        _concept_closeness(reference.wide or one, candidate.wide or other),
+        _concept_closeness(*_wide(reference, candidate, one, other)),
+        _concept_closeness(*primaries) if reference.spread and candidate.spread else 0.0,
     )
+
+
+def _wide(
+    reference: Diagnosis, candidate: Diagnosis, one: Concept, other: Concept
+) -> tuple[Concept, Concept]:
+    """What the words of both name by themselves; not where one of them says more around them.
+
+    A mole that is complete and one that is partial are both moles by name alone.
+    """
+    wide = reference.wide or one, candidate.wide or other
+    return (one, other) if wide[0] == wide[1] and _at_odds(one, other) else wide
+
+
+def _at_odds(one: Concept, other: Concept) -> bool:
+    """Whether two kinds of one diagnosis are named that differ by more than the site."""
+    tree = diagnosis_tree()
+    same_sites = bool(one.organs & other.organs) or not (one.organs and other.organs)
+    return same_sites and not tree.are_kin(one.id, other.id)
 
 
 def _concept_closeness(ref: Concept, cand: Concept) -> float:
@@ -117,9 +127,22 @@ def _concept_closeness(ref: Concept, cand: Concept) -> float:
 
     A diagnosis, and what it is called at a site, are the same: the site is compared by itself.
     """
-    tree = diagnosis_tree()
     if not (ref.generic or cand.generic) and cand in (refine(ref, cand.organs), ref):
         return 1.0
+    plain_ref, plain_cand = without_site(ref), without_site(cand)
+    if (plain_ref, plain_cand) != (ref, cand) and arises_in(ref, cand.organs):
+        pairs = (ref, cand), (plain_ref, cand), (ref, plain_cand)
+        return max(
+            _kin_closeness(one, other)
+            for one, other in pairs
+            if one.generic == ref.generic and other.generic == cand.generic
+        )
+    return _kin_closeness(ref, cand)
+
+
+def _kin_closeness(ref: Concept, cand: Concept) -> float:
+    """Closeness by what is a kind of what."""
+    tree = diagnosis_tree()
     if ref.id != cand.id and tree.is_a(ref.id, cand.id):
         detail = tree.depth(cand.id) / tree.depth(ref.id)
         return min(closeness(ref, cand), 0.25 + _DEPTH_OF_DETAIL * detail)
@@ -128,32 +151,77 @@ def _concept_closeness(ref: Concept, cand: Concept) -> float:
     return closeness(ref, cand)
 
 
-Near = Callable[[Diagnosis, Diagnosis], float]
-
-
-def best_of(
-    one: Diagnosis, others: Sequence[Diagnosis], near: Near
-) -> tuple[float, Diagnosis | None]:
-    """How near the nearest of some diagnoses comes, and which one that is."""
-    best = max(others, key=lambda other: near(one, other), default=None)
-    return (near(one, best), best) if best is not None else (0.0, None)
-
-
 def _identity(reference: Facts, candidate: Facts, near: Near, excused: Excused) -> ComparedPart:
     """How near the leading diagnoses come: of the first ones, and of those next to them."""
     if not reference.diagnoses and not candidate.diagnoses:
         return ComparedPart(_both_silent(reference, candidate))
-    alone = float(_excused_alone(reference, candidate, excused))
+    alone = float(_excused_alone(reference, candidate, excused) or _all_told(reference, candidate))
     first = max((near(r, c) for r in reference.first for c in candidate.first), default=alone)
     leading = max((near(r, c) for r in reference.leading for c in candidate.leading), default=alone)
     matched, mistakes = [], []
-    for ref in reference.leading:
-        value, cand = best_of(ref, candidate.leading, near)
+    pairs = _paired(reference, candidate, near)
+    for ref, cand, value in pairs:
         if cand is not None and value >= MATCHED:
             matched.append(EntityMatch("diagnosis", ref.entity, cand.entity, value))
-        if value < _SAME:
-            mistakes.append(_mistake(ref, cand, value))
+        if value < SAME and not (value < MATCHED and _is_said(ref, cand, reference, candidate)):
+            right = any(other is not ref and worth >= SAME for other, _, worth in pairs)
+            if cand is None:
+                alone_in = _severity(ref, candidate)
+                mistakes.append(
+                    ReportError(ErrorKind.OMISSION, "diagnosis", alone_in, ref.entity, None)
+                )
+            else:
+                mistakes.append(mistake_of(ref, cand, value, right))
     return ComparedPart((first + leading) / 2, tuple(matched), tuple(mistakes))
+
+
+def _paired(
+    reference: Facts, candidate: Facts, near: Near
+) -> list[tuple[Diagnosis, Diagnosis | None, float]]:
+    """Each leading diagnosis of the reference with the candidate's that is meant for it.
+
+    What is near goes together, the nearest first; then what else the candidate says; then those
+    that are left over, one by one: they were put in each other's place.
+    """
+    refs, free = list(reference.leading), list(candidate.leading)
+    found: dict[int, tuple[Diagnosis | None, float]] = {}
+    values = sorted(
+        ((near(r, c), -i, -j) for i, r in enumerate(refs) for j, c in enumerate(free)), reverse=True
+    )
+    taken: set[int] = set()
+    for value, i, j in values:
+        if value >= MATCHED and -i not in found and -j not in taken:
+            found[-i] = free[-j], value
+            taken.add(-j)
+    beside = (*candidate.leading, *candidate.diagnoses, *candidate.others)
+    for i, ref in enumerate(refs):
+        value, cand = best_of(ref, beside, near)
+        if i not in found and value >= MATCHED:
+            found[i] = cand, value
+    left = [c for j, c in enumerate(free) if j not in taken]
+    for i, ref in enumerate(refs):
+        if i not in found:
+            value, cand = best_of(ref, left, near)
+            found[i] = cand, value
+            left = [each for each in left if each is not cand]
+    return [(ref, *found[i]) for i, ref in enumerate(refs)]
+
+
+def _is_said(ref: Diagnosis, cand: Diagnosis | None, reference: Facts, candidate: Facts) -> bool:
+    """Whether both reports have what was left over, only not as a diagnosis."""
+    if _is_told(ref, candidate):
+        return True
+    here = candidate.stated.has_words(ref.entity.text) and ref.behaviour in HARMLESS
+    there = cand is None or reference.stated.has_words(cand.entity.text)
+    return here and there
+
+
+def _all_told(reference: Facts, candidate: Facts) -> bool:
+    """Whether one report names nothing but spread, and the other tells of it in other words."""
+    for one, other in ((reference, candidate), (candidate, reference)):
+        if one.first and not other.diagnoses and all(_is_told(each, other) for each in one.first):
+            return True
+    return False
 
 
 def _excused_alone(reference: Facts, candidate: Facts, excused: Excused) -> bool:
@@ -168,49 +236,6 @@ def _both_silent(reference: Facts, candidate: Facts) -> float | None:
     if reference.nothing_found and candidate.nothing_found:
         return 1.0
     return None if not reference.nothing_found and not candidate.nothing_found else 0.5
-
-
-def _mistake(ref: Diagnosis, cand: Diagnosis | None, value: float) -> ReportError:
-    kind, severity = ErrorKind.WRONG_DIAGNOSIS, severity_of(ref)
-    if cand is None:
-        return ReportError(ErrorKind.OMISSION, "diagnosis", severity, ref.entity, None)
-    if (call := _call(ref, cand)) is not None:
-        malignant = Behaviour.MALIGNANT in (ref.behaviour, cand.behaviour)
-        kind, severity = call, Severity.CRITICAL if malignant else Severity.MAJOR
-    elif value >= MATCHED:
-        kind, severity = ErrorKind.OMISSION, Severity.MODERATE
-    return ReportError(kind, "diagnosis", severity, ref.entity, cand.entity)
-
-
-def severity_of(diagnosis: Diagnosis) -> Severity:
-    """How bad it is to omit or to hallucinate a diagnosis."""
-    match diagnosis.behaviour:
-        case Behaviour.MALIGNANT:
-            return Severity.CRITICAL
-        case Behaviour.IN_SITU | Behaviour.BORDERLINE:
-            return Severity.MAJOR
-        case Behaviour.NORMAL:
-            return Severity.MINOR
-        case _:
-            return Severity.MODERATE
-
-
-def _call(ref: Diagnosis, cand: Diagnosis) -> ErrorKind | None:
-    """Whether the candidate makes more or less of the disease than there is."""
-    if Behaviour.UNSPECIFIED in (ref.behaviour, cand.behaviour):
-        return None
-    if behaviour_agreement(ref.behaviour, cand.behaviour) >= MATCHED + 0.1:
-        return None
-    order = list(Behaviour)
-    worse = order.index(cand.behaviour) < order.index(ref.behaviour)
-    return ErrorKind.OVERCALL if worse else ErrorKind.UNDERCALL
-
-
-def behaviour_agreement(one: Behaviour, other: Behaviour) -> float:
-    """How well two behaviours agree, from 0 (benign and malignant) to 1."""
-    if one == other:
-        return 1.0
-    return _BEHAVIOURS.get(frozenset({one, other}), _BEHAVIOUR_UNLIKE)
 
 
 def _behaviour(reference: Facts, candidate: Facts, near: Near, excused: Excused) -> ComparedPart:
@@ -235,30 +260,10 @@ def _behaviour(reference: Facts, candidate: Facts, near: Near, excused: Excused)
 
 def _behave_alike(ref: Diagnosis, cand: Diagnosis, near: Near) -> float:
     """Agreement of behaviours; an unknown phrase behaves as one that reads the same."""
-    hedge = _HEDGE if ref.hedged != cand.hedged else 1.0
-    if (ref.concept is None or cand.concept is None) and near(ref, cand) >= _SAME * hedge:
+    hedge = HEDGE if ref.hedged != cand.hedged else 1.0
+    if (ref.concept is None or cand.concept is None) and near(ref, cand) >= SAME * hedge:
         return hedge
     return behaviour_agreement(ref.behaviour, cand.behaviour) * hedge
-
-
-def _spread(reference: Facts, candidate: Facts, near: Near, excused: Excused) -> ComparedPart:
-    """Primary or metastatic, where one of the two speaks of spread."""
-    if not any(d.spread for d in (*reference.leading, *candidate.leading)):
-        return ComparedPart(None)
-    pairs = [
-        (ref, cand)
-        for ref in reference.leading
-        if (cand := best_of(ref, candidate.leading, near)[1]) is not None
-    ]
-    if not pairs:
-        return ComparedPart(0.0)
-    mistakes = tuple(
-        ReportError(ErrorKind.CONTRADICTION, "spread", Severity.MAJOR, ref.entity, cand.entity)
-        for ref, cand in pairs
-        if (ref.spread is None) != (cand.spread is None)
-    )
-    wrong = sum(not excused(mistake) for mistake in mistakes)
-    return ComparedPart((len(pairs) - wrong) / len(pairs), (), mistakes)
 
 
 def _covered(
@@ -269,18 +274,18 @@ def _covered(
         return NOT_MENTIONED
     there = (*other.diagnoses, *other.others)
     alone = [
-        ReportError.one_sided(kind, "diagnosis", severity_of(each), each.entity)
+        ReportError.one_sided(kind, "diagnosis", _severity(each, other), each.entity)
         for each in one.diagnoses
     ]
     values = [
-        1.0 if excused(missing) else best_of(each, there, near)[0]
+        1.0 if excused(missing) or _is_told(each, other) else best_of(each, there, near)[0]
         for each, missing in zip(one.diagnoses, alone, strict=True)
     ]
     weights = [1.0 + each.rank for each in one.diagnoses]
     mistakes = [missing for missing, value in zip(alone, values, strict=True) if value < MATCHED]
     for each, value in zip(one.diagnoses, values, strict=True):
         for denied in other.denied:
-            if not each.hedged and value < _SAME and near(each, denied) >= _SAME:
+            if not each.hedged and value < SAME and near(each, denied) >= SAME:
                 pair = (each.entity, denied.entity)
                 mistakes.append(
                     ReportError(
@@ -292,3 +297,18 @@ def _covered(
                 )
     mean = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
     return ComparedPart(mean, (), tuple(mistakes))
+
+
+def _is_told(deposit: Diagnosis, other: Facts) -> bool:
+    """Whether the other report tells of spread in other words: two of nine nodes are positive."""
+    return names_only_spread(deposit) and states_spread(other.stated.text)
+
+
+def _severity(diagnosis: Diagnosis, other: Facts) -> Severity:
+    """How bad it is that a report has no such diagnosis; less where it speaks of the tumour."""
+    severity = severity_of(diagnosis)
+    vague = all(each.behaviour == Behaviour.UNSPECIFIED for each in other.made)
+    unsaid = diagnosis.heads or speaks_of_tumour(other.stated.text)
+    if not vague or other.nothing_found or not unsaid:
+        return severity
+    return min(severity, Severity.MODERATE)

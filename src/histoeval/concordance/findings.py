@@ -16,11 +16,14 @@ from histoeval.concordance.evidence import (
 )
 from histoeval.facts.facts import BARE, Facts, FindingFact
 from histoeval.facts.lexical import LexicalFacts
+from histoeval.facts.spread import states_spread
 from histoeval.terms.findings import finding_closeness, findings, is_kind_of
 
 _SAME = 0.6
 _BESIDE = 0.65
 """What is left of the closeness of a finding that is not the one looked for, nor a kind of it."""
+_WIDER = 0.75
+"""The same for the kind of finding that the one looked for is: invasion for venous invasion."""
 _ELSEWHERE = 0.5
 """How close two words for growth are that concern different places."""
 _VERY = 0.95
@@ -34,6 +37,20 @@ _DENIAL = 0.5
 _MAX_COST = 0.5
 """The highest cost of omissions, or of hallucinations."""
 _UNKNOWN_IMPORTANCE = 1
+_MARGIN, _SPREAD = "margin_involvement", "metastasis"
+_DEPTHS = (
+    "submucosal_invasion",
+    "muscularis_propria_invasion",
+    "serosal_invasion",
+    "fat_invasion",
+    "stromal_invasion",
+    "myometrial_invasion",
+    "deep_invasion",
+    "visceral_pleural_invasion",
+    "soft_tissue_invasion",
+    "extension",
+)
+"""Findings that a stage tells by itself."""
 
 
 def compare_findings(
@@ -68,7 +85,9 @@ def _closeness(one: FindingFact, other: FindingFact, alike: Alike) -> float:
         near = finding_closeness(one.id, other.id)
         both_denied = one.denied and other.denied
         wide, narrow = (other.id, one.id) if both_denied else (one.id, other.id)
-        return near if is_kind_of(narrow, wide) else near * _BESIDE
+        if is_kind_of(narrow, wide):
+            return near
+        return near * (_WIDER if is_kind_of(wide, narrow) and narrow not in BARE else _BESIDE)
     return alike(one.entity.text, other.entity.text)
 
 
@@ -91,6 +110,10 @@ def _stands(observed: FindingFact, other: LexicalFacts) -> bool:
     """Whether the other text has it in words that the reader missed."""
     if observed.id is None:
         return other.has_words(observed.entity.text)
+    if is_kind_of(observed.id, _MARGIN) and (_MARGIN, observed.denied) in other.findings:
+        return True
+    if is_kind_of(observed.id, _SPREAD) and not observed.denied and states_spread(other.text):
+        return True
     return any(
         denied == observed.denied
         and (is_kind_of(observed.id, id_) if denied else is_kind_of(id_, observed.id))
@@ -115,7 +138,11 @@ def _umbrellas() -> frozenset[str]:
     )
 
 
-def _severity(observed: FindingFact) -> Severity:
+def _severity(observed: FindingFact, other: Facts) -> Severity:
+    """How bad it is to leave out or to make up a finding; less where the stage has it in it."""
+    depth = observed.id is not None and any(is_kind_of(observed.id, each) for each in _DEPTHS)
+    if depth and not observed.denied and other.stages:
+        return Severity.MINOR
     return Severity(importance(observed))
 
 
@@ -135,7 +162,7 @@ def _complete(
         if (best is None or near < _SAME) and _stands(each, candidate.stated):
             continue
         if best is None or near < _SAME:
-            severity = Severity.MINOR if each.denied else _severity(each)
+            severity = Severity.MINOR if each.denied else _severity(each, candidate)
             mistakes.append(_mistake(ErrorKind.OMISSION, severity, each, None))
             if not excused(mistakes[-1]):
                 omitted += _OMITTED[importance(each)] * (_DENIAL if each.denied else 1)
@@ -171,7 +198,7 @@ def _sound(
     mistakes = []
     for each in affirmed:
         near, best = _nearest(each, ref, alike)
-        invented = _mistake(ErrorKind.INVENTION, _severity(each), None, each)
+        invented = _mistake(ErrorKind.INVENTION, _severity(each, reference), None, each)
         if best is not None and near >= _VERY and best.denied:
             cost += 0.0 if excused(invented) else _INVENTED[importance(each)]
         elif (best is None or near < _SAME) and not _stands(each, reference.stated):

@@ -20,6 +20,12 @@ from histoeval.concordance.evidence import (
     ReportError,
     Severity,
 )
+from histoeval.concordance.stated_values import (
+    StatedValues,
+    stated_amounts,
+    stated_grades,
+    stated_stages,
+)
 from histoeval.facts.facts import Facts
 from histoeval.facts.lexical import LexicalFacts, ValueMention, distinct_values
 from histoeval.terms.values import grades, measurements, stages
@@ -55,7 +61,8 @@ def compare_grades(
     sort = _Sort("grade", ErrorKind.WRONG_GRADE, Severity.MAJOR, Severity.MODERATE)
     ref, cand = distinct_values(reference.grades), distinct_values(candidate.grades)
     elsewhere = _elsewhere(reference, candidate, _grade_stands)
-    return _compare(sort, ref, cand, _grades_alike, elsewhere, excused)
+    stated = stated_grades(reference, candidate)
+    return _compare(sort, ref, cand, _grades_alike, elsewhere, excused, stated)
 
 
 def _grades_alike(one: Grade, other: Grade) -> float | None:
@@ -70,7 +77,8 @@ def compare_stages(
     sort = _Sort("stage", ErrorKind.WRONG_STAGE, Severity.MAJOR, Severity.MODERATE)
     ref, cand = distinct_values(reference.stages), distinct_values(candidate.stages)
     elsewhere = _elsewhere(reference, candidate, _stands)
-    return _compare(sort, ref, cand, stages.agreement, elsewhere, excused)
+    stated = stated_stages(reference, candidate)
+    return _compare(sort, ref, cand, stages.agreement, elsewhere, excused, stated)
 
 
 def compare_measurements(
@@ -82,7 +90,8 @@ def compare_measurements(
     )
     ref, cand = reference.measurements, candidate.measurements
     elsewhere = _elsewhere(reference, candidate, _numbers_stand)
-    return _compare(sort, ref, cand, _measurements_alike, elsewhere, excused)
+    stated = stated_amounts(reference, candidate)
+    return _compare(sort, ref, cand, _measurements_alike, elsewhere, excused, stated)
 
 
 Elsewhere = tuple[Callable[[ValueMention[Value]], bool], Callable[[ValueMention[Value]], bool]]
@@ -123,13 +132,17 @@ def _compare(
     agreement: Callable[[Value, Value], float | None],
     elsewhere: Elsewhere[Value],
     excused: Excused,
+    stated: StatedValues,
 ) -> ComparedPart:
     """What is left after every wrong value, and a little for those that only one report gives.
 
-    Costs add up, so that a wrong value counts as much in a long report as in a short one.
+    Costs add up, so that a wrong value counts as much in a long report as in a short one. What the
+    words of both reports state is compared as they state it, and not again as it was read.
     """
+    ref = [each for each in ref if not stated.settles(each.entity, of_reference=True)]
+    cand = [each for each in cand if not stated.settles(each.entity, of_reference=False)]
     if not ref and not cand:
-        return NOT_MENTIONED
+        return stated.taken_off(NOT_MENTIONED, excused)
     pairs = paired([each.value for each in ref], [each.value for each in cand], agreement)
     matched, mistakes = [], []
     cost = 0.0
@@ -153,7 +166,8 @@ def _compare(
     ]
     cost += min(_MAX_OMITTED, _OMITTED * sum(not excused(each) for each in omitted))
     cost += min(_MAX_INVENTED, _INVENTED * sum(not excused(each) for each in invented))
-    return ComparedPart(max(0.0, 1 - cost), tuple(matched), (*mistakes, *omitted, *invented))
+    part = ComparedPart(max(0.0, 1 - cost), tuple(matched), (*mistakes, *omitted, *invented))
+    return stated.taken_off(part, excused)
 
 
 def _cost(sort: _Sort, value: float) -> float:

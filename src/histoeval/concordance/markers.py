@@ -10,6 +10,7 @@ from histoeval.concordance.evidence import (
     ReportError,
     Severity,
 )
+from histoeval.concordance.stated_values import stated_markers
 from histoeval.facts.facts import Facts
 from histoeval.facts.lexical import ValueMention
 from histoeval.terms.values.marker_results import Result, agreement
@@ -27,13 +28,14 @@ def compare_markers(
     reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
 ) -> ComparedPart:
     """Each marker's result with that of the same marker."""
+    stated = stated_markers(reference, candidate)
     keys = [
         key
         for key in sorted({*reference.markers, *candidate.markers})
-        if _is_comparable(key, reference, candidate)
+        if _is_comparable(key, reference, candidate) and key not in stated.axes
     ]
     if not keys:
-        return NOT_MENTIONED
+        return stated.taken_off(NOT_MENTIONED, excused)
     matched, mistakes = [], []
     wrong = left = 0.0
     for key in keys:
@@ -51,7 +53,8 @@ def compare_markers(
         else:
             mistakes.append(mistake)
     total = wrong + min(_MAX_ONE_SIDED, left)
-    return ComparedPart(max(0.0, 1 - total), tuple(matched), tuple(mistakes))
+    part = ComparedPart(max(0.0, 1 - total), tuple(matched), tuple(mistakes))
+    return stated.taken_off(part, excused)
 
 
 def _is_comparable(key: str, reference: Facts, candidate: Facts) -> bool:

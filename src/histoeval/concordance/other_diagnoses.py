@@ -2,14 +2,8 @@
 
 from collections.abc import Sequence
 
-from histoeval.concordance.diagnosis import (
-    MATCHED,
-    Alike,
-    Near,
-    best_of,
-    diagnosis_closeness,
-    severity_of,
-)
+from histoeval.concordance.diagnosis import Alike, diagnosis_closeness
+from histoeval.concordance.diagnosis_errors import MATCHED, severity_of
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
     NOTHING_EXCUSED,
@@ -19,9 +13,11 @@ from histoeval.concordance.evidence import (
     ReportError,
     Severity,
 )
-from histoeval.facts.diagnoses import Diagnosis
+from histoeval.concordance.spread import Near, best_of
+from histoeval.facts.diagnoses import Diagnosis, names_only_spread
 from histoeval.facts.facts import Facts
-from histoeval.terms.catalogue import Behaviour, diagnosis_tree
+from histoeval.facts.spread import states_spread
+from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree
 from histoeval.terms.plain import plain
 
 _ADDITIONAL, _MAX_ADDITIONAL = 0.2, 0.5
@@ -34,6 +30,7 @@ _GRAVE = frozenset({Behaviour.MALIGNANT, Behaviour.IN_SITU})
 _GRAVE_LEFT = 0.7
 """What is left of the behaviour when one of these was denied by one report only."""
 _OPEN = frozenset({Behaviour.MALIGNANT, Behaviour.UNSPECIFIED})
+_LOW_GRADE = "low_grade_dysplasia"
 
 
 # --- additional diagnoses, where the leading one is right ---------------------------------------
@@ -67,6 +64,7 @@ def _additional(
         and each.behaviour != Behaviour.NORMAL
         and best_of(each, other.made, near)[0] < MATCHED
         and not other.stated.has_words(each.entity.text)
+        and not (names_only_spread(each) and states_spread(other.stated.text))
     ]
     mistakes = tuple(
         mistake
@@ -127,30 +125,56 @@ def _contradicted(reference: Facts, candidate: Facts) -> list[tuple[Diagnosis, R
         (
             denied,
             ReportError(
-                ErrorKind.CONTRADICTION, "findings", _severity(denied), ref.entity, cand.entity
+                ErrorKind.CONTRADICTION, "findings", _severity(made), ref.entity, cand.entity
             ),
         )
-        for denied, ref, cand in (
-            *((denied, denied, made) for denied, made in _reversed(reference, candidate)),
-            *((denied, made, denied) for denied, made in _reversed(candidate, reference)),
+        for denied, made, ref, cand in (
+            *((denied, made, denied, made) for denied, made in _reversed(reference, candidate)),
+            *((denied, made, made, denied) for denied, made in _reversed(candidate, reference)),
         )
     ]
 
 
-def _severity(denied: Diagnosis) -> Severity:
-    return Severity.CRITICAL if denied.behaviour == Behaviour.MALIGNANT else Severity.MAJOR
+def _severity(made: Diagnosis) -> Severity:
+    grave = made.behaviour in _GRAVE and not made.hedged
+    low = made.concept is not None and diagnosis_tree().is_a(made.concept.id, _LOW_GRADE)
+    return Severity.CRITICAL if grave and not low else Severity.MAJOR
 
 
 def _reversed(one: Facts, other: Facts) -> list[tuple[Diagnosis, Diagnosis]]:
-    """What one report denies, and only denies, and the other makes, and only makes."""
+    """What one report denies, and only denies, and the other makes, and only makes.
+
+    Who denies a disease denies every kind of it.
+    """
     found: dict[str, tuple[Diagnosis, Diagnosis]] = {}
     for denied in one.denied:
-        made = next((each for each in other.made if _same(denied, each)), None)
-        if made is None or made.hedged or _any_same(denied, one.made):
+        if denied.behaviour == Behaviour.NORMAL:
             continue
-        if not _any_same(denied, other.denied):
+        made = next((each for each in other.made if _denies(denied, each)), None)
+        if made is None or any(_denies(denied, each) for each in one.made):
+            continue
+        if not any(_same(denied, each) or _denies(each, made) for each in other.denied):
             found.setdefault(_name(denied), (denied, made))
     return list(found.values())
+
+
+def _denies(denied: Diagnosis, made: Diagnosis) -> bool:
+    """Whether a denial is of a diagnosis that is made, or of a wider one."""
+    if _same(denied, made):
+        return True
+    if made.concept is None:
+        return False
+    wide = [each for each in (denied.wide, denied.concept) if each is not None]
+    return any(_covers(each, made.concept) for each in wide)
+
+
+def _covers(denied: Concept, made: Concept) -> bool:
+    """Whether a kind of what is denied is made; of umbrella words only if it matters."""
+    if not diagnosis_tree().is_a(made.id, denied.id):
+        return False
+    if denied.behaviour in _OPEN and made.behaviour not in _GRAVE:
+        return False
+    return denied.behaviour == made.behaviour or denied.behaviour == Behaviour.UNSPECIFIED
 
 
 def _not_mentioned(reference: Facts, candidate: Facts) -> list[Diagnosis]:

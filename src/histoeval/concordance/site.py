@@ -45,8 +45,16 @@ def compare_sites(
     matched = tuple(_matched(reference, candidate))
     if value >= _OTHER_ORGAN or matched:
         return ComparedPart(value, matched)
+    if _anywhere(reference, candidate):
+        return ComparedPart(_ONE_SILENT)
     wrong = _wrong(reference, candidate)
     return ComparedPart(1.0 if excused(wrong) else value, (), (wrong,))
+
+
+def _anywhere(reference: Facts, candidate: Facts) -> bool:
+    """Whether one of the organs that a report names, or its diagnoses imply, is the other's."""
+    ref, cand = ({*facts.organs, *facts.homes} for facts in (reference, candidate))
+    return any(_near(one, other) >= _SAME_ORGAN for one in ref for other in cand)
 
 
 def same_named(reference: Facts, candidate: Facts) -> bool:
@@ -104,7 +112,9 @@ def _matched(reference: Facts, candidate: Facts) -> Iterable[EntityMatch]:
 def _wrong(reference: Facts, candidate: Facts) -> ReportError:
     ref = reference.sites[0].entity if reference.sites else _first_diagnosis(reference)
     cand = candidate.sites[0].entity if candidate.sites else _first_diagnosis(candidate)
-    return ReportError(ErrorKind.WRONG_SITE, "site", Severity.CRITICAL, ref, cand)
+    both = reference.organs and candidate.organs and ref is not None and cand is not None
+    severity = Severity.CRITICAL if both else Severity.MODERATE
+    return ReportError(ErrorKind.WRONG_SITE, "site", severity, ref, cand)
 
 
 def _first_diagnosis(facts: Facts) -> Entity | None:

@@ -4,9 +4,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from histoeval.facts.names import sharpened
 from histoeval.facts.scope import TextScope, before, clause_before, has_wording
+from histoeval.facts.spread import primary_of, spread_of
 from histoeval.report import Assertion, Entity, EntityType
-from histoeval.terms.catalogue import Behaviour, Concept, closeness, concepts, diagnosis_tree
+from histoeval.terms.catalogue import (
+    Behaviour,
+    Concept,
+    closeness,
+    concepts,
+    diagnosis_tree,
+    table,
+)
 from histoeval.terms.naming import find_diagnoses, main_concept
 from histoeval.terms.spelling import respelt
 
@@ -21,6 +30,8 @@ _DEPOSITS = frozenset(
 )
 """Concepts that name spread, and not what has spread."""
 
+_NO_SPREAD = frozenset({"negative_for_metastasis"})
+
 _PIECES = frozenset({EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.DESCRIPTOR})
 """What a reader may have cut a diagnosis into."""
 
@@ -29,6 +40,54 @@ _ORIGIN = re.compile(r"\s+(?:primary|origin)\b(?!\s+(?:tumou?r|site|diagnosis))"
 
 _GAP = 8
 """Spaces over which two pieces of a name still stand together."""
+
+_HEADING = re.compile(r"[^.;:\n]{0,60}:(?=\s)")
+"""After a diagnosis that stands in a heading."""
+_LABELS = frozenset(
+    {
+        "melanocytic_naevus",
+        "abscess",
+        "ulcer",
+        "functional_ovarian_cyst",
+        "nasal_polyp",
+        "colorectal_polyp",
+        "benign_polyp",
+        "cyst",
+        "thyroid_nodular_hyperplasia",
+        "fistula",
+    }
+)
+"""Diagnoses that are also words for a specimen."""
+_SLIGHT_DYSPLASIA = frozenset({"dysplasia", "low_grade_dysplasia", "moderate_dysplasia"})
+_DYSPLASTIC = (
+    "colorectal_adenoma",
+    "gastric_adenoma",
+    "small_intestinal_adenoma",
+    "adenoma",
+    "intraductal_papillary_mucinous_neoplasm",
+    "pancreatic_mucinous_cystic_neoplasm",
+    "mucinous_cystic_neoplasm_of_liver",
+    "intraductal_papillary_neoplasm_of_bile_duct",
+    "intracholecystic_papillary_neoplasm",
+    "traditional_serrated_adenoma",
+    "low_grade_appendiceal_mucinous_neoplasm",
+    "dysplastic_naevus",
+)
+"""What is dysplastic by definition."""
+
+_LIKELY = re.compile(
+    r"\b(?:consistent with|compatible with|in keeping with|diagnostic of|typical of|"
+    r"favou?r(?:s|ed|ing)?|supports?|supporting|most likely|in line with|represents?|representing)"
+    r"(?: (?:a|an|the))?(?: [\w-]+){0,3}\s*$",
+    re.IGNORECASE,
+)
+"""Before a diagnosis: words by which pathologists commit themselves to it."""
+_OPEN = re.compile(
+    r"suspicious|suspected|cannot|could|not (?:diagnostic|excluded)|may |might|possib|versus|\bvs\b|"
+    r"indefinite|indeterminate|equivocal|at least|\bif\b|not typical|not fully",
+    re.IGNORECASE,
+)
+"""Words that leave a diagnosis open all the same."""
 
 _MAX_HOMES = 4
 """A diagnosis that arises in more organs than this does not tell the organ."""
@@ -58,6 +117,10 @@ class Diagnosis:
     """`metastatic` where the report says so of it."""
     wide: Concept | None = None
     """What its words name by themselves, without what the rest of the report tells."""
+    committed: bool = False
+    """The report is as good as sure of it: consistent with, in keeping with."""
+    heads: bool = False
+    """It stands before a colon, in the name of the specimen or of the test."""
 
     @property
     def known(self) -> bool:
@@ -67,7 +130,23 @@ class Diagnosis:
     @property
     def hedged(self) -> bool:
         """Whether the report is not sure."""
-        return self.entity.assertion == Assertion.UNCERTAIN
+        return self.entity.assertion == Assertion.UNCERTAIN and not self.committed
+
+    @property
+    def labels(self) -> bool:
+        """Whether it is only a word for the specimen: colon polyp, ovarian cyst."""
+        return (
+            self.heads
+            and self.concept is not None
+            and (self.concept.generic or self.concept.id in _LABELS)
+        )
+
+    @property
+    def primary(self) -> Concept | None:
+        """The tumour itself, where the report says that it has spread."""
+        if self.concept is None or self.spread is None:
+            return self.concept
+        return concepts()[primary_of(self.concept)]
 
     @property
     def behaviour(self) -> Behaviour:
@@ -100,11 +179,24 @@ def named_diagnoses(
         concept = _as_one(entity, stretch, text, likely) or _concept(
             entity, details.get(entity.start, ()), likely
         )
+        concept = sharpened(concept, entity, named, text, likely)
         if entity.type == EntityType.FINDING and (concept is None or concept.generic):
             continue
-        spread = "metastatic" if has_wording("metastatic", entity.text) else None
-        wide = main_concept(respelt(entity.text))
-        yield Diagnosis(entity, concept, scope.concludes(entity.start), spread, wide)
+        yield Diagnosis(
+            entity,
+            concept,
+            scope.concludes(entity.start),
+            spread_of(concept, entity, text),
+            main_concept(respelt(entity.text)),
+            _is_committed(entity, text),
+            bool(_HEADING.match(text, entity.end)),
+        )
+
+
+def _is_committed(entity: Entity, text: str) -> bool:
+    """Whether a doubt is only the usual way to put a diagnosis."""
+    words = before(text, entity.start)
+    return bool(_LIKELY.search(words)) and not _OPEN.search(words)
 
 
 def _neighbours(entities: Sequence[Entity], text: str) -> list[tuple[int, int]]:
@@ -153,6 +245,28 @@ def _is_sharper(exact: Concept, concept: Concept) -> bool:
     return exact.behaviour != concept.behaviour and closeness(exact, concept) >= _AKIN
 
 
+_SHORT_OF = re.compile(
+    r"suspicious|suspected|worr(?:ying|isome)|short of|not (?:fully |entirely )?(?:diagnostic|conclusive|"
+    r"established)|insufficient for|not sufficient for",
+    re.IGNORECASE,
+)
+"""What makes of a denial a doubt: suspicious for, but not diagnostic of, carcinoma."""
+_OF_A_TEST = re.compile(r"[\w)]-negative\s+(?:[\w-]+\s+)?$", re.IGNORECASE)
+"""Before a diagnosis of which something was tested: fusion-negative rhabdomyosarcoma."""
+
+
+def reconsidered(entity: Entity, text: str) -> Entity:
+    """A diagnosis that was read as denied, where the words around it say something else."""
+    if entity.type != EntityType.DIAGNOSIS or entity.assertion != Assertion.ABSENT:
+        return entity
+    words = before(text, entity.start)
+    if _OF_A_TEST.search(words):
+        return entity.model_copy(update={"assertion": Assertion.PRESENT})
+    if _SHORT_OF.search(words):
+        return entity.model_copy(update={"assertion": Assertion.UNCERTAIN})
+    return entity
+
+
 def is_made(diagnosis: Diagnosis, text: str) -> bool:
     """Whether the report says that it is there, or may be.
 
@@ -177,6 +291,30 @@ def concluded_of(
         if there or nothing or any(scope.concludes(start) for start, _ in scope.gaps):
             return _distinct(there)
     return _distinct(by_name or made)
+
+
+def goes_without_saying(diagnosis: Diagnosis, made: Sequence[Diagnosis]) -> bool:
+    """Whether another diagnosis has it in it: an adenoma is dysplastic, if not more than low-grade.
+
+    So is a word for the specimen (polyp, cyst) of which a diagnosis follows.
+    """
+    tree = diagnosis_tree()
+    if diagnosis.concept is None:
+        return False
+    if diagnosis.labels and any(not each.labels and each.concept for each in made):
+        return True
+    if diagnosis.concept.id not in _SLIGHT_DYSPLASIA:
+        return False
+    return any(
+        each.concept and any(tree.is_a(each.concept.id, one) for one in _DYSPLASTIC)
+        for each in made
+        if each is not diagnosis
+    )
+
+
+def names_only_spread(diagnosis: Diagnosis) -> bool:
+    """Whether it says that a tumour has spread, and not which."""
+    return diagnosis.concept is not None and diagnosis.concept.id in _DEPOSITS - _NO_SPREAD
 
 
 def is_deposit(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
@@ -226,6 +364,22 @@ def ranked(diagnoses: Sequence[Diagnosis], within: float) -> tuple[Diagnosis, ..
     """Those that matter most, and those that come so near to them."""
     top = max((each.rank for each in diagnoses), default=0.0)
     return tuple(each for each in diagnoses if each.rank >= top - within)
+
+
+def implied(text: str) -> Iterator[Diagnosis]:
+    """What a scheme presupposes in a report that names no diagnosis: Gleason 4+3 is of a cancer."""
+    for words, id_ in table("diagnoses")["wording"]["implied"].items():
+        if found := re.search(rf"\b{words}\b", text, re.IGNORECASE):
+            entity = Entity(
+                text=found.group(),
+                start=found.start(),
+                end=found.end(),
+                type=EntityType.DIAGNOSIS,
+                assertion=Assertion.PRESENT,
+                score=0.5,
+            )
+            yield Diagnosis(entity, concepts()[id_], concludes=True)
+            return
 
 
 def homes_of(diagnoses: Iterable[Diagnosis]) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """What a report says, in terms that can be compared with those of another."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,16 +9,21 @@ from typing import TypeVar
 from histoeval.facts.diagnoses import (
     Diagnosis,
     concluded_of,
+    goes_without_saying,
     homes_of,
+    implied,
     is_deposit,
     is_made,
     named_diagnoses,
     others_beside,
     ranked,
+    reconsidered,
 )
 from histoeval.facts.lexical import LexicalFacts, ValueMention, lexical_facts, recovered, retyped
 from histoeval.facts.markers import markers_of
+from histoeval.facts.names import widened
 from histoeval.facts.scope import TextScope, concluding_text, has_wording, scope_of
+from histoeval.facts.spread import origins
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.findings import find_findings
 from histoeval.terms.plain import plain
@@ -42,6 +48,17 @@ _GAP = 8
 BARE = frozenset({"invasion", "extension", "involvement", "penetration", "infiltration"})
 """Findings that are only a word, and say something by the place that they are of."""
 
+
+_GROWTH = re.compile(
+    r"(?:invad|infiltrat|extend|involv|penetrat)(?:e|es|ed|ing)|"
+    r"invasion|extension|involvement|infiltration|penetration",
+    re.IGNORECASE,
+)
+_TO_PLACE = re.compile(
+    r"[ ]+(?:(?:of|into|through|to|beyond|in|by|the|adjacent|surrounding)[ ]+){0,3}"
+)
+
+_SENTENCES = re.compile(r"[.;]\s")
 
 _CONCLUSION = 3
 """How many mentions a site counts for that stands with the diagnosis."""
@@ -93,8 +110,12 @@ class Facts:
     mentioned: tuple[FindingFact, ...]
     """Findings again, with those that the report takes for a diagnosis."""
     measurements: tuple[ValueMention[Measurement], ...]
+    origins: tuple[ValueMention[str], ...]
+    """Organs from which it says that a tumour came."""
     stated: LexicalFacts
     """What its words say by themselves, however it was read."""
+    report: Report
+    """The reading that all this is from."""
 
     @property
     def leading(self) -> tuple[Diagnosis, ...]:
@@ -111,17 +132,25 @@ def facts_of(report: Report) -> Facts:
     """Read a report's entities in terms of what they mean."""
     scope = scope_of(report.text)
     tails = _tails(report)
-    entities = [
-        retyped(entity, tails.get(place, ()), report.text)
-        for place, entity in enumerate(report.entities)
-        if not scope.is_gap(entity.start)
-    ]
     organs = _organs(report.text, scope)
     likely = _likely(organs)
+    typed = [
+        widened(retyped(entity, tails.get(place, ()), report.text), report.text, likely)
+        for place, entity in enumerate(report.entities)
+    ]
+    entities = [
+        entity
+        for entity, read in zip(typed, report.entities, strict=True)
+        if not scope.is_gap(read.start)
+    ]
     entities = [*entities, *recovered(report, likely, scope)]
-    details = {report.entities[head].start: linked for head, linked in tails.items()}
+    entities = [reconsidered(entity, report.text) for entity in entities]
+    details = {typed[head].start: linked for head, linked in tails.items()}
     named = list(named_diagnoses(entities, likely, details, scope, report.text))
     made = [each for each in named if is_made(each, report.text)]
+    made = [each for each in made if not goes_without_saying(each, made)]
+    if not named:
+        made = list(implied(report.text))
     nothing = has_wording("nothing_found", concluding_text(report.text, scope))
     concluded = concluded_of(made, scope, nothing)
     concluded = tuple(each for each in concluded if not is_deposit(each, concluded))
@@ -134,7 +163,7 @@ def facts_of(report: Report) -> Facts:
         organs=organs,
         homes=homes_of(ranked(concluded, 1.0)),
         sites=tuple(_sites(entities)),
-        sides=tuple(_valued(_of(entities, EntityType.SITE, EntityType.PROCEDURE), side_of)),
+        sides=tuple(_valued(_of(entities, EntityType.SITE, EntityType.PROCEDURE), _side)),
         leading_sides=tuple(_valued(_linked_sites(ranked(concluded, 0.1), details), side_of)),
         grades=(
             *_valued(_of(entities, EntityType.GRADE), read_grade),
@@ -150,7 +179,9 @@ def facts_of(report: Report) -> Facts:
             _observed(_of(entities, EntityType.FINDING, EntityType.DIAGNOSIS), report, details)
         ),
         measurements=tuple(_valued(_of(entities, EntityType.MEASUREMENT), read_measurement)),
+        origins=tuple(ValueMention(*each) for each in origins(report.text)),
         stated=lexical_facts(report.text),
+        report=report,
     )
 
 
@@ -184,6 +215,14 @@ def _valued(
     for entity in entities:
         if (value := read(respelt(entity.text))) is not None:
             yield ValueMention(entity, value)
+
+
+def _side(phrase: str) -> Side | None:
+    """The side that a phrase names; of two sentences, the one that names the site counts."""
+    parts = _SENTENCES.split(phrase)
+    if len(parts) > 1:
+        phrase = " ".join(part for part in parts if find_sites(part))
+    return side_of(phrase)
 
 
 def _organs(text: str, scope: TextScope) -> dict[str, int]:
@@ -234,7 +273,18 @@ def _observed(
 
 
 def _with_place(entity: Entity, places: Mapping[int, int], text: str) -> str:
-    """The words of a finding, with the place that stands right before it: pleural invasion."""
+    """The words of a finding, with the place that stands right before it: pleural invasion.
+
+    A word for growth has its place after it: invading the lamina propria.
+    """
     before = text[max(0, entity.start - _GAP) : entity.start]
     start = places.get(entity.start - len(before) + len(before.rstrip()))
+    if not _GROWTH.fullmatch(entity.text):
+        return entity.text if start is None else text[start : entity.end]
+    reached = _TO_PLACE.match(text, entity.end)
+    ends = {first: last for last, first in places.items()}
+    if reached and (end := ends.get(reached.end())) is not None:
+        phrase = text[entity.start : end]
+        if any(each.id not in BARE for each in find_findings(respelt(phrase))):
+            return phrase
     return entity.text if start is None else text[start : entity.end]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeVar
 
-from histoeval.facts.scope import TextScope, before, has_wording
+from histoeval.facts.scope import TextScope, before, has_wording, stance_at
 from histoeval.reader.sentences import sentences
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.catalogue import Behaviour, concepts
@@ -22,7 +22,10 @@ from histoeval.terms.values.stages import read_stage
 
 Value = TypeVar("Value")
 
+_ATTRIBUTES = frozenset({EntityType.DESCRIPTOR, EntityType.GRADE})
+"""What may be a word of a diagnosis that the reader missed: complete mole."""
 _CLAUSES = re.compile(r"[,;()]")
+_STAIN = re.compile(r"stain|immuno|IHC|PCR|ISH\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"[A-Z]-\d")
 """A grade, as in MF-1, and no diagnosis."""
 
@@ -89,7 +92,8 @@ def recovered(report: Report, likely: frozenset[str], scope: TextScope) -> Itera
     """Entities that the catalogues know and the reader missed, such as rare abbreviations."""
     taken = bytearray(len(report.text))
     for entity in report.entities:
-        taken[entity.start : entity.end] = b"1" * (entity.end - entity.start)
+        if entity.type not in _ATTRIBUTES:
+            taken[entity.start : entity.end] = b"1" * (entity.end - entity.start)
     for sentence in sentences(report.text):
         words = sentence.of(report.text)
         found = (*_known_diagnoses(words, likely), *_known_findings(words))
@@ -97,6 +101,7 @@ def recovered(report: Report, likely: frozenset[str], scope: TextScope) -> Itera
             start, end = sentence.start + first, sentence.start + last
             if not scope.is_gap(start) and not any(taken[start:end]):
                 taken[start:end] = b"1" * (end - start)
+                denied = denied or stance_at(report.text, start, end) is False
                 yield Entity(
                     text=report.text[start:end],
                     start=start,
@@ -113,15 +118,14 @@ def _known_diagnoses(
     for match in find_diagnoses(sentence, likely):
         concept = concepts()[match.id]
         if not concept.generic and concept.behaviour != Behaviour.NORMAL:
-            yield match.start, match.end, EntityType.DIAGNOSIS, has_wording("denial", sentence)
+            yield match.start, match.end, EntityType.DIAGNOSIS, False
 
 
 def _known_findings(sentence: str) -> Iterator[tuple[int, int, EntityType, bool]]:
     """Only what matters much, and only by its abbreviation: words are the reader's business."""
     for found in find_findings(sentence):
         if is_cased(sentence[found.start : found.end]):
-            denied = found.denied or has_wording("denial", sentence)
-            yield found.start, found.end, EntityType.FINDING, denied
+            yield found.start, found.end, EntityType.FINDING, found.denied
 
 
 def retyped(entity: Entity, linked: Iterable[Entity], text: str) -> Entity:
@@ -142,15 +146,22 @@ def retyped(entity: Entity, linked: Iterable[Entity], text: str) -> Entity:
     return entity.model_copy(update={"type": kind, "assertion": assertion})
 
 
+def is_stain(phrase: str) -> bool:
+    """Whether a phrase names a stain or a test, and not what it looks for."""
+    return bool(_STAIN.search(phrase))
+
+
 def _kind(entity: Entity) -> EntityType:
     """The type that the words of an entity have."""
     known = main_concept(entity.text) is not None
     match entity.type:
         case EntityType.MARKER if not find_markers(entity.text):
-            if known and not _NUMBERED.search(entity.text):
+            if known and not _NUMBERED.search(entity.text) and not is_stain(entity.text):
                 return EntityType.DIAGNOSIS
             return EntityType.FINDING if find_findings(entity.text) else entity.type
         case EntityType.STAGE if known and read_stage(entity.text) is None:
+            return EntityType.DIAGNOSIS
+        case EntityType.PROCEDURE if known and is_cased(entity.text):
             return EntityType.DIAGNOSIS
         case EntityType.DIAGNOSIS if not known and find_findings(entity.text):
             return EntityType.FINDING

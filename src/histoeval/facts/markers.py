@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from histoeval.facts.lexical import ValueMention
+from histoeval.facts.lexical import ValueMention, is_stain
 from histoeval.facts.scope import TextScope
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.findings import find_findings
@@ -46,7 +46,7 @@ def markers_of(
 def _unknown(entity: Entity) -> tuple[str, ...]:
     """The name of a marker that no catalogue has, unless it is that of something else."""
     named = main_concept(entity.text) or find_findings(entity.text)
-    return () if named else (plain(entity.text),)
+    return () if named and not is_stain(entity.text) else (plain(entity.text),)
 
 
 def _heading(text: str, marker: Entity, results: Sequence[Entity]) -> str | None:

@@ -103,6 +103,7 @@ _UNSPECIFIED_FACTOR = 0.9
 _SIBLINGS = 0.6
 _PRECURSOR = 0.5
 _BOTH_NORMAL = 0.5
+_INTERCHANGEABLE = 0.9
 _HARMLESS_UMBRELLA = 0.35
 
 
@@ -114,13 +115,27 @@ def closeness(a: Concept, b: Concept) -> float:
     down to 0.6; others 0.6 times the square of the tree's closeness (Wu and Palmer); all times a
     factor when the behaviour differs. An earlier stage of the same disease is 0.5; two findings of
     normal tissue are at least 0.5; an umbrella word for what does no harm is at least 0.35 to
-    anything else that does none.
+    anything else that does none; two schools' names for one thing are 0.9.
     """
     if a.id == b.id:
         return 1.0
     return max(
-        _kinship(a, b) * _behaviour_factor(a, b), _stages(a, b), _stages(b, a), _harmless(a, b)
+        _kinship(a, b) * _behaviour_factor(a, b),
+        _stages(a, b),
+        _stages(b, a),
+        _harmless(a, b),
+        _INTERCHANGEABLE if _are_interchangeable(a, b) else 0.0,
     )
+
+
+def _are_interchangeable(a: Concept, b: Concept) -> bool:
+    """Whether two diagnoses are names of one thing in different schools, or kinds of such names."""
+    tree = diagnosis_tree()
+    for group in table("diagnoses")["wording"]["interchangeable"]:
+        first, second = ({one for one in group if tree.is_a(c.id, one)} for c in (a, b))
+        if first and second and first != second:
+            return True
+    return False
 
 
 def _kinship(a: Concept, b: Concept) -> float:

@@ -278,6 +278,13 @@ def _at_organ(concept: Concept, organs: frozenset[str]) -> bool:
 
 
 @cache
+def without_site(concept: Concept) -> Concept:
+    """The diagnosis of which another one is only the name at a site; else itself."""
+    above = diagnosis_tree().lineage(concept.id)[1:]
+    return next((concepts()[id_] for id_ in above if concept.id in _at_sites(id_)), concept)
+
+
+@cache
 def _at_sites(id_: str) -> tuple[str, ...]:
     """The kinds of a diagnosis that have its name apart from a site."""
     own = {_content(name) for name in concepts()[id_].names}

@@ -6,7 +6,6 @@ from typing import Literal
 
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import BARE, FindingFact
-from histoeval.facts.scope import stance_at
 from histoeval.pathgls.logic.grade_mentions import is_of_early_lesion
 from histoeval.pathgls.logic.lexicon import pattern
 from histoeval.pathgls.logic.rules.lineage import line_of
@@ -14,6 +13,7 @@ from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen, own_concept
 from histoeval.pathgls.results import ReportSpan
 from histoeval.report import Assertion, EntityType
+from histoeval.terms.assertion import is_denied
 from histoeval.terms.catalogue import HARMLESS, Behaviour, diagnosis_tree
 from histoeval.terms.findings import findings, is_kind_of
 
@@ -129,7 +129,7 @@ def _markers(specimen: Specimen) -> Iterator[Statement]:
 def _grades(specimen: Specimen) -> Iterator[Statement]:
     for each in specimen.grades:
         part = pattern("part_of_tumour").search(each.clause) or is_of_early_lesion(each.clause)
-        denied = stance_at(specimen.text, each.span.start, each.span.end) is False
+        denied = is_denied(specimen.text, each.span.start, each.span.end)
         if part or denied:
             continue
         text = f"The tumour is {_lowered(each.span.text)}."

@@ -6,11 +6,12 @@ from functools import cache
 from typing import NamedTuple
 
 from histoeval.pathgls.logic.contradiction import clash
-from histoeval.pathgls.logic.diagnosis_mentions import DiagnosisMention, is_denied
+from histoeval.pathgls.logic.diagnosis_mentions import DiagnosisMention
 from histoeval.pathgls.logic.lexicon import APPEARANCE
 from histoeval.pathgls.logic.sentences import ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.results import Contradiction
+from histoeval.terms.assertion import is_denied
 from histoeval.terms.catalogue import Concept, diagnosis_tree
 from histoeval.terms.lexicon import any_of
 

@@ -1,0 +1,114 @@
+"""Whole names: a diagnosis of which a reader took only a part (complete hydatidiform mole)."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from histoeval.report import Entity, EntityType
+from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tree
+from histoeval.terms.naming import find_diagnoses, main_concept
+from histoeval.terms.spelling import respelt
+
+_REACH = 70
+"""Characters before and after an entity that may belong to its name."""
+_LEFT = re.compile(r"(?:[\w'\u2019/-]+[ ]+){1,4}$")
+_RIGHT = re.compile(
+    r"(?:,?[ ]+(?!(?:with|without|no|not|and|or|is|are|was|were|in|at|on|by|involving|arising|"
+    r"invading|see|but|also|margins?|nodes?)\b)[\w'\u2019/-]+){1,6}",
+    re.IGNORECASE,
+)
+"""Words after a name that may still belong to it, over commas: carcinoma, clear cell type."""
+_DENIES = re.compile(r"\b(?:no|not|without|negative|free|absent|denies|nor)\b", re.IGNORECASE)
+_NON_INVASIVE = re.compile(r"\bnon[ -]?invasive|\bin[ -]situ\b|\bpTa\b|\bTa\b", re.IGNORECASE)
+
+
+def widened(entity: Entity, text: str, likely: frozenset[str]) -> Entity:
+    """A diagnosis with the words around it that belong to its name, as the catalogue has it."""
+    if entity.type != EntityType.DIAGNOSIS or not entity.text.strip():
+        return entity
+    start, window = _window(entity, text)
+    here = entity.start - start, entity.end - start
+    for match in find_diagnoses(window, likely):
+        wider = match.end - match.start > here[1] - here[0]
+        if wider and match.start <= here[0] and here[1] <= match.end:
+            concept = main_concept(respelt(entity.text), likely)
+            if (
+                concepts()[match.id].behaviour == Behaviour.NORMAL
+                or concepts()[match.id] == concept
+            ):
+                return entity
+            return _stretched(entity, start + match.start, start + match.end, text)
+    return entity
+
+
+def _window(entity: Entity, text: str) -> tuple[int, str]:
+    """The statement that an entity stands in, as far as a name may reach, and where it begins."""
+    start = entity.start - min(_REACH, entity.start)
+    before, after = text[start : entity.start], text[entity.end : entity.end + _REACH]
+    start = entity.start - len(re.split(r"[.;:\n]", before)[-1])
+    end = entity.end + len(re.split(r"[.;:\n]", after)[0])
+    return start, text[start:end]
+
+
+def _stretched(entity: Entity, start: int, end: int, text: str) -> Entity:
+    return entity.model_copy(update={"text": text[start:end], "start": start, "end": end})
+
+
+def sharpened(
+    concept: Concept | None,
+    entity: Entity,
+    taken: Sequence[Entity],
+    text: str,
+    likely: frozenset[str],
+) -> Concept | None:
+    """The kind of a diagnosis that the words around it make it: mole, complete type.
+
+    No name reaches over another diagnosis, or over a word that denies.
+    """
+    if concept is None:
+        return None
+    for phrase in _phrases(entity, taken, text):
+        exact = main_concept(respelt(phrase), likely)
+        if exact is not None and exact.id != concept.id and _is_kind(exact, concept, phrase):
+            concept = exact
+    return _not_invasive(concept, entity, text, likely)
+
+
+def _not_invasive(concept: Concept, entity: Entity, text: str, likely: frozenset[str]) -> Concept:
+    """A carcinoma that the report calls non-invasive, or pTa, as what that is."""
+    if concept.behaviour != Behaviour.MALIGNANT:
+        return concept
+    near = text[max(0, entity.start - 25) : entity.end + _REACH]
+    if not _NON_INVASIVE.search(near) or _DENIES.search(
+        text[max(0, entity.start - 12) : entity.start]
+    ):
+        return concept
+    exact = main_concept(respelt(f"non-invasive {entity.text}"), likely)
+    if exact is None or exact.behaviour != Behaviour.IN_SITU:
+        return concept
+    return exact
+
+
+def _is_kind(exact: Concept, concept: Concept, phrase: str) -> bool:
+    if diagnosis_tree().is_a(exact.id, concept.id):
+        return exact.behaviour == concept.behaviour or bool(_NON_INVASIVE.search(phrase))
+    into_situ = (concept.behaviour, exact.behaviour) == (Behaviour.MALIGNANT, Behaviour.IN_SITU)
+    return into_situ and bool(_NON_INVASIVE.search(phrase)) and _precedes(exact, concept)
+
+
+def _precedes(early: Concept, late: Concept) -> bool:
+    if early.precursor_of is None:
+        return False
+    return diagnosis_tree().are_kin(concepts()[early.precursor_of].id, late.id)
+
+
+def _phrases(entity: Entity, taken: Sequence[Entity], text: str) -> Iterator[str]:
+    """An entity with the words before it, and with those after it."""
+    others = [e for e in taken if e.type == EntityType.DIAGNOSIS and e.start != entity.start]
+    before_from = max([0, entity.start - _REACH, *(e.end for e in others if e.end <= entity.start)])
+    after_to = min([entity.end + _REACH, *(e.start for e in others if e.start >= entity.end)])
+    left = _LEFT.search(text[before_from : entity.start])
+    right = _RIGHT.match(text, entity.end, after_to)
+    if left and not _DENIES.search(left.group()):
+        yield left.group() + entity.text
+    if right and not _DENIES.search(right.group()):
+        yield entity.text + right.group()

@@ -63,16 +63,21 @@ class BuiltinAligner:
         """Phrases that are the same in tokens are run once."""
         sequences = [self._tokens(phrase) for phrase in phrases]
         groups = _alike(dict.fromkeys(sequences))
-        with ThreadPoolExecutor(self._threads) as pool:
-            found = {
-                tokens: row
-                for group, rows in zip(groups, pool.map(self._run, groups), strict=True)
-                for tokens, row in zip(group, rows, strict=True)
-            }
+        found = {
+            tokens: row
+            for group, rows in zip(groups, self._run_all(groups), strict=True)
+            for tokens, row in zip(group, rows, strict=True)
+        }
         return [
             self._whole(found[tokens], phrase)
             for tokens, phrase in zip(sequences, phrases, strict=True)
         ]
+
+    def _run_all(self, groups: Sequence[Sequence[_Tokens]]) -> list[Vectors]:
+        if len(groups) == 1 or self._threads == 1:
+            return [self._run(group) for group in groups]
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(self._run, groups))
 
     def _whole(self, vector: Vectors, phrase: str) -> Vectors:
         """The vector of the encoder and, where the manifest says so, the channel beside it."""

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from histoeval.reader.sections import sections
 from histoeval.terms.assertion import before, clause_before, has_wording, stance_at
@@ -50,6 +51,7 @@ class TextScope:
         return _inside(place, self.gaps)
 
 
+@lru_cache(maxsize=1 << 8)
 def scope_of(text: str) -> TextScope:
     """Read the layout of a text."""
     return TextScope(

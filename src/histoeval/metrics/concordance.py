@@ -268,6 +268,8 @@ def _unknown_phrases(ref: Facts, cand: Facts) -> Iterator[str]:
     for ones, others in (
         ((*ref.made, *ref.denied), (*cand.made, *cand.denied)),
         (ref.findings, cand.findings),
+        (ref.findings, cand.mentioned),
+        (ref.mentioned, cand.findings),
     ):
         sides = [{each.entity.text: each.known for each in side} for side in (ones, others)]
         if sides[0].keys() == sides[1].keys():

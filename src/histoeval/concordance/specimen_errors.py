@@ -42,9 +42,11 @@ def misnamed(
     """Parts that only one report has, and parts from another site or side in the candidate."""
     for pair, here, there in zip(matched.pairs, ref, cand, strict=True):
         if pair.candidate.absent:
-            yield _one_sided(ErrorKind.MISSING_SPECIMEN, here, pair.name)
+            if matched.divided or not here.normal:  # prose says in one word what is normal
+                yield _one_sided(ErrorKind.MISSING_SPECIMEN, here, pair.name)
         elif pair.reference.absent:
-            yield _one_sided(ErrorKind.INVENTED_SPECIMEN, there, pair.name)
+            if matched.divided or not there.normal:
+                yield _one_sided(ErrorKind.INVENTED_SPECIMEN, there, pair.name)
         elif pair.candidate.other_side or pair.reference.other_side:
             severity = Severity.CRITICAL if here.gravity >= IN_SITU else Severity.MAJOR
             yield ReportError(

@@ -33,6 +33,7 @@ _NEGATIVE = re.compile(
     r"0(?:/| of )\d{1,2})\b",
     re.IGNORECASE,
 )
+_WORDS = re.compile(r"\w[^\n:.;]*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _LITTLE = 3
 
@@ -81,6 +82,8 @@ def content_of(facts: Facts, heading: str = "") -> Content:
             (e for kind in ranked for e in facts.report.entities if e.type == kind),
             facts.report.entities[0],
         )
+    if lead is None and (words := _WORDS.search(text)):
+        lead = _entity(words, EntityType.SITE)
     negative = bool(_NEGATIVE.search(text))
     diseased = any(each.behaviour != Behaviour.NORMAL for each in facts.made)
     normal = negative and gravity <= UNKNOWN and not diseased
@@ -92,13 +95,17 @@ def _affirmed_tumours(text: str) -> Iterator[Entity]:
     """Words for a malignancy that nothing denies."""
     for found in (*_TUMOUR.finditer(text), *_POSITIVE.finditer(text)):
         if stance_at(text, found.start(), found.end()) is not False:
-            yield Entity(
-                text=found.group(),
-                start=found.start(),
-                end=found.end(),
-                type=EntityType.DIAGNOSIS,
-                assertion=Assertion.PRESENT,
-            )
+            yield _entity(found, EntityType.DIAGNOSIS)
+
+
+def _entity(found: re.Match[str], type_: EntityType) -> Entity:
+    return Entity(
+        text=found.group(),
+        start=found.start(),
+        end=found.end(),
+        type=type_,
+        assertion=Assertion.PRESENT,
+    )
 
 
 def _features(facts: Facts) -> frozenset[str]:

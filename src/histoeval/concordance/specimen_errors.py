@@ -120,6 +120,8 @@ def misplaced(sides: Sides, alike: Alike) -> Iterator[ReportError]:
                 _severity_of_swap(ref[i], ref[j]),
                 ref[i].lead,
                 cand[i].lead,
+                pairs[i].name,
+                pairs[j].name,
                 specimen=f"{pairs[i].name} / {pairs[j].name}",
             )
     told: set[str] = set()
@@ -156,7 +158,10 @@ def _moved_from(sides: Sides, i: int, clear: Sequence[int], alike: Alike) -> Ite
 
     def error(here: Entity, j: int, there: Entity, severity: Severity) -> ReportError:
         name = f"{pairs[i].name} \u2192 {pairs[j].name}"
-        return ReportError(ErrorKind.MOVED_FINDING, PART, severity, here, there, specimen=name)
+        called = f"{here.text} ({pairs[i].name})", f"{there.text} ({pairs[j].name})"
+        return ReportError(
+            ErrorKind.MOVED_FINDING, PART, severity, here, there, *called, specimen=name
+        )
 
     for diagnosis in sides.reference_sure[i].facts.made:
         if diagnosis.hedged or not diagnosis.known or diagnosis.behaviour == Behaviour.NORMAL:

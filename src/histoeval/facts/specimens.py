@@ -66,6 +66,9 @@ _PLACE = re.compile(
     r"nodes?|nodule|lesion|polyps?|mass|lobe|wall|fornix|lip|smear|eus|ebus)\b",
     re.IGNORECASE,
 )
+_NUMBERED_PLACE = re.compile(
+    r"\b\d{1,2}(?::00| o.?clock|[RL])\b|\b(?:station|level|segment|quadrant|ebus)\b", re.IGNORECASE
+)
 _REFERENCE = re.compile(
     rf"(?i:\b(?:part|specimen|sample)s?[ \t]){_MARK.format('part')}(?![\w/+])"
     rf"|\(#?{_MARK.format('bracket')}\)|(?:\A|(?<=[.;:][ \t])){_MARK.format('lead')}[ \t]?[-:][ \t]"
@@ -402,4 +405,10 @@ def _under_heads(
 
 
 def _is_specimen(head: str) -> bool:
-    return bool(find_sites(head) or find_operated(head) or side_of(head) or names_procedure(head))
+    return bool(
+        find_sites(head)
+        or find_operated(head)
+        or side_of(head)
+        or names_procedure(head)
+        or _NUMBERED_PLACE.search(head)
+    )

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from histoeval.facts.scope import has_wording
+from histoeval.facts.specimens import SpecimenText, specimens_of_text
 from histoeval.pathgls.logic.lexicon import LOGIC, pattern
 from histoeval.pathgls.results import ReportSpan
 from histoeval.reader.sections import Section, sections
@@ -137,7 +138,7 @@ def passages_of(text: str) -> Passages:
     """The sentences of a text that assert something about the slide."""
     read = text[:_MAX_CHARS]
     found = list(_sentences(read))
-    kept = [passage for passage in _lettered(found) if _asserts(passage)][:MAX_SENTENCES]
+    kept = [passage for passage in found if _asserts(passage)][:MAX_SENTENCES]
     cut = len(text) > len(read) or len(kept) == MAX_SENTENCES
     return Passages(tuple(_by_side(_numbered(kept))), cut)
 
@@ -147,51 +148,25 @@ def _sentences(text: str) -> Iterator[ReportSentence]:
 
     The head of a part stays: "A. Left kidney, nephrectomy:" is the site of what follows.
     """
-    layout = list(_labelled(sections(text)))
-    starts = [section.start for section, _ in layout]
+    layout, parts = sections(text), specimens_of_text(text)
+    starts = [section.start for section in layout]
     for sentence in sentences(text):
         first = max(0, bisect_right(starts, sentence.start) - 1)
         last = max(first, bisect_right(starts, sentence.end - 1) - 1)
-        for section, label in layout[first : last + 1]:
+        for section in layout[first : last + 1]:
             start, end = max(sentence.start, section.start), min(sentence.end, section.end)
             if section.kind != _PART:
                 start = max(start, min(section.body_start, end))
             piece = text[start:end]
             start += len(piece) - len(piece.lstrip())
             if whole := piece.strip():
+                label = _part_at(start + len(whole) - 1, parts)
                 yield ReportSentence(start, start + len(whole), whole, label, _kind(section, text))
 
 
-def _labelled(layout: Sequence[Section]) -> Iterator[tuple[Section, str]]:
-    """Each section with the number of the specimen that it is about."""
-    label = ""
-    for section in layout:
-        if section.kind == _PART:
-            label = _number(section.title)
-        elif not section.within:
-            label = ""
-        yield section, label
-
-
-def _number(title: str) -> str:
-    """The number of a part, or of its letter; the title itself where it has neither."""
-    found = _ORDINAL.match(title)
-    if not found:
-        return title.strip().casefold()
-    return str(int(found[1])) if found[1] else str(ord(found[2].upper()) - ord("A") + 1)
-
-
-def _lettered(passages: Sequence[ReportSentence]) -> Iterator[ReportSentence]:
-    """Sentences that begin with the letter or number of a part are of it, and so those after."""
-    known = {passage.part for passage in passages} - {""}
-    label = kind = ""
-    for passage in passages:
-        if passage.part or passage.kind != kind:
-            label, kind = "", passage.kind
-        begins = _LETTER.match(passage.text)
-        if begins and not passage.part and (number := _number(begins[1])) in known:
-            label = number
-        yield replace(passage, part=passage.part or label)
+def _part_at(place: int, parts: Sequence[SpecimenText]) -> str:
+    """The number of the specimen that a place of the text is about."""
+    return next((str(i) for i, part in enumerate(parts, 1) if part.has(place)), "")
 
 
 def _kind(section: Section, text: str) -> str:

@@ -33,7 +33,7 @@ _NEGATIVE = re.compile(
     r"0(?:/| of )\d{1,2})\b",
     re.IGNORECASE,
 )
-_WORDS = re.compile(r"\w[^\n:.;]*")
+_HEAD = re.compile(r"\w[^\n:.;]*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _LITTLE = 3
 
@@ -49,10 +49,15 @@ class Content:
     normal: bool
     """It says nothing but that."""
     features: frozenset[str]
-    lead: Entity | None
-    """What stands for it in the evidence."""
+    first: Entity | None
+    """The first thing that it says is there."""
     words: frozenset[str]
     """Its words, without those of its heading."""
+
+    @property
+    def lead(self) -> Entity | None:
+        """What stands for it in the evidence."""
+        return self.first or self.head
 
     @property
     def site(self) -> Entity | None:
@@ -60,6 +65,12 @@ class Content:
         named = [each.entity for each in self.facts.sides]
         named += [each.entity for each in self.facts.sites]
         return named[0] if named else self.lead
+
+    @property
+    def head(self) -> Entity | None:
+        """Its first words, up to a colon or a stop."""
+        found = _HEAD.search(self.facts.report.text)
+        return _entity(found, EntityType.SITE) if found else None
 
     @property
     def said(self) -> bool:
@@ -82,8 +93,6 @@ def content_of(facts: Facts, heading: str = "") -> Content:
             (e for kind in ranked for e in facts.report.entities if e.type == kind),
             facts.report.entities[0],
         )
-    if lead is None and (words := _WORDS.search(text)):
-        lead = _entity(words, EntityType.SITE)
     negative = bool(_NEGATIVE.search(text))
     diseased = any(each.behaviour != Behaviour.NORMAL for each in facts.made)
     normal = negative and gravity <= UNKNOWN and not diseased

@@ -6,7 +6,7 @@ name the sites of the other's parts, a finding that stands with the wrong one is
 One part against one part is compared as ever.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -15,6 +15,7 @@ from histoeval.concordance.diagnosis import Alike
 from histoeval.concordance.evidence import (
     NOTHING_EXCUSED,
     ComparedPart,
+    EntityMatch,
     ErrorKind,
     Excused,
     ReportError,
@@ -80,7 +81,16 @@ def compare_reports(
         parts = _by_specimen(reference, candidate, matched, (ref, cand), alike, excused)
     else:
         parts = _in_prose(reference, candidate, matched, alike, excused)
-    return _with_errors(parts, errors, excused)
+    return _with_errors(parts, errors, tuple(_beside(sides)), excused)
+
+
+def _beside(sides: Sides) -> Iterator[EntityMatch]:
+    """Part beside part: the headings of specimens that both reports have."""
+    for pair, here, there in zip(
+        sides.matched.pairs, sides.reference_sure, sides.candidate_sure, strict=True
+    ):
+        if here.head and there.head:
+            yield EntityMatch(PART, here.head, there.head, 1.0, pair.name)
 
 
 def _content(facts: Facts, side: SpecimenSide, *, sure: bool = False) -> Content:
@@ -289,7 +299,10 @@ def _together(parts: Sequence[tuple[float, ComparedPart]]) -> ComparedPart:
 
 
 def _with_errors(
-    parts: Mapping[str, ComparedPart], errors: Sequence[ReportError], excused: Excused
+    parts: Mapping[str, ComparedPart],
+    errors: Sequence[ReportError],
+    beside: tuple[EntityMatch, ...],
+    excused: Excused,
 ) -> dict[str, ComparedPart]:
     """The parts with the errors between specimens, and less for those that these concern."""
     left = 1.0
@@ -318,4 +331,4 @@ def _with_errors(
             each for each in part.mistakes if name not in _CONCERNED or not is_moved(each)
         )
         found[name] = ComparedPart(value, part.matched, mistakes)
-    return {**found, PART: ComparedPart(left, (), tuple(errors))}
+    return {**found, PART: ComparedPart(left, beside, tuple(errors))}

@@ -55,8 +55,8 @@ _NO_SPECIMEN = re.compile(
     r"addendum|amended|summary|synops\w*|synoptic|diagnos[ie]s|history|procedure|invasion|extension|"
     r"extent|site|histology|component|necrosis|budding|biomarkers?|fish|"
     r"molecular|stains?|immunostains|final|frozen|protocol|data ?set|pt|pn|"
-    r"negative|positive|other|distant|depth|activity|dysplasia|granulomas?|tumou?r (?:\w+)|characteristics|lines?|"
-    r"background \w+)\b",
+    r"negative|positive|other|distant|depth|activity|dysplasia|granulomas?|tumou?r (?:\w+)|"
+    r"characteristics|lines?|background \w+)\b",
     re.IGNORECASE,
 )
 """Words of a head that is not the head of a specimen, but of a line of a checklist."""

@@ -4,7 +4,7 @@ A part is missing, invented, from another site or side, or changed places with a
 stands with another part than in the reference.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -106,30 +106,37 @@ class Sides:
         ]
 
 
-def misplaced(sides: Sides, alike: Alike) -> Iterator[ReportError]:
-    """Parts whose contents changed places, and findings that stand with another part."""
-    pairs, clear = sides.matched.pairs, sides.clear
+def swapped_specimens(sides: Sides) -> dict[int, int]:
+    """Parts whose contents changed places, each with the other."""
     ref, cand = sides.reference_sure, sides.candidate_sure
-    swapped: set[int] = set()
-    for i, j in combinations(clear, 2):
-        if not {i, j} & swapped and _are_swapped(ref, cand, i, j):
-            swapped |= {i, j}
+    found: dict[int, int] = {}
+    for i, j in combinations(sides.clear, 2):
+        if not {i, j} & found.keys() and _are_swapped(ref, cand, i, j):
+            found |= {i: j, j: i}
+    return found
+
+
+def misplaced(sides: Sides, swapped: Mapping[int, int], alike: Alike) -> Iterator[ReportError]:
+    """The errors of parts whose contents changed places, and of findings with another part."""
+    pairs, ref = sides.matched.pairs, sides.reference_sure
+    for i, j in swapped.items():
+        if i < j:
             yield ReportError(
                 ErrorKind.SWAPPED_SPECIMENS,
                 PART,
                 _severity_of_swap(ref[i], ref[j]),
                 ref[i].lead,
-                cand[i].lead,
+                sides.candidate_sure[i].lead,
                 pairs[i].name,
                 pairs[j].name,
                 specimen=f"{pairs[i].name} / {pairs[j].name}",
             )
-    told: set[str] = set()
-    for i in clear:
+    told: set[str | None] = set()
+    for i in sides.clear:
         if i not in swapped:
-            for error in _moved_from(sides, i, clear, alike):
+            for error in _moved_from(sides, i, alike):
                 if error.words[0] not in told:
-                    told.add(str(error.words[0]))
+                    told.add(error.words[0])
                     yield error
 
 
@@ -152,9 +159,9 @@ def _are_swapped(ref: Sequence[Content], cand: Sequence[Content], i: int, j: int
     return gain > _SWAPPED and min(crosswise) > max(_CROSSWISE, *straight)
 
 
-def _moved_from(sides: Sides, i: int, clear: Sequence[int], alike: Alike) -> Iterator[ReportError]:
+def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
     """What the reference says of one part, and the candidate only of others."""
-    pairs, others = sides.matched.pairs, [j for j in clear if j != i]
+    pairs, others = sides.matched.pairs, [j for j in sides.clear if j != i]
 
     def error(here: Entity, j: int, there: Entity, severity: Severity) -> ReportError:
         name = f"{pairs[i].name} \u2192 {pairs[j].name}"

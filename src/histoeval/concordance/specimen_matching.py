@@ -58,6 +58,8 @@ class SpecimenPair:
 
     reference: SpecimenSide
     candidate: SpecimenSide
+    swapped: bool = False
+    """What the candidate says of it stands with another."""
 
     @property
     def name(self) -> str:

@@ -4,19 +4,24 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts
 from histoeval.facts.scope import stance_at
 from histoeval.report import Assertion, Entity, EntityType
 from histoeval.terms.catalogue import Behaviour
 from histoeval.terms.plain import words_of
 
-BENIGN, UNKNOWN, IN_SITU, MALIGNANT = range(4)
+BENIGN, UNKNOWN, LOW_GRADE, IN_SITU, MALIGNANT = range(5)
+"""How grave what is found in a specimen is."""
 _GRAVITY = {
     Behaviour.MALIGNANT: MALIGNANT,
     Behaviour.IN_SITU: IN_SITU,
-    Behaviour.BORDERLINE: IN_SITU,
+    Behaviour.BORDERLINE: LOW_GRADE,
     Behaviour.UNSPECIFIED: UNKNOWN,
 }
+_TREATED = re.compile(
+    r"carcinoma|in_situ|melanoma|lentigo|paget|grade_3|gonado|(?<!low_)(?<=high_)grade_(?!prostatic)"
+)
 _TUMOUR = re.compile(
     r"\b(?:(?:macro|micro)?metasta(?:sis|ses|tic)|(?:adeno)?carcinomas?|malignan(?:t|cy)|melanoma|"
     r"\w*sarcoma|lymphoma|isolated tumou?r cells|tumou?r deposits?|germ cell tumou?r)\b",
@@ -82,10 +87,10 @@ def content_of(facts: Facts, heading: str = "") -> Content:
     """What is told of a part in some stretches of a report."""
     text = facts.report.text
     sure = [each for each in facts.made if not each.hedged]
-    gravity = max((_GRAVITY.get(each.behaviour, BENIGN) for each in sure), default=BENIGN)
+    gravity = max(map(_gravity, sure), default=BENIGN)
     tumour = next(_affirmed_tumours(text), None)
     if gravity < MALIGNANT and tumour is not None and "in situ" not in text.lower():
-        gravity = MALIGNANT if gravity in (BENIGN, UNKNOWN) else gravity
+        gravity = MALIGNANT if gravity <= UNKNOWN else gravity
     lead = facts.first[0].entity if facts.first else tumour
     if lead is None and facts.report.entities:
         ranked = (EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE)
@@ -98,6 +103,14 @@ def content_of(facts: Facts, heading: str = "") -> Content:
     normal = negative and gravity <= UNKNOWN and not diseased
     words = _words(text) - _words(heading)
     return Content(facts, gravity, negative, normal, _features(facts), lead, words)
+
+
+def _gravity(diagnosis: Diagnosis) -> int:
+    """How grave a diagnosis is; of what is in situ, only what is treated as a rule is that."""
+    gravity = _GRAVITY.get(diagnosis.behaviour, BENIGN)
+    if gravity != IN_SITU or diagnosis.concept is None:
+        return gravity
+    return IN_SITU if _TREATED.search(diagnosis.concept.id) else LOW_GRADE
 
 
 def _affirmed_tumours(text: str) -> Iterator[Entity]:

@@ -16,15 +16,16 @@ from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import FindingFact
 from histoeval.facts.specimen_places import place_of
 from histoeval.report import Entity
-from histoeval.terms.catalogue import Behaviour
+from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.findings import findings as known_findings
 from histoeval.terms.sites import site_closeness
 
 PART = "specimens"
 """What these errors are listed under."""
-_SEVERITY = (Severity.MAJOR, Severity.MAJOR, Severity.MAJOR, Severity.CRITICAL)
-_SAME, _ALIKE = 0.8, 0.45
-_SWAPPED, _CROSSWISE = 0.7, 0.45
+_SEVERITY = (*(Severity.MAJOR,) * IN_SITU, Severity.CRITICAL, Severity.CRITICAL)
+"""How bad it is to miss a specimen, by how grave what is in it is."""
+_SAME, _NEARLY, _ALIKE = 0.8, 0.65, 0.45
+_SWAPPED, _CROSSWISE = 0.7, 0.3
 _OTHER_PLACE, _SAME_ORGAN = 0.6, 0.5
 """Up to this nearness two sites are different ones; below the other, of different organs."""
 _NUMBERED = ("level", "station", "segment", "clock", "cm")
@@ -141,9 +142,16 @@ def misplaced(sides: Sides, swapped: Mapping[int, int], alike: Alike) -> Iterato
 
 
 def _severity_of_swap(one: Content, other: Content) -> Severity:
-    if one.gravity != other.gravity:
+    if one.gravity != other.gravity or not _are_kin(one, other):
         return _SEVERITY[max(one.gravity, other.gravity)]
     return Severity.MAJOR
+
+
+def _are_kin(one: Content, other: Content) -> bool:
+    """Whether one says in more or fewer words what the other says leads."""
+    here, there = ({d.concept.id for d in c.facts.first if d.concept} for c in (one, other))
+    tree = diagnosis_tree()
+    return not here or not there or any(tree.are_kin(a, b) for a in here for b in there)
 
 
 def _are_swapped(ref: Sequence[Content], cand: Sequence[Content], i: int, j: int) -> bool:
@@ -151,9 +159,10 @@ def _are_swapped(ref: Sequence[Content], cand: Sequence[Content], i: int, j: int
     straight = contents_alike(ref[i], cand[i]), contents_alike(ref[j], cand[j])
     crosswise = contents_alike(ref[i], cand[j]), contents_alike(ref[j], cand[i])
     gain = sum(crosswise) - sum(straight)
-    grave = ref[i].gravity == cand[j].gravity != cand[i].gravity == ref[
-        j
-    ].gravity and MALIGNANT in (ref[i].gravity, ref[j].gravity)
+    grave = (
+        ref[i].gravity == cand[j].gravity != cand[i].gravity == ref[j].gravity
+        and max(ref[i].gravity, ref[j].gravity) >= IN_SITU
+    )
     if grave:
         return gain > _SWAPPED / 3
     return gain > _SWAPPED and min(crosswise) > max(_CROSSWISE, *straight)
@@ -177,7 +186,7 @@ def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
             continue
         for j in others:
             there = _makes(sides.candidate_sure[j], diagnosis, alike, _SAME)
-            if there and not _makes(sides.reference[j], diagnosis, alike, _ALIKE):
+            if there and not _makes(sides.reference[j], diagnosis, alike, _NEARLY):
                 yield error(diagnosis.entity, j, there.entity, severity_of(diagnosis))
                 break
     if not sides.matched.divided:

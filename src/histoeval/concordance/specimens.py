@@ -52,7 +52,7 @@ _LEFT = {
 }
 """What an error between the parts leaves of the parts that it concerns."""
 _CONCERNED = ("diagnosis", "behaviour", "completeness", "soundness")
-_IMPORTANCE = (0.5, 0.6, 0.85, 1.0)
+_IMPORTANCE = (0.5, 0.6, 0.85, 1.0, 1.0)
 """How much the worst part pulls all of them down, by how grave its content is."""
 _WORDED = (*_CONCERNED, "site", "spread")
 _SHARE = (0.2, 0.2, 0.5, 1.0, 1.0)

@@ -60,6 +60,7 @@ _NO_SPECIMEN = re.compile(
     re.IGNORECASE,
 )
 """Words of a head that is not the head of a specimen, but of a line of a checklist."""
+_MARGIN = re.compile(r"\bmargins?\b", re.IGNORECASE)
 _PLACE = re.compile(
     r"\b\d{1,2}(?::00| o.?clock| cm\b)|\b(?:level|station|segment|quadrant|margin|base|apex|mid|"
     r"anterior|posterior|upper|lower|superior|inferior|medial|lateral|proximal|distal|wash\w*|fluid|"
@@ -283,6 +284,7 @@ def _head(text: str, start: int) -> str:
 
 def _names_disease(head: str) -> bool:
     """Whether a label is followed by what was found at once: no heading, but a list of findings."""
+    head = _MARGIN.sub("", head)
     return bool(find_diagnoses(head) or find_findings(head)) and not names_procedure(head)
 
 

@@ -55,7 +55,7 @@ _CONCERNED = ("diagnosis", "behaviour", "completeness", "soundness")
 _IMPORTANCE = (0.5, 0.6, 0.85, 1.0, 1.0)
 """How much the worst part pulls all of them down, by how grave its content is."""
 _WORDED = (*_CONCERNED, "site", "spread")
-_SHARE = (0.2, 0.2, 0.5, 1.0, 1.0)
+_SHARE = (0.1, 0.1, 0.3, 1.0, 1.0)
 """How much of what is lost in one part counts, by its worst error."""
 _PLACED = ("site", "laterality", "no_inventions")
 """What is wrong of necessity where two parts are swapped."""

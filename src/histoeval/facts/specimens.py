@@ -277,7 +277,7 @@ def _head(text: str, start: int) -> str:
     """The words after a label, up to the colon."""
     line = text[start : start + _MAX_HEAD].lstrip(" (")
     end = _HEAD_END.search(line)
-    head = line[: end.start() if end else _MAX_HEAD].strip(" \t()\"'")
+    head = line[: end.start() if end else _MAX_HEAD].strip(" \t()*\"'")
     says_it = not end or end.group() in ".;\n\r"
     return "" if head.startswith("*") or (says_it and _names_disease(head)) else head
 
@@ -285,7 +285,9 @@ def _head(text: str, start: int) -> str:
 def _names_disease(head: str) -> bool:
     """Whether a label is followed by what was found at once: no heading, but a list of findings."""
     head = _MARGIN.sub("", head)
-    return bool(find_diagnoses(head) or find_findings(head)) and not names_procedure(head)
+    if names_procedure(head) or side_of(head):
+        return False
+    return bool(find_diagnoses(head) or find_findings(head))
 
 
 def _names_place(head: str) -> bool:

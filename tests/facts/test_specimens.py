@@ -35,8 +35,10 @@ def test_parts_are_found_by_labels_and_by_headings(text: str) -> None:
     parts = specimens_of_text(text)
     said = ["".join(text[a:b] for a, b in part.stretches).lower() for part in parts]
     assert len(parts) >= 2
-    assert "seminoma" in said[0] and "seminoma" not in said[1]
-    assert "atrophy" in said[1] and "atrophy" not in said[0]
+    assert "seminoma" in said[0]
+    assert "seminoma" not in said[1]
+    assert "atrophy" in said[1]
+    assert "atrophy" not in said[0]
     assert "testis" in parts[0].heading.lower()
 
 
@@ -76,7 +78,8 @@ def test_microscopy_that_refers_to_a_part_belongs_to_it() -> None:
         "MICROSCOPIC\nPart A shows basal cell carcinoma.\nPart B shows a naevus."
     )
     one, other = specimens_of_text(text)
-    assert one.has(text.index("basal")) and not one.has(text.index("naevus"))
+    assert one.has(text.index("basal"))
+    assert not one.has(text.index("naevus"))
     assert other.has(text.index("naevus"))
 
 
@@ -107,7 +110,8 @@ def test_the_rest_of_a_report_is_blank_and_keeps_its_place() -> None:
         relations=(Relation(head=1, tail=0),),
     )
     seen = only(report, [(3, 18)])
-    assert len(seen.text) == len(text) and seen.text.split() == ["38", "cm:", "cancer."]
+    assert len(seen.text) == len(text)
+    assert seen.text.split() == ["38", "cm:", "cancer."]
     assert [each.text for each in seen.entities] == ["38 cm", "cancer"]
     assert all(seen.text[e.start : e.end] == e.text for e in seen.entities)
     assert seen.relations == (Relation(head=1, tail=0),)

@@ -10,7 +10,13 @@ from itertools import combinations
 
 from histoeval.concordance.diagnosis import Alike, diagnosis_closeness, severity_of
 from histoeval.concordance.evidence import ErrorKind, ReportError, Severity
-from histoeval.concordance.specimen_content import IN_SITU, MALIGNANT, Content, contents_alike
+from histoeval.concordance.specimen_content import (
+    IN_SITU,
+    LOW_GRADE,
+    MALIGNANT,
+    Content,
+    contents_alike,
+)
 from histoeval.concordance.specimen_matching import MatchedSpecimens, SpecimenPair
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import FindingFact
@@ -43,10 +49,10 @@ def misnamed(
     """Parts that only one report has, and parts from another site or side in the candidate."""
     for pair, here, there in zip(matched.pairs, ref, cand, strict=True):
         if pair.candidate.absent:
-            if matched.divided or not here.normal:  # prose says in one word what is normal
+            if matched.divided or here.gravity >= LOW_GRADE:  # prose may sum up what is benign
                 yield _one_sided(ErrorKind.MISSING_SPECIMEN, here, pair.name)
         elif pair.reference.absent:
-            if matched.divided or not there.normal:
+            if matched.divided or there.gravity >= LOW_GRADE:
                 yield _one_sided(ErrorKind.INVENTED_SPECIMEN, there, pair.name)
         elif pair.candidate.other_side or pair.reference.other_side:
             severity = Severity.CRITICAL if here.gravity >= IN_SITU else Severity.MAJOR

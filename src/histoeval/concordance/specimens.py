@@ -36,8 +36,8 @@ from histoeval.concordance.specimen_matching import (
 )
 from histoeval.facts.facts import Facts, facts_of
 from histoeval.facts.lexical import lexical_facts
-from histoeval.facts.specimens import Stretch, only
 from histoeval.facts.scope import stance_at
+from histoeval.facts.specimens import Stretch, only
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.values.laterality import Side
 

@@ -13,6 +13,7 @@ from itertools import combinations, product
 from histoeval.facts.facts import FindingFact
 from histoeval.pathgls.logic.impression import leaning_of
 from histoeval.pathgls.logic.lexicon import listed
+from histoeval.pathgls.logic.rules.diagnosis import are_exclusive
 from histoeval.pathgls.logic.sentences import ReportMention
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.logic.verbalise import LEANING, Statement, sentence_statement, verbalised
@@ -45,17 +46,22 @@ class StatementPair:
     @property
     def opposed(self) -> bool:
         """Whether they differ on a topic that both have."""
+        return not self.are_beside and bool(self.differing)
+
+    @property
+    def differing(self) -> frozenset[str]:
+        """The topics on which they differ."""
         one, other = self.first.topics, self.second.topics
-        return not self.are_beside and any(
-            one[topic] != other[topic] for topic in one.keys() & other.keys()
-        )
+        return frozenset(each for each in one.keys() & other.keys() if one[each] != other[each])
 
     @property
     def are_beside(self) -> bool:
-        """Whether they are diagnoses of which one lies beside the other, or comes from it."""
+        """Whether they are diagnoses that one report may make, or one lies beside the other."""
         both = self.first, self.second
         named = all(each.role == "diagnosis" for each in both)
-        return named and any(each.passage.has("beside") for each in both)
+        one, other = self.first.diagnosis, self.second.diagnosis
+        together = one is not None and other is not None and not are_exclusive(one, other)
+        return named and (together or any(each.passage.has("beside") for each in both))
 
     @property
     def of_two_places(self) -> bool:

@@ -75,7 +75,7 @@ def _have_nothing_in_common(pair: StatementPair) -> bool:
 
 def _is_whole(passage: ReportSentence) -> bool:
     """Whether a sentence is of the lesion, and not of what is around it or of some of its cells."""
-    cells = passage.has("some_cells") and not passage.has("tumour_cells")
+    cells = passage.has("some_cells", "of_gene") and not passage.has("tumour_cells")
     return not cells and not passage.has("beyond", "partly")
 
 

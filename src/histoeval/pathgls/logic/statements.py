@@ -7,19 +7,17 @@ positive.", "There is no lymphovascular invasion."), each with the stretch of te
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations, product
 
 from histoeval.facts.facts import FindingFact
 from histoeval.pathgls.logic.impression import leaning_of
 from histoeval.pathgls.logic.lexicon import listed
+from histoeval.pathgls.logic.places import are_of_two_places
 from histoeval.pathgls.logic.rules.diagnosis import are_exclusive
 from histoeval.pathgls.logic.sentences import ReportMention
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.logic.verbalise import LEANING, Statement, sentence_statement, verbalised
 from histoeval.terms.findings import findings
-from histoeval.terms.sites import find_sites, organ_of
-from histoeval.terms.values.laterality import side_of
 
 MAX_PAIRS = 60
 """More pairs of a report are not judged by a model: the rest of a long report is skipped."""
@@ -65,17 +63,8 @@ class StatementPair:
 
     @property
     def of_two_places(self) -> bool:
-        """Whether they are about two sides, or two organs."""
-        one, other = self.first.passage.text, self.second.passage.text
-        sides = {side for side in (side_of(one), side_of(other)) if side}
-        organs = _organs(one), _organs(other)
-        return len(sides) > 1 or (all(organs) and not organs[0] & organs[1])
-
-
-@lru_cache(maxsize=1024)
-def _organs(text: str) -> frozenset[str]:
-    """The organs that a sentence names."""
-    return frozenset(organ_of(match.id) for match in find_sites(text)) - listed("tissues")
+        """Whether they are about two sides, organs or other places."""
+        return are_of_two_places(self.first.passage.text, self.second.passage.text)
 
 
 def statements_of(specimen: Specimen) -> tuple[Statement, ...]:

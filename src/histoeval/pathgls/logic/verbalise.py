@@ -125,7 +125,9 @@ def _written(seen: ReportMention[FindingFact]) -> str:
 def _markers(specimen: Specimen) -> Iterator[Statement]:
     for each in specimen.markers:
         key, result = each.value
-        if result.polarity in ("positive", "negative") and not each.passage.has("some_cells"):
+        if result.polarity in ("positive", "negative") and not each.passage.has(
+            "some_cells", "of_gene"
+        ):
             text = f"{key} is {result.polarity}."
             topics = {f"marker:{key}": result.polarity}
             yield Statement(text, each.span, each.passage, "detail", topics)

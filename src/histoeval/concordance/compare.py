@@ -87,9 +87,7 @@ def compare(
         "grade": with_degrees(grade, *texts, excused),
         "stage": stage,
         "markers": markers,
-        "findings": margins.taken_off(
-            _both(complete, compare_denials(*both, excused)), excused
-        ),
+        "findings": margins.taken_off(_both(complete, compare_denials(*both, excused)), excused),
         "no_inventions": _both(sound, extra_sites(*both, excused)),
         "measurements": with_numbers(sizes, wrong, *texts, excused),
     }

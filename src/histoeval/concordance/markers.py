@@ -14,6 +14,7 @@ from histoeval.concordance.stated_values import stated_markers
 from histoeval.facts.facts import Facts
 from histoeval.facts.lexical import ValueMention
 from histoeval.terms.values.marker_results import Result, agreement
+from histoeval.terms.values.marker_statements import decides
 from histoeval.terms.values.markers import known_markers
 
 _Marker = ValueMention[Result | None]
@@ -42,7 +43,7 @@ def compare_markers(
         ref, cand = reference.markers.get(key), candidate.markers.get(key)
         value = _agreement(ref, cand)
         compared = bool(ref and cand and ref.value and cand.value)
-        mistake = _mistake(ref, cand, value)
+        mistake = _mistake(key, ref, cand, value)
         cost = 0.0 if excused(mistake) else 1 - value
         if compared:
             wrong += cost
@@ -75,16 +76,21 @@ def _agreement(ref: _Marker | None, cand: _Marker | None) -> float:
     return agreement(ref.value, cand.value)
 
 
-def _mistake(ref: _Marker | None, cand: _Marker | None, value: float) -> ReportError:
+def _mistake(key: str, ref: _Marker | None, cand: _Marker | None, value: float) -> ReportError:
     if ref is None or cand is None:
-        kind, severity = _one_sided(ref), Severity.MODERATE
+        kind = _one_sided(ref)
+        severity = Severity.MODERATE if decides(key) else Severity.MINOR
     elif ref.value is None or cand.value is None:
         kind, severity = _one_sided(ref.value), Severity.MINOR
     else:
         kind = ErrorKind.MARKER_FLIP
-        severity = Severity.MAJOR if value < _FLIPPED else Severity.MODERATE
+        severity = _flip(key) if value < _FLIPPED else Severity.MODERATE
     entities = ref.entity if ref else None, cand.entity if cand else None
     return ReportError(kind, "markers", severity, *entities)
+
+
+def _flip(key: str) -> Severity:
+    return Severity.CRITICAL if decides(key) else Severity.MAJOR
 
 
 def _one_sided(ref: object | None) -> ErrorKind:

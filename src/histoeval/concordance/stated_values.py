@@ -4,9 +4,9 @@ Classes, stages, marker results, margins, nodes and amounts are read from the wh
 what the reader found; where both reports state a value, the reader's is not compared again.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-import re
 from functools import lru_cache
 
 from histoeval.concordance.evidence import (
@@ -30,6 +30,7 @@ from histoeval.terms.values.nodes import node_conflicts, read_nodes
 from histoeval.terms.values.schemes import read_schemes, scheme_severity
 from histoeval.terms.values.stated import StatedValue, conflicts
 from histoeval.terms.values.stated_stages import read_stages, stage_severity
+from histoeval.terms.values.tumour_grades import CNS, NUCLEAR, TUMOUR
 
 COST: Mapping[Severity, float] = {
     Severity.MINOR: 0.1,
@@ -39,6 +40,7 @@ COST: Mapping[Severity, float] = {
 }
 """What a value takes off its part."""
 
+_OF_TUMOURS = frozenset({"Gleason", TUMOUR, NUCLEAR, CNS})
 _COUNTED = frozenset({"Ki-67"})
 """Markers that are shares of cells, and compared as such."""
 _OF_MARGIN = re.compile(r"margin|excis|resect|edge|\bink|\bR[012]\b", re.IGNORECASE)
@@ -86,6 +88,14 @@ def _in_scope(text: str, kind: str) -> tuple[StatedValue, ...]:
     return tuple(value for value in read(text) if not scope.is_gap(value.start))
 
 
+def is_of_scheme(facts: Facts, entity: Entity) -> bool:
+    """Whether an entity is a class of a scheme that grades no tumour: fibrosis stage 2."""
+    return any(
+        value.axis not in _OF_TUMOURS and value.start < entity.end and entity.start < value.end
+        for value in _in_scope(facts.stated.text, "grade")
+    )
+
+
 def stated_grades(reference: Facts, candidate: Facts) -> StatedValues:
     """Classes, grades and scores."""
     ref, cand = _both(reference, candidate, "grade")
@@ -109,7 +119,9 @@ def stated_markers(reference: Facts, candidate: Facts) -> StatedValues:
     found = conflicts(ref, cand, marker_severity)
     kind = ErrorKind.MARKER_FLIP, "markers", EntityType.MARKER
     stated = _stated(reference, candidate, (ref, cand), found, kind)
-    shares = [{o for v in each for o in v.options} for each in _both(reference, candidate, "measurements")]
+    shares = [
+        {o for v in each for o in v.options} for each in _both(reference, candidate, "measurements")
+    ]
     counted = _COUNTED & shares[0] & shares[1]
     return replace(stated, axes=covered_markers(stated.axes) | counted)
 
@@ -140,7 +152,9 @@ def without_margins(facts: Facts, stated: StatedValues, *, of_reference: bool) -
 def stated_amounts(reference: Facts, candidate: Facts) -> StatedValues:
     """Lengths, per cent, counts of some and rates."""
     ref, cand = _both(reference, candidate, "measurements")
-    nodes = [(each.start, each.end) for every in _both(reference, candidate, "nodes") for each in every]
+    nodes = [
+        (each.start, each.end) for every in _both(reference, candidate, "nodes") for each in every
+    ]
     found = [
         each for each in amount_conflicts(ref, cand) if not any(_overlap(s, each[0]) for s in nodes)
     ]
@@ -187,10 +201,10 @@ def _stated(
 
 def _distinct(errors: Iterable[ReportError]) -> Iterator[ReportError]:
     """One error for each two stretches of text: the worst."""
-    worst: dict[tuple[int, int], ReportError] = {}
+    worst: dict[tuple[int, ...], ReportError] = {}
     for error in sorted(errors, key=lambda each: -each.severity):
-        assert error.reference and error.candidate
-        worst.setdefault((error.reference.start, error.candidate.start), error)
+        places = tuple(each.start for each in (error.reference, error.candidate) if each)
+        worst.setdefault(places, error)
     yield from worst.values()
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from histoeval.resources import load_toml
-from histoeval.terms.values.number_words import rank_number
+from histoeval.terms.values.number_words import in_figures, rank_number
 from histoeval.terms.values.stated import CRITICAL, MAJOR, StatedValue
 
 _SCORE = re.compile(
@@ -26,6 +26,7 @@ _GROUP = re.compile(
     r"[\s:=(-]{0,3}(?:of )?(?P<group>[1-5]|(?-i:IV|I{1,3}|V)|one|two|three|four|five)(?![^\W_])",
     re.IGNORECASE,
 )
+_PLUS = re.compile(r"\bplus\b(?=\s+\d)", re.IGNORECASE)
 _PROSTATE = re.compile(r"prostat|gleason|acinar|grade group", re.IGNORECASE)
 _WORDS = ("one", "two", "three", "four", "five")
 
@@ -35,6 +36,7 @@ def read_gleason(text: str) -> Iterator[StatedValue]:
     if not _PROSTATE.search(text):
         return
     groups = load_toml("terms/data/grades.toml")["group"]
+    text = _PLUS.sub("   +", in_figures(text))
     for pattern in (_SCORE, _PATTERNS):
         for found in pattern.finditer(text):
             group = groups["scores"].get(f"{found['a']}+{found['b']}", 1)

@@ -17,9 +17,13 @@ from histoeval.terms.values.tumour_grades import read_tumour_grades, tumour_grad
 
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six")
 _ROMANS = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6}
-_RANK = rf"(?:[0-6](?!\d|[.,]\d|\s?[%+])|(?:{'|'.join(sorted(_ROMANS, key=len, reverse=True))})|{'|'.join(_NUMBERS)})"
+_RANK = (
+    rf"(?:[0-6](?!\d|[.,]\d|\s?[%+])|(?:{'|'.join(sorted(_ROMANS, key=len, reverse=True))})"
+    rf"|{'|'.join(_NUMBERS)})"
+)
 _FILL = (
-    r"[\s:=,(\[-]*(?:(?:grade|graded|stage|staged|score|scored|class|category|type|level|group|index"
+    r"[\s:=,(\[-]*(?:(?:grade|graded|stage|staged|score|scored|class|category|type|level|group"
+    r"|index"
     r"|diagnostic|lesion|is|was|as|of|at|nuclear|combined|estimated|assigned|acute|rejection"
     r"|(?:19|20)\d\d)\b[\s:=,(\[-]*){0,4}"
 )
@@ -60,10 +64,9 @@ def _by_name() -> Mapping[str, _Scheme]:
 def _scheme(row: Mapping[str, Any]) -> _Scheme:
     letter = rf"[{row['letters']}]" if "letters" in row else "(?!)"
     rank = rf"{_RANK}\s?{letter}(?![^\W_])|{_RANK}(?![^\W_])"
-    ranks = rf"(?:{row.get('cue')}){_FILL}(?P<a>{rank})(?:\s*(?P<sep>-|to|/|or|and|\u2013)\s*(?P<b>{rank}))?"
-    words = [
-        (word, value) for value, wordings in row.get("words", {}).items() for word in wordings
-    ]
+    second = rf"(?:\s*(?P<sep>-|to|/|or|and|\u2013)\s*(?P<b>{rank}))?"
+    ranks = rf"(?:{row.get('cue')}){_FILL}(?P<a>{rank}){second}"
+    words = [(word, value) for value, wordings in row.get("words", {}).items() for word in wordings]
     words.sort(key=lambda each: -len(each[0]))
     return _Scheme(
         row["name"],
@@ -95,7 +98,11 @@ def read_schemes(text: str) -> tuple[StatedValue, ...]:
 
 def _values(scheme: _Scheme, text: str) -> Iterator[StatedValue]:
     taken: list[tuple[int, int]] = []
-    for start, end, value in (*_ranked(scheme, text), *_coded(scheme, text), *_worded(scheme, text)):
+    for start, end, value in (
+        *_ranked(scheme, text),
+        *_coded(scheme, text),
+        *_worded(scheme, text),
+    ):
         options = frozenset(value & scheme.place.keys())
         if options and not any(start < last and first < end for first, last in taken):
             taken.append((start, end))

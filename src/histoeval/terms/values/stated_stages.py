@@ -14,12 +14,19 @@ _TNM = re.compile(
     rf"|(?<![A-Za-z0-9])y?[pc]\s?N\s?(?P<n2>[0-3]{_SUB}|X|x)(?![a-oq-z])"
     rf"|(?<![A-Za-z0-9])y?[pc]?\s?M\s?(?P<m>[01][a-d]?)(?![A-Za-z0-9])(?=[^A-Za-z]|$)"
 )
+FIGO = r"(?:figo|international federation of gyna?ecology and obstetrics)"
+_OF = rf"(?:(?P<figo>{FIGO})|stage|ann arbor|masaoka(?:-koga)?|lugano|ajcc|uicc)"
 _GROUP = re.compile(
-    r"\b(?P<of>figo|stage|ann arbor|masaoka(?:-koga)?|lugano|ajcc|uicc)(?:\s+(?:20\d\d|stage|\d+th edition))*[\s:,(]{1,3}"
-    r"(?P<group>(?-i:IV|I{1,3}|0)|(?<=figo )[1-4]|(?<=figo stage )[1-4])\s?(?P<sub>[A-Ea-e](?:\d|i{1,3})?)?(?![\w-])",
+    rf"\b{_OF}(?:\s+(?:20\d\d|stage|\d+th edition))*[\s:,(]{{1,3}}"
+    r"(?P<group>(?-i:IV|I{1,3}|0)|(?(figo)[1-4]|(?!)))\s?"
+    r"(?P<sub>[A-Ea-e](?:\d|i{1,3})?)?(?![\w-])",
     re.IGNORECASE,
 )
-_NOT_STAGE = re.compile(r"(?:olga|olgim|fibrosis|ishak|metavir|maternal|fo?etal|bartl|grade|class)\W{0,3}(?:stage\W{0,3})?$", re.IGNORECASE)
+_NOT_STAGE = re.compile(
+    r"(?:olga|olgim|fibrosis|ishak|metavir|maternal|fo?etal|bartl|grade|class)\W{0,3}"
+    r"(?:stage\W{0,3})?$",
+    re.IGNORECASE,
+)
 _BLADDER = re.compile(r"bladder|urothelial|TURB", re.IGNORECASE)
 _INVASIVE = "muscle"
 
@@ -35,7 +42,11 @@ def _categories(text: str) -> Iterator[StatedValue]:
     for found in _TNM.finditer(text):
         if found["t"] and not found["prefix"] and not found["n"]:
             continue
-        if found["m"] and not re.search(r"[pc]\s?M", found.group()) and not re.search(r"N[0-3X]", text[: found.start()]):
+        if (
+            found["m"]
+            and not re.search(r"[pc]\s?M", found.group())
+            and not re.search(r"N[0-3X]", text[: found.start()])
+        ):
             continue
         for axis, value in (("T", found["t"]), ("N", found["n"] or found["n2"]), ("M", found["m"])):
             if value and value.lower() != "x":
@@ -49,7 +60,9 @@ def _groups(text: str) -> Iterator[StatedValue]:
             continue
         written = found["group"]
         number = 0 if written == "0" else rank_number(written)
-        yield StatedValue("stage group", frozenset({f"{number}{(found['sub'] or '').lower()}"}), *found.span())
+        yield StatedValue(
+            "stage group", frozenset({f"{number}{(found['sub'] or '').lower()}"}), *found.span()
+        )
 
 
 def stage_severity(one: StatedValue, other: StatedValue) -> int:

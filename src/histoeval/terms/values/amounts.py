@@ -38,8 +38,8 @@ _SHARE = re.compile(
 )
 _RATE = re.compile(
     rf"(?P<n>{_NUMBER})\s*(?:(?:mitos[ei]s|mitotic figures|eosinophils|IELs?|cells)\s*)?(?:/"
-    rf"|per)\s*(?:(?P<of>\d+)\s*)?(?P<unit>HPFs?|high[- ]power(?:ed)? fields?|mm2|mm\u00b2|square m"
-    rf"m)",
+    rf"|per)\s*(?:(?P<of>\d+)\s*)?(?P<unit>HPFs?|high[- ]power(?:ed)? fields?|mm2|mm\u00b2"
+    rf"|square mm)",
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[,;()]")

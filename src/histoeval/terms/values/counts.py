@@ -59,8 +59,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         ),
         "one": re.compile(_ONE.format(between=_BETWEEN, nouns=bare)),
         "noise": re.compile(
-            rf"(?<![a-z0-9])(?:{COUNTS.entry('words')['labelled']})|\b(?:"
-            rf"{COUNTS.entry('words')['measured']})"
+            rf"(?<![a-z0-9])(?:{COUNTS.entry('words')['labelled']})|\b(?:{COUNTS.entry('words')['measured']})"
         ),
     }
 

@@ -69,8 +69,8 @@ _REWORDED = tuple(
 _FOUND = re.compile(
     r"\W*(?:[\w.:>*+-]+\s+){0,4}?(?:mutation|mutant|fusion|alteration|pathogenic variant|rearrange"
     r"\w+|amplification"
-    r"|translocation|expression|positivity|overexpression|breaks?|split|(?:co-?)?deletion|insertio"
-    r"n|duplication|deposit(?:ion)?)s?\b",
+    r"|translocation|expression|positivity|overexpression|breaks?|split|(?:co-?)?deletion"
+    r"|insertion|duplication|deposit(?:ion)?)s?\b",
     re.IGNORECASE,
 )
 _DENIED_NEAR = re.compile(

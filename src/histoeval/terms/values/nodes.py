@@ -15,8 +15,8 @@ _NOUN = r"(?:(?:lymph[- ]?)?nodes?|LNs?|sentinels?)\b"
 _BETWEEN = r"(?:(?!of\b|and\b|which\b|with\b)[a-z-]+,? +){0,4}?"
 _OF = re.compile(
     rf"\b(?P<part>{_N}|none|no|neither|all|both|a single)\b +{_BETWEEN}(?:out of|of) (?:the "
-    rf"|these |all )?(?P<total>{_N})\b(?! ?(?:mm|cm|%|cores?|glomer|fragments?|pieces?|blocks?|biop"
-    rf"s))"
+    rf"|these |all )?(?P<total>{_N})\b(?! ?(?:mm|cm|%|cores?|glomer|fragments?|pieces?|blocks?"
+    rf"|biops))"
     rf"|(?<![\d/.])(?P<part2>\d{{1,3}}) ?/ ?(?P<total2>\d{{1,3}})(?![\d/.]|\s*(?:HPF|mm|cm))"
     rf"|\bof (?:the )?(?P<total4>{_N}) +{_BETWEEN}{_NOUN}[^.;]{{0,40}}?,? (?P<part4>{_N})\b"
     rf"(?! ?(?:mm|cm))"
@@ -27,8 +27,8 @@ _OF = re.compile(
 )
 _COUNT = re.compile(rf"\b(?P<n>{_N})\b +{_BETWEEN}{_NOUN}", re.IGNORECASE)
 _OTHER = re.compile(
-    r"\b(?:cores?|glomerul\w+|index|ishak|grade|score|NAS|TRG|crescents?|HAI|tracts?|blocks?|field"
-    r"s?|gleason|mitos\w+|fragments?|allred|quick score|bethesda|slides?)\b",
+    r"\b(?:cores?|glomerul\w+|index|ishak|grade|score|NAS|TRG|crescents?|HAI|tracts?|blocks?"
+    r"|fields?|gleason|mitos\w+|fragments?|allred|quick score|bethesda|slides?)\b",
     re.IGNORECASE,
 )
 _CONTEXT = re.compile(r"\bp?N[0-3X]|\bstation|\b\d{1,2}[RL]\b|\bdissection")

@@ -15,8 +15,7 @@ _TUMOR = re.compile(
 )
 _NODES = re.compile(
     rf"(?<![A-Za-z]){_PREFIX}(?:N(?:\s?[-:]?\s?|\s+stage\W+)|n)"
-    r"(?:(?P<word>[xX+])|(?P<n>[0-3]|[lI](?![a-zA-Z])|[oO](?=\s*(?:$|[^\sA-Za-z]|[pcPC]?[mM]\s?[0-9xXoO]"
-    r"))))"
+    r"(?:(?P<word>[xX+])|(?P<n>[0-3]|[lI](?![a-zA-Z])|[oO](?=\s*(?:$|[^\sA-Za-z]|[pcPC]?[mM]\s?[0-9xXoO]))))"
     r"(?:\s?\(?(?P<mi>mi|MI)\)?)?(?P<sub>[a-cA-C](?![a-z]))?"
 )
 _METASTASES = re.compile(
@@ -27,8 +26,7 @@ _ROMAN = r"(?P<n>0|[1-4]|[IilL1|]{1,3}|[IilL1|]?[Vv])"
 _SUB = r"(?:\s?-?\s?(?P<sub>[A-Ea-eSs]\s?[1-3]?)(?:\s?\(?i{1,2}\)?)?)?(?![A-Za-z0-9./])"
 _OF_SYSTEM = r"(?:figo|ajcc|uicc|ann[ -]arbor|lugano|masaoka|inss|inrg|cotswolds?)"
 _GROUP = re.compile(
-    rf"(?:\bstag(?:e|ing)(?:\s+group(?:ing)?)?|\bgroup|\b{_OF_SYSTEM}(?:\W+(?:20\d\d|\d+th(?:\W+edi"
-    rf"tion)?))?"
+    rf"(?:\bstag(?:e|ing)(?:\s+group(?:ing)?)?|\bgroup|\b{_OF_SYSTEM}(?:\W+(?:20\d\d|\d+th(?:\W+edition)?))?"
     rf"(?:\W+stag(?:e|ing))?)\W{{0,3}}(?:is\s|of\s)?(?-i:{_ROMAN}{_SUB})",
     re.IGNORECASE,
 )

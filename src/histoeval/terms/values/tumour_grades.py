@@ -73,8 +73,8 @@ _OPTIONS: Mapping[str, frozenset[str]] = {
     "high": frozenset({"3", "4", "2 high", "3 high", "4 high"}),
 }
 _TIER = re.compile(
-    r"\b(?P<tier>low|intermediate|high)(?:[- ](?:nuclear |cytologic(?:al)? |histologic(?:al)? )?gr"
-    r"ade)\b"
+    r"\b(?P<tier>low|intermediate|high)(?:[- ](?:nuclear |cytologic(?:al)? "
+    r"|histologic(?:al)? )?grade)\b"
     r"(?P<behind>[\w\s,/()-]{0,40})",
     re.IGNORECASE,
 )
@@ -84,8 +84,8 @@ _LESION = re.compile(
     re.IGNORECASE,
 )
 _NAMED = re.compile(
-    r"[\s,]*(?:squamous |vulvar |cervical |anal )*(?:sil\b|squamous intraepithelial|intraepithelia"
-    r"l lesion"
+    r"[\s,]*(?:squamous |vulvar |cervical |anal )*(?:sil\b|squamous intraepithelial"
+    r"|intraepithelial lesion"
     r"|dyskaryosis|urothelial neoplasm|lesion)",
     re.IGNORECASE,
 )

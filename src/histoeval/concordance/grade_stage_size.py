@@ -154,10 +154,12 @@ def _compare(
     Costs add up, so that a wrong value counts as much in a long report as in a short one. What the
     words of both reports state is compared as they state it, and not again as it was read.
     """
-    ref = [each for each in ref if not stated.settles(each.entity, of_reference=True)]
-    cand = [each for each in cand if not stated.settles(each.entity, of_reference=False)]
     if not ref and not cand:
         return stated.taken_off(NOT_MENTIONED, excused)
+    done = {i for i, each in enumerate(ref) if stated.settles(each.entity, of_reference=True)}
+    done_cand = {
+        j for j, each in enumerate(cand) if stated.settles(each.entity, of_reference=False)
+    }
     pairs = paired([each.value for each in ref], [each.value for each in cand], agreement)
     matched, mistakes = [], []
     cost = 0.0
@@ -166,11 +168,15 @@ def _compare(
         wrong = ReportError(sort.kind, sort.part, severity, ref[i].entity, cand[j].entity)
         if value >= _RIGHT:
             matched.append(EntityMatch(sort.part, ref[i].entity, cand[j].entity, value))
+        elif i in done or j in done_cand:
+            cost += stated.further(wrong, _cost(sort, value), excused)
+            continue
         else:
             mistakes.append(wrong)
         cost += 0.0 if excused(wrong) else _cost(sort, value)
-    left_ref = _unanswered(ref, {i for i, _, _ in pairs}, cand, agreement, elsewhere[0])
-    left_cand = _unanswered(cand, {j for _, j, _ in pairs}, ref, agreement, elsewhere[1])
+    answered, answered_cand = {i for i, _, _ in pairs}, {j for _, j, _ in pairs}
+    left_ref = _unanswered(ref, answered | done, cand, agreement, elsewhere[0])
+    left_cand = _unanswered(cand, answered_cand | done_cand, ref, agreement, elsewhere[1])
     omitted = [
         ReportError(ErrorKind.OMISSION, sort.part, sort.omission_of(ref[i]), ref[i].entity, None)
         for i in left_ref
@@ -183,6 +189,17 @@ def _compare(
     cost += min(_MAX_INVENTED, _INVENTED * sum(not excused(each) for each in invented))
     part = ComparedPart(max(0.0, 1 - cost), tuple(matched), (*mistakes, *omitted, *invented))
     return stated.taken_off(part, excused)
+
+
+def _settled(
+    mentions: Sequence[ValueMention[Value]], stated: StatedValues, *, of_reference: bool
+) -> set[int]:
+    """Places of values whose words were compared already."""
+    return {
+        place
+        for place, each in enumerate(mentions)
+        if stated.settles(each.entity, of_reference=of_reference)
+    }
 
 
 def _cost(sort: _Sort, value: float) -> float:

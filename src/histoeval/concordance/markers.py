@@ -22,7 +22,7 @@ _Marker = ValueMention[Result | None]
 _OMITTED, _INVENTED, _NO_RESULT = 0.85, 0.9, 0.95
 _MAX_ONE_SIDED = 0.3
 """The highest cost of markers that were omitted or added, however many."""
-_FLIPPED, _RIGHT = 0.3, 0.85
+_FLIPPED, _SAME_POLARITY, _RIGHT = 0.3, 0.7, 0.85
 
 
 def compare_markers(
@@ -33,7 +33,7 @@ def compare_markers(
     keys = [
         key
         for key in sorted({*reference.markers, *candidate.markers})
-        if _is_comparable(key, reference, candidate) and key not in stated.axes
+        if _is_comparable(key, reference, candidate)
     ]
     if not keys:
         return stated.taken_off(NOT_MENTIONED, excused)
@@ -43,6 +43,8 @@ def compare_markers(
         ref, cand = reference.markers.get(key), candidate.markers.get(key)
         value = _agreement(ref, cand)
         compared = bool(ref and cand and ref.value and cand.value)
+        if key in stated.axes and not (compared and value >= _SAME_POLARITY):
+            continue  # the words of both reports say what it showed
         mistake = _mistake(key, ref, cand, value)
         cost = 0.0 if excused(mistake) else 1 - value
         if compared:

@@ -64,6 +64,13 @@ class StatedValues:
         spans = self.reference if of_reference else self.candidate
         return any(start < entity.end and entity.start < end for start, end in spans)
 
+    def further(self, read: ReportError, cost: float, excused: Excused) -> float:
+        """What a value costs as it was read, beyond what it costs as it is stated."""
+        for error in self.errors:
+            if _meet(error.reference, read.reference) and _meet(error.candidate, read.candidate):
+                return 0.0 if excused(error) else max(0.0, cost - COST[error.severity])
+        return 0.0
+
     def taken_off(self, part: ComparedPart, excused: Excused) -> ComparedPart:
         """A part of the comparison with these errors."""
         if not self.errors and not self.reference:
@@ -71,6 +78,10 @@ class StatedValues:
         value = 1.0 if part.value is None else part.value
         cost = sum(COST[error.severity] for error in self.errors if not excused(error))
         return replace(part, value=max(0.0, value - cost), mistakes=(*self.errors, *part.mistakes))
+
+
+def _meet(one: Entity | None, other: Entity | None) -> bool:
+    return bool(one and other and one.start < other.end and other.start < one.end)
 
 
 @lru_cache(maxsize=1 << 11)

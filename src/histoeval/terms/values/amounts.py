@@ -15,31 +15,35 @@ from histoeval.terms.values.number_words import in_figures
 from histoeval.terms.values.stated import CRITICAL, MINOR, StatedValue, clauses
 
 _NUMBER = r"(?<![\w.,/])\d+(?:[.,]\d+)?"
+_GAP = r"\s{0,16}"
+"""Space, which may stand for the rest of a number in words."""
+_BOUND = rf"[<>\u2264\u2265]{_GAP}|\b(?:less|more|over|under|below) (?:than )?"
+_MORE = rf"{_GAP}(?:mm|cm)?{_GAP}(?:x|\u00d7|by|-|\u2013|to){_GAP}\d+(?:[.,]\d+)?"
 _LENGTH = re.compile(
-    rf"(?P<bound>[<>\u2264\u2265]\s*|\b(?:less|more) than )?(?P<values>{_NUMBER}(?:\s*(?:mm"
-    rf"|cm)?\s*(?:x|\u00d7|by|-|\u2013|to)\s*\d+(?:[.,]\d+)?)*)"
-    r"[\s-]*(?P<unit>mm|cm|millimet(?:re|er)s?|centimet(?:re|er)s?)(?![\w\u00b2]|2)",
+    rf"(?:{_BOUND})?(?P<values>{_NUMBER}(?:{_MORE})*)[\s-]{{0,16}}"
+    r"(?P<unit>mm|cm|millimet(?:re|er)s?|centimet(?:re|er)s?)(?![\w\u00b2]|2)",
     re.IGNORECASE,
 )
 _PERCENT = re.compile(
-    rf"(?P<bound>[<>\u2264\u2265]\s*|\b(?:less|more|over|under|below) (?:than )?)?(?P<low>{_NUMBER}"
-    rf")\s*%?(?:\s*(?:-|\u2013|to)\s*(?P<high>\d+(?:[.,]\d+)?))?\s*(?:%|per ?cent\b)",
+    rf"(?:{_BOUND})?(?P<low>{_NUMBER}){_GAP}%?"
+    rf"(?:{_GAP}(?:-|\u2013|to){_GAP}(?P<high>\d+(?:[.,]\d+)?))?{_GAP}(?:%|per ?cent\b)",
     re.IGNORECASE,
 )
 _PART = re.compile(
-    rf"(?P<part>{_NUMBER}) ?(?:mm|cm)? ?(?:/|(?:out )?of (?:a |the )?) ?(?P<total>\d+(?:\.\d+)?)"
-    rf"[ -]?(?:mm|cm)\b",
+    rf"(?P<part>{_NUMBER}) ?(?:mm|cm)? ?(?:/|(?:out )?of (?:a |the )?) ?"
+    r"(?P<total>\d+(?:\.\d+)?)[ -]?(?:mm|cm)\b",
     re.IGNORECASE,
 )
 _SHARE = re.compile(
-    r"(?<![\w./])(?P<part>\d{1,3}|none|all)\b *(?:/|(?:(?!of\b)[a-z-]+ )?(?:out )?of (?:the )?) "
-    r"?(?P<total>\d{1,3})(?![\w/]|\.\d|\s*(?:mm|cm|%|\+))",
+    rf"(?<![\w./])(?P<part>\d{{1,3}}|none|all)\b{_GAP}"
+    r"(?:/|(?:(?!of\b)[a-z-]+ )?(?:out )?of (?:the )?) ?"
+    rf"(?P<total>\d{{1,3}})(?![\w/]|\.\d|{_GAP}(?:mm|cm|%|\+))",
     re.IGNORECASE,
 )
 _RATE = re.compile(
-    rf"(?P<n>{_NUMBER})\s*(?:(?:mitos[ei]s|mitotic figures|eosinophils|IELs?|cells)\s*)?(?:/"
-    rf"|per)\s*(?:(?P<of>\d+)\s*)?(?P<unit>HPFs?|high[- ]power(?:ed)? fields?|mm2|mm\u00b2"
-    rf"|square mm)",
+    rf"(?P<n>{_NUMBER}){_GAP}(?:(?:mitos[ei]s|mitotic figures|eosinophils|IELs?|cells){_GAP})?"
+    rf"(?:/|per){_GAP}(?:(?P<of>\d+){_GAP})?"
+    r"(?P<unit>HPFs?|high[- ]power(?:ed)? fields?|mm2|mm\u00b2|square mm)",
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[,;()]")

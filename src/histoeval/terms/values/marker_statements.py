@@ -15,7 +15,7 @@ from histoeval.terms.values.markers import MarkerName, named_markers
 from histoeval.terms.values.stated import CRITICAL, MAJOR, MINOR, MODERATE, StatedValue
 
 _BREAK = re.compile(r"[;\n|]|(?<!\bH)(?<!\bC)\.(?=\s|$)")
-_JOINED = re.compile(r"\)?[\s,/&]*(?:and|or|nor|plus|both)?[\s,/&]*|-|::", re.IGNORECASE)
+_JOINED = re.compile(r"\)?[\s,/&]*(?:(?:and|or|nor|plus|both)[\s,/&]*)?|-|::", re.IGNORECASE)
 _RESULT = (
     r"positiv\w*|negativ\w*|loss|lost|retain\w*|retention|intact|absen\w+|preserv\w+|express\w*"
     r"|lack\w*|mutated"
@@ -23,11 +23,10 @@ _RESULT = (
     r"|monotypic|detected|aberrant|abnormal|mutant|equivocal|indeterminate"
 )
 _HEAD = re.compile(
-    rf"(?:,|\band\b|\bbut\b|\bwith\b|\bwhereas\b|^|\()?\s*\b(?:{_RESULT}|no|not|nor|without"
-    rf"|shows?|stain(?:s|ing)?)\b"
-    r"(?:\s+(?:nuclear|diffuse|strong|focal|expression|staining|evidence|reactivity|stains?|both"
-    r"|the)){0,3}"
-    r"(?:\s*(?:for|of|in|:|with))?(?:\s+(?:both|the|nuclear))?\s*$",
+    rf"\b(?:{_RESULT}|no|not|nor|without|shows?|stain(?:s|ing)?)\b"
+    r"(?:\s{1,4}(?:nuclear|diffuse|strong|focal|expression|staining|evidence|reactivity|stains?"
+    r"|both|the)){0,3}"
+    r"(?:\s{0,4}(?:for|of|in|:|with))?(?:\s{1,4}(?:both|the|nuclear))?\s{0,4}$",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
@@ -38,9 +37,10 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _HEADING = re.compile(
-    rf"\b(?:(?:no|not|without|does not|do not)\s+)?(?:{_RESULT})\b"
-    r"(?:(?:\s+(?:[\w-]+)){0,4}?\s*(?P<governs>\b(?:for|of)\b|:))?"
-    r"\s*(?:(?:both|the|all|nuclear|markers?|stains?|staining|expression|in|with)\s+)*\(?\s*$",
+    rf"\b(?:(?:no|not|without|does not|do not)\s{{1,4}})?(?:{_RESULT})\b"
+    r"(?:(?:\s{1,4}[\w-]+){0,4}?\s{0,4}(?P<governs>\b(?:for|of)\b|:))?"
+    r"\s{0,4}(?:(?:both|the|all|nuclear|markers?|stains?|staining|expression|in|with)\s{1,4}){0,4}"
+    r"\(?\s{0,4}$",
     re.IGNORECASE,
 )
 _HEADS = re.compile(rf"\b(?:(?:no|not|without|does not|do not)\s+)?(?:{_RESULT})\b", re.IGNORECASE)
@@ -54,7 +54,11 @@ _REWORDED = tuple(
             "absent",
         ),
         (r"\bretains?\b", "retained"),
-        (r"\b(?:immuno)?stain(?:s|ing)?\b(?=.*\b(?:negativ|positiv|unreact|absent|none))", " "),
+        (
+            r"\b(?:immuno)?stain(?:s|ing)?\b"
+            r"(?=.{0,60}\b(?:negativ|positiv|unreact|absent|none))",
+            " ",
+        ),
         (
             r"\bnot (?:\w+ )?"
             r"(?:aberrant|abnormal|block(?:[- ]type)?(?:[- ]positive)?|express\w*)\b",
@@ -67,10 +71,9 @@ _REWORDED = tuple(
     )
 )
 _FOUND = re.compile(
-    r"\W*(?:[\w.:>*+-]+\s+){0,4}?(?:mutation|mutant|fusion|alteration|pathogenic variant|rearrange"
-    r"\w+|amplification"
-    r"|translocation|expression|positivity|overexpression|breaks?|split|(?:co-?)?deletion"
-    r"|insertion|duplication|deposit(?:ion)?)s?\b",
+    r"[\s(,:]{0,4}(?:[\w.:>*+-]+\s{1,4}){0,4}?(?:mutation|mutant|fusion|alteration"
+    r"|pathogenic variant|rearrange\w+|amplification|translocation|expression|positivity"
+    r"|overexpression|breaks?|split|(?:co-?)?deletion|insertion|duplication|deposit(?:ion)?)s?\b",
     re.IGNORECASE,
 )
 _DENIED_NEAR = re.compile(
@@ -84,7 +87,7 @@ _GOVERNS = re.compile(r"\b(?:for|of|no|not|nor|without)\s*$", re.IGNORECASE)
 _MINUS = re.compile(r"[\s(]*(?:\u2212|-(?=\s*[,/);.]|\s*$|\s(?!and\b|or\b|to\b|\()[A-Za-z]))")
 _STAIN = re.compile(r"\bstain|\bZN\b|Ziehl", re.IGNORECASE)
 _FIRST = re.compile(r",|\bwith\b")
-_SCORED = re.compile(r"\s*[(:]?\s*(?:score )?[0-3]\s?\+")
+_SCORED = re.compile(r"[\s(:]{0,4}(?:score )?[0-3]\s?\+")
 _LEADING = re.compile(
     r"\s*(?:(?:is|are|was|were|being|again|both|all)\s+)*(?:not |non-?)?(?:amplified|positive"
     r"|negative|detected"
@@ -280,7 +283,7 @@ def _of_group(
     """The values of markers that share a result, and whether the words behind them are used up."""
     hyphened = re.match(r"-\s?[a-z]", behind, re.IGNORECASE)
     head = _HEAD.search(behind) if followed and not hyphened else None
-    own = behind[: head.start()] if head and head.group().strip(" ,(") else behind
+    own = behind[: head.start()] if head and head.group().strip() else behind
     before = "" if used else between
     denied, heading = _DENIED.search(before), _heading(before)
     found: list[StatedValue] = []
@@ -360,7 +363,8 @@ class _Reading(NamedTuple):
 def _result(marker: str, phrases: _Phrases) -> _Reading:
     """The result of a marker by the first of the ways to say it that its words have."""
     if marker in _data()["organisms"]:
-        phrases = phrases._replace(own=_ASIDE.sub("", phrases.own))
+        near = _ASIDE.sub("", phrases.own)
+        phrases = phrases._replace(own=near, behind=near)
     readings = (read(marker, phrases) for read in _READERS)
     return next((each for each in readings if each is not None), _Reading(None))
 

@@ -11,9 +11,13 @@ from functools import cache, lru_cache
 from typing import Any
 
 from histoeval.resources import load_toml
-from histoeval.terms.values.gleason import gleason_severity, read_gleason
 from histoeval.terms.values.stated import MODERATE, StatedValue, is_denied
-from histoeval.terms.values.tumour_grades import read_tumour_grades, tumour_grade_severity
+from histoeval.terms.values.tumour_grades import (
+    gleason_severity,
+    read_gleason,
+    read_tumour_grades,
+    tumour_grade_severity,
+)
 
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six")
 _ROMANS = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6}
@@ -88,10 +92,9 @@ def _scheme(row: Mapping[str, Any]) -> _Scheme:
 def read_schemes(text: str) -> tuple[StatedValue, ...]:
     """The values of all schemes that a text states."""
     found = [*read_gleason(text), *read_tumour_grades(text)]
+    has = cache(lambda pattern: pattern.search(text) is not None)  # schemes share what they are of
     for scheme in _schemes():
-        if all(about.search(text) for about in scheme.about) and not (
-            scheme.unless and scheme.unless.search(text)
-        ):
+        if all(map(has, scheme.about)) and not (scheme.unless and has(scheme.unless)):
             found += _values(scheme, text)
     return tuple(found)
 

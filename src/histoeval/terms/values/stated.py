@@ -15,9 +15,9 @@ _DENIAL = re.compile(
     re.IGNORECASE,
 )
 _DENIED_BEHIND = re.compile(
-    r"[\s\w,/-]{0,30}?(?::|\b(?:is|are|was|were|has been|have been|both)\b)?\s*[:(\u2013-]?\s*"
+    r"[\s\w,/-]{0,30}?(?::|\b(?:is|are|was|were|has been|have been|both)\b)?[\s:(\u2013-]{0,4}"
     r"\b(?:not (?:seen|identified|present|detected|found|demonstrated|met)|not supported|absent"
-    r"|excluded|lacking|none|nil|no evidence|no\s*$|(?:grade )?0\b(?! ?[.,]\d))",
+    r"|excluded|lacking|none|nil|no evidence|no\s{0,4}$|(?:grade )?0\b(?! ?[.,]\d))",
     re.IGNORECASE,
 )
 

@@ -86,6 +86,7 @@ _ADVICE = re.compile(
 _GOVERNS = re.compile(r"\b(?:for|of|no|not|nor|without)\s*$", re.IGNORECASE)
 _MINUS = re.compile(r"[\s(]*(?:\u2212|-(?=\s*[,/);.]|\s*$|\s(?!and\b|or\b|to\b|\()[A-Za-z]))")
 _STAIN = re.compile(r"\bstain|\bZN\b|Ziehl", re.IGNORECASE)
+_UNDECIDED = re.compile(r"2\s?\+|equivocal|indeterminate", re.IGNORECASE)
 _FIRST = re.compile(r",|\bwith\b")
 _SCORED = re.compile(r"[\s(:]{0,4}(?:score )?[0-3]\s?\+")
 _LEADING = re.compile(
@@ -175,8 +176,9 @@ class _Phrases(NamedTuple):
     """Whether the words between it and the marker before it deny anything."""
 
     def near(self, marker: str) -> str:
-        """The words behind the marker up to a comma; all for HER2, decided by what follows."""
-        return self.own if marker == "HER2" else _FIRST.split(self.own)[0]
+        """The words behind the marker up to a comma; HER2 2+ is decided by what follows."""
+        first = _FIRST.split(self.own)[0]
+        return self.own if marker == "HER2" and _UNDECIDED.search(first) else first
 
 
 _NOTHING = _Waiting((), 0)

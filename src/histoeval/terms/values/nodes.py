@@ -154,7 +154,8 @@ def _numbers(
 ) -> Iterator[tuple[StatedValue, StatedValue, int]]:
     """Other numbers, where both texts count them all."""
     here, there = (
-        {(v.low, v.total): v for v in every if v.total and v.low >= 0} for every in (ones, others)
+        {(v.low, v.total): v for v in every if v.total and v.low >= 0 and len(v.options) == 1}
+        for every in (ones, others)
     )
     counts, other_counts = ({low for low, _ in every if low} for every in (here, there))
     sums = sum(low for low, _ in here), sum(low for low, _ in there)

@@ -23,15 +23,17 @@ _NON_INVASIVE = re.compile(r"\bnon[ -]?invasive|\bin[ -]situ\b|\bpTa\b|\bTa\b", 
 
 def widened(entity: Entity, text: str, likely: frozenset[str]) -> Entity:
     """A diagnosis with the words around it that belong to its name, as the catalogue has it."""
-    if entity.type != EntityType.DIAGNOSIS or not entity.text.strip():
+    if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING) or not entity.text.strip():
         return entity
     start, window = _window(entity, text)
     here = entity.start - start, entity.end - start
     for match in find_diagnoses(window, likely):
         wider = match.end - match.start > here[1] - here[0]
         if wider and match.start <= here[0] and here[1] <= match.end:
-            concept = main_concept(respelt(entity.text), likely)
-            if concepts()[match.id].behaviour == Behaviour.NORMAL or concepts()[match.id] == concept:
+            concept, whole = main_concept(respelt(entity.text), likely), concepts()[match.id]
+            if whole.behaviour == Behaviour.NORMAL or whole == concept:
+                return entity
+            if entity.type == EntityType.FINDING and (whole.generic or concept is not None):
                 return entity
             return _stretched(entity, start + match.start, start + match.end, text)
     return entity
@@ -47,7 +49,14 @@ def _window(entity: Entity, text: str) -> tuple[int, str]:
 
 
 def _stretched(entity: Entity, start: int, end: int, text: str) -> Entity:
-    return entity.model_copy(update={"text": text[start:end], "start": start, "end": end})
+    return entity.model_copy(
+        update={
+            "text": text[start:end],
+            "start": start,
+            "end": end,
+            "type": EntityType.DIAGNOSIS,
+        }
+    )
 
 
 def sharpened(

@@ -54,6 +54,24 @@ _DEPTHS = (
 """Findings that a stage tells by itself."""
 
 
+_OF_DEGREE = frozenset(
+    {
+        "mitotic_activity",
+        "hypercellularity",
+        "hypocellularity",
+        "tumor_infiltrating_lymphocytes",
+        "glandular_architecture",
+        "cystic_change",
+        "trilineage_hematopoiesis",
+        "cytologic_atypia",
+        "nuclear_atypia",
+        "pleomorphism",
+        "inflammation",
+    }
+)
+"""Findings of which there is more or less: `few` denies them for one writer, and not for another."""
+
+
 def compare_findings(
     reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
 ) -> tuple[ComparedPart, ComparedPart]:
@@ -154,6 +172,8 @@ def _turned(observed: FindingFact, reference: Facts) -> Severity:
     if observed.id == "invasion" and observed.place is None:
         in_situ = any(each.behaviour == Behaviour.IN_SITU for each in reference.first)
         return Severity.CRITICAL if in_situ else Severity.MAJOR
+    if observed.id in _OF_DEGREE:
+        return Severity.MODERATE
     return Severity(min(4, importance(observed) + 1))
 
 

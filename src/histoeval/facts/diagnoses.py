@@ -75,6 +75,10 @@ _LIKELY = re.compile(
     re.IGNORECASE,
 )
 """Before a diagnosis: words by which pathologists commit themselves to it."""
+_FAVOURED = re.compile(
+    r"[ ]+(?:is|are|being)?[ ]*(?:strongly |most |highly )?(?:favou?red|likely|supported|would fit)\b",
+    re.IGNORECASE,
+)
 _OPEN = re.compile(
     r"suspicious|suspected|cannot|could|not (?:diagnostic|excluded)|may |might|possib|versus|\bvs\b|"
     r"indefinite|indeterminate|equivocal|at least|\bif\b|not typical|not fully",
@@ -189,7 +193,8 @@ def named_diagnoses(
 def _is_committed(entity: Entity, text: str) -> bool:
     """Whether a doubt is only the usual way to put a diagnosis."""
     words = before(text, entity.start)
-    return bool(_LIKELY.search(words)) and not _OPEN.search(words)
+    said = _LIKELY.search(words) or _FAVOURED.match(text, entity.end)
+    return said is not None and not _OPEN.search(words)
 
 
 def _neighbours(entities: Sequence[Entity], text: str) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from histoeval.terms.findings import find_findings
 from histoeval.terms.matching import is_cased
 from histoeval.terms.naming import find_diagnoses, main_concept
 from histoeval.terms.plain import words_of
+from histoeval.terms.sites import find_sites
 from histoeval.terms.spelling import respelt
 from histoeval.terms.values.grades import Grade, read_grade
 from histoeval.terms.values.marker_results import read_result
@@ -151,6 +152,12 @@ def is_stain(phrase: str) -> bool:
     return bool(_STAIN.search(phrase))
 
 
+def _names_no_site(phrase: str) -> bool:
+    """Whether what was read as a site is the name of a disease, and of nothing else."""
+    concept = main_concept(phrase)
+    return concept is not None and not concept.generic and not find_sites(phrase)
+
+
 def _kind(entity: Entity) -> EntityType:
     """The type that the words of an entity have."""
     known = main_concept(entity.text) is not None
@@ -162,6 +169,8 @@ def _kind(entity: Entity) -> EntityType:
         case EntityType.STAGE if known and read_stage(entity.text) is None:
             return EntityType.DIAGNOSIS
         case EntityType.PROCEDURE if known and is_cased(entity.text):
+            return EntityType.DIAGNOSIS
+        case EntityType.SITE if _names_no_site(entity.text):
             return EntityType.DIAGNOSIS
         case EntityType.DIAGNOSIS if not known and find_findings(entity.text):
             return EntityType.FINDING

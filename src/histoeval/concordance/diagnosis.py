@@ -132,7 +132,11 @@ def _concept_closeness(ref: Concept, cand: Concept) -> float:
     plain_ref, plain_cand = without_site(ref), without_site(cand)
     if (plain_ref, plain_cand) != (ref, cand) and arises_in(ref, cand.organs):
         pairs = (ref, cand), (plain_ref, cand), (ref, plain_cand)
-        return max(_kin_closeness(one, other) for one, other in pairs if one.generic == ref.generic and other.generic == cand.generic)
+        return max(
+            _kin_closeness(one, other)
+            for one, other in pairs
+            if one.generic == ref.generic and other.generic == cand.generic
+        )
     return _kin_closeness(ref, cand)
 
 
@@ -220,9 +224,7 @@ def _vagueness(diagnosis: Diagnosis) -> int:
     return 2 if diagnosis.concept is None else int(diagnosis.concept.generic)
 
 
-def _is_said(
-    ref: Diagnosis, cand: Diagnosis | None, reference: Facts, candidate: Facts
-) -> bool:
+def _is_said(ref: Diagnosis, cand: Diagnosis | None, reference: Facts, candidate: Facts) -> bool:
     """Whether both reports have what was left over, only not as a diagnosis."""
     if _is_told(ref, candidate):
         return True

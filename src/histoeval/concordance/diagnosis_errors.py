@@ -114,7 +114,9 @@ def _of_another(ref: Diagnosis, cand: Diagnosis, value: float, right: bool) -> S
     if {ref.behaviour, cand.behaviour} == {Behaviour.NORMAL}:
         return Severity.MINOR
     grave = {ref.behaviour, cand.behaviour} & {Behaviour.IN_SITU, Behaviour.BORDERLINE}
-    infections = all(d.concept and diagnosis_tree().is_a(d.concept.id, _INFECTION) for d in (ref, cand))
+    infections = all(
+        d.concept and diagnosis_tree().is_a(d.concept.id, _INFECTION) for d in (ref, cand)
+    )
     beside = right and value < _AKIN and not grave and not infections
     return Severity.MODERATE if beside else Severity.MAJOR
 

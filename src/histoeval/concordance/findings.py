@@ -177,9 +177,7 @@ def _turned(observed: FindingFact, reference: Facts) -> Severity:
     return Severity(min(4, importance(observed) + 1))
 
 
-def _complete(
-    reference: Facts, candidate: Facts, alike: Alike, excused: Excused
-) -> ComparedPart:
+def _complete(reference: Facts, candidate: Facts, alike: Alike, excused: Excused) -> ComparedPart:
     """What is left after omissions and reversals; only a finding can reverse a finding."""
     ref = _once(reference.findings)
     if not ref:
@@ -218,9 +216,7 @@ def _mistake(
     return ReportError(kind, "findings", severity, *entities, *called)
 
 
-def _sound(
-    reference: Facts, candidate: Facts, alike: Alike, excused: Excused
-) -> ComparedPart:
+def _sound(reference: Facts, candidate: Facts, alike: Alike, excused: Excused) -> ComparedPart:
     """What is left after hallucinations; most of the cost if the reference denies them."""
     affirmed = [each for each in _once(candidate.findings) if not each.denied]
     if not affirmed:

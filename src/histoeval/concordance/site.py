@@ -24,7 +24,9 @@ _SIBLINGS, _OTHER_PART = 0.6, 0.7
 """The nearness of two parts of one organ, and what is left when one is put for the other."""
 _EXTRA_SITE, _MAX_EXTRA_SITES = 0.25, 0.5
 """The cost of a site that only the candidate mentions, and of all of them."""
-_SIDE_WORD = re.compile(r"\b(?:left|right|bilateral|both|L|R|Lt|Rt)\b|\b[LR][UML]L\b", re.IGNORECASE)
+_SIDE_WORD = re.compile(
+    r"\b(?:left|right|bilateral|both|L|R|Lt|Rt)\b|\b[LR][UML]L\b", re.IGNORECASE
+)
 _ONE_OF_BOTH = 0.5
 _ONE_SILENT = 0.6
 """What a site counts for that one of the two does not name."""
@@ -66,12 +68,21 @@ def _other_part(reference: Facts, candidate: Facts) -> ReportError | None:
     apart = organ_of(here) == organ_of(there) and not contains(here, there)
     if not apart or site_closeness(here, there) != _SIBLINGS:
         return None
+    named = (here, candidate), (there, reference)
+    if any(
+        contains(part, site)
+        for part, facts in named
+        for site in facts.organs
+        if site != organ_of(part)
+    ):
+        return None
     return ReportError(ErrorKind.WRONG_SITE, "site", Severity.MAJOR, one, other)
 
 
 def _parts(facts: Facts) -> dict[str, Entity]:
-    """The parts of organs that a report names in its first statement, without the organs."""
-    first = [each for each in facts.sites if each.entity.start <= facts.sites[0].entity.end]
+    """The parts of organs that a report names before its diagnosis: where the specimen is from."""
+    verdict = min((each.entity.start for each in facts.made), default=0)
+    first = [each for each in facts.sites if each.entity.end <= verdict]
     return {each.value: each.entity for each in first if organ_of(each.value) != each.value}
 
 

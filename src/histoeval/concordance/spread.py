@@ -57,9 +57,7 @@ def _unlike(
     for ref, cand in pairs:
         if (ref.spread is None) == (cand.spread is None):
             continue
-        silent, text = (
-            (cand, candidate.stated.text) if ref.spread else (ref, reference.stated.text)
-        )
+        silent, text = (cand, candidate.stated.text) if ref.spread else (ref, reference.stated.text)
         severity = Severity.MAJOR if says_primary(silent.entity, text) else Severity.MODERATE
         yield ReportError(ErrorKind.CONTRADICTION, "spread", severity, ref.entity, cand.entity)
 

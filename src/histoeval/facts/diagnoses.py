@@ -47,8 +47,18 @@ _GAP = 8
 _HEADING = re.compile(r"[^.;:\n]{0,60}:(?=\s)")
 """After a diagnosis that stands in a heading."""
 _LABELS = frozenset(
-    {"melanocytic_naevus", "abscess", "ulcer", "functional_ovarian_cyst", "nasal_polyp",
-     "colorectal_polyp", "benign_polyp", "cyst", "thyroid_nodular_hyperplasia", "fistula"}
+    {
+        "melanocytic_naevus",
+        "abscess",
+        "ulcer",
+        "functional_ovarian_cyst",
+        "nasal_polyp",
+        "colorectal_polyp",
+        "benign_polyp",
+        "cyst",
+        "thyroid_nodular_hyperplasia",
+        "fistula",
+    }
 )
 """Diagnoses that are also words for a specimen."""
 _SLIGHT_DYSPLASIA = frozenset({"dysplasia", "low_grade_dysplasia", "moderate_dysplasia"})

@@ -21,8 +21,11 @@ _DENIES = re.compile(r"\b(?:no|not|without|negative|free|absent|denies|nor)\b", 
 _NON_INVASIVE = re.compile(r"\bnon[ -]?invasive|\bin[ -]situ\b|\bpTa\b|\bTa\b", re.IGNORECASE)
 
 
-def widened(entity: Entity, text: str, likely: frozenset[str]) -> Entity:
-    """A diagnosis with the words around it that belong to its name, as the catalogue has it."""
+def widened(entity: Entity, taken: Sequence[Entity], text: str, likely: frozenset[str]) -> Entity:
+    """A diagnosis with the words around it that belong to its name, as the catalogue has it.
+
+    Over another diagnosis only where the name is one for both: Barrett's with dysplasia.
+    """
     if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING) or not entity.text.strip():
         return entity
     start, window = _window(entity, text)
@@ -33,10 +36,22 @@ def widened(entity: Entity, text: str, likely: frozenset[str]) -> Entity:
             concept, whole = main_concept(respelt(entity.text), likely), concepts()[match.id]
             if whole.behaviour == Behaviour.NORMAL or whole == concept:
                 return entity
+            if not _is_for_all(whole, start + match.start, start + match.end, taken, likely):
+                return entity
             if entity.type == EntityType.FINDING and (whole.generic or concept is not None):
                 return entity
             return _stretched(entity, start + match.start, start + match.end, text)
     return entity
+
+
+def _is_for_all(
+    whole: Concept, start: int, end: int, taken: Sequence[Entity], likely: frozenset[str]
+) -> bool:
+    """Whether a name is one of every diagnosis that was read within a stretch."""
+    within = [e for e in taken if start <= e.start and e.end <= end]
+    read = [e.text for e in within if e.type == EntityType.DIAGNOSIS]
+    named = [main_concept(respelt(each), likely) for each in read] if len(read) > 1 else []
+    return all(each is None or diagnosis_tree().is_a(whole.id, each.id) for each in named)
 
 
 def _window(entity: Entity, text: str) -> tuple[int, str]:
@@ -60,7 +75,11 @@ def _stretched(entity: Entity, start: int, end: int, text: str) -> Entity:
 
 
 def sharpened(
-    concept: Concept | None, entity: Entity, taken: Sequence[Entity], text: str, likely: frozenset[str]
+    concept: Concept | None,
+    entity: Entity,
+    taken: Sequence[Entity],
+    text: str,
+    likely: frozenset[str],
 ) -> Concept | None:
     """The kind of a diagnosis that the words around it make it: mole, complete type.
 
@@ -75,14 +94,14 @@ def sharpened(
     return _not_invasive(concept, entity, text, likely)
 
 
-def _not_invasive(
-    concept: Concept, entity: Entity, text: str, likely: frozenset[str]
-) -> Concept:
+def _not_invasive(concept: Concept, entity: Entity, text: str, likely: frozenset[str]) -> Concept:
     """A carcinoma that the report calls non-invasive, or pTa, as what that is."""
     if concept.behaviour != Behaviour.MALIGNANT:
         return concept
     near = text[max(0, entity.start - 25) : entity.end + _REACH]
-    if not _NON_INVASIVE.search(near) or _DENIES.search(text[max(0, entity.start - 12) : entity.start]):
+    if not _NON_INVASIVE.search(near) or _DENIES.search(
+        text[max(0, entity.start - 12) : entity.start]
+    ):
         return concept
     exact = main_concept(respelt(f"non-invasive {entity.text}"), likely)
     if exact is None or exact.behaviour != Behaviour.IN_SITU:

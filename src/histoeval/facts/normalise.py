@@ -19,9 +19,7 @@ from histoeval.terms.plain import plain, words_of
 from histoeval.terms.sites import find_sites
 from histoeval.terms.spelling import is_known, respelt
 
-_TOKEN = re.compile(
-    r"(?<![\w/-])[A-Za-z][A-Za-z0-9]*(?:-[A-Z]+)*(?![\w-]|/[a-z\d]|\s?\d|\.\s?\d)"
-)
+_TOKEN = re.compile(r"(?<![\w/-])[A-Za-z][A-Za-z0-9]*(?:-[A-Z]+)*(?![\w-]|/[a-z\d]|\s?\d|\.\s?\d)")
 _PART_OF_MORE = frozenset({"CMV", "HSV", "EBV", "HPV", "SLE", "MEST", "SRC"})
 """Abbreviations that mostly stand for a marker, a score or the cause of something named with it."""
 _MAX_CHARS = 20_000

@@ -8,6 +8,9 @@ HEDGE = 0.75
 """What is left of a match when only one of the two reports is sure."""
 MATCHED, SAME = 0.5, 0.85
 """How near two diagnoses are that belong together, and that are the same."""
+_INFECTION = "infection"
+_AKIN = 0.2
+"""From here on a diagnosis is one of the same group as another, and takes its place."""
 _ATYPIA = "atypia"
 _ATYPICAL = "atypical_epithelial_proliferation"
 _BEHAVIOURS = {
@@ -111,7 +114,11 @@ def _of_another(ref: Diagnosis, cand: Diagnosis, value: float, right: bool) -> S
     if {ref.behaviour, cand.behaviour} == {Behaviour.NORMAL}:
         return Severity.MINOR
     grave = {ref.behaviour, cand.behaviour} & {Behaviour.IN_SITU, Behaviour.BORDERLINE}
-    return Severity.MODERATE if right and not grave else Severity.MAJOR
+    infections = all(
+        d.concept and diagnosis_tree().is_a(d.concept.id, _INFECTION) for d in (ref, cand)
+    )
+    beside = right and value < _AKIN and not grave and not infections
+    return Severity.MODERATE if beside else Severity.MAJOR
 
 
 def severity_of(diagnosis: Diagnosis) -> Severity:

@@ -26,6 +26,9 @@ _DEPOSITS = frozenset(
         "metastatic_adenocarcinoma",
         "lymph_node_metastasis",
         "negative_for_metastasis",
+        "nodal_macrometastasis",
+        "nodal_micrometastasis",
+        "isolated_tumour_cells_in_node",
     }
 )
 """Concepts that name spread, and not what has spread."""
@@ -82,6 +85,10 @@ _LIKELY = re.compile(
     re.IGNORECASE,
 )
 """Before a diagnosis: words by which pathologists commit themselves to it."""
+_FAVOURED = re.compile(
+    r"[ ]+(?:is|are|being)?[ ]*(?:strongly |most |highly )?(?:favou?red|likely|supported|would fit)\b",
+    re.IGNORECASE,
+)
 _OPEN = re.compile(
     r"suspicious|suspected|cannot|could|not (?:diagnostic|excluded)|may |might|possib|versus|\bvs\b|"
     r"indefinite|indeterminate|equivocal|at least|\bif\b|not typical|not fully",
@@ -196,7 +203,8 @@ def named_diagnoses(
 def _is_committed(entity: Entity, text: str) -> bool:
     """Whether a doubt is only the usual way to put a diagnosis."""
     words = before(text, entity.start)
-    return bool(_LIKELY.search(words)) and not _OPEN.search(words)
+    said = _LIKELY.search(words) or _FAVOURED.match(text, entity.end)
+    return said is not None and not _OPEN.search(words)
 
 
 def _neighbours(entities: Sequence[Entity], text: str) -> list[tuple[int, int]]:
@@ -251,20 +259,52 @@ _SHORT_OF = re.compile(
     re.IGNORECASE,
 )
 """What makes of a denial a doubt: suspicious for, but not diagnostic of, carcinoma."""
+_PLAIN_NO = re.compile(
+    r"(?:^|[\s,(])(?:no|without|negative for|no evidence of|absence of|free of)\s+"
+    r"(?:(?:residual|definite|definitive|evidence of|significant|invasive|recurrent|any|associated|"
+    r"underlying|high-grade|low-grade|features of|signs of)\s+){0,2}$",
+    re.IGNORECASE,
+)
+"""A denial right before a diagnosis."""
+_AFTER_COMMA = re.compile(r"\b(?:no|without|negative for)\b[^,]*,[^,]*$", re.IGNORECASE)
+_ANEW_BEFORE = re.compile(
+    r"\b(?:no|without|negative for)\b[^,]*,\s*(?:(?:focal|a|an|single|small)\s+)*"
+    r"(?:(?:low|high)[- ]grade|mild|moderate|severe|focal|subcapsular|a|an)\s+$",
+    re.IGNORECASE,
+)
+_ANEW_AFTER = re.compile(r"\s*(?:arising|present|seen|identified|measuring|invading|of)\b")
+_LIST_ENDS = re.compile(r"^[^.;:]*\b(?:or|nor|and)\b|^[^.;:]*\b(?:not|absent)\b", re.IGNORECASE)
+"""After a denial and a comma: words by which a new statement, and no further item, begins."""
+_AFTER = 60
+_NOT_EXCLUDED = re.compile(
+    r"[^.;:]{0,20}(?:cannot|can not|could not) be (?:\w+ )?(?:excluded|ruled out)|"
+    r"[^.;:]{0,20}\bnot (?:\w+ )?(?:excluded|ruled out)",
+    re.IGNORECASE,
+)
 _OF_A_TEST = re.compile(r"[\w)]-negative\s+(?:[\w-]+\s+)?$", re.IGNORECASE)
 """Before a diagnosis of which something was tested: fusion-negative rhabdomyosarcoma."""
 
 
 def reconsidered(entity: Entity, text: str) -> Entity:
-    """A diagnosis that was read as denied, where the words around it say something else."""
-    if entity.type != EntityType.DIAGNOSIS or entity.assertion != Assertion.ABSENT:
+    """A diagnosis that was read as denied or made, where the words around it say something else."""
+    if entity.type != EntityType.DIAGNOSIS:
         return entity
-    words = before(text, entity.start)
+    assertion = _reconsidered(entity, text)
+    return entity if assertion is None else entity.model_copy(update={"assertion": assertion})
+
+
+def _reconsidered(entity: Entity, text: str) -> Assertion | None:
+    words, after = before(text, entity.start), text[entity.end : entity.end + _AFTER]
+    if entity.assertion == Assertion.PRESENT:
+        return Assertion.ABSENT if _PLAIN_NO.search(words) else None
+    if entity.assertion != Assertion.ABSENT:
+        return None
     if _OF_A_TEST.search(words):
-        return entity.model_copy(update={"assertion": Assertion.PRESENT})
+        return Assertion.PRESENT
     if _SHORT_OF.search(words):
-        return entity.model_copy(update={"assertion": Assertion.UNCERTAIN})
-    return entity
+        return Assertion.UNCERTAIN
+    anew = _ANEW_BEFORE.search(words) or (_AFTER_COMMA.search(words) and _ANEW_AFTER.match(after))
+    return Assertion.PRESENT if anew and not _LIST_ENDS.search(after) else None
 
 
 def is_made(diagnosis: Diagnosis, text: str) -> bool:
@@ -278,6 +318,8 @@ def is_made(diagnosis: Diagnosis, text: str) -> bool:
         return False
     if has_wording("history", clause_before(text, diagnosis.entity.start)):
         return False
+    if _NOT_EXCLUDED.match(text, diagnosis.entity.end):
+        return True
     return not (diagnosis.hedged and has_wording("advice", before(text, diagnosis.entity.start)))
 
 

@@ -134,14 +134,15 @@ def facts_of(report: Report) -> Facts:
     tails = _tails(report)
     organs = _organs(report.text, scope)
     likely = _likely(organs)
-    typed = [
-        widened(retyped(entity, tails.get(place, ()), report.text), report.text, likely)
+    read = [
+        retyped(entity, tails.get(place, ()), report.text)
         for place, entity in enumerate(report.entities)
     ]
+    typed = [widened(entity, read, report.text, likely) for entity in read]
     entities = [
         entity
-        for entity, read in zip(typed, report.entities, strict=True)
-        if not scope.is_gap(read.start)
+        for entity, original in zip(typed, report.entities, strict=True)
+        if not scope.is_gap(original.start)
     ]
     entities = [*entities, *recovered(report, likely, scope)]
     entities = [reconsidered(entity, report.text) for entity in entities]

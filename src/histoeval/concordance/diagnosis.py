@@ -1,7 +1,7 @@
 """The leading diagnosis: is it the same, how close is it, and does it behave alike?"""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from histoeval.concordance.diagnosis_errors import (
     HEDGE,
@@ -22,7 +22,12 @@ from histoeval.concordance.evidence import (
     Severity,
 )
 from histoeval.concordance.spread import Near, best_of, compare_spread
-from histoeval.facts.diagnoses import Diagnosis, names_only_spread
+from histoeval.facts.diagnoses import (
+    Diagnosis,
+    goes_without_saying,
+    is_dysplasia,
+    names_only_spread,
+)
 from histoeval.facts.facts import Facts
 from histoeval.facts.spread import speaks_of_tumour, states_spread
 from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, closeness, diagnosis_tree
@@ -64,6 +69,7 @@ def compare_diagnoses(
     reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
 ) -> Diagnoses:
     """All parts that concern the diagnoses."""
+    reference, candidate = without_implied(reference, candidate)
 
     def near(one: Diagnosis, other: Diagnosis) -> float:
         """Closeness that may differ by which of the two is the reference."""
@@ -81,6 +87,26 @@ def compare_diagnoses(
         compare_spread(reference, candidate, near, excused),
         _covered(reference, candidate, near, ErrorKind.OMISSION, excused),
         _covered(candidate, reference, near_backward, ErrorKind.INVENTION, excused),
+    )
+
+
+def without_implied(reference: Facts, candidate: Facts) -> tuple[Facts, Facts]:
+    """Both reports without dysplasia that a diagnosis implies, where only one speaks of it."""
+    spoken = [any(is_dysplasia(each) for each in facts.made) for facts in (reference, candidate)]
+    if all(spoken):
+        return reference, candidate
+    return _without_implied(reference), _without_implied(candidate)
+
+
+def _without_implied(facts: Facts) -> Facts:
+    implied = {id(each) for each in facts.made if goes_without_saying(each, facts.made)}
+    if not implied:
+        return facts
+    return replace(
+        facts,
+        diagnoses=tuple(each for each in facts.diagnoses if id(each) not in implied),
+        others=tuple(each for each in facts.others if id(each) not in implied),
+        made=tuple(each for each in facts.made if id(each) not in implied),
     )
 
 

@@ -50,15 +50,14 @@ def _verdict(
         kind = ErrorKind.OMISSION if value >= MATCHED else ErrorKind.WRONG_DIAGNOSIS
         return kind, Severity.MODERATE
     if ref.hedged != cand.hedged and value >= SAME * HEDGE:
-        return _doubt(ref, cand)
-    if _is_doubtful(ref) and _is_doubtful(cand):
-        return ErrorKind.OMISSION, Severity.MODERATE
-    if (call := _call(ref, cand)) is not None:
+        return _doubt(ref)
+    open_both = _is_doubtful(ref) and _is_doubtful(cand)
+    if not open_both and (call := _call(ref, cand)) is not None:
         malignant = Behaviour.MALIGNANT in (ref.behaviour, cand.behaviour)
         return call, Severity.CRITICAL if malignant else Severity.MAJOR
-    if (atypia := _atypia(one, other)) is not None:
+    if not open_both and (atypia := _atypia(one, other)) is not None:
         return atypia, Severity.MAJOR
-    if _akin(ref, cand):
+    if open_both or _akin(ref, cand):
         return ErrorKind.OMISSION, Severity.MODERATE
     return ErrorKind.WRONG_DIAGNOSIS, _of_another(ref, cand, value, right)
 
@@ -79,7 +78,7 @@ def _is_doubtful(diagnosis: Diagnosis) -> bool:
     return diagnosis.hedged or unclear
 
 
-def _doubt(ref: Diagnosis, cand: Diagnosis) -> tuple[ErrorKind, Severity]:
+def _doubt(ref: Diagnosis) -> tuple[ErrorKind, Severity]:
     """The same diagnosis, of which only one report is sure."""
     kind = ErrorKind.OVERCALL if ref.hedged else ErrorKind.UNDERCALL
     harmless = ref.behaviour in (Behaviour.BENIGN, Behaviour.NORMAL, Behaviour.BORDERLINE)

@@ -69,7 +69,7 @@ _OF_DEGREE = frozenset(
         "inflammation",
     }
 )
-"""Findings of which there is more or less: `few` denies them for one writer, and not for another."""
+"""Findings of which there is more or less: `few` denies them for one writer, not for another."""
 
 
 def compare_findings(
@@ -168,7 +168,7 @@ def _severity(observed: FindingFact, own: Facts, other: Facts) -> Severity:
 
 
 def _turned(observed: FindingFact, reference: Facts) -> Severity:
-    """How bad it is to deny what is there, or the other way round; worst is invasion out of place."""
+    """How bad it is to deny what is there, or to affirm what is not; worst is invasion in situ."""
     if observed.id == "invasion" and observed.place is None:
         in_situ = any(each.behaviour == Behaviour.IN_SITU for each in reference.first)
         return Severity.CRITICAL if in_situ else Severity.MAJOR

@@ -206,7 +206,7 @@ def compare_sides(
 
 
 def _side_missing(reference: Facts, candidate: Facts) -> ComparedPart:
-    """A side that the candidate does not name, though it names the site; there is no value in it."""
+    """A side that the candidate does not name, though it names the site: told, not counted."""
     sides = _by_side(reference.sides)
     said = candidate.sides or _SIDE_WORD.search(candidate.stated.text)
     if len(sides) != 1 or said or not candidate.sites:

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from histoeval.facts.assertions import reconsidered
 from histoeval.facts.diagnoses import (
     Diagnosis,
     concluded_of,
-    goes_without_saying,
     homes_of,
     implied,
     is_deposit,
+    is_label,
     is_made,
     named_diagnoses,
     others_beside,
     ranked,
-    reconsidered,
 )
 from histoeval.facts.lexical import LexicalFacts, ValueMention, lexical_facts, recovered, retyped
 from histoeval.facts.markers import markers_of
@@ -149,7 +149,7 @@ def facts_of(report: Report) -> Facts:
     details = {typed[head].start: linked for head, linked in tails.items()}
     named = list(named_diagnoses(entities, likely, details, scope, report.text))
     made = [each for each in named if is_made(each, report.text)]
-    made = [each for each in made if not goes_without_saying(each, made)]
+    made = [each for each in made if not is_label(each, made)]
     if not named:
         made = list(implied(report.text))
     nothing = has_wording("nothing_found", concluding_text(report.text, scope))

@@ -107,13 +107,13 @@ def recovered(report: Report, likely: frozenset[str], scope: TextScope) -> Itera
                 and _is_more(start, end, places)
             ):
                 taken[start:end] = b"1" * (end - start)
-                denied = denied or stance_at(report.text, start, end) is False
+                absent = denied or stance_at(report.text, start, end) is False
                 yield Entity(
                     text=report.text[start:end],
                     start=start,
                     end=end,
                     type=kind,
-                    assertion=Assertion.ABSENT if denied else Assertion.PRESENT,
+                    assertion=Assertion.ABSENT if absent else Assertion.PRESENT,
                     score=0.5,
                 )
 
@@ -173,19 +173,24 @@ def _names_no_site(phrase: str) -> bool:
     return bool(whole) and not placed and not concepts()[whole[0].id].generic
 
 
+def _is_disease(entity: Entity) -> bool:
+    """Whether a procedure or a site is none, but a disease by its initials or by its whole name."""
+    if entity.type == EntityType.PROCEDURE:
+        return is_cased(entity.text) and main_concept(entity.text) is not None
+    return entity.type == EntityType.SITE and _names_no_site(entity.text)
+
+
 def _kind(entity: Entity) -> EntityType:
     """The type that the words of an entity have."""
     known = main_concept(entity.text) is not None
+    if _is_disease(entity):
+        return EntityType.DIAGNOSIS
     match entity.type:
         case EntityType.MARKER if not find_markers(entity.text):
             if known and not _NUMBERED.search(entity.text) and not is_stain(entity.text):
                 return EntityType.DIAGNOSIS
             return EntityType.FINDING if find_findings(entity.text) else entity.type
         case EntityType.STAGE if known and read_stage(entity.text) is None:
-            return EntityType.DIAGNOSIS
-        case EntityType.PROCEDURE if known and is_cased(entity.text):
-            return EntityType.DIAGNOSIS
-        case EntityType.SITE if _names_no_site(entity.text):
             return EntityType.DIAGNOSIS
         case EntityType.DIAGNOSIS if not known and find_findings(entity.text):
             return EntityType.FINDING

@@ -28,11 +28,13 @@ _ELSEWHERE = re.compile(
 _AFTER_SITE = re.compile(
     r"(?:[ ]+(?:serous|epithelial|ductal|glandular|gland|tract))?[ ]+(?:primary|origin|source|type|"
     r"as (?:the )?(?:source|origin|primary|most likely source))\b|"
-    r"[ ]+(?:is |as )?(?:the )?(?:most |more )?(?:likely|probable|favou?red)(?: source| origin| primary)?",
+    r"[ ]+(?:is |as )?(?:the )?(?:most |more )?(?:likely|probable|favou?red)"
+    r"(?: source| origin| primary)?",
     re.IGNORECASE,
 )
 _BEFORE_SITE = re.compile(
-    r"(?:\b(?:primary|origin|source|arising|originating)(?: site| tumou?r)?(?:[ ]*:|[ ]+(?:in|from|of|is))|"
+    r"(?:\b(?:primary|origin|source|arising|originating)(?: site| tumou?r)?"
+    r"(?:[ ]*:|[ ]+(?:in|from|of|is))|"
     r"\bmetasta\w+ from|\b(?:likely|probably|possibly|presumably|favou?r\w*|suggest\w*|support\w*)"
     r"(?: (?:of|from|to be|being))*|\blook to)(?:[ ]+(?:a|an|the))?[ ]+$",
     re.IGNORECASE,
@@ -100,7 +102,7 @@ def _is_elsewhere(concept: Concept | None, entity: Entity, text: str) -> bool:
     statement = re.split(r"[.;\n]", text[: entity.start])[-1]
     places = [m for m in find_sites(statement) if organ_of(m.id) != "lymph_node"]
     named = _ELSEWHERE.search(statement)
-    return bool(named) and not any(p.end <= named.start() - 25 for p in places)
+    return named is not None and not any(p.end <= named.start() - 25 for p in places)
 
 
 def says_primary(entity: Entity, text: str) -> bool:

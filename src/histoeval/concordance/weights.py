@@ -122,9 +122,7 @@ class Combination(Noun):
             costs[name] = float(taken @ share[sizes[without]])
         total = sum(self.weights.values())
         weight = {
-            name: sum(
-                w for t, w in self.weights.items() if name in FACTORS or name in t.split("*")
-            )
+            name: sum(w for t, w in self.weights.items() if name in FACTORS or name in t.split("*"))
             / total
             for name in low
         }

@@ -22,7 +22,7 @@ _TOKEN = re.compile(r"(?<![\w/-])[A-Za-z][A-Za-z0-9]*(?:-[A-Z])?(?![\w-]|/[a-z\d
 _ROMAN = frozenset("IVX")
 _COUNTED = re.compile(
     r"(?:\A|[\n\r]|\b(?:levels?|segments?|parts?|specimens?|types?|grades?|stages?|class|category|"
-    r"bethesda|zone|and|to)|[-,(/])[ \t]*\Z",
+    r"bethesda|zone|and|to)|[-,(/])[ \t]{0,4}\Z",
     re.IGNORECASE,
 )
 """What stands before a Roman numeral that is a number: level VI, the sixth part of a report."""

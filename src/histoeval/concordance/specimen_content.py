@@ -38,7 +38,7 @@ _NEGATIVE = re.compile(
     r"0(?:/| of )\d{1,2})\b",
     re.IGNORECASE,
 )
-_HEAD = re.compile(r"\w[^\n:.;]{0,160}")
+_HEAD = re.compile(r"\w(?:[^\s:.;]|[ \t](?=\S)){0,160}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _LITTLE = 3
 

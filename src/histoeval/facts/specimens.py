@@ -359,7 +359,7 @@ def _headed(text: str) -> tuple[SpecimenText, ...]:
     within = _heads(text, _HEADED_SENTENCE)
     if min(within, default=1):
         return ()  # prose, which only comes to a heading later
-    return _under_heads(text, within, whole=True)
+    return _under_heads(text, within, within=True)
 
 
 def _heads(text: str, *patterns: re.Pattern[str]) -> dict[int, str]:
@@ -395,22 +395,27 @@ def _are_specimens(heads: Sequence[str], *, listed: bool) -> bool:
 
 
 def _under_heads(
-    text: str, heads: Mapping[int, str], *, whole: bool = False
+    text: str, heads: Mapping[int, str], *, within: bool = False
 ) -> tuple[SpecimenText, ...]:
-    """What stands under headings: their line and a list below it, or all up to the next."""
+    """What stands under headings: their line and a list below it; inside of a line, a sentence."""
     if not 2 <= len({head.casefold() for head in heads.values()}) <= _MAX_PARTS:
         return ()
     starts = sorted(heads)
     parts = []
     for start, following in pairwise([*starts, len(text)]):
         lines = text[start:following].splitlines(keepends=True)
-        end = following if whole else start + len(lines[0])
-        for line in () if whole else lines[1:]:
+        end = _sentence_end(text, start, following) if within else start + len(lines[0])
+        for line in () if within else lines[1:]:
             if line.strip() and line.lstrip()[0] not in "-*\u2022":
                 break
             end += len(line)
         parts.append(SpecimenText("", heads[start], ((start, end),)))
     return tuple(parts)
+
+
+def _sentence_end(text: str, start: int, end: int) -> int:
+    """Where the sentence ends that begins at a place."""
+    return start + next((each.end for each in sentences(text[start:end])), end - start)
 
 
 def _is_specimen(head: str) -> bool:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from histoeval.concordance.compare import PARTS, compare
 from histoeval.concordance.evidence import (
@@ -43,6 +45,64 @@ def kinds(reference: str, candidate: str) -> set[tuple[ErrorKind, Severity]]:
 def of_specimens(reference: str, candidate: str) -> list[tuple[ErrorKind, Severity]]:
     found = compared(reference, candidate)["specimens"].mistakes
     return [(error.kind, error.severity) for error in found]
+
+
+PLACES = [
+    "{site:Left breast}",
+    "{site:Right breast}",
+    "{site:Liver}, segment 4",
+    "{site:Node}, level II",
+    "{site:Skin}",
+]
+SAID = [
+    "{diagnosis:invasive ductal carcinoma}, {grade:grade 2}.",
+    "no {diagnosis:-carcinoma}.",
+    "{diagnosis:fibroadenoma}; {measurement:2 cm}.",
+    "{finding:Perineural invasion}. {marker:ER}: {result:positive}.",
+    "FS - {diagnosis:?atypia}. Final - {diagnosis:melanoma}.",
+    "",
+]
+FORMS = ["{label}. {place}: {said}\n", "{place}: {said} ", "The {place} shows {said} "]
+specimens = st.lists(st.tuples(st.sampled_from(PLACES), st.sampled_from(SAID)), max_size=4)
+
+
+@st.composite
+def reports(draw: st.DrawFn) -> str:
+    form = draw(st.sampled_from(FORMS))
+    return "".join(
+        form.format(label=label, place=place, said=said)
+        for label, (place, said) in zip("ABCD", draw(specimens), strict=False)
+    )
+
+
+@given(reports(), reports())
+@settings(deadline=None, max_examples=60)
+def test_whatever_the_parts_values_are_shares_and_evidence_is_in_the_texts(
+    reference: str, candidate: str
+) -> None:
+    """The same facts give the same comparison, too."""
+    parts = compared(reference, candidate)
+    assert tuple(parts) == PARTS
+    assert all(part.value is None or 0 <= part.value <= 1 for part in parts.values())
+    assert parts == compared(reference, candidate)
+    evidence = evidence_of(parts.values())
+    for each in (*evidence["matches"], *evidence["errors"]):
+        assert each["reference"] or each["candidate"]
+        for mention, text in (
+            (each["reference"], report(reference).text),
+            (each["candidate"], report(candidate).text),
+        ):
+            if mention is not None:
+                assert text[mention["start"] : mention["end"]] == mention["text"]
+
+
+@given(reports())
+@settings(deadline=None, max_examples=60)
+def test_whatever_its_parts_a_report_agrees_with_itself(reference: str) -> None:
+    """In every part, without an error."""
+    parts = compared(reference, reference)
+    assert {part.value for part in parts.values()} <= {1.0, None}
+    assert errors(reference, reference) == []
 
 
 HARMLESS = {

@@ -24,7 +24,7 @@ _TREATED = re.compile(
 )
 _TUMOUR = re.compile(
     r"\b(?:(?:macro|micro)?metasta(?:sis|ses|tic)|(?:adeno)?carcinomas?|malignan(?:t|cy)|melanoma|"
-    r"\w*sarcoma|lymphoma|isolated tumou?r cells|tumou?r deposits?|germ cell tumou?r)\b",
+    r"[a-z]{0,20}sarcoma|lymphoma|isolated tumou?r cells|tumou?r deposits?|germ cell tumou?r)\b",
     re.IGNORECASE,
 )
 _POSITIVE = re.compile(
@@ -38,7 +38,7 @@ _NEGATIVE = re.compile(
     r"0(?:/| of )\d{1,2})\b",
     re.IGNORECASE,
 )
-_HEAD = re.compile(r"\w[^\n:.;]*")
+_HEAD = re.compile(r"\w(?:[^\s:.;]|[ \t](?=\S)){0,160}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _LITTLE = 3
 

@@ -25,7 +25,7 @@ _PART_OF_MORE = frozenset({"CMV", "HSV", "EBV", "HPV", "SLE", "MEST", "SRC"})
 _ROMAN = frozenset("IVX")
 _COUNTED = re.compile(
     r"(?:\A|[\n\r]|\b(?:levels?|segments?|parts?|specimens?|types?|grades?|stages?|class|category|"
-    r"bethesda|zone|and|to)|[-,(/])[ \t]*\Z",
+    r"bethesda|zone|and|to)|[-,(/])[ \t]{0,4}\Z",
     re.IGNORECASE,
 )
 """What stands before a Roman numeral that is a number: level VI, the sixth part of a report."""

@@ -20,11 +20,11 @@ from histoeval.terms.sites import find_operated, find_sites, organ_of, site_clos
 from histoeval.terms.values.laterality import Side, side_of
 
 _NUMBERED = re.compile(
-    r"\b(?P<kind>(?i:levels?|stations?|segments?|nodes?|nodules?|cores?|zones?))\s*#?\s*"
-    r"(?P<number>\d{1,2}[a-zA-Z]?|[IVX]{1,4}[ab]?)\b(?!\s*(?:[/.,]\d|mm|cm|of \d|x\b))"
+    r"\b(?P<kind>(?i:levels?|stations?|segments?|nodes?|nodules?|cores?|zones?))\s{0,2}#?\s{0,2}"
+    r"(?P<number>\d{1,2}[a-zA-Z]?|[IVX]{1,4}[ab]?)\b(?!\s{0,2}(?:[/.,]\d|mm|cm|of \d|x\b))"
 )
 _STATION = re.compile(r"\b(?P<number>\d{1,2}[RL])\b")
-_CLOCK = re.compile(r"\b(?P<number>\d{1,2})(?::00|\s*o.?\s?clock)", re.IGNORECASE)
+_CLOCK = re.compile(r"\b(?P<number>\d{1,2})(?::00|\s{0,2}o.?\s?clock)", re.IGNORECASE)
 _DISTANCE = re.compile(r"\b(?P<number>\d{2}) cm\b")
 _ROMAN = {"I": 1, "V": 5, "X": 10}
 _LETTERS = 4
@@ -211,11 +211,10 @@ class Gazetteer:
 
 
 _PIECES = re.compile(
-    r"[;|]\s*|,\s+(?:and|but|while|whereas|with the)?\s*|\s+(?:whereas|while|but)\s+"
-    r"|\s+and the\s+",
+    r"[;|]\s?|,\s(?:and|but|while|whereas|with the)?\s?|\s(?:whereas|while|but)\s|\sand the\s",
     re.IGNORECASE,
 )
-_BRACKETS = re.compile(r"\([^()]*\)")
+_BRACKETS = re.compile(r"\([^()]{0,400}\)")
 _HEAD = re.compile(r"[^.:;\n]{3,110}:(?=\s)")
 """A heading inside of a text, which is not cut at its commas."""
 _BY_LABEL = 0.35
@@ -250,7 +249,7 @@ def clauses_about(text: str, places: Gazetteer) -> list[Clause]:
 _LABELLED = re.compile(
     r"\(#?(?P<bracket>[A-Z]{1,4}|\d{1,2})(?=[);,])"
     r"|\b(?:part|specimen)s? (?P<part>[A-Z]{1,4}|\d{1,2})\b|"
-    r"(?:^|[:;,]\s*(?:and )?)(?P<subject>[A-Z])(?= (?:is|has|shows?|contains?|was|\())"
+    r"(?:^|[:;,]\s{0,2}(?:and )?)(?P<subject>[A-Z])(?= (?:is|has|shows?|contains?|was|\())"
 )
 
 

@@ -33,12 +33,14 @@ _LABEL = (
     r"|/(?=\s)|[ \t]?[-\u2013\u2014](?=\s))|#(?P<hash>\d{1,2})(?=[ \t])"
 )
 _BARE = r"(?P<bare>\d{1,2}(?=[ \t][A-Z][a-z])|[A-Z](?=[ \t]\())"
-_AT_LINE = re.compile(rf"^[ \t>*\u2022_-]{{0,6}}(?:{_LABEL}|{_BARE}))[ \t]*", re.MULTILINE)
+_AT_LINE = re.compile(rf"^[ \t>*\u2022_-]{{0,6}}(?:{_LABEL}|{_BARE}))[ \t]{{0,8}}", re.MULTILINE)
 _AT_SENTENCE = re.compile(
-    rf"(?:\A|(?<=[.;:][ \n])|(?<=[.;:][ \n]{{2}}))\s*{_LABEL}|(?P<bare>(?!)))[ \t]*"
+    rf"(?:\A|(?<=[.;:][ \n])|(?<=[.;:][ \n]{{2}}))\s{{0,4}}{_LABEL}|(?P<bare>(?!)))[ \t]{{0,8}}"
 )
 _HEAD_END = re.compile(r":(?=\s|\Z|[A-Z])|[ \t][-\u2013\u2014|][ \t]|[.;](?=\s|\Z)|[\n\r|]")
 _MAX_HEAD = 160
+_MAX_CHARS, _MAX_PARTS = 60_000, 60
+"""A longer text, or one of more labels, is not divided."""
 _HEADED = re.compile(
     r"^[ \t>*\u2022_-]{0,6}(?P<head>[A-Z\"](?:[^\n\r:.;|]|\.(?=\d)){2,110}?)"
     r"(?::(?=\s|\Z)|[ \t][-\u2013\u2014|][ \t])",
@@ -48,7 +50,8 @@ _HEADED_SENTENCE = re.compile(
     r"(?:\A|(?<=[.;]\s))(?P<head>[A-Z](?:[^\n\r:.;|]|\.(?=\d)){2,70}?):(?=\s)"
 )
 _OVER_LIST = re.compile(
-    r"^(?P<head>[A-Z][^\n\r:.;]{3,110}?):?[ \t]*(?=[\n\r]+[ \t]*[-*\u2022][ \t])", re.MULTILINE
+    r"^(?P<head>[A-Z][^\n\r:.;]{3,110}?):?[ \t]{0,8}(?=[\n\r]{1,4}[ \t]{0,8}[-*\u2022][ \t])",
+    re.MULTILINE,
 )
 _NO_SPECIMEN = re.compile(
     r"\b(?:margins?|stag(?:e|ing)|grade|type|size|receptors?|immuno\w*|ihc|background|comment|note|"
@@ -81,7 +84,7 @@ _NAME_A_PLACE = 0.5
 _SHORT_HEAD = 3
 """How many words a heading has that names no known place, but stands between others that do."""
 _SUPERSEDED = re.compile(
-    r"^[ \t]*frozen[^\n:]{0,60}:[^\n]*"
+    r"^[ \t]{0,8}frozen[^\n:]{0,60}:[^\n]*"
     r"|\b(?:FS|frozen(?:[ ]sections?)?)\b[ ]?(?:[:(-]|was|is|:)[^.;\n)]*"
     r"|\b(?:original|initial|previous|earlier)(?:ly)?[ ](?:report(?:ed)?|diagnosis|stated|issued)\b"
     r"[^.;\n)]*",
@@ -125,6 +128,8 @@ class _Begin:
 @lru_cache(maxsize=1 << 10)
 def specimens_of_text(text: str) -> tuple[SpecimenText, ...]:
     """The parts that a report is written in; none where it has only one, or they are not clear."""
+    if len(text) > _MAX_CHARS:
+        return ()
     begins = _labelled(text, _AT_LINE)
     return _parts(text, _and_following(text, begins)) or _parts(text, begins) or _headed(text)
 
@@ -245,7 +250,7 @@ def _parts(text: str, begins: Sequence[_Begin]) -> tuple[SpecimenText, ...]:
     firsts = {begin.label: begin for begin in reversed(begins)}
     labels = sorted(firsts, key=lambda label: firsts[label].start)
     numbers = _numbers(labels)
-    if len(labels) < 2 or not numbers or max(numbers) > len(labels) + _SPARE:
+    if not 2 <= len(labels) <= _MAX_PARTS or not numbers or max(numbers) > len(labels) + _SPARE:
         return ()
     heads = {label: _head(text, firsts[label].after) for label in labels}
     if sum(map(_names_place, heads.values())) < _NAME_A_PLACE * len(heads):
@@ -354,7 +359,7 @@ def _headed(text: str) -> tuple[SpecimenText, ...]:
     within = _heads(text, _HEADED_SENTENCE)
     if min(within, default=1):
         return ()  # prose, which only comes to a heading later
-    return _under_heads(text, within, whole=True)
+    return _under_heads(text, within, within=True)
 
 
 def _heads(text: str, *patterns: re.Pattern[str]) -> dict[int, str]:
@@ -390,22 +395,27 @@ def _are_specimens(heads: Sequence[str], *, listed: bool) -> bool:
 
 
 def _under_heads(
-    text: str, heads: Mapping[int, str], *, whole: bool = False
+    text: str, heads: Mapping[int, str], *, within: bool = False
 ) -> tuple[SpecimenText, ...]:
-    """What stands under headings: their line and a list below it, or all up to the next."""
-    if len({head.casefold() for head in heads.values()}) < 2:
+    """What stands under headings: their line and a list below it; inside of a line, a sentence."""
+    if not 2 <= len({head.casefold() for head in heads.values()}) <= _MAX_PARTS:
         return ()
     starts = sorted(heads)
     parts = []
     for start, following in pairwise([*starts, len(text)]):
         lines = text[start:following].splitlines(keepends=True)
-        end = following if whole else start + len(lines[0])
-        for line in () if whole else lines[1:]:
+        end = _sentence_end(text, start, following) if within else start + len(lines[0])
+        for line in () if within else lines[1:]:
             if line.strip() and line.lstrip()[0] not in "-*\u2022":
                 break
             end += len(line)
         parts.append(SpecimenText("", heads[start], ((start, end),)))
     return tuple(parts)
+
+
+def _sentence_end(text: str, start: int, end: int) -> int:
+    """Where the sentence ends that begins at a place."""
+    return start + next((each.end for each in sentences(text[start:end])), end - start)
 
 
 def _is_specimen(head: str) -> bool:

@@ -53,8 +53,8 @@ def test_a_finding_that_several_parts_count_is_listed_once() -> None:
     counted = [m for part in parts_of(reference, candidate).values() for m in part.mistakes]
     assert sum("granulomas" in mistake.message for mistake in counted) > 1
     assert messages(reference, candidate) == [
-        "contradiction: 'granulomas' for 'granulomas' (absent)",
         "wrong diagnosis: 'Crohn disease' for 'ulcerative colitis'",
+        "contradiction: 'granulomas' for 'granulomas' (absent)",
     ]
 
 

@@ -1,7 +1,7 @@
 """The leading diagnosis: is it the same, how close is it, and does it behave alike?"""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from histoeval.concordance.diagnosis_errors import (
     HEDGE,
@@ -22,7 +22,12 @@ from histoeval.concordance.evidence import (
     Severity,
 )
 from histoeval.concordance.spread import Near, best_of, compare_spread
-from histoeval.facts.diagnoses import Diagnosis, names_only_spread
+from histoeval.facts.diagnoses import (
+    Diagnosis,
+    goes_without_saying,
+    is_dysplasia,
+    names_only_spread,
+)
 from histoeval.facts.facts import Facts
 from histoeval.facts.spread import speaks_of_tumour, states_spread
 from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, closeness, diagnosis_tree
@@ -64,6 +69,7 @@ def compare_diagnoses(
     reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
 ) -> Diagnoses:
     """All parts that concern the diagnoses."""
+    reference, candidate = without_implied(reference, candidate)
 
     def near(one: Diagnosis, other: Diagnosis) -> float:
         """Closeness that may differ by which of the two is the reference."""
@@ -81,6 +87,26 @@ def compare_diagnoses(
         compare_spread(reference, candidate, near, excused),
         _covered(reference, candidate, near, ErrorKind.OMISSION, excused),
         _covered(candidate, reference, near_backward, ErrorKind.INVENTION, excused),
+    )
+
+
+def without_implied(reference: Facts, candidate: Facts) -> tuple[Facts, Facts]:
+    """Both reports without dysplasia that a diagnosis implies, where only one speaks of it."""
+    spoken = [any(is_dysplasia(each) for each in facts.made) for facts in (reference, candidate)]
+    if all(spoken):
+        return reference, candidate
+    return _without_implied(reference), _without_implied(candidate)
+
+
+def _without_implied(facts: Facts) -> Facts:
+    implied = {id(each) for each in facts.made if goes_without_saying(each, facts.made)}
+    if not implied:
+        return facts
+    return replace(
+        facts,
+        diagnoses=tuple(each for each in facts.diagnoses if id(each) not in implied),
+        others=tuple(each for each in facts.others if id(each) not in implied),
+        made=tuple(each for each in facts.made if id(each) not in implied),
     )
 
 
@@ -165,6 +191,7 @@ def _identity(reference: Facts, candidate: Facts, near: Near, excused: Excused) 
             matched.append(EntityMatch("diagnosis", ref.entity, cand.entity, value))
         if value < SAME and not (value < MATCHED and _is_said(ref, cand, reference, candidate)):
             right = any(other is not ref and worth >= SAME for other, _, worth in pairs)
+            right = right and not _both_come_first(ref, cand, reference, candidate)
             if cand is None:
                 alone_in = _severity(ref, candidate)
                 mistakes.append(
@@ -199,12 +226,28 @@ def _paired(
         if i not in found and value >= MATCHED:
             found[i] = cand, value
     left = [c for j, c in enumerate(free) if j not in taken]
-    for i, ref in enumerate(refs):
+    for i, ref in sorted(enumerate(refs), key=lambda item: _vagueness(item[1])):
         if i not in found:
-            value, cand = best_of(ref, left, near)
+            least = min((_vagueness(each) for each in left), default=0)
+            value, cand = best_of(ref, [each for each in left if _vagueness(each) == least], near)
             found[i] = cand, value
             left = [each for each in left if each is not cand]
     return [(ref, *found[i]) for i, ref in enumerate(refs)]
+
+
+def _both_come_first(
+    ref: Diagnosis, cand: Diagnosis | None, reference: Facts, candidate: Facts
+) -> bool:
+    """Whether two diagnoses are the first that their reports make."""
+    return all(
+        each is min(facts.leading, key=lambda other: other.entity.start)
+        for each, facts in ((ref, reference), (cand, candidate))
+    )
+
+
+def _vagueness(diagnosis: Diagnosis) -> int:
+    """0 for a diagnosis that says what there is, more for an umbrella word or an unknown phrase."""
+    return 2 if diagnosis.concept is None else int(diagnosis.concept.generic)
 
 
 def _is_said(ref: Diagnosis, cand: Diagnosis | None, reference: Facts, candidate: Facts) -> bool:
@@ -282,7 +325,11 @@ def _covered(
         for each, missing in zip(one.diagnoses, alone, strict=True)
     ]
     weights = [1.0 + each.rank for each in one.diagnoses]
-    mistakes = [missing for missing, value in zip(alone, values, strict=True) if value < MATCHED]
+    mistakes = [
+        missing
+        for each, missing, value in zip(one.diagnoses, alone, values, strict=True)
+        if value < MATCHED or (value < SAME and _is_worse(each, other, near))
+    ]
     for each, value in zip(one.diagnoses, values, strict=True):
         for denied in other.denied:
             if not each.hedged and value < SAME and near(each, denied) >= SAME:
@@ -299,6 +346,15 @@ def _covered(
     return ComparedPart(mean, (), tuple(mistakes))
 
 
+def _is_worse(diagnosis: Diagnosis, other: Facts, near: Near) -> bool:
+    """Whether a malignancy has nothing in the other report but what precedes it."""
+    if diagnosis.behaviour != Behaviour.MALIGNANT or diagnosis.hedged:
+        return False
+    nearest = best_of(diagnosis, (*other.diagnoses, *other.others), near)[1]
+    mild = (Behaviour.IN_SITU, Behaviour.BORDERLINE, *HARMLESS)
+    return nearest is not None and nearest.behaviour in mild
+
+
 def _is_told(deposit: Diagnosis, other: Facts) -> bool:
     """Whether the other report tells of spread in other words: two of nine nodes are positive."""
     return names_only_spread(deposit) and states_spread(other.stated.text)
@@ -307,6 +363,8 @@ def _is_told(deposit: Diagnosis, other: Facts) -> bool:
 def _severity(diagnosis: Diagnosis, other: Facts) -> Severity:
     """How bad it is that a report has no such diagnosis; less where it speaks of the tumour."""
     severity = severity_of(diagnosis)
+    if other.nothing_found and severity == Severity.MODERATE and diagnosis.known:
+        return Severity.MODERATE if diagnosis.behaviour == Behaviour.BENIGN else Severity.MAJOR
     vague = all(each.behaviour == Behaviour.UNSPECIFIED for each in other.made)
     unsaid = diagnosis.heads or speaks_of_tumour(other.stated.text)
     if not vague or other.nothing_found or not unsaid:

@@ -8,6 +8,9 @@ HEDGE = 0.75
 """What is left of a match when only one of the two reports is sure."""
 MATCHED, SAME = 0.5, 0.85
 """How near two diagnoses are that belong together, and that are the same."""
+_INFECTION = "infection"
+_AKIN = 0.2
+"""From here on a diagnosis is one of the same group as another, and takes its place."""
 _ATYPIA = "atypia"
 _ATYPICAL = "atypical_epithelial_proliferation"
 _BEHAVIOURS = {
@@ -47,15 +50,14 @@ def _verdict(
         kind = ErrorKind.OMISSION if value >= MATCHED else ErrorKind.WRONG_DIAGNOSIS
         return kind, Severity.MODERATE
     if ref.hedged != cand.hedged and value >= SAME * HEDGE:
-        return _doubt(ref, cand)
-    if _is_doubtful(ref) and _is_doubtful(cand):
-        return ErrorKind.OMISSION, Severity.MODERATE
-    if (call := _call(ref, cand)) is not None:
+        return _doubt(ref)
+    open_both = _is_doubtful(ref) and _is_doubtful(cand)
+    if not open_both and (call := _call(ref, cand)) is not None:
         malignant = Behaviour.MALIGNANT in (ref.behaviour, cand.behaviour)
         return call, Severity.CRITICAL if malignant else Severity.MAJOR
-    if (atypia := _atypia(one, other)) is not None:
+    if not open_both and (atypia := _atypia(one, other)) is not None:
         return atypia, Severity.MAJOR
-    if _akin(ref, cand):
+    if open_both or _akin(ref, cand):
         return ErrorKind.OMISSION, Severity.MODERATE
     return ErrorKind.WRONG_DIAGNOSIS, _of_another(ref, cand, value, right)
 
@@ -76,7 +78,7 @@ def _is_doubtful(diagnosis: Diagnosis) -> bool:
     return diagnosis.hedged or unclear
 
 
-def _doubt(ref: Diagnosis, cand: Diagnosis) -> tuple[ErrorKind, Severity]:
+def _doubt(ref: Diagnosis) -> tuple[ErrorKind, Severity]:
     """The same diagnosis, of which only one report is sure."""
     kind = ErrorKind.OVERCALL if ref.hedged else ErrorKind.UNDERCALL
     harmless = ref.behaviour in (Behaviour.BENIGN, Behaviour.NORMAL, Behaviour.BORDERLINE)
@@ -111,7 +113,11 @@ def _of_another(ref: Diagnosis, cand: Diagnosis, value: float, right: bool) -> S
     if {ref.behaviour, cand.behaviour} == {Behaviour.NORMAL}:
         return Severity.MINOR
     grave = {ref.behaviour, cand.behaviour} & {Behaviour.IN_SITU, Behaviour.BORDERLINE}
-    return Severity.MODERATE if right and not grave else Severity.MAJOR
+    infections = all(
+        d.concept and diagnosis_tree().is_a(d.concept.id, _INFECTION) for d in (ref, cand)
+    )
+    beside = right and value < _AKIN and not grave and not infections
+    return Severity.MODERATE if beside else Severity.MAJOR
 
 
 def severity_of(diagnosis: Diagnosis) -> Severity:

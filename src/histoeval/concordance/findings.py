@@ -17,6 +17,7 @@ from histoeval.concordance.evidence import (
 from histoeval.facts.facts import BARE, Facts, FindingFact
 from histoeval.facts.lexical import LexicalFacts
 from histoeval.facts.spread import states_spread
+from histoeval.terms.catalogue import Behaviour
 from histoeval.terms.findings import finding_closeness, findings, is_kind_of
 
 _SAME = 0.6
@@ -53,6 +54,24 @@ _DEPTHS = (
 """Findings that a stage tells by itself."""
 
 
+_OF_DEGREE = frozenset(
+    {
+        "mitotic_activity",
+        "hypercellularity",
+        "hypocellularity",
+        "tumor_infiltrating_lymphocytes",
+        "glandular_architecture",
+        "cystic_change",
+        "trilineage_hematopoiesis",
+        "cytologic_atypia",
+        "nuclear_atypia",
+        "pleomorphism",
+        "inflammation",
+    }
+)
+"""Findings of which there is more or less: `few` denies them for one writer, not for another."""
+
+
 def compare_findings(
     reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
 ) -> tuple[ComparedPart, ComparedPart]:
@@ -61,8 +80,9 @@ def compare_findings(
     Costs add up, so that a finding counts as much in a long report as in a short one: most if one
     report affirms what the other denies, less if it is omitted or hallucinated.
     """
-    complete = _complete(_once(reference.findings), candidate, alike, excused)
-    return complete, _sound(reference, _once(candidate.findings), alike, excused)
+    return _complete(reference, candidate, alike, excused), _sound(
+        reference, candidate, alike, excused
+    )
 
 
 def _once(observed: Sequence[FindingFact]) -> list[FindingFact]:
@@ -138,18 +158,28 @@ def _umbrellas() -> frozenset[str]:
     )
 
 
-def _severity(observed: FindingFact, other: Facts) -> Severity:
+def _severity(observed: FindingFact, own: Facts, other: Facts) -> Severity:
     """How bad it is to leave out or to make up a finding; less where the stage has it in it."""
     depth = observed.id is not None and any(is_kind_of(observed.id, each) for each in _DEPTHS)
-    if depth and not observed.denied and other.stages:
+    here, there = ({each.value for each in facts.stages} for facts in (own, other))
+    if depth and not observed.denied and there and (not here or here & there):
         return Severity.MINOR
     return Severity(importance(observed))
 
 
-def _complete(
-    ref: Sequence[FindingFact], candidate: Facts, alike: Alike, excused: Excused
-) -> ComparedPart:
+def _turned(observed: FindingFact, reference: Facts) -> Severity:
+    """How bad it is to deny what is there, or to affirm what is not; worst is invasion in situ."""
+    if observed.id == "invasion" and observed.place is None:
+        in_situ = any(each.behaviour == Behaviour.IN_SITU for each in reference.first)
+        return Severity.CRITICAL if in_situ else Severity.MAJOR
+    if observed.id in _OF_DEGREE:
+        return Severity.MODERATE
+    return Severity(min(4, importance(observed) + 1))
+
+
+def _complete(reference: Facts, candidate: Facts, alike: Alike, excused: Excused) -> ComparedPart:
     """What is left after omissions and reversals; only a finding can reverse a finding."""
+    ref = _once(reference.findings)
     if not ref:
         return NOT_MENTIONED
     cand, mentioned = _once(candidate.findings), _once(candidate.mentioned)
@@ -162,12 +192,12 @@ def _complete(
         if (best is None or near < _SAME) and _stands(each, candidate.stated):
             continue
         if best is None or near < _SAME:
-            severity = Severity.MINOR if each.denied else _severity(each, candidate)
+            severity = Severity.MINOR if each.denied else _severity(each, reference, candidate)
             mistakes.append(_mistake(ErrorKind.OMISSION, severity, each, None))
             if not excused(mistakes[-1]):
                 omitted += _OMITTED[importance(each)] * (_DENIAL if each.denied else 1)
         elif best.denied != each.denied:
-            severity = Severity(min(4, importance(each) + 1))
+            severity = _turned(each, reference)
             mistakes.append(_mistake(ErrorKind.CONTRADICTION, severity, each, best))
             if not excused(mistakes[-1]):
                 reversed_ += _REVERSED[importance(each)]
@@ -186,11 +216,9 @@ def _mistake(
     return ReportError(kind, "findings", severity, *entities, *called)
 
 
-def _sound(
-    reference: Facts, cand: Sequence[FindingFact], alike: Alike, excused: Excused
-) -> ComparedPart:
+def _sound(reference: Facts, candidate: Facts, alike: Alike, excused: Excused) -> ComparedPart:
     """What is left after hallucinations; most of the cost if the reference denies them."""
-    affirmed = [each for each in cand if not each.denied]
+    affirmed = [each for each in _once(candidate.findings) if not each.denied]
     if not affirmed:
         return NOT_MENTIONED
     ref = _once(reference.mentioned)
@@ -198,7 +226,7 @@ def _sound(
     mistakes = []
     for each in affirmed:
         near, best = _nearest(each, ref, alike)
-        invented = _mistake(ErrorKind.INVENTION, _severity(each, reference), None, each)
+        invented = _mistake(ErrorKind.INVENTION, _severity(each, candidate, reference), None, each)
         if best is not None and near >= _VERY and best.denied:
             cost += 0.0 if excused(invented) else _INVENTED[importance(each)]
         elif (best is None or near < _SAME) and not _stands(each, reference.stated):

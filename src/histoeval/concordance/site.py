@@ -1,5 +1,6 @@
 """The site: the organ, the place in it, and the side."""
 
+import re
 from collections.abc import Iterable
 
 from histoeval.concordance.evidence import (
@@ -15,12 +16,17 @@ from histoeval.concordance.evidence import (
 from histoeval.facts.facts import Facts
 from histoeval.facts.lexical import ValueMention, distinct_values
 from histoeval.report import Entity
-from histoeval.terms.sites import find_sites, organ_of, site_closeness
+from histoeval.terms.sites import contains, find_sites, organ_of, site_closeness
 from histoeval.terms.values.laterality import Side
 
 _SAME_ORGAN, _OTHER_ORGAN = 0.5, 0.3
+_SIBLINGS, _OTHER_PART = 0.6, 0.7
+"""The nearness of two parts of one organ, and what is left when one is put for the other."""
 _EXTRA_SITE, _MAX_EXTRA_SITES = 0.25, 0.5
 """The cost of a site that only the candidate mentions, and of all of them."""
+_SIDE_WORD = re.compile(
+    r"\b(?:left|right|bilateral|both|L|R|Lt|Rt)\b|\b[LR][UML]L\b", re.IGNORECASE
+)
 _ONE_OF_BOTH = 0.5
 _ONE_SILENT = 0.6
 """What a site counts for that one of the two does not name."""
@@ -43,12 +49,41 @@ def compare_sites(
         return _one_silent(reference, candidate, excused)
     value = sum(values) / len(values)
     matched = tuple(_matched(reference, candidate))
+    if (moved := _other_part(reference, candidate)) is not None:
+        return ComparedPart(value if excused(moved) else value * _OTHER_PART, matched, (moved,))
     if value >= _OTHER_ORGAN or matched:
         return ComparedPart(value, matched)
     if _anywhere(reference, candidate):
         return ComparedPart(_ONE_SILENT)
     wrong = _wrong(reference, candidate)
     return ComparedPart(1.0 if excused(wrong) else value, (), (wrong,))
+
+
+def _other_part(reference: Facts, candidate: Facts) -> ReportError | None:
+    """The specimen is from another part of the organ, where each report names just one."""
+    ref, cand = (_parts(facts) for facts in (reference, candidate))
+    if len(ref) != 1 or len(cand) != 1:
+        return None
+    (here, one), (there, other) = *ref.items(), *cand.items()
+    apart = organ_of(here) == organ_of(there) and not contains(here, there)
+    if not apart or site_closeness(here, there) != _SIBLINGS:
+        return None
+    named = (here, candidate), (there, reference)
+    if any(
+        contains(part, site)
+        for part, facts in named
+        for site in facts.organs
+        if site != organ_of(part)
+    ):
+        return None
+    return ReportError(ErrorKind.WRONG_SITE, "site", Severity.MAJOR, one, other)
+
+
+def _parts(facts: Facts) -> dict[str, Entity]:
+    """The parts of organs that a report names before its diagnosis: where the specimen is from."""
+    verdict = min((each.entity.start for each in facts.made), default=0)
+    first = [each for each in facts.sites if each.entity.end <= verdict]
+    return {each.value: each.entity for each in first if organ_of(each.value) != each.value}
 
 
 def _anywhere(reference: Facts, candidate: Facts) -> bool:
@@ -162,11 +197,23 @@ def compare_sides(
     ]
     parts = [_one_side(*pair, excused) for pair in pairs if all(pair)]
     if not parts:
-        return NOT_MENTIONED
+        return _side_missing(reference, candidate)
     return ComparedPart(
         min(part.value for part in parts if part.value is not None),
         tuple(match for part in parts for match in part.matched),
         tuple(mistake for part in parts for mistake in part.mistakes),
+    )
+
+
+def _side_missing(reference: Facts, candidate: Facts) -> ComparedPart:
+    """A side that the candidate does not name, though it names the site: told, not counted."""
+    sides = _by_side(reference.sides)
+    said = candidate.sides or _SIDE_WORD.search(candidate.stated.text)
+    if len(sides) != 1 or said or not candidate.sites:
+        return NOT_MENTIONED
+    (entity,) = sides.values()
+    return ComparedPart(
+        None, (), (ReportError(ErrorKind.OMISSION, "laterality", Severity.MODERATE, entity, None),)
     )
 
 
@@ -191,12 +238,20 @@ def _one_side(ref: _Sides, cand: _Sides, excused: Excused) -> ComparedPart:
     wrong = ReportError(
         ErrorKind.WRONG_LATERALITY,
         "laterality",
-        Severity.MAJOR if shared else Severity.CRITICAL,
+        _severity(ref, cand, bool(shared)),
         next((ref[side] for side in ref if side not in cand), next(iter(ref.values()))),
         next((cand[side] for side in cand if side not in ref), next(iter(cand.values()))),
     )
     value = 1.0 if excused(wrong) else _ONE_OF_BOTH if shared else 0.0
     return ComparedPart(value, matched, (wrong,))
+
+
+def _severity(ref: _Sides, cand: _Sides, shared: bool) -> Severity:
+    """How bad a wrong side is; less where one report only says more of both sides."""
+    if not shared:
+        return Severity.CRITICAL
+    both = any(each.get(Side.LEFT) is each.get(Side.RIGHT, 0) for each in (ref, cand))
+    return Severity.MODERATE if both else Severity.MAJOR
 
 
 def _by_organ(sides: Iterable[ValueMention[Side]]) -> dict[str, _Sides]:

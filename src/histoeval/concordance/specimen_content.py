@@ -4,19 +4,24 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts
 from histoeval.facts.scope import stance_at
 from histoeval.report import Assertion, Entity, EntityType
 from histoeval.terms.catalogue import Behaviour
 from histoeval.terms.plain import words_of
 
-BENIGN, UNKNOWN, IN_SITU, MALIGNANT = range(4)
+BENIGN, UNKNOWN, LOW_GRADE, IN_SITU, MALIGNANT = range(5)
+"""How grave what is found in a specimen is."""
 _GRAVITY = {
     Behaviour.MALIGNANT: MALIGNANT,
     Behaviour.IN_SITU: IN_SITU,
-    Behaviour.BORDERLINE: IN_SITU,
+    Behaviour.BORDERLINE: LOW_GRADE,
     Behaviour.UNSPECIFIED: UNKNOWN,
 }
+_TREATED = re.compile(
+    r"carcinoma|in_situ|melanoma|lentigo|paget|grade_3|gonado|(?<!low_)(?<=high_)grade_(?!prostatic)"
+)
 _TUMOUR = re.compile(
     r"\b(?:(?:macro|micro)?metasta(?:sis|ses|tic)|(?:adeno)?carcinomas?|malignan(?:t|cy)|melanoma|"
     r"\w*sarcoma|lymphoma|isolated tumou?r cells|tumou?r deposits?|germ cell tumou?r)\b",
@@ -33,6 +38,7 @@ _NEGATIVE = re.compile(
     r"0(?:/| of )\d{1,2})\b",
     re.IGNORECASE,
 )
+_HEAD = re.compile(r"\w[^\n:.;]*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _LITTLE = 3
 
@@ -48,10 +54,15 @@ class Content:
     normal: bool
     """It says nothing but that."""
     features: frozenset[str]
-    lead: Entity | None
-    """What stands for it in the evidence."""
+    first: Entity | None
+    """The first thing that it says is there."""
     words: frozenset[str]
     """Its words, without those of its heading."""
+
+    @property
+    def lead(self) -> Entity | None:
+        """What stands for it in the evidence."""
+        return self.first or self.head
 
     @property
     def site(self) -> Entity | None:
@@ -59,6 +70,12 @@ class Content:
         named = [each.entity for each in self.facts.sides]
         named += [each.entity for each in self.facts.sites]
         return named[0] if named else self.lead
+
+    @property
+    def head(self) -> Entity | None:
+        """Its first words, up to a colon or a stop."""
+        found = _HEAD.search(self.facts.report.text)
+        return _entity(found, EntityType.SITE) if found else None
 
     @property
     def said(self) -> bool:
@@ -70,10 +87,10 @@ def content_of(facts: Facts, heading: str = "") -> Content:
     """What is told of a part in some stretches of a report."""
     text = facts.report.text
     sure = [each for each in facts.made if not each.hedged]
-    gravity = max((_GRAVITY.get(each.behaviour, BENIGN) for each in sure), default=BENIGN)
+    gravity = max(map(_gravity, sure), default=BENIGN)
     tumour = next(_affirmed_tumours(text), None)
     if gravity < MALIGNANT and tumour is not None and "in situ" not in text.lower():
-        gravity = MALIGNANT if gravity in (BENIGN, UNKNOWN) else gravity
+        gravity = MALIGNANT if gravity <= UNKNOWN else gravity
     lead = facts.first[0].entity if facts.first else tumour
     if lead is None and facts.report.entities:
         ranked = (EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE)
@@ -88,17 +105,29 @@ def content_of(facts: Facts, heading: str = "") -> Content:
     return Content(facts, gravity, negative, normal, _features(facts), lead, words)
 
 
+def _gravity(diagnosis: Diagnosis) -> int:
+    """How grave a diagnosis is; of what is in situ, only what is treated as a rule is that."""
+    gravity = _GRAVITY.get(diagnosis.behaviour, BENIGN)
+    if gravity != IN_SITU or diagnosis.concept is None:
+        return gravity
+    return IN_SITU if _TREATED.search(diagnosis.concept.id) else LOW_GRADE
+
+
 def _affirmed_tumours(text: str) -> Iterator[Entity]:
     """Words for a malignancy that nothing denies."""
     for found in (*_TUMOUR.finditer(text), *_POSITIVE.finditer(text)):
         if stance_at(text, found.start(), found.end()) is not False:
-            yield Entity(
-                text=found.group(),
-                start=found.start(),
-                end=found.end(),
-                type=EntityType.DIAGNOSIS,
-                assertion=Assertion.PRESENT,
-            )
+            yield _entity(found, EntityType.DIAGNOSIS)
+
+
+def _entity(found: re.Match[str], type_: EntityType) -> Entity:
+    return Entity(
+        text=found.group(),
+        start=found.start(),
+        end=found.end(),
+        type=type_,
+        assertion=Assertion.PRESENT,
+    )
 
 
 def _features(facts: Facts) -> frozenset[str]:

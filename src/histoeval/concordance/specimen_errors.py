@@ -4,27 +4,34 @@ A part is missing, invented, from another site or side, or changed places with a
 stands with another part than in the reference.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from histoeval.concordance.diagnosis import Alike, diagnosis_closeness, severity_of
 from histoeval.concordance.evidence import ErrorKind, ReportError, Severity
-from histoeval.concordance.specimen_content import IN_SITU, MALIGNANT, Content, contents_alike
+from histoeval.concordance.specimen_content import (
+    IN_SITU,
+    LOW_GRADE,
+    MALIGNANT,
+    Content,
+    contents_alike,
+)
 from histoeval.concordance.specimen_matching import MatchedSpecimens, SpecimenPair
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import FindingFact
 from histoeval.facts.specimen_places import place_of
 from histoeval.report import Entity
-from histoeval.terms.catalogue import Behaviour
+from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.findings import findings as known_findings
 from histoeval.terms.sites import site_closeness
 
 PART = "specimens"
 """What these errors are listed under."""
-_SEVERITY = (Severity.MAJOR, Severity.MAJOR, Severity.MAJOR, Severity.CRITICAL)
-_SAME, _ALIKE = 0.8, 0.45
-_SWAPPED, _CROSSWISE = 0.7, 0.45
+_SEVERITY = (*(Severity.MAJOR,) * IN_SITU, Severity.CRITICAL, Severity.CRITICAL)
+"""How bad it is to miss a specimen, by how grave what is in it is."""
+_SAME, _NEARLY, _ALIKE = 0.8, 0.65, 0.45
+_SWAPPED, _CROSSWISE = 0.7, 0.3
 _OTHER_PLACE, _SAME_ORGAN = 0.6, 0.5
 """Up to this nearness two sites are different ones; below the other, of different organs."""
 _NUMBERED = ("level", "station", "segment", "clock", "cm")
@@ -42,9 +49,11 @@ def misnamed(
     """Parts that only one report has, and parts from another site or side in the candidate."""
     for pair, here, there in zip(matched.pairs, ref, cand, strict=True):
         if pair.candidate.absent:
-            yield _one_sided(ErrorKind.MISSING_SPECIMEN, here, pair.name)
+            if matched.divided or here.gravity >= LOW_GRADE:  # prose may sum up what is benign
+                yield _one_sided(ErrorKind.MISSING_SPECIMEN, here, pair.name)
         elif pair.reference.absent:
-            yield _one_sided(ErrorKind.INVENTED_SPECIMEN, there, pair.name)
+            if matched.divided or there.gravity >= LOW_GRADE:
+                yield _one_sided(ErrorKind.INVENTED_SPECIMEN, there, pair.name)
         elif pair.candidate.other_side or pair.reference.other_side:
             severity = Severity.CRITICAL if here.gravity >= IN_SITU else Severity.MAJOR
             yield ReportError(
@@ -104,35 +113,51 @@ class Sides:
         ]
 
 
-def misplaced(sides: Sides, alike: Alike) -> Iterator[ReportError]:
-    """Parts whose contents changed places, and findings that stand with another part."""
-    pairs, clear = sides.matched.pairs, sides.clear
+def swapped_specimens(sides: Sides) -> dict[int, int]:
+    """Parts whose contents changed places, each with the other."""
     ref, cand = sides.reference_sure, sides.candidate_sure
-    swapped: set[int] = set()
-    for i, j in combinations(clear, 2):
-        if not {i, j} & swapped and _are_swapped(ref, cand, i, j):
-            swapped |= {i, j}
+    found: dict[int, int] = {}
+    for i, j in combinations(sides.clear, 2):
+        if not {i, j} & found.keys() and _are_swapped(ref, cand, i, j):
+            found |= {i: j, j: i}
+    return found
+
+
+def misplaced(sides: Sides, swapped: Mapping[int, int], alike: Alike) -> Iterator[ReportError]:
+    """The errors of parts whose contents changed places, and of findings with another part."""
+    pairs, ref = sides.matched.pairs, sides.reference_sure
+    for i, j in swapped.items():
+        if i < j:
             yield ReportError(
                 ErrorKind.SWAPPED_SPECIMENS,
                 PART,
                 _severity_of_swap(ref[i], ref[j]),
                 ref[i].lead,
-                cand[i].lead,
+                sides.candidate_sure[i].lead,
+                pairs[i].name,
+                pairs[j].name,
                 specimen=f"{pairs[i].name} / {pairs[j].name}",
             )
-    told: set[str] = set()
-    for i in clear:
+    told: set[str | None] = set()
+    for i in sides.clear:
         if i not in swapped:
-            for error in _moved_from(sides, i, clear, alike):
+            for error in _moved_from(sides, i, alike):
                 if error.words[0] not in told:
-                    told.add(str(error.words[0]))
+                    told.add(error.words[0])
                     yield error
 
 
 def _severity_of_swap(one: Content, other: Content) -> Severity:
-    if one.gravity != other.gravity:
+    if one.gravity != other.gravity or not _are_kin(one, other):
         return _SEVERITY[max(one.gravity, other.gravity)]
     return Severity.MAJOR
+
+
+def _are_kin(one: Content, other: Content) -> bool:
+    """Whether one says in more or fewer words what the other says leads."""
+    here, there = ({d.concept.id for d in c.facts.first if d.concept} for c in (one, other))
+    tree = diagnosis_tree()
+    return not here or not there or any(tree.are_kin(a, b) for a in here for b in there)
 
 
 def _are_swapped(ref: Sequence[Content], cand: Sequence[Content], i: int, j: int) -> bool:
@@ -140,21 +165,25 @@ def _are_swapped(ref: Sequence[Content], cand: Sequence[Content], i: int, j: int
     straight = contents_alike(ref[i], cand[i]), contents_alike(ref[j], cand[j])
     crosswise = contents_alike(ref[i], cand[j]), contents_alike(ref[j], cand[i])
     gain = sum(crosswise) - sum(straight)
-    grave = ref[i].gravity == cand[j].gravity != cand[i].gravity == ref[
-        j
-    ].gravity and MALIGNANT in (ref[i].gravity, ref[j].gravity)
+    grave = (
+        ref[i].gravity == cand[j].gravity != cand[i].gravity == ref[j].gravity
+        and max(ref[i].gravity, ref[j].gravity) >= IN_SITU
+    )
     if grave:
         return gain > _SWAPPED / 3
     return gain > _SWAPPED and min(crosswise) > max(_CROSSWISE, *straight)
 
 
-def _moved_from(sides: Sides, i: int, clear: Sequence[int], alike: Alike) -> Iterator[ReportError]:
+def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
     """What the reference says of one part, and the candidate only of others."""
-    pairs, others = sides.matched.pairs, [j for j in clear if j != i]
+    pairs, others = sides.matched.pairs, [j for j in sides.clear if j != i]
 
     def error(here: Entity, j: int, there: Entity, severity: Severity) -> ReportError:
         name = f"{pairs[i].name} \u2192 {pairs[j].name}"
-        return ReportError(ErrorKind.MOVED_FINDING, PART, severity, here, there, specimen=name)
+        called = f"{here.text} ({pairs[i].name})", f"{there.text} ({pairs[j].name})"
+        return ReportError(
+            ErrorKind.MOVED_FINDING, PART, severity, here, there, *called, specimen=name
+        )
 
     for diagnosis in sides.reference_sure[i].facts.made:
         if diagnosis.hedged or not diagnosis.known or diagnosis.behaviour == Behaviour.NORMAL:
@@ -163,7 +192,7 @@ def _moved_from(sides: Sides, i: int, clear: Sequence[int], alike: Alike) -> Ite
             continue
         for j in others:
             there = _makes(sides.candidate_sure[j], diagnosis, alike, _SAME)
-            if there and not _makes(sides.reference[j], diagnosis, alike, _ALIKE):
+            if there and not _makes(sides.reference[j], diagnosis, alike, _NEARLY):
                 yield error(diagnosis.entity, j, there.entity, severity_of(diagnosis))
                 break
     if not sides.matched.divided:

@@ -24,7 +24,7 @@ _SAME_CONTENT = 0.35
 """How many words two parts must share to be one whose places have no word in common."""
 _NEAR, _SOME = 0.2, 0.4
 """Below these, neither the place of a part is named in prose nor what it holds."""
-_COVERED = 0.5
+_COVERED, _WHOLLY_COVERED = 0.5, 0.75
 """How much of what one part says stands elsewhere, where the other report divides otherwise."""
 
 
@@ -58,6 +58,8 @@ class SpecimenPair:
 
     reference: SpecimenSide
     candidate: SpecimenSide
+    swapped: bool = False
+    """What the candidate says of it stands with another."""
 
     @property
     def name(self) -> str:
@@ -107,6 +109,10 @@ def _both_divided(
     own, other = _own(ref, reference), _own(cand, candidate)
     left = [i for i in range(len(ref)) if i not in matched]
     extra = [j for j in range(len(cand)) if j not in matched.values()]
+    if not cand[0].label and any(_stands_in(candidate, ref[i], reference) for i in left):
+        return None  # headings without labels may leave out what stands under them
+    if not ref[0].label and any(_stands_in(reference, cand[j], candidate) for j in extra):
+        return None
     if _speaks_of(here, left, ref, reference, candidate, cand):
         return None
     if _speaks_of(there, extra, cand, candidate, reference, ref):
@@ -202,6 +208,11 @@ def _speaks_of(
         if named and _covered(own, parts[place], said) >= _COVERED:
             return True
     return False
+
+
+def _stands_in(text: str, part: SpecimenText, own: str) -> bool:
+    """Whether nearly all that one report says of a part stands somewhere in the other."""
+    return _covered(own, part, {word.plain for word in words_of(text)}) >= _WHOLLY_COVERED
 
 
 def _said_in(text: str, clauses: Sequence[Clause]) -> set[str]:

@@ -6,15 +6,17 @@ name the sites of the other's parts, a finding that stands with the wrong one is
 One part against one part is compared as ever.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from histoeval.concordance.compare import compare
 from histoeval.concordance.diagnosis import Alike
 from histoeval.concordance.evidence import (
+    NOT_MENTIONED,
     NOTHING_EXCUSED,
     ComparedPart,
+    EntityMatch,
     ErrorKind,
     Excused,
     ReportError,
@@ -22,7 +24,13 @@ from histoeval.concordance.evidence import (
     without_errors,
 )
 from histoeval.concordance.specimen_content import Content, content_of
-from histoeval.concordance.specimen_errors import PART, Sides, misnamed, misplaced
+from histoeval.concordance.specimen_errors import (
+    PART,
+    Sides,
+    misnamed,
+    misplaced,
+    swapped_specimens,
+)
 from histoeval.concordance.specimen_matching import (
     MatchedSpecimens,
     SpecimenPair,
@@ -44,11 +52,13 @@ _LEFT = {
 }
 """What an error between the parts leaves of the parts that it concerns."""
 _CONCERNED = ("diagnosis", "behaviour", "completeness", "soundness")
-_IMPORTANCE = (0.5, 0.6, 0.85, 1.0)
+_IMPORTANCE = (0.5, 0.6, 0.85, 1.0, 1.0)
 """How much the worst part pulls all of them down, by how grave its content is."""
 _WORDED = (*_CONCERNED, "site", "spread")
-_SHARE = (0.2, 0.2, 0.5, 1.0, 1.0)
+_SHARE = (0.1, 0.1, 0.3, 1.0, 1.0)
 """How much of what is lost in one part counts, by its worst error."""
+_PLACED = ("site", "laterality", "no_inventions")
+"""What is wrong of necessity where two parts are swapped."""
 _MISSED = frozenset(
     {ErrorKind.OMISSION, ErrorKind.INVENTION, ErrorKind.WRONG_DIAGNOSIS, ErrorKind.UNDERCALL}
 )
@@ -75,12 +85,23 @@ def compare_reports(
         [_content(reference, pair.reference, sure=True) for pair in matched.pairs],
         [_content(candidate, pair.candidate, sure=True) for pair in matched.pairs],
     )
-    errors = [*misnamed(matched, ref, cand), *misplaced(sides, alike)]
+    swapped = swapped_specimens(sides)
+    errors = [*misnamed(matched, ref, cand), *misplaced(sides, swapped, alike)]
     if matched.divided:
-        parts = _by_specimen(reference, candidate, matched, (ref, cand), alike, excused)
+        crossed = _crosswise(matched, swapped)
+        parts = _by_specimen(reference, candidate, crossed, (ref, cand), alike, excused)
     else:
         parts = _in_prose(reference, candidate, matched, alike, excused)
-    return _with_errors(parts, errors, excused)
+    return _with_errors(parts, errors, tuple(_beside(sides)), excused)
+
+
+def _beside(sides: Sides) -> Iterator[EntityMatch]:
+    """Part beside part: the headings of specimens that both reports have."""
+    for pair, here, there in zip(
+        sides.matched.pairs, sides.reference_sure, sides.candidate_sure, strict=True
+    ):
+        if here.head and there.head:
+            yield EntityMatch(PART, here.head, there.head, 1.0, pair.name)
 
 
 def _content(facts: Facts, side: SpecimenSide, *, sure: bool = False) -> Content:
@@ -158,6 +179,17 @@ def _sides_named(facts: Facts) -> set[Side]:
     return {each.value for each in facts.sides}
 
 
+def _crosswise(matched: MatchedSpecimens, swapped: Mapping[int, int]) -> MatchedSpecimens:
+    """The specimens with those that were swapped as if they were not: that is one error."""
+    pairs = [
+        replace(pair, candidate=matched.pairs[swapped[i]].candidate, swapped=True)
+        if i in swapped
+        else pair
+        for i, pair in enumerate(matched.pairs)
+    ]
+    return replace(matched, pairs=tuple(pairs))
+
+
 def _by_specimen(
     reference: Facts,
     candidate: Facts,
@@ -173,6 +205,8 @@ def _by_specimen(
             here = _with_common(reference, pair.reference, matched.reference_common)
             there = _with_common(candidate, pair.candidate, matched.candidate_common)
             compared = _without_common(here, there, pair, alike, excused)
+            if pair.swapped:
+                compared |= dict.fromkeys(_PLACED, NOT_MENTIONED)
             weight = _IMPORTANCE[max(ref.gravity, cand.gravity)]
             views.append((weight, _by_severity(compared)))
     views.append((_IMPORTANCE[0], _common(reference, candidate, matched, alike, excused)))
@@ -289,7 +323,10 @@ def _together(parts: Sequence[tuple[float, ComparedPart]]) -> ComparedPart:
 
 
 def _with_errors(
-    parts: Mapping[str, ComparedPart], errors: Sequence[ReportError], excused: Excused
+    parts: Mapping[str, ComparedPart],
+    errors: Sequence[ReportError],
+    beside: tuple[EntityMatch, ...],
+    excused: Excused,
 ) -> dict[str, ComparedPart]:
     """The parts with the errors between specimens, and less for those that these concern."""
     left = 1.0
@@ -318,4 +355,4 @@ def _with_errors(
             each for each in part.mistakes if name not in _CONCERNED or not is_moved(each)
         )
         found[name] = ComparedPart(value, part.matched, mistakes)
-    return {**found, PART: ComparedPart(left, (), tuple(errors))}
+    return {**found, PART: ComparedPart(left, beside, tuple(errors))}

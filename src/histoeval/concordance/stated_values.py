@@ -4,9 +4,9 @@ Classes, stages, marker results, margins, nodes and amounts are read from the wh
 what the reader found; where both reports state a value, the reader's is not compared again.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-import re
 from functools import lru_cache
 
 from histoeval.concordance.evidence import (
@@ -30,6 +30,7 @@ from histoeval.terms.values.nodes import node_conflicts, read_nodes
 from histoeval.terms.values.schemes import read_schemes, scheme_severity
 from histoeval.terms.values.stated import StatedValue, conflicts
 from histoeval.terms.values.stated_stages import read_stages, stage_severity
+from histoeval.terms.values.tumour_grades import CNS, NUCLEAR, TUMOUR
 
 COST: Mapping[Severity, float] = {
     Severity.MINOR: 0.1,
@@ -39,6 +40,7 @@ COST: Mapping[Severity, float] = {
 }
 """What a value takes off its part."""
 
+_OF_TUMOURS = frozenset({"Gleason", TUMOUR, NUCLEAR, CNS})
 _COUNTED = frozenset({"Ki-67"})
 """Markers that are shares of cells, and compared as such."""
 _OF_MARGIN = re.compile(r"margin|excis|resect|edge|\bink|\bR[012]\b", re.IGNORECASE)
@@ -62,6 +64,13 @@ class StatedValues:
         spans = self.reference if of_reference else self.candidate
         return any(start < entity.end and entity.start < end for start, end in spans)
 
+    def further(self, read: ReportError, cost: float, excused: Excused) -> float:
+        """What a value costs as it was read, beyond what it costs as it is stated."""
+        for error in self.errors:
+            if _meet(error.reference, read.reference) and _meet(error.candidate, read.candidate):
+                return 0.0 if excused(error) else max(0.0, cost - COST[error.severity])
+        return 0.0
+
     def taken_off(self, part: ComparedPart, excused: Excused) -> ComparedPart:
         """A part of the comparison with these errors."""
         if not self.errors and not self.reference:
@@ -69,6 +78,10 @@ class StatedValues:
         value = 1.0 if part.value is None else part.value
         cost = sum(COST[error.severity] for error in self.errors if not excused(error))
         return replace(part, value=max(0.0, value - cost), mistakes=(*self.errors, *part.mistakes))
+
+
+def _meet(one: Entity | None, other: Entity | None) -> bool:
+    return bool(one and other and one.start < other.end and other.start < one.end)
 
 
 @lru_cache(maxsize=1 << 11)
@@ -84,6 +97,14 @@ def _in_scope(text: str, kind: str) -> tuple[StatedValue, ...]:
     }[kind]
     scope = scope_of(text)
     return tuple(value for value in read(text) if not scope.is_gap(value.start))
+
+
+def is_of_scheme(facts: Facts, entity: Entity) -> bool:
+    """Whether an entity is a class of a scheme that grades no tumour: fibrosis stage 2."""
+    return any(
+        value.axis not in _OF_TUMOURS and value.start < entity.end and entity.start < value.end
+        for value in _in_scope(facts.stated.text, "grade")
+    )
 
 
 def stated_grades(reference: Facts, candidate: Facts) -> StatedValues:
@@ -191,10 +212,10 @@ def _stated(
 
 def _distinct(errors: Iterable[ReportError]) -> Iterator[ReportError]:
     """One error for each two stretches of text: the worst."""
-    worst: dict[tuple[int, int], ReportError] = {}
+    worst: dict[tuple[int, ...], ReportError] = {}
     for error in sorted(errors, key=lambda each: -each.severity):
-        assert error.reference and error.candidate
-        worst.setdefault((error.reference.start, error.candidate.start), error)
+        places = tuple(each.start for each in (error.reference, error.candidate) if each)
+        worst.setdefault(places, error)
     yield from worst.values()
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from histoeval.facts.assertions import is_committed, is_left_open
 from histoeval.facts.names import sharpened
 from histoeval.facts.scope import TextScope, before, clause_before, has_wording
 from histoeval.facts.spread import primary_of, spread_of
@@ -26,6 +27,9 @@ _DEPOSITS = frozenset(
         "metastatic_adenocarcinoma",
         "lymph_node_metastasis",
         "negative_for_metastasis",
+        "nodal_macrometastasis",
+        "nodal_micrometastasis",
+        "isolated_tumour_cells_in_node",
     }
 )
 """Concepts that name spread, and not what has spread."""
@@ -58,6 +62,9 @@ _LABELS = frozenset(
     }
 )
 """Diagnoses that are also words for a specimen."""
+_DYSPLASIA = frozenset(
+    {"dysplasia", "low_grade_dysplasia", "moderate_dysplasia", "high_grade_dysplasia"}
+)
 _SLIGHT_DYSPLASIA = frozenset({"dysplasia", "low_grade_dysplasia", "moderate_dysplasia"})
 _DYSPLASTIC = (
     "colorectal_adenoma",
@@ -74,20 +81,6 @@ _DYSPLASTIC = (
     "dysplastic_naevus",
 )
 """What is dysplastic by definition."""
-
-_LIKELY = re.compile(
-    r"\b(?:consistent with|compatible with|in keeping with|diagnostic of|typical of|"
-    r"favou?r(?:s|ed|ing)?|supports?|supporting|most likely|in line with|represents?|representing)"
-    r"(?: (?:a|an|the))?(?: [\w-]+){0,3}\s*$",
-    re.IGNORECASE,
-)
-"""Before a diagnosis: words by which pathologists commit themselves to it."""
-_OPEN = re.compile(
-    r"suspicious|suspected|cannot|could|not (?:diagnostic|excluded)|may |might|possib|versus|\bvs\b|"
-    r"indefinite|indeterminate|equivocal|at least|\bif\b|not typical|not fully",
-    re.IGNORECASE,
-)
-"""Words that leave a diagnosis open all the same."""
 
 _MAX_HOMES = 4
 """A diagnosis that arises in more organs than this does not tell the organ."""
@@ -188,15 +181,9 @@ def named_diagnoses(
             scope.concludes(entity.start),
             spread_of(concept, entity, text),
             main_concept(respelt(entity.text)),
-            _is_committed(entity, text),
+            is_committed(entity, text),
             bool(_HEADING.match(text, entity.end)),
         )
-
-
-def _is_committed(entity: Entity, text: str) -> bool:
-    """Whether a doubt is only the usual way to put a diagnosis."""
-    words = before(text, entity.start)
-    return bool(_LIKELY.search(words)) and not _OPEN.search(words)
 
 
 def _neighbours(entities: Sequence[Entity], text: str) -> list[tuple[int, int]]:
@@ -245,28 +232,6 @@ def _is_sharper(exact: Concept, concept: Concept) -> bool:
     return exact.behaviour != concept.behaviour and closeness(exact, concept) >= _AKIN
 
 
-_SHORT_OF = re.compile(
-    r"suspicious|suspected|worr(?:ying|isome)|short of|not (?:fully |entirely )?(?:diagnostic|conclusive|"
-    r"established)|insufficient for|not sufficient for",
-    re.IGNORECASE,
-)
-"""What makes of a denial a doubt: suspicious for, but not diagnostic of, carcinoma."""
-_OF_A_TEST = re.compile(r"[\w)]-negative\s+(?:[\w-]+\s+)?$", re.IGNORECASE)
-"""Before a diagnosis of which something was tested: fusion-negative rhabdomyosarcoma."""
-
-
-def reconsidered(entity: Entity, text: str) -> Entity:
-    """A diagnosis that was read as denied, where the words around it say something else."""
-    if entity.type != EntityType.DIAGNOSIS or entity.assertion != Assertion.ABSENT:
-        return entity
-    words = before(text, entity.start)
-    if _OF_A_TEST.search(words):
-        return entity.model_copy(update={"assertion": Assertion.PRESENT})
-    if _SHORT_OF.search(words):
-        return entity.model_copy(update={"assertion": Assertion.UNCERTAIN})
-    return entity
-
-
 def is_made(diagnosis: Diagnosis, text: str) -> bool:
     """Whether the report says that it is there, or may be.
 
@@ -278,6 +243,8 @@ def is_made(diagnosis: Diagnosis, text: str) -> bool:
         return False
     if has_wording("history", clause_before(text, diagnosis.entity.start)):
         return False
+    if is_left_open(diagnosis.entity, text):
+        return True
     return not (diagnosis.hedged and has_wording("advice", before(text, diagnosis.entity.start)))
 
 
@@ -293,23 +260,26 @@ def concluded_of(
     return _distinct(by_name or made)
 
 
-def goes_without_saying(diagnosis: Diagnosis, made: Sequence[Diagnosis]) -> bool:
-    """Whether another diagnosis has it in it: an adenoma is dysplastic, if not more than low-grade.
+def is_label(diagnosis: Diagnosis, made: Sequence[Diagnosis]) -> bool:
+    """Whether it is a word for the specimen (polyp, cyst) of which a diagnosis follows."""
+    return diagnosis.labels and any(not each.labels and each.concept for each in made)
 
-    So is a word for the specimen (polyp, cyst) of which a diagnosis follows.
-    """
+
+def goes_without_saying(diagnosis: Diagnosis, made: Sequence[Diagnosis]) -> bool:
+    """Whether another diagnosis has it in it: an adenoma is dysplastic, of low grade at least."""
     tree = diagnosis_tree()
-    if diagnosis.concept is None:
-        return False
-    if diagnosis.labels and any(not each.labels and each.concept for each in made):
-        return True
-    if diagnosis.concept.id not in _SLIGHT_DYSPLASIA:
+    if diagnosis.concept is None or diagnosis.concept.id not in _SLIGHT_DYSPLASIA:
         return False
     return any(
         each.concept and any(tree.is_a(each.concept.id, one) for one in _DYSPLASTIC)
         for each in made
         if each is not diagnosis
     )
+
+
+def is_dysplasia(diagnosis: Diagnosis) -> bool:
+    """Whether it is dysplasia of some grade, and of no further name."""
+    return diagnosis.concept is not None and diagnosis.concept.id in _DYSPLASIA
 
 
 def names_only_spread(diagnosis: Diagnosis) -> bool:

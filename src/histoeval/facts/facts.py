@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from histoeval.facts.assertions import reconsidered
 from histoeval.facts.diagnoses import (
     Diagnosis,
     concluded_of,
-    goes_without_saying,
     homes_of,
     implied,
     is_deposit,
+    is_label,
     is_made,
     named_diagnoses,
     others_beside,
     ranked,
-    reconsidered,
 )
 from histoeval.facts.lexical import LexicalFacts, ValueMention, lexical_facts, recovered, retyped
 from histoeval.facts.markers import markers_of
@@ -134,21 +134,22 @@ def facts_of(report: Report) -> Facts:
     tails = _tails(report)
     organs = _organs(report.text, scope)
     likely = _likely(organs)
-    typed = [
-        widened(retyped(entity, tails.get(place, ()), report.text), report.text, likely)
+    read = [
+        retyped(entity, tails.get(place, ()), report.text)
         for place, entity in enumerate(report.entities)
     ]
+    typed = [widened(entity, read, report.text, likely) for entity in read]
     entities = [
         entity
-        for entity, read in zip(typed, report.entities, strict=True)
-        if not scope.is_gap(read.start)
+        for entity, original in zip(typed, report.entities, strict=True)
+        if not scope.is_gap(original.start)
     ]
     entities = [*entities, *recovered(report, likely, scope)]
     entities = [reconsidered(entity, report.text) for entity in entities]
     details = {typed[head].start: linked for head, linked in tails.items()}
     named = list(named_diagnoses(entities, likely, details, scope, report.text))
     made = [each for each in named if is_made(each, report.text)]
-    made = [each for each in made if not goes_without_saying(each, made)]
+    made = [each for each in made if not is_label(each, made)]
     if not named:
         made = list(implied(report.text))
     nothing = has_wording("nothing_found", concluding_text(report.text, scope))

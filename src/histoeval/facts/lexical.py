@@ -14,6 +14,7 @@ from histoeval.terms.findings import find_findings
 from histoeval.terms.matching import is_cased
 from histoeval.terms.naming import find_diagnoses, main_concept
 from histoeval.terms.plain import words_of
+from histoeval.terms.sites import find_sites
 from histoeval.terms.spelling import respelt
 from histoeval.terms.values.grades import Grade, read_grade
 from histoeval.terms.values.marker_results import read_result
@@ -22,8 +23,8 @@ from histoeval.terms.values.stages import read_stage
 
 Value = TypeVar("Value")
 
-_ATTRIBUTES = frozenset({EntityType.DESCRIPTOR, EntityType.GRADE})
-"""What may be a word of a diagnosis that the reader missed: complete mole."""
+_ATTRIBUTES = frozenset({EntityType.DESCRIPTOR, EntityType.GRADE, EntityType.SITE})
+"""What may be a word of a diagnosis that the reader missed: complete mole, placenta increta."""
 _CLAUSES = re.compile(r"[,;()]")
 _STAIN = re.compile(r"stain|immuno|IHC|PCR|ISH\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"[A-Z]-\d")
@@ -94,22 +95,36 @@ def recovered(report: Report, likely: frozenset[str], scope: TextScope) -> Itera
     for entity in report.entities:
         if entity.type not in _ATTRIBUTES:
             taken[entity.start : entity.end] = b"1" * (entity.end - entity.start)
+    places = [entity for entity in report.entities if entity.type == EntityType.SITE]
     for sentence in sentences(report.text):
         words = sentence.of(report.text)
         found = (*_known_diagnoses(words, likely), *_known_findings(words))
         for first, last, kind, denied in found:
             start, end = sentence.start + first, sentence.start + last
-            if not scope.is_gap(start) and not any(taken[start:end]):
+            if (
+                not scope.is_gap(start)
+                and not any(taken[start:end])
+                and _is_more(start, end, places)
+            ):
                 taken[start:end] = b"1" * (end - start)
-                denied = denied or stance_at(report.text, start, end) is False
+                absent = denied or stance_at(report.text, start, end) is False
                 yield Entity(
                     text=report.text[start:end],
                     start=start,
                     end=end,
                     type=kind,
-                    assertion=Assertion.ABSENT if denied else Assertion.PRESENT,
+                    assertion=Assertion.ABSENT if absent else Assertion.PRESENT,
                     score=0.5,
                 )
+
+
+def _is_more(start: int, end: int, places: Iterable[Entity]) -> bool:
+    """Whether a stretch goes beyond each place that it meets, and cuts none."""
+    met = [each for each in places if each.start < end and start < each.end]
+    return all(
+        start <= each.start and each.end <= end and end - start > each.end - each.start
+        for each in met
+    )
 
 
 def _known_diagnoses(
@@ -151,17 +166,31 @@ def is_stain(phrase: str) -> bool:
     return bool(_STAIN.search(phrase))
 
 
+def _names_no_site(phrase: str) -> bool:
+    """Whether what was read as a site is as a whole the name of a disease: placenta increta."""
+    whole = [m for m in find_diagnoses(phrase) if m.end - m.start == len(phrase)]
+    placed = any(m.end - m.start == len(phrase) for m in find_sites(phrase))
+    return bool(whole) and not placed and not concepts()[whole[0].id].generic
+
+
+def _is_disease(entity: Entity) -> bool:
+    """Whether a procedure or a site is none, but a disease by its initials or by its whole name."""
+    if entity.type == EntityType.PROCEDURE:
+        return is_cased(entity.text) and main_concept(entity.text) is not None
+    return entity.type == EntityType.SITE and _names_no_site(entity.text)
+
+
 def _kind(entity: Entity) -> EntityType:
     """The type that the words of an entity have."""
     known = main_concept(entity.text) is not None
+    if _is_disease(entity):
+        return EntityType.DIAGNOSIS
     match entity.type:
         case EntityType.MARKER if not find_markers(entity.text):
             if known and not _NUMBERED.search(entity.text) and not is_stain(entity.text):
                 return EntityType.DIAGNOSIS
             return EntityType.FINDING if find_findings(entity.text) else entity.type
         case EntityType.STAGE if known and read_stage(entity.text) is None:
-            return EntityType.DIAGNOSIS
-        case EntityType.PROCEDURE if known and is_cased(entity.text):
             return EntityType.DIAGNOSIS
         case EntityType.DIAGNOSIS if not known and find_findings(entity.text):
             return EntityType.FINDING

@@ -21,23 +21,37 @@ _DENIES = re.compile(r"\b(?:no|not|without|negative|free|absent|denies|nor)\b", 
 _NON_INVASIVE = re.compile(r"\bnon[ -]?invasive|\bin[ -]situ\b|\bpTa\b|\bTa\b", re.IGNORECASE)
 
 
-def widened(entity: Entity, text: str, likely: frozenset[str]) -> Entity:
-    """A diagnosis with the words around it that belong to its name, as the catalogue has it."""
-    if entity.type != EntityType.DIAGNOSIS or not entity.text.strip():
+def widened(entity: Entity, taken: Sequence[Entity], text: str, likely: frozenset[str]) -> Entity:
+    """A diagnosis with the words around it that belong to its name, as the catalogue has it.
+
+    Over another diagnosis only where the name is one for both: Barrett's with dysplasia.
+    """
+    if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING) or not entity.text.strip():
         return entity
     start, window = _window(entity, text)
     here = entity.start - start, entity.end - start
     for match in find_diagnoses(window, likely):
         wider = match.end - match.start > here[1] - here[0]
         if wider and match.start <= here[0] and here[1] <= match.end:
-            concept = main_concept(respelt(entity.text), likely)
-            if (
-                concepts()[match.id].behaviour == Behaviour.NORMAL
-                or concepts()[match.id] == concept
-            ):
+            concept, whole = main_concept(respelt(entity.text), likely), concepts()[match.id]
+            if whole.behaviour == Behaviour.NORMAL or whole == concept:
+                return entity
+            if not _is_for_all(whole, start + match.start, start + match.end, taken, likely):
+                return entity
+            if entity.type == EntityType.FINDING and (whole.generic or concept is not None):
                 return entity
             return _stretched(entity, start + match.start, start + match.end, text)
     return entity
+
+
+def _is_for_all(
+    whole: Concept, start: int, end: int, taken: Sequence[Entity], likely: frozenset[str]
+) -> bool:
+    """Whether a name is one of every diagnosis that was read within a stretch."""
+    within = [e for e in taken if start <= e.start and e.end <= end]
+    read = [e.text for e in within if e.type == EntityType.DIAGNOSIS]
+    named = [main_concept(respelt(each), likely) for each in read] if len(read) > 1 else []
+    return all(each is None or diagnosis_tree().is_a(whole.id, each.id) for each in named)
 
 
 def _window(entity: Entity, text: str) -> tuple[int, str]:
@@ -50,7 +64,14 @@ def _window(entity: Entity, text: str) -> tuple[int, str]:
 
 
 def _stretched(entity: Entity, start: int, end: int, text: str) -> Entity:
-    return entity.model_copy(update={"text": text[start:end], "start": start, "end": end})
+    return entity.model_copy(
+        update={
+            "text": text[start:end],
+            "start": start,
+            "end": end,
+            "type": EntityType.DIAGNOSIS,
+        }
+    )
 
 
 def sharpened(

@@ -101,7 +101,7 @@ def _abbreviations() -> Mapping[str, _Short]:
 
 
 def _diagnoses_by_initials() -> dict[str, _Short]:
-    """The abbreviations that the catalogue of diagnoses has, each with the name of the diagnosis."""
+    """The abbreviations of the catalogue of diagnoses, each with the name of the diagnosis."""
     return {
         name: _Short(((concept.name, ()),), only_capitals=True)
         for concept in concepts().values()

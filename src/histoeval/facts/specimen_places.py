@@ -20,8 +20,8 @@ from histoeval.terms.sites import find_operated, find_sites, organ_of, site_clos
 from histoeval.terms.values.laterality import Side, side_of
 
 _NUMBERED = re.compile(
-    r"\b(?P<kind>levels?|stations?|segments?|nodes?|nodules?|cores?|zones?)\s*#?\s*"
-    r"(?P<number>\d{1,2}[a-zA-Z]?|[IVX]{1,4}[ab]?)\b(?!\s*(?:[/.,]\d|mm|cm|of\b|x\b))"
+    r"\b(?P<kind>(?i:levels?|stations?|segments?|nodes?|nodules?|cores?|zones?))\s*#?\s*"
+    r"(?P<number>\d{1,2}[a-zA-Z]?|[IVX]{1,4}[ab]?)\b(?!\s*(?:[/.,]\d|mm|cm|of \d|x\b))"
 )
 _STATION = re.compile(r"\b(?P<number>\d{1,2}[RL])\b")
 _CLOCK = re.compile(r"\b(?P<number>\d{1,2})(?::00|\s*o.?\s?clock)", re.IGNORECASE)

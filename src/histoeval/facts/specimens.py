@@ -7,7 +7,7 @@ B"). All other text is common to the parts.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -20,7 +20,7 @@ from histoeval.reader.sentences import sentences
 from histoeval.report import Entity, Report
 from histoeval.terms.findings import find_findings
 from histoeval.terms.naming import find_diagnoses
-from histoeval.terms.sites import find_operated, find_sites
+from histoeval.terms.sites import find_operated, find_sites, organ_of
 from histoeval.terms.values.laterality import side_of
 
 Stretch = tuple[int, int]
@@ -44,6 +44,9 @@ _HEADED = re.compile(
     r"(?::(?=\s|\Z)|[ \t][-\u2013\u2014|][ \t])",
     re.MULTILINE,
 )
+_HEADED_SENTENCE = re.compile(
+    r"(?:\A|(?<=[.;]\s))(?P<head>[A-Z](?:[^\n\r:.;|]|\.(?=\d)){2,70}?):(?=\s)"
+)
 _OVER_LIST = re.compile(
     r"^(?P<head>[A-Z][^\n\r:.;]{3,110}?):?[ \t]*(?=[\n\r]+[ \t]*[-*\u2022][ \t])", re.MULTILINE
 )
@@ -52,16 +55,20 @@ _NO_SPECIMEN = re.compile(
     r"addendum|amended|summary|synops\w*|synoptic|diagnos[ie]s|history|procedure|invasion|extension|"
     r"extent|site|histology|component|necrosis|budding|biomarkers?|fish|"
     r"molecular|stains?|immunostains|final|frozen|protocol|data ?set|pt|pn|"
-    r"negative|positive|other|distant|depth|activity|dysplasia|granulomas?|tumou?r type|"
-    r"background \w+)\b",
+    r"negative|positive|other|distant|depth|activity|dysplasia|granulomas?|tumou?r (?:\w+)|"
+    r"characteristics|lines?|background \w+)\b",
     re.IGNORECASE,
 )
 """Words of a head that is not the head of a specimen, but of a line of a checklist."""
+_MARGIN = re.compile(r"\bmargins?\b", re.IGNORECASE)
 _PLACE = re.compile(
     r"\b\d{1,2}(?::00| o.?clock| cm\b)|\b(?:level|station|segment|quadrant|margin|base|apex|mid|"
     r"anterior|posterior|upper|lower|superior|inferior|medial|lateral|proximal|distal|wash\w*|fluid|"
     r"nodes?|nodule|lesion|polyps?|mass|lobe|wall|fornix|lip|smear|eus|ebus)\b",
     re.IGNORECASE,
+)
+_NUMBERED_PLACE = re.compile(
+    r"\b\d{1,2}(?::00| o.?clock|[RL])\b|\b(?:station|level|segment|quadrant|ebus)\b", re.IGNORECASE
 )
 _REFERENCE = re.compile(
     rf"(?i:\b(?:part|specimen|sample)s?[ \t]){_MARK.format('part')}(?![\w/+])"
@@ -270,14 +277,17 @@ def _head(text: str, start: int) -> str:
     """The words after a label, up to the colon."""
     line = text[start : start + _MAX_HEAD].lstrip(" (")
     end = _HEAD_END.search(line)
-    head = line[: end.start() if end else _MAX_HEAD].strip(" \t()\"'")
+    head = line[: end.start() if end else _MAX_HEAD].strip(" \t()*\"'")
     says_it = not end or end.group() in ".;\n\r"
     return "" if head.startswith("*") or (says_it and _names_disease(head)) else head
 
 
 def _names_disease(head: str) -> bool:
     """Whether a label is followed by what was found at once: no heading, but a list of findings."""
-    return bool(find_diagnoses(head) or find_findings(head)) and not names_procedure(head)
+    head = _MARGIN.sub("", head)
+    if names_procedure(head) or side_of(head):
+        return False
+    return bool(find_diagnoses(head) or find_findings(head))
 
 
 def _names_place(head: str) -> bool:
@@ -337,28 +347,60 @@ def _with_references(
 
 
 def _headed(text: str) -> tuple[SpecimenText, ...]:
-    """Parts by lines that begin with a site or a procedure."""
+    """Parts by lines or sentences that begin with a site or a procedure."""
+    lines = _heads(text, _HEADED, _OVER_LIST)
+    if found := _under_heads(text, lines):
+        return found
+    within = _heads(text, _HEADED_SENTENCE)
+    if min(within, default=1):
+        return ()  # prose, which only comes to a heading later
+    return _under_heads(text, within, whole=True)
+
+
+def _heads(text: str, *patterns: re.Pattern[str]) -> dict[int, str]:
+    """What may be the heading of a specimen, by where it stands."""
     every = {
         found.start("head"): found["head"].strip()
-        for pattern in (_HEADED, _OVER_LIST)
+        for pattern in patterns
         for found in pattern.finditer(text)
         if not _NO_SPECIMEN.search(found["head"]) and not is_field(found["head"])
     }
     named = [at for at, head in every.items() if _is_specimen(head)]
+    listed = sum(1 for pattern in patterns for _ in pattern.finditer(text)) > len(every)
+    if not _are_specimens([every[at] for at in named], listed=listed):
+        return {}
     between = range(min(named, default=0), max(named, default=0) + 1)
-    heads = {
+    return {
         at: head
         for at, head in every.items()
         if at in named or (at in between and len(head.split()) <= _SHORT_HEAD)
     }
+
+
+def _are_specimens(heads: Sequence[str], *, listed: bool) -> bool:
+    """Whether headings are of specimens, and not of the lines of a checklist on one of them.
+
+    Two say how or on which side they were taken; or each is of an organ of its own, and no line
+    says grade or margin.
+    """
+    if sum(bool(side_of(head)) or names_procedure(head) for head in heads) > 1:
+        return True
+    organs = [organ_of(sites[0].id) for head in heads if (sites := find_sites(head))]
+    return not listed and len(organs) == len(heads) == len(set(organs))
+
+
+def _under_heads(
+    text: str, heads: Mapping[int, str], *, whole: bool = False
+) -> tuple[SpecimenText, ...]:
+    """What stands under headings: their line and a list below it, or all up to the next."""
     if len({head.casefold() for head in heads.values()}) < 2:
         return ()
     starts = sorted(heads)
     parts = []
     for start, following in pairwise([*starts, len(text)]):
         lines = text[start:following].splitlines(keepends=True)
-        end = start + len(lines[0])
-        for line in lines[1:]:
+        end = following if whole else start + len(lines[0])
+        for line in () if whole else lines[1:]:
             if line.strip() and line.lstrip()[0] not in "-*\u2022":
                 break
             end += len(line)
@@ -367,4 +409,10 @@ def _headed(text: str) -> tuple[SpecimenText, ...]:
 
 
 def _is_specimen(head: str) -> bool:
-    return bool(find_sites(head) or find_operated(head) or side_of(head) or names_procedure(head))
+    return bool(
+        find_sites(head)
+        or find_operated(head)
+        or side_of(head)
+        or names_procedure(head)
+        or _NUMBERED_PLACE.search(head)
+    )

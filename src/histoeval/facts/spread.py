@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-from histoeval.facts.scope import stance_at
 from histoeval.report import Assertion, Entity, EntityType
 from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree
 from histoeval.terms.sites import find_sites, organ_of
@@ -29,11 +28,13 @@ _ELSEWHERE = re.compile(
 _AFTER_SITE = re.compile(
     r"(?:[ ]+(?:serous|epithelial|ductal|glandular|gland|tract))?[ ]+(?:primary|origin|source|type|"
     r"as (?:the )?(?:source|origin|primary|most likely source))\b|"
-    r"[ ]+(?:is |as )?(?:the )?(?:most |more )?(?:likely|probable|favou?red)(?: source| origin| primary)?",
+    r"[ ]+(?:is |as )?(?:the )?(?:most |more )?(?:likely|probable|favou?red)"
+    r"(?: source| origin| primary)?",
     re.IGNORECASE,
 )
 _BEFORE_SITE = re.compile(
-    r"(?:\b(?:primary|origin|source|arising|originating)(?: site| tumou?r)?(?:[ ]*:|[ ]+(?:in|from|of|is))|"
+    r"(?:\b(?:primary|origin|source|arising|originating)(?: site| tumou?r)?"
+    r"(?:[ ]*:|[ ]+(?:in|from|of|is))|"
     r"\bmetasta\w+ from|\b(?:likely|probably|possibly|presumably|favou?r\w*|suggest\w*|support\w*)"
     r"(?: (?:of|from|to be|being))*|\blook to)(?:[ ]+(?:a|an|the))?[ ]+$",
     re.IGNORECASE,
@@ -50,6 +51,10 @@ _POSITIVE = re.compile(
     rf"(?:are |is )?(?:positive|involved)",
     re.IGNORECASE,
 )
+_DENIED = re.compile(
+    r"\b(?:no|not|without|negative for|free of|absence of|none|neither)\b[^.;:,]{0,40}$",
+    re.IGNORECASE,
+)
 _TUMOUR = re.compile(
     r"\b(?:tumou?rs?|neoplasms?|cancer|carcinoma|malignan\w+|leuk\w+|lymphoma|response|"
     r"residual disease)\b",
@@ -59,12 +64,18 @@ _TUMOUR = re.compile(
 
 def states_spread(text: str) -> bool:
     """Whether a text affirms metastases, or nodes that are involved."""
-    return any(stance_at(text, *found.span()) is not False for found in _POSITIVE.finditer(text))
+    return any(
+        not _DENIED.search(text[max(0, found.start() - _REACH) : found.start()])
+        for found in _POSITIVE.finditer(text)
+    )
 
 
 def speaks_of_tumour(text: str) -> bool:
     """Whether a text speaks of a tumour that it does not name, and does not deny."""
-    return any(stance_at(text, *found.span()) is not False for found in _TUMOUR.finditer(text))
+    return any(
+        not _DENIED.search(text[max(0, found.start() - _REACH) : found.start()])
+        for found in _TUMOUR.finditer(text)
+    )
 
 
 def spread_of(concept: Concept | None, entity: Entity, text: str) -> str | None:
@@ -91,7 +102,7 @@ def _is_elsewhere(concept: Concept | None, entity: Entity, text: str) -> bool:
     statement = re.split(r"[.;\n]", text[: entity.start])[-1]
     places = [m for m in find_sites(statement) if organ_of(m.id) != "lymph_node"]
     named = _ELSEWHERE.search(statement)
-    return bool(named) and not any(p.end <= named.start() - 25 for p in places)
+    return named is not None and not any(p.end <= named.start() - 25 for p in places)
 
 
 def says_primary(entity: Entity, text: str) -> bool:

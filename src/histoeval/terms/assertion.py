@@ -39,6 +39,7 @@ _UP_TO_VERDICT = (
 _BETWEEN = re.compile(r"[\w\s,/:=(-]{1,400}")
 """All characters that such words can have."""
 _TO_BE = re.compile(r"\b(?:is|are|was|were)\s+$", re.IGNORECASE)
+_ASIDE = re.compile(r"\s?\([^()]{1,40}\)(?=\s\w)")
 _JOINED = re.compile(r"\b(?:and|n?or)\b|/", re.IGNORECASE)
 _OTHER_WORD = re.compile(r"\b(?!(?:is|are|was|were|be|been|both|all|also)\b)\w", re.IGNORECASE)
 _OPEN = re.compile(
@@ -123,6 +124,7 @@ def stance_at(text: str, start: int, end: int) -> bool | None:
     words = _within_list(_subject(before(text, start)), text[end : end + _REACH])
     if denial := _last(_wording("denial"), words):
         return bool(_NOT.search(words[: denial.start()]))
+    text = text[:end] + _without_aside(text[end : end + 2 * _REACH])
     if (
         _may_have_verdict(text, end)
         and (verdict := _verdict().match(text, end))
@@ -151,6 +153,14 @@ def _is_on(text: str, start: int, end: int, verdict: re.Match[str]) -> bool:
     if verdict[word].lower() in _ADJECTIVES and between != "-":
         return _GOES_ON.match(rest) is None and (judged or not _OF.match(rest))
     return True
+
+
+def _without_aside(after: str) -> str:
+    """What follows a thing, without brackets between that are no verdict on it."""
+    aside = _ASIDE.search(after)
+    if aside is None or _verdict("").search(aside.group()):
+        return after
+    return after[: aside.start()] + after[aside.end() :]
 
 
 def _subject(words: str) -> str:

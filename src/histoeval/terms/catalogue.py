@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from histoeval.resources import load_toml
+from histoeval.terms.sites import contains
 from histoeval.terms.tree import Tree
 
 
@@ -131,6 +132,9 @@ def closeness(a: Concept, b: Concept) -> float:
 def _are_interchangeable(a: Concept, b: Concept) -> bool:
     """Whether two diagnoses are names of one thing in different schools, or kinds of such names."""
     tree = diagnosis_tree()
+    apart = a.organs and b.organs and not any(contains(x, y) for x in a.organs for y in b.organs)
+    if apart:
+        return False
     for group in table("diagnoses")["wording"]["interchangeable"]:
         first, second = ({one for one in group if tree.is_a(c.id, one)} for c in (a, b))
         if first and second and first != second:

@@ -1,4 +1,4 @@
-"""Amounts of whole texts: lengths, per cent, one number of another and rates, with what they are of.
+"""Amounts of whole texts: lengths, per cent, shares and rates, with what they are of.
 
 What an amount is of is read from the words near it and decides how severe a change is: 12 mm for
 8 mm is trivial for a core and not for a depth of invasion (`terms/data/amounts.toml`).
@@ -11,35 +11,39 @@ from functools import cache, lru_cache
 from typing import Any
 
 from histoeval.resources import load_toml
-from histoeval.terms.values.number_words import QUANTITIES
+from histoeval.terms.values.number_words import in_figures
 from histoeval.terms.values.stated import CRITICAL, MINOR, StatedValue, clauses
 
 _NUMBER = r"(?<![\w.,/])\d+(?:[.,]\d+)?"
+_GAP = r"\s{0,16}"
+"""Space, which may stand for the rest of a number in words."""
+_BOUND = rf"[<>\u2264\u2265]{_GAP}|\b(?:less|more|over|under|below) (?:than )?"
+_MORE = rf"{_GAP}(?:mm|cm)?{_GAP}(?:x|\u00d7|by|-|\u2013|to){_GAP}\d+(?:[.,]\d+)?"
 _LENGTH = re.compile(
-    rf"(?P<bound>[<>\u2264\u2265]\s*|\b(?:less|more) than )?(?P<values>{_NUMBER}(?:\s*(?:mm|cm)?\s*(?:x|\u00d7|by|-|\u2013|to)\s*\d+(?:[.,]\d+)?)*)"
-    r"[\s-]*(?P<unit>mm|cm|millimet(?:re|er)s?|centimet(?:re|er)s?)(?![\w\u00b2]|2)",
+    rf"(?:{_BOUND})?(?P<values>{_NUMBER}(?:{_MORE})*)[\s-]{{0,16}}"
+    r"(?P<unit>mm|cm|millimet(?:re|er)s?|centimet(?:re|er)s?)(?![\w\u00b2]|2)",
     re.IGNORECASE,
 )
 _PERCENT = re.compile(
-    rf"(?P<bound>[<>\u2264\u2265]\s*|\b(?:less|more|over|under|below) (?:than )?)?(?P<low>{_NUMBER})\s*%?(?:\s*(?:-|\u2013|to)\s*(?P<high>\d+(?:[.,]\d+)?))?\s*(?:%|per ?cent\b)",
+    rf"(?:{_BOUND})?(?P<low>{_NUMBER}){_GAP}%?"
+    rf"(?:{_GAP}(?:-|\u2013|to){_GAP}(?P<high>\d+(?:[.,]\d+)?))?{_GAP}(?:%|per ?cent\b)",
     re.IGNORECASE,
 )
-_TENS = "ten|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
-_WORDED = re.compile(
-    rf"\b(?P<low>(?:{_TENS})(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?|one|two|three|five) ?(?:%|per ?cent\b)",
-    re.IGNORECASE,
-)
-_SMALL = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _PART = re.compile(
-    rf"(?P<part>{_NUMBER}) ?(?:mm|cm)? ?(?:/|(?:out )?of (?:a |the )?) ?(?P<total>\d+(?:\.\d+)?)[ -]?(?:mm|cm)\b",
+    rf"(?P<part>{_NUMBER}) ?(?:mm|cm)? ?(?:/|(?:out )?of (?:a |the )?) ?"
+    r"(?P<total>\d+(?:\.\d+)?)[ -]?(?:mm|cm)\b",
     re.IGNORECASE,
 )
 _SHARE = re.compile(
-    rf"(?<![\w./])(?P<part>\d{{1,3}}|{_SMALL}|none|all)\b ?(?:/|(?:(?!of\b)[a-z-]+ )?(?:out )?of (?:the )?) ?(?P<total>\d{{1,3}}|{_SMALL})(?![\w/]|\.\d|\s*(?:mm|cm|%|\+))",
+    rf"(?<![\w./])(?P<part>\d{{1,3}}|none|all)\b{_GAP}"
+    r"(?:/|(?:(?!of\b)[a-z-]+ )?(?:out )?of (?:the )?) ?"
+    rf"(?P<total>\d{{1,3}})(?![\w/]|\.\d|{_GAP}(?:mm|cm|%|\+))",
     re.IGNORECASE,
 )
 _RATE = re.compile(
-    rf"(?P<n>{_NUMBER})\s*(?:(?:mitos[ei]s|mitotic figures|eosinophils|IELs?|cells)\s*)?(?:/|per)\s*(?:(?P<of>\d+)\s*)?(?P<unit>HPFs?|high[- ]power(?:ed)? fields?|mm2|mm\u00b2|square mm)",
+    rf"(?P<n>{_NUMBER}){_GAP}(?:(?:mitos[ei]s|mitotic figures|eosinophils|IELs?|cells){_GAP})?"
+    rf"(?:/|per){_GAP}(?:(?P<of>\d+){_GAP})?"
+    r"(?P<unit>HPFs?|high[- ]power(?:ed)? fields?|mm2|mm\u00b2|square mm)",
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[,;()]")
@@ -80,8 +84,9 @@ def _pairs(row: Mapping[str, Any], key: str) -> tuple[tuple[float, int], ...]:
 @lru_cache(maxsize=1 << 11)
 def read_amounts(text: str) -> tuple[StatedValue, ...]:
     """The amounts of a text; the axis is the kind, and the option says what it is of."""
+    figures = in_figures(text)
     return tuple(
-        value for start, end in clauses(text) for value in _of_clause(text[start:end], start)
+        value for start, end in clauses(text) for value in _of_clause(figures[start:end], start)
     )
 
 
@@ -92,7 +97,6 @@ def _of_clause(clause: str, offset: int) -> Iterator[StatedValue]:
         ("rate", _RATE),
         ("length", _LENGTH),
         ("percent", _PERCENT),
-        ("percent", _WORDED),
         ("share", _SHARE),
     ):
         for found in pattern.finditer(clause):
@@ -101,15 +105,14 @@ def _of_clause(clause: str, offset: int) -> Iterator[StatedValue]:
             taken.append(found.span())
             for low, high, total in _read(kind, found):
                 name = _of(kind, clause, *found.span())
-                if name == "necrosis" and _VIABLE.search(clause):
-                    low, high = 100 - high, 100 - low
+                viable = name == "necrosis" and _VIABLE.search(clause)
+                ends = (100 - high, 100 - low) if viable else (low, high)
                 yield StatedValue(
                     kind,
                     frozenset({name}),
                     offset + found.start(),
                     offset + found.end(),
-                    low,
-                    high,
+                    *ends,
                     total,
                 )
 
@@ -122,8 +125,7 @@ def _read(kind: str, found: re.Match[str]) -> Iterator[tuple[float, float, float
             yield value, value, None
     elif kind == "percent":
         low = _float(found["low"])
-        high = found.groupdict().get("high")
-        yield low, _float(high) if high else low, None
+        yield low, _float(found["high"]) if found["high"] else low, None
     elif kind == "rate":
         per = (
             float(found["of"] or 1)
@@ -139,20 +141,17 @@ def _read(kind: str, found: re.Match[str]) -> Iterator[tuple[float, float, float
     else:
         total = _count(found["total"])
         part = total if found["part"].lower() == "all" else _count(found["part"])
-        if 0 < total and part <= total:
+        if total > 0 and part <= total:
             share = 100 * part / total
             yield share, share, total
 
 
 def _float(written: str) -> float:
-    if written[0].isalpha():
-        return sum(map(_count, re.split("[- ]", written)))
     return float(written.replace(",", "."))
 
 
 def _count(written: str) -> float:
-    numbers = {"one": 1, "none": 0} | QUANTITIES.entry("numbers")
-    return float(written) if written[0].isdigit() else float(numbers[written.lower()])
+    return 0.0 if written.lower() == "none" else float(written)
 
 
 def _of(kind: str, clause: str, start: int, end: int) -> str:
@@ -162,7 +161,7 @@ def _of(kind: str, clause: str, start: int, end: int) -> str:
         for amount in _amounts().values():
             if amount.kind == kind and amount.words.pattern and amount.words.search(words):
                 return amount.name
-    return next(each.name for each in reversed(_amounts().values()) if each.kind == kind)
+    return next(each.name for each in reversed(list(_amounts().values())) if each.kind == kind)
 
 
 def amount_conflicts(

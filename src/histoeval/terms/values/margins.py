@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from histoeval.terms.lexicon import Lexicon
 from histoeval.terms.values.stated import (
@@ -16,24 +16,12 @@ from histoeval.terms.values.stated import (
 MARGIN = "margin"
 _WORDS = Lexicon("terms/data/margins.toml", before="")
 _PIECE = re.compile(
-    r",|\bbut\b|\bwhile\b|\bwhereas\b|\balthough\b|\band\b(?=[\w\s]{1,30}\bmargins?\b)"
+    r",|\bbut\b|\bwhile\b|\bwhereas\b|\balthough\b|\band\b(?=[\w\s-]{1,40}\bmargins?\b)"
     r"|\band\b(?=\s+(?:clear|free|involved|positive|negative|not)\b)",
     re.IGNORECASE,
 )
 _LISTING = re.compile(r"\bmargins?(?: status)?\s*[:\u2013-]", re.IGNORECASE)
 _FORMER = re.compile(r"\b(?:previously|initially|originally|formerly)\b[^);,.]*", re.IGNORECASE)
-_SAME_PLACES = {
-    "radial": "circumferential", "mesorectal": "circumferential", "apex": "apical", "ureter": "ureteric",
-    "ureteral": "ureteric", "urethra": "urethral", "ductal": "duct", "bile duct": "duct", "exocervical": "ectocervical",
-    "base": "deep", "side": "lateral", "medially": "medial", "laterally": "lateral", "esophageal": "oesophageal",
-}  # fmt: skip
-_OPPOSITE_PLACES = tuple(
-    frozenset({f"at {one}", f"at {other}"})
-    for one, other in (
-        ("medial", "lateral"), ("superior", "inferior"), ("anterior", "posterior"), ("proximal", "distal"),
-        ("left", "right"), ("deep", "peripheral"), ("endocervical", "ectocervical"),
-    )
-)  # fmt: skip
 _LENGTH = re.compile(r"(?<![\d.])(?P<n>\d+(?:\.\d+)?)\s*(?:mm|cm)\b")
 _ORDER = ("unknown", "clear", "close", "involved")
 
@@ -70,7 +58,7 @@ def _of_clause(text: str, start: int, end: int, listing: bool) -> Iterator[State
             begin = first if held is None else held
             lead = len(text[begin:last]) - len(text[begin:last].lstrip(" ,"))
             places = frozenset(
-                _SAME_PLACES.get(found.group().lower(), found.group().lower())
+                _place(found.group().lower())
                 for found in _WORDS.pattern("margin", "places").finditer(text[begin:last])
             )
             yield StatedValue(
@@ -79,6 +67,18 @@ def _of_clause(text: str, start: int, end: int, listing: bool) -> Iterator[State
             held, spoken = None, True
         elif named:
             held = first if held is None else held
+
+
+def _place(name: str) -> str:
+    """The name of a place that is the same in all texts: radial is circumferential."""
+    return str(_WORDS.entry("same_places").get(name, name))
+
+
+@cache
+def _opposite_places() -> tuple[frozenset[str], ...]:
+    return tuple(
+        frozenset(f"at {name}" for name in pair) for pair in _WORDS.entry("margin", "opposite")
+    )
 
 
 def _names_margin(piece: str) -> bool:
@@ -115,16 +115,16 @@ def margin_conflicts(
 ) -> Iterator[tuple[StatedValue, StatedValue, int]]:
     """Margins that are clear in one text and involved in the other.
 
-    A margin is compared with that of the same name; where names do not tell, the worst with the worst.
+    A margin is compared with that of the same name; else the worst with the worst.
     """
     if not ones or not others:
         return
     for one in ones:
         named = [other for other in others if _places(one) & _places(other)]
-        if named and not any(_state(other) == _state(one) for other in named):
-            if severity := _between(_state(one), _state(named[0])):
-                yield one, named[0], severity
-                return
+        same = not named or any(_state(other) == _state(one) for other in named)
+        if not same and (severity := _between(_state(one), _state(named[0]))):
+            yield one, named[0], severity
+            return
     worst, other_worst = (
         max(each, key=lambda v: _ORDER.index(_state(v))) for each in (ones, others)
     )
@@ -141,7 +141,7 @@ def margin_conflicts(
     for one in involved:
         for other in other_involved:
             if not _places(one) & _places(other) and any(
-                pair & _places(one) and pair & _places(other) for pair in _OPPOSITE_PLACES
+                pair & _places(one) and pair & _places(other) for pair in _opposite_places()
             ):
                 yield one, other, MAJOR
                 return

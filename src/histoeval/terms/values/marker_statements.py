@@ -5,7 +5,8 @@ them (positive for CD20 and CD10, loss of MLH1).
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -14,28 +15,33 @@ from histoeval.terms.values.marker_results import Result, read_result
 from histoeval.terms.values.markers import MarkerName, named_markers
 from histoeval.terms.values.stated import CRITICAL, MAJOR, MINOR, MODERATE, StatedValue
 
-_BREAK = re.compile(r"[;\n]|(?<!\bH)(?<!\bC)\.(?=\s|$)")
-_JOINED = re.compile(r"[\s,/&()]*(?:and|or|nor|plus|both)?[\s,/&(]*|-|::", re.IGNORECASE)
+_BREAK = re.compile(r"[;\n|]|(?<!\bH)(?<!\bC)\.(?=\s|$)")
+_JOINED = re.compile(r"\)?[\s,/&]*(?:(?:and|or|nor|plus|both)[\s,/&]*)?|-|::", re.IGNORECASE)
 _RESULT = (
-    r"positiv\w*|negativ\w*|loss|lost|retain\w*|retention|intact|absen\w+|preserv\w+|express\w*|lack\w*|mutated"
-    r"|wild[- ]type|amplif\w+|rearrang\w+|(?:immuno|un|non-?)?reactiv\w+|pathogenic|deleterious|monotypic|detected"
+    r"positiv\w*|negativ\w*|loss|lost|retain\w*|retention|intact|absen\w+|preserv\w+|express\w*"
+    r"|lack\w*|mutated"
+    r"|wild[- ]type|amplif\w+|rearrang\w+|(?:immuno|un|non-?)?reactiv\w+|pathogenic|deleterious"
+    r"|monotypic|detected|aberrant|abnormal|mutant|equivocal|indeterminate"
 )
 _HEAD = re.compile(
-    rf"(?:,|\band\b|\bbut\b|\bwith\b|\bwhereas\b|^|\()?\s*\b(?:{_RESULT}|no|not|nor|without|shows?|stain(?:s|ing)?)\b"
-    r"(?:\s+(?:nuclear|diffuse|strong|focal|expression|staining|evidence|reactivity|stains?|both|the)){0,3}"
-    r"(?:\s*(?:for|of|in|:|with))?(?:\s+(?:both|the|nuclear))?\s*$",
+    rf"\b(?:{_RESULT}|no|not|nor|without|shows?|stain(?:s|ing)?)\b"
+    r"(?:\s{1,4}(?:nuclear|diffuse|strong|focal|expression|staining|evidence|reactivity|stains?"
+    r"|both|the)){0,3}"
+    r"(?:\s{0,4}(?:for|of|in|:|with))?(?:\s{1,4}(?:both|the|nuclear))?\s{0,4}$",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
     r"\b(?:no|not|without|absence of|absent|lack of|nor|neither)"
-    r"(?:\s+(?:evidence|presence|of|any|definite|detectable|nuclear|convincing|organisms?|show)){0,3}\s*$"
+    r"(?:\s+(?:evidence|presence|of|any|definite|detectable|nuclear|convincing|organisms?|show))"
+    r"{0,3}\s*$"
     r"|\bneither\b[^;.]{0,30}$",
     re.IGNORECASE,
 )
 _HEADING = re.compile(
-    rf"\b(?:(?:no|not|without|does not|do not)\s+)?(?:{_RESULT})\b"
-    r"(?:(?:\s+(?:[\w-]+)){0,4}?\s*(?P<governs>\b(?:for|of)\b|:))?"
-    r"\s*(?:(?:both|the|all|nuclear|markers?|stains?|staining|expression|in|with)\s+)*\(?\s*$",
+    rf"\b(?:(?:no|not|without|does not|do not)\s{{1,4}})?(?:{_RESULT})\b"
+    r"(?:(?:\s{1,4}[\w-]+){0,4}?\s{0,4}(?P<governs>\b(?:for|of)\b|:))?"
+    r"\s{0,4}(?:(?:both|the|all|nuclear|markers?|stains?|staining|expression|in|with)\s{1,4}){0,4}"
+    r"\(?\s{0,4}$",
     re.IGNORECASE,
 )
 _HEADS = re.compile(rf"\b(?:(?:no|not|without|does not|do not)\s+)?(?:{_RESULT})\b", re.IGNORECASE)
@@ -43,22 +49,32 @@ _REWORDED = tuple(
     (re.compile(pattern, re.IGNORECASE), written)
     for pattern, written in (
         (r"\b(?:un|non-?)reactive\b", "negative"),
-        (r"\b(?:been )?(?:excluded|ruled out|lacking|not supported)\b", "absent"),
-        (r"\bretains?\b", "retained"),
-        (r"\b(?:immuno)?stain(?:s|ing)?\b(?=.*\b(?:negativ|positiv|unreact|absent|none))", " "),
         (
-            r"\bnot (?:\w+ )?(?:aberrant|abnormal|block(?:[- ]type)?(?:[- ]positive)?|express\w*)\b",
+            r"\b(?:been )?(?:excluded|ruled out|not supported|(?:is|are|was|were) lacking)\b"
+            r"|\blacking\W*$",
+            "absent",
+        ),
+        (r"\bretains?\b", "retained"),
+        (
+            r"\b(?:immuno)?stain(?:s|ing)?\b"
+            r"(?=.{0,60}\b(?:negativ|positiv|unreact|absent|none))",
+            " ",
+        ),
+        (
+            r"\bnot (?:\w+ )?"
+            r"(?:aberrant|abnormal|block(?:[- ]type)?(?:[- ]positive)?|express\w*)\b",
             "negative",
         ),
         (r"\b(?:does|do) not (?:show|express|stain)\b", "negative"),
         (r"\bno\s+(?:nuclear |aberrant )?(?:expression|alteration|variant)\b", "negative"),
-        (r"^\W*not\W*$", "negative"),
+        (r"^\W*(?:(?:is|are) )?(?:not|no)\W*$", "negative"),
         (r"\bnormal (?:copy|pattern)\b", "normal expression"),
     )
 )
 _FOUND = re.compile(
-    r"\W*(?:[\w.:>*+-]+\s+){0,4}?(?:mutation|mutant|fusion|alteration|pathogenic variant|rearrange\w+|amplification"
-    r"|translocation|expression|positivity|overexpression|breaks?|split|deletion|insertion|duplication|deposit(?:ion)?)s?\b",
+    r"[\s(,:]{0,4}(?:[\w.:>*+-]+\s{1,4}){0,4}?(?:mutation|mutant|fusion|alteration"
+    r"|pathogenic variant|rearrange\w+|amplification|translocation|expression|positivity"
+    r"|overexpression|breaks?|split|(?:co-?)?deletion|insertion|duplication|deposit(?:ion)?)s?\b",
     re.IGNORECASE,
 )
 _DENIED_NEAR = re.compile(
@@ -68,13 +84,26 @@ _NEAR = 25
 _ADVICE = re.compile(
     r"\b(?:advised|recommended|suggested|requested|to follow|awaited|pending)\b", re.IGNORECASE
 )
-_GOVERNS = re.compile(r"\b(?:for|of)\s*$", re.IGNORECASE)
+_GOVERNS = re.compile(r"\b(?:for|of|no|not|nor|without)\s*$", re.IGNORECASE)
+_MINUS = re.compile(r"[\s(]*(?:\u2212|-(?=\s*[,/);.]|\s*$|\s(?!and\b|or\b|to\b|\()[A-Za-z]))")
 _STAIN = re.compile(r"\bstain|\bZN\b|Ziehl", re.IGNORECASE)
+_SHOWS = re.compile(
+    r"\b(?:shows?|reveals?|demonstrates?|highlights?|identif(?:y|ies))\s{1,4}"
+    r"(?P<none>no|neither)?\s{0,4}$"
+    r"|\b(?:shows?|reveals?|demonstrates?)\s{1,4}(?P<no>no)\b",
+    re.IGNORECASE,
+)
+_SHOWN_BY = re.compile(
+    r"\s{0,4}(?:\w+\s{1,4})?(?:on|by|with|using)\s{1,4}(?:the |both )?", re.IGNORECASE
+)
+_UNDECIDED = re.compile(r"2\s?\+|equivocal|indeterminate", re.IGNORECASE)
 _FIRST = re.compile(r",|\bwith\b")
-_SCORED = re.compile(r"\s*[(:]?\s*(?:score )?[0-3]\s?\+")
+_SCORED = re.compile(r"[\s(:]{0,4}(?:score )?[0-3]\s?\+")
 _LEADING = re.compile(
-    r"\s*(?:(?:is|are|was|were|being|again|both|all)\s+)*(?:not |non-?)?(?:amplified|positive|negative|detected"
-    r"|rearranged|mutated|wild[- ]type|retained|intact|lost|present|absent|methylated|unmethylated)\b",
+    r"\s*(?:(?:is|are|was|were|being|again|both|all)\s+)*(?:not |non-?)?(?:amplified|positive"
+    r"|negative|detected"
+    r"|rearranged|mutated|wild[- ]type|retained|intact|lost|present|absent|methylated|unmethylated"
+    r")\b",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
@@ -96,7 +125,8 @@ _POLYTYPIC = re.compile(
 _RESTRICTED = re.compile(
     r"\b(?P<chain>kappa|lambda)\b[\s-]*(?:light[- ]chains?[\s-]*)?"
     r"(?:only|restrict\w*|monotyp\w*|monoclon\w*|clonal|positive|\+|type|AL|amyloid)"
-    r"|\b(?:restrict\w*|monotyp\w*|monoclon\w*|positive|AL)\b[\w\s(-]{0,24}?\b(?P<chain2>kappa|lambda)\b",
+    r"|\b(?:restrict\w*|monotyp\w*|monoclon\w*|positive|AL)\b[\w\s(-]{0,24}?\b(?P<chain2>kappa"
+    r"|lambda)\b",
     re.IGNORECASE,
 )
 _GENE_TEST = re.compile(r"rearrang|translocat|break|split|fusion|\bFISH\b", re.IGNORECASE)
@@ -150,8 +180,15 @@ class _Phrases(NamedTuple):
     denied: bool
     last: bool
     """Whether it is the last of those that share a result."""
+    apart: bool
+    """Whether it stands after a comma, and may have a result of its own."""
     doubted: bool
     """Whether the words between it and the marker before it deny anything."""
+
+    def near(self, marker: str) -> str:
+        """The words behind the marker up to a comma; HER2 2+ is decided by what follows."""
+        first = _FIRST.split(self.own)[0]
+        return self.own if marker == "HER2" and _UNDECIDED.search(first) else first
 
 
 _NOTHING = _Waiting((), 0)
@@ -212,11 +249,18 @@ def _of_clause(clause: _Clause, waiting: _Waiting) -> tuple[list[StatedValue], _
         between = text[groups[at - 1].end if at else 0 : group.start]
         behind, followed = text[group.end : end], at + 1 < len(groups)
         values, used = _of_group(clause, group, between, behind, followed=followed, used=used)
+        if not values and found and _SHOWN_BY.fullmatch(between):
+            values = _shown_by(group, found[-1])
         found += values
     last = groups[-1]
     stated = {each.axis for each in found}
     left = tuple(m for name in last.names for m in name.markers if m not in stated)
     return [*found, *_light_chain(text, clause.start)], _Waiting(left, clause.start + last.start)
+
+
+def _shown_by(group: _Group, shown: StatedValue) -> list[StatedValue]:
+    """Stains by which something else was seen, or not: no fungi on PAS."""
+    return [replace(shown, axis=marker) for name in group.names for marker in name.markers]
 
 
 def _late(clause: _Clause, waiting: _Waiting) -> Iterator[StatedValue]:
@@ -234,12 +278,22 @@ def _groups(clause: str, names: Sequence[MarkerName]) -> Iterator[_Group]:
     """Names that share a result, with nothing but commas between them."""
     held: list[MarkerName] = []
     for name in names:
-        if held and not _JOINED.fullmatch(clause, held[-1].end, name.start):
+        if held and not _is_joined(held[-1], name, clause):
             yield _Group(tuple(held))
             held = []
         held.append(name)
     if held:
         yield _Group(tuple(held))
+
+
+def _is_joined(one: MarkerName, other: MarkerName, clause: str) -> bool:
+    """Whether two names share a result: a list, or another name in brackets."""
+    between = clause[one.end : other.start]
+    if between.strip() == "(":
+        return clause.startswith(")", other.end)
+    if "," in between and _STAIN.search(clause[other.start : other.end]):
+        return not _data()["organisms"] & set(one.markers)
+    return _JOINED.fullmatch(between) is not None
 
 
 def _of_group(
@@ -248,7 +302,7 @@ def _of_group(
     """The values of markers that share a result, and whether the words behind them are used up."""
     hyphened = re.match(r"-\s?[a-z]", behind, re.IGNORECASE)
     head = _HEAD.search(behind) if followed and not hyphened else None
-    own = behind[: head.start()] if head and head.group().strip(" ,(") else behind
+    own = behind[: head.start()] if head and head.group().strip() else behind
     before = "" if used else between
     denied, heading = _DENIED.search(before), _heading(before)
     found: list[StatedValue] = []
@@ -262,6 +316,7 @@ def _of_group(
                 heading,
                 denied is not None,
                 name is group.names[-1],
+                clause.text[: name.start].rstrip().endswith(",") and name is group.names[-1],
                 bool(_DENIED_NEAR.search(between)),
             )
             axis = _axis(marker, own, clause.about_genes)
@@ -297,6 +352,8 @@ def _axis(marker: str, own: str, about_genes: bool) -> str:
     """The marker, or the change of its gene where that is what was looked for."""
     if marker == "MDM2 amplification":
         return "MDM2"
+    if marker.startswith("HPV "):
+        return "HPV"
     if marker == "CD117" and _MUTATION.search(own):
         return "KIT mutation"
     if marker == "MLH1" and re.match(r"\s*promoter|\s*(?:hyper)?methyl", own, re.IGNORECASE):
@@ -312,40 +369,108 @@ def _variant(found: re.Match[str]) -> str:
     return f"exon {found['exon']} {(found['change'] or '').lower()}".strip()
 
 
-def _result(marker: str, phrases: _Phrases) -> tuple[Result | None, bool, bool]:
-    """The result of a marker, whether it stands before it, and whether all behind it is used."""
-    own, heading = phrases.own, phrases.heading
+class _Reading(NamedTuple):
+    """A result, if there is one, and where it stands."""
+
+    result: Result | None
+    ahead: bool = False
+    """Before its marker."""
+    whole: bool = False
+    """In all of the words up to the next marker."""
+
+
+def _result(marker: str, phrases: _Phrases) -> _Reading:
+    """The result of a marker by the first of the ways to say it that its words have."""
     if marker in _data()["organisms"]:
-        own = _ASIDE.sub("", own)
-    if _ADVICE.search(own):
-        return None, False, False
-    if re.match(r"[\s(]*(?:\u2212|-(?=\s*[,/);.]|\s*$|\s(?!and\b|or\b|to\b|\()[A-Za-z]))", own):
-        if not re.match(r"\s-\s", own):
-            return Result("negative"), False, False
-    if phrases.denied and not re.match(r"\s*(?:is|are|was|were)\b", own):
-        return Result("negative"), True, False
-    scored = _SCORED.match(own)
-    if heading and (scored and not phrases.last or heading["governs"] and not scored):
-        if result := _headed(heading, marker):
-            return result, True, False
-    found = _FOUND.match(own)
-    if found and not _DENIED_NEAR.search(own[: found.end() + _NEAR]):
-        return Result("positive"), False, False
-    near = own if marker == "HER2" else _FIRST.split(own)[0]
-    if result := _read(_tidied(near), marker) or _read(f"{phrases.name} {_tidied(near)}", marker):
-        return result, False, False
-    if heading and (result := _headed(heading, marker)):
-        return result, True, False
-    if near != own and (result := _read(_tidied(own), marker)):
-        return result, False, False
-    if phrases.own != phrases.behind and not _GOVERNS.search(phrases.behind):
-        if result := _read(_tidied(phrases.behind), marker):
-            return result, False, True
-    if _VARIANT.search(own):
-        return Result("positive"), False, False
-    if marker in _data()["organisms"] and not _STAIN.search(phrases.name):
-        return Result("negative" if phrases.doubted else "positive"), False, False
-    return None, False, False
+        near = _ASIDE.sub("", phrases.own)
+        phrases = phrases._replace(own=near, behind=near)
+    readings = (read(marker, phrases) for read in _READERS)
+    return next((each for each in readings if each is not None), _Reading(None))
+
+
+def _as_advice(marker: str, phrases: _Phrases) -> _Reading | None:
+    """No result: the test is to be done."""
+    return _Reading(None) if _ADVICE.search(phrases.near(marker)) else None
+
+
+def _by_sign(_: str, phrases: _Phrases) -> _Reading | None:
+    """CD5-, but not CD5 - positive."""
+    is_minus = _MINUS.match(phrases.own) and not re.match(r"\s-\s", phrases.own)
+    return _Reading(Result("negative")) if is_minus else None
+
+
+def _by_denial(marker: str, phrases: _Phrases) -> _Reading | None:
+    """No EGFR mutation. Of p53, none may be the normal pattern or the null pattern."""
+    if not phrases.denied or re.match(r"\s*(?:is|are|was|were)\b", phrases.own):
+        return None
+    if marker == "p53":
+        return _Reading(None, ahead=True)
+    lost = re.match(r"\W*(?:proteins? )?(?:deficien|loss)", phrases.own, re.IGNORECASE)
+    return _Reading(Result("positive" if lost else "negative"), ahead=True)
+
+
+def _by_leading_words(marker: str, phrases: _Phrases) -> _Reading | None:
+    """Negative for CD5; the last of a list may have a result of its own."""
+    own = phrases.apart and re.search(r"\b(?:posi|nega)tive\b", phrases.near(marker))
+    scored = bool(_SCORED.match(phrases.own) or own)
+    if phrases.heading is None or (phrases.last if scored else not phrases.heading["governs"]):
+        return None
+    return _by_words_before(marker, phrases)
+
+
+def _by_what_is_shown(_: str, phrases: _Phrases) -> _Reading | None:
+    """PAS shows no hyphae."""
+    found = _SHOWS.search(phrases.behind)
+    if found is None:
+        return None
+    return _Reading(Result("negative" if found["none"] or found["no"] else "positive"))
+
+
+def _by_noun(_: str, phrases: _Phrases) -> _Reading | None:
+    """KRAS G12D mutation."""
+    found = _FOUND.match(phrases.own)
+    if found is None or _DENIED_NEAR.search(phrases.own[: found.end() + _NEAR]):
+        return None
+    return _Reading(Result("positive"))
+
+
+def _by_words_behind(marker: str, phrases: _Phrases) -> _Reading | None:
+    """ER positive, dMMR."""
+    near = _tidied(phrases.near(marker))
+    result = _read(near, marker) or _read(f"{phrases.name} {near}", marker)
+    return _Reading(result) if result else None
+
+
+def _by_words_before(marker: str, phrases: _Phrases) -> _Reading | None:
+    """Retained MSH2."""
+    result = _headed(phrases.heading, marker) if phrases.heading else None
+    return _Reading(result, ahead=True) if result else None
+
+
+def _by_all_behind(marker: str, phrases: _Phrases) -> _Reading | None:
+    """EGFR, tested by sequencing: wild type."""
+    if result := _read(_tidied(phrases.own), marker):
+        return _Reading(result)
+    if phrases.own == phrases.behind or _GOVERNS.search(phrases.behind):
+        return None
+    result = _read(_tidied(phrases.behind), marker)
+    return _Reading(result, whole=True) if result else None
+
+
+def _by_name(marker: str, phrases: _Phrases) -> _Reading | None:
+    """A variant, or an organism that is named and not denied."""
+    if _VARIANT.search(phrases.own):
+        return _Reading(Result("positive"))
+    if marker not in _data()["organisms"] or _STAIN.search(phrases.name):
+        return None
+    return _Reading(Result("negative" if phrases.doubted else "positive"))
+
+
+_READERS: tuple[Callable[[str, _Phrases], _Reading | None], ...] = (
+    _as_advice, _by_sign, _by_denial, _by_leading_words, _by_what_is_shown, _by_noun,
+    _by_words_behind,
+    _by_words_before, _by_all_behind, _by_name,
+)  # fmt: skip
 
 
 def _headed(heading: re.Match[str], marker: str) -> Result | None:
@@ -359,7 +484,8 @@ def _tidied(own: str) -> str:
     """The words behind a marker, without what stands only between."""
     if own.startswith(("+", "-")) and not re.match(r"-\s?[a-z]", own, re.IGNORECASE):
         return own.strip(" ,")
-    return own.strip() if own.strip() in ("(+)", "(-)") else own.strip(" ,:()=-\u2013")
+    words = own.strip() if own.strip() in ("(+)", "(-)") else own.strip(" ,:()=-\u2013")
+    return "" if re.fullmatch(r"(?:immuno)?stains?", words, re.IGNORECASE) else words
 
 
 def _read(phrase: str, marker: str) -> Result | None:
@@ -398,7 +524,7 @@ def _light_chain(clause: str, offset: int) -> Iterator[StatedValue]:
 
 
 def _mismatch(found: Sequence[StatedValue]) -> Iterator[StatedValue]:
-    """Whether mismatch repair is deficient: by itself, by a protein lost, by unstable satellites."""
+    """Whether mismatch repair is deficient: as stated, by a protein lost, by instability."""
     proteins = _data()["proteins"]
     own = [each for each in found if each.axis in proteins]
     lost = [each for each in own if "negative" in each.options]
@@ -416,15 +542,21 @@ def _status(each: StatedValue, deficient: bool) -> StatedValue:
     return StatedValue(MISMATCH, status, each.start, each.end)
 
 
+def decides(marker: str) -> bool:
+    """Whether a result of this marker decides on a therapy or on the diagnosis."""
+    return marker in _data()["critical"]
+
+
 def covered_markers(axes: frozenset[str]) -> frozenset[str]:
     """The markers of the catalogue whose results are among these axes."""
     covered = {name for name, axis in _REARRANGED.items() if axis in axes}
     for axis, names in (
         (LIGHT_CHAIN, _CHAINS),
-        (MISMATCH, ("mismatch repair", "microsatellite instability")),
+        (MISMATCH, ("mismatch repair", "microsatellite instability", *_data()["proteins"])),
         ("MDM2", ("MDM2 amplification",)),
         ("KIT mutation", ("CD117",)),
         ("IDH", ("IDH1", "IDH2")),
+        ("HPV", ("HPV 16", "HPV 18")),
     ):
         covered |= set(names) if axis in axes else set()
     return axes | covered

@@ -56,6 +56,8 @@ def known_markers() -> frozenset[str]:
 
 
 def _folded(phrase: str) -> str:
+    if phrase.isascii():
+        return phrase[:MAX_CHARS]
     text = unicodedata.normalize("NFKC", phrase[:MAX_CHARS])
     return "".join(_GREEK.get(c.lower(), c) for c in text)
 

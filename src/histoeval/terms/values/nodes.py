@@ -5,31 +5,36 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from histoeval.terms.lexicon import Lexicon
-from histoeval.terms.values.number_words import QUANTITIES
+from histoeval.terms.values.number_words import in_figures
 from histoeval.terms.values.stated import CRITICAL, MAJOR, MINOR, MODERATE, StatedValue, clauses
 
 NODES = "nodes"
 _WORDS = Lexicon("terms/data/margins.toml", before="")
-_SMALL = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?|thirty"
-_N = rf"(?:\d{{1,3}}|{_SMALL})"
+_N = r"\d{1,3}"
 _NOUN = r"(?:(?:lymph[- ]?)?nodes?|LNs?|sentinels?)\b"
-_BETWEEN = r"(?:(?!of\b|and\b|which\b|with\b)[a-z-]+,? ){0,4}?"
+_BETWEEN = r"(?:(?!of\b|and\b|which\b|with\b)[a-z-]+,? +){0,4}?"
 _OF = re.compile(
-    rf"\b(?P<part>{_N}|none|no|neither|all|both|a single)\b {_BETWEEN}(?:out of|of) (?:the |these |all )?(?P<total>{_N})\b(?! ?(?:mm|cm|%|cores?|glomer|fragments?|pieces?|blocks?|biops))"
+    rf"\b(?P<part>{_N}|none|no|neither|all|both|a single)\b +{_BETWEEN}(?:out of|of) (?:the "
+    rf"|these |all )?(?P<total>{_N})\b(?! ?(?:mm|cm|%|cores?|glomer|fragments?|pieces?|blocks?"
+    rf"|biops))"
     rf"|(?<![\d/.])(?P<part2>\d{{1,3}}) ?/ ?(?P<total2>\d{{1,3}})(?![\d/.]|\s*(?:HPF|mm|cm))"
-    rf"|\bof (?:the )?(?P<total4>{_N}) {_BETWEEN}{_NOUN}[^.;]{{0,40}}?,? (?P<part4>{_N})\b(?! ?(?:mm|cm))"
-    rf"|\b(?P<total3>{_N})\b {_BETWEEN}{_NOUN}[^.;]{{0,40}}?\b(?:of which|of them|including|with|,)\s*(?P<part3>{_N})\b (?:\w+ )?(?:positive|involved|contain\w*|show\w*|with|metasta\w*)",
+    rf"|\bof (?:the )?(?P<total4>{_N}) +{_BETWEEN}{_NOUN}[^.;]{{0,40}}?,? (?P<part4>{_N})\b"
+    rf"(?! ?(?:mm|cm))"
+    rf"|\b(?P<total3>{_N})\b +{_BETWEEN}{_NOUN}[^.;]{{0,40}}?\b(?:of which|of them|including"
+    rf"|with|,)\s*(?P<part3>{_N})\b +(?:\w+ )?(?:positive|involved|contain\w*|show\w*|with|metasta"
+    rf"\w*)",
     re.IGNORECASE,
 )
-_COUNT = re.compile(rf"\b(?P<n>{_N})\b {_BETWEEN}{_NOUN}", re.IGNORECASE)
+_COUNT = re.compile(rf"\b(?P<n>{_N})\b +{_BETWEEN}{_NOUN}", re.IGNORECASE)
 _OTHER = re.compile(
-    r"\b(?:cores?|glomerul\w+|index|ishak|grade|score|NAS|TRG|crescents?|HAI|tracts?|blocks?|fields?|gleason|mitos\w+|fragments?|allred|quick score|bethesda|slides?)\b",
+    r"\b(?:cores?|glomerul\w+|index|ishak|grade|score|NAS|TRG|crescents?|HAI|tracts?|blocks?"
+    r"|fields?|gleason|mitos\w+|fragments?|allred|quick score|bethesda|slides?)\b",
     re.IGNORECASE,
 )
 _CONTEXT = re.compile(r"\bp?N[0-3X]|\bstation|\b\d{1,2}[RL]\b|\bdissection")
 _NO_NODES = re.compile(r"\binvasion\b|\bdifferential\b|\bnodular\b", re.IGNORECASE)
 _NEAR = 18
-_NUMBERS = {"one": 1, "a single": 1, "none": 0, "no": 0, "neither": 0, "thirty": 30}
+_NUMBERS = {"a single": 1, "none": 0, "no": 0, "neither": 0}
 
 
 @lru_cache(maxsize=1 << 11)
@@ -42,9 +47,9 @@ def read_nodes(text: str) -> tuple[StatedValue, ...]:
 
 def _of_clauses(text: str) -> Iterator[StatedValue]:
     """The nodes of each clause; after a semicolon they may not be named again."""
-    named = False
+    named, figures = False, in_figures(text)
     for start, end in clauses(text):
-        clause = text[start:end]
+        clause = figures[start:end]
         named = (
             (named and text[start - 1] == ";")
             or bool(_CONTEXT.search(clause))
@@ -121,13 +126,7 @@ def _status(clause: str) -> str | None:
 
 
 def _number(written: str) -> int:
-    low = written.lower()
-    if low.isdigit():
-        return int(low)
-    if low in _NUMBERS:
-        return _NUMBERS[low]
-    numbers = {"one": 1} | QUANTITIES.entry("numbers")
-    return int(sum(numbers.get(word, 0) for word in re.split("[- ]", low)))
+    return int(written) if written.isdigit() else _NUMBERS[written.lower()]
 
 
 def node_conflicts(
@@ -155,7 +154,8 @@ def _numbers(
 ) -> Iterator[tuple[StatedValue, StatedValue, int]]:
     """Other numbers, where both texts count them all."""
     here, there = (
-        {(v.low, v.total): v for v in every if v.total and v.low >= 0} for every in (ones, others)
+        {(v.low, v.total): v for v in every if v.total and v.low >= 0 and len(v.options) == 1}
+        for every in (ones, others)
     )
     counts, other_counts = ({low for low, _ in every if low} for every in (here, there))
     sums = sum(low for low, _ in here), sum(low for low, _ in there)

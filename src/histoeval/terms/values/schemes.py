@@ -11,15 +11,23 @@ from functools import cache, lru_cache
 from typing import Any
 
 from histoeval.resources import load_toml
-from histoeval.terms.values.gleason import gleason_severity, read_gleason
 from histoeval.terms.values.stated import MODERATE, StatedValue, is_denied
-from histoeval.terms.values.tumour_grades import read_tumour_grades, tumour_grade_severity
+from histoeval.terms.values.tumour_grades import (
+    gleason_severity,
+    read_gleason,
+    read_tumour_grades,
+    tumour_grade_severity,
+)
 
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six")
 _ROMANS = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6}
-_RANK = rf"(?:[0-6](?!\d|[.,]\d|\s?[%+])|(?:{'|'.join(sorted(_ROMANS, key=len, reverse=True))})|{'|'.join(_NUMBERS)})"
+_RANK = (
+    rf"(?:[0-6](?!\d|[.,]\d|\s?[%+])|(?:{'|'.join(sorted(_ROMANS, key=len, reverse=True))})"
+    rf"|{'|'.join(_NUMBERS)})"
+)
 _FILL = (
-    r"[\s:=,(\[-]*(?:(?:grade|graded|stage|staged|score|scored|class|category|type|level|group|index"
+    r"[\s:=,(\[-]*(?:(?:grade|graded|stage|staged|score|scored|class|category|type|level|group"
+    r"|index"
     r"|diagnostic|lesion|is|was|as|of|at|nuclear|combined|estimated|assigned|acute|rejection"
     r"|(?:19|20)\d\d)\b[\s:=,(\[-]*){0,4}"
 )
@@ -60,7 +68,8 @@ def _by_name() -> Mapping[str, _Scheme]:
 def _scheme(row: Mapping[str, Any]) -> _Scheme:
     letter = rf"[{row['letters']}]" if "letters" in row else "(?!)"
     rank = rf"{_RANK}\s?{letter}(?![^\W_])|{_RANK}(?![^\W_])"
-    ranks = rf"(?:{row.get('cue')}){_FILL}(?P<a>{rank})(?:\s*(?P<sep>-|to|/|or|and|\u2013)\s*(?P<b>{rank}))?"
+    second = rf"(?:\s*(?P<sep>-|to|/|or|and|\u2013)\s*(?P<b>{rank}))?"
+    ranks = rf"(?:{row.get('cue')}){_FILL}(?P<a>{rank}){second}"
     words = [(word, value) for value, wordings in row.get("words", {}).items() for word in wordings]
     words.sort(key=lambda each: -len(each[0]))
     return _Scheme(
@@ -83,10 +92,9 @@ def _scheme(row: Mapping[str, Any]) -> _Scheme:
 def read_schemes(text: str) -> tuple[StatedValue, ...]:
     """The values of all schemes that a text states."""
     found = [*read_gleason(text), *read_tumour_grades(text)]
+    has = cache(lambda pattern: pattern.search(text) is not None)  # schemes share what they are of
     for scheme in _schemes():
-        if all(about.search(text) for about in scheme.about) and not (
-            scheme.unless and scheme.unless.search(text)
-        ):
+        if all(map(has, scheme.about)) and not (scheme.unless and has(scheme.unless)):
             found += _values(scheme, text)
     return tuple(found)
 

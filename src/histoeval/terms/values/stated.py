@@ -7,15 +7,17 @@ from dataclasses import dataclass
 MINOR, MODERATE, MAJOR, CRITICAL = 1, 2, 3, 4
 """How severe it is to state one value for another: from trivial to what could harm a patient."""
 
-_BREAK = re.compile(r"[;\n]|\.(?=\s|$)")
+_BREAK = re.compile(r"[;\n|]|\.(?=\s|$)")
 _DENIAL = re.compile(
-    r"\b(?:no|not|non|nor|neither|without|negative for|absence of|absent|lacks|rather than|denies|excluded?|rule out"
+    r"\b(?:no|not|non|nor|neither|without|negative for|absence of|absent|lacks|rather than"
+    r"|denies|excluded?|rule out"
     r"|insufficient for|free of|short of)(?:\s+(?!but\b|with\b)[\w/-]+){0,5}\s*$",
     re.IGNORECASE,
 )
 _DENIED_BEHIND = re.compile(
-    r"[\s\w,/-]{0,30}?(?::|\b(?:is|are|was|were|has been|have been|both)\b)?\s*[:(\u2013-]?\s*"
-    r"\b(?:not (?:seen|identified|present|detected|found|demonstrated|met)|not supported|absent|excluded|lacking|none|nil|no evidence|no\s*$|(?:grade )?0\b(?! ?[.,]\d))",
+    r"[\s\w,/-]{0,30}?(?::|\b(?:is|are|was|were|has been|have been|both)\b)?[\s:(\u2013-]{0,4}"
+    r"\b(?:not (?:seen|identified|present|detected|found|demonstrated|met)|not supported|absent"
+    r"|excluded|lacking|none|nil|no evidence|no\s{0,4}$|(?:grade )?0\b(?! ?[.,]\d))",
     re.IGNORECASE,
 )
 
@@ -54,6 +56,8 @@ def conflicts(
         there = [other for other in others if other.axis == axis]
         left = _unmatched(here, there, severity)
         right = _unmatched(there, here, lambda other, one: severity(one, other))
+        if right and not left and _is_open(here, there):
+            left = here[:1]
         near = sorted(
             (severity(one, other), i, j)
             for i, one in enumerate(left)
@@ -65,6 +69,12 @@ def conflicts(
                 done[0].add(i)
                 done[1].add(j)
                 yield left[i], right[j], value
+
+
+def _is_open(here: Sequence[StatedValue], there: Sequence[StatedValue]) -> bool:
+    """Whether the only value of one text agrees with none of the others by more than a part."""
+    options = {one.options for one in here}
+    return len(options) == 1 and not any(other.options in options for other in there)
 
 
 def _unmatched(

@@ -14,13 +14,17 @@ _TNM = re.compile(
     rf"|(?<![A-Za-z0-9])y?[pc]\s?N\s?(?P<n2>[0-3]{_SUB}|X|x)(?![a-oq-z])"
     rf"|(?<![A-Za-z0-9])y?[pc]?\s?M\s?(?P<m>[01][a-d]?)(?![A-Za-z0-9])(?=[^A-Za-z]|$)"
 )
+FIGO = r"(?:figo|international federation of gyna?ecology and obstetrics)"
+_OF = rf"(?:(?P<figo>{FIGO})|stage|ann arbor|masaoka(?:-koga)?|lugano|ajcc|uicc)"
 _GROUP = re.compile(
-    r"\b(?P<of>figo|stage|ann arbor|masaoka(?:-koga)?|lugano|ajcc|uicc)(?:\s+(?:20\d\d|stage|\d+th edition))*[\s:,(]{1,3}"
-    r"(?P<group>(?-i:IV|I{1,3}|0)|(?<=figo )[1-4]|(?<=figo stage )[1-4])\s?(?P<sub>[A-Ea-e](?:\d|i{1,3})?)?(?![\w-])",
+    rf"\b{_OF}(?:\s+(?:20\d\d|stage|\d+th edition))*[\s:,(]{{1,3}}"
+    r"(?P<group>(?-i:IV|I{1,3}|0)|(?(figo)[1-4]|(?!)))\s?"
+    r"(?P<sub>[A-Ea-e](?:\d|i{1,3})?)?(?![\w-])",
     re.IGNORECASE,
 )
 _NOT_STAGE = re.compile(
-    r"(?:olga|olgim|fibrosis|ishak|metavir|maternal|fo?etal|bartl|grade|class)\W{0,3}(?:stage\W{0,3})?$",
+    r"(?:olga|olgim|fibrosis|ishak|metavir|maternal|fo?etal|bartl|grade|class)\W{0,3}"
+    r"(?:stage\W{0,3})?$",
     re.IGNORECASE,
 )
 _BLADDER = re.compile(r"bladder|urothelial|TURB", re.IGNORECASE)

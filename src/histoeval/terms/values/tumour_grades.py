@@ -1,4 +1,4 @@
-"""Grades of tumours and of dysplasia in whole texts: grade 2, G3, poorly differentiated, low grade.
+"""Grades of tumours and of dysplasia in whole texts: grade 2, poorly differentiated, Gleason 7.
 
 A grade of two ranks and one of three agree where usage counts them the same: a grade 2 may be of
 low or of high grade, a grade 1 is not of high grade.
@@ -6,33 +6,70 @@ low or of high grade, a grade 1 is not of high grade.
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from histoeval.terms.values.number_words import rank_number
+from histoeval.resources import load_toml
+from histoeval.terms.values.number_words import in_figures, rank_number
 from histoeval.terms.values.stated import CRITICAL, MAJOR, MODERATE, StatedValue, is_denied
+from histoeval.terms.values.stated_stages import FIGO
 
-TUMOUR, NUCLEAR, DYSPLASIA, CNS = "tumour grade", "nuclear grade", "dysplasia", "CNS grade"
+TUMOUR, NUCLEAR, DYSPLASIA = "tumour grade", "nuclear grade", "dysplasia"
+CNS, IN_SITU = "CNS grade", "in situ grade"
 
 _RANK = r"(?P<a>[1-4]|(?-i:IV|I{1,3})|(?:one|two|three|four)\b)(?![^\W_]|[.,]\d|\s?[%+])"
 _RANGE = (
     r"(?:\s*(?P<sep>-|\u2013|to|/|of|out of)\s*(?P<b>[1-9]|(?-i:IV|I{1,3})|three|four)(?![^\W_]))?"
 )
-_OF = r"(?:histologic(?:al)?|overall|combined|tumou?r|nottingham|sbr|elston[- ]ellis|bloom[- ]richardson|fnclcc|figo|fuhrman|(?:who\W{0,2})?isup|who|net|iaslc|edmondson(?:[- ]steiner)?)"
+_WHO = r"(?:who|world health organi[sz]ation)"
+_OF = (
+    r"(?:histologic(?:al)?|overall|combined|tumou?r|nottingham|sbr|elston[- ]ellis"
+    rf"|bloom[- ]richardson|fnclcc|{FIGO}|fuhrman|(?:{_WHO}\W{{0,2}})?isup|{_WHO}|net|iaslc"
+    r"|edmondson(?:[- ]steiner)?)"
+)
+_ASPECT = r"(?:\bnuclear |\bnucleolar |\bcytologic(?:al)? )"
+_ALONE = rf"(?:fnclcc|fuhrman|(?:{_WHO}/)?isup|nottingham|sbr)"
+"""Systems that need no further word before the grade."""
 _GRADE = re.compile(
-    rf"(?P<of>\b{_OF}\s+)?(?P<what>\bnuclear |\bnucleolar |\bcytologic(?:al)? )?\bgrade[\s:=(-]{{0,3}}(?:of |is )?{_RANK}{_RANGE}"
-    rf"|\b(?:fnclcc|fuhrman|(?:who/)?isup|nottingham|sbr)[\s:=(,-]{{0,3}}(?:(?:grade|g)\W{{0,2}})?{_RANK.replace('<a>', '<a2>')}"
+    rf"(?P<of>\b{_OF}\s+)?(?P<what>{_ASPECT})?\bgrade[\s:=(-]{{0,3}}(?:of |is )?{_RANK}{_RANGE}"
+    rf"|\b{_ALONE}[\s:=(,-]{{0,3}}(?:(?:grade|g)\W{{0,2}})?{_RANK.replace('<a>', '<a2>')}"
     r"|(?<![\w/])(?-i:G)(?P<g>[1-4])(?![\w/]|[ ,]*[LSR]\d)",
     re.IGNORECASE,
 )
 _CNS = re.compile(
-    rf"\b(?:cns[ -]who|who[ -]cns)\W+(?:20\d\d\W+)?(?:grade\W{{0,2}})?{_RANK}", re.IGNORECASE
+    rf"\b(?:cns[ -]{_WHO}|{_WHO}[ -]cns)\W+(?:20\d\d\W+)?(?:grade\W{{0,2}})?{_RANK}",
+    re.IGNORECASE,
 )
 _SPECIAL = re.compile(
-    r"(?:banff|ishlt|gvhd|marsh|iron|siderosis|steatosis|inflammat|activity|fibrosis|reticulin|regression|"
-    r"rejection|varus|bartl|follicular lymphoma|intraepithelial neoplasia|\b[cva]{1,2}in|pein|scheuer|"
+    r"(?:banff|ishlt|gvhd|marsh|iron|siderosis|steatosis|inflammat|activity|fibrosis|reticulin"
+    r"|regression|"
+    r"rejection|varus|bartl|follicular lymphoma|intraepithelial neoplasia|\b[cva]{1,2}in|pein"
+    r"|scheuer|"
     r"architectural|mitotic|maternal|fo?etal|chorio\w+|response|mucositis|oesophagitis|esophagitis|"
     r"isup|gleason|group)[\w\s,()/-]{0,24}$",
     re.IGNORECASE,
 )
+_GLEASON_SCORE = re.compile(
+    r"\b(?:gleason\W{0,3}(?:(?:score|grade|sum|pattern)s?\W{0,3}(?:of |is )?)?)?"
+    r"(?<![\d+])(?P<a>[3-5])\s*\+\s*(?P<b>[3-5])(?![\d+]|\s*\+)(?:\s*=\s*\d+)?",
+    re.IGNORECASE,
+)
+_GLEASON_PATTERNS = re.compile(
+    r"\bprimary (?:gleason )?pattern\W{0,3}(?P<a>[3-5])\b\D{1,30}?"
+    r"secondary (?:gleason )?pattern\W{0,3}(?P<b>[3-5])\b",
+    re.IGNORECASE,
+)
+_GLEASON_SUM = re.compile(
+    r"\bgleason\W{0,3}(?:(?:score|grade|sum)\W{0,3}(?:of |is )?)?(?P<sum>10|[6-9])\b(?!\s*\+|\s*/)",
+    re.IGNORECASE,
+)
+_GRADE_GROUP = re.compile(
+    r"\b(?:(?:isup |who |prognostic )?grade group|isup (?:grade|group)|prognostic group|(?-i:GG))"
+    r"[\s:=(-]{0,3}(?:of )?(?P<group>[1-5]|(?-i:IV|I{1,3}|V)|one|two|three|four|five)(?![^\W_])",
+    re.IGNORECASE,
+)
+_PLUS = re.compile(r"\bplus\b(?=\s+\d)", re.IGNORECASE)
+_PROSTATE = re.compile(r"prostat|gleason|acinar|grade group", re.IGNORECASE)
+_GROUP_WORDS = ("one", "two", "three", "four", "five")
 _WORDS = {
     "1": r"(?:well|highly)[- ]differentiated",
     "1-2": r"well[- ](?:to|-)[- ]?moderately[- ]differentiated",
@@ -59,7 +96,8 @@ _OPTIONS: Mapping[str, frozenset[str]] = {
     "high": frozenset({"3", "4", "2 high", "3 high", "4 high"}),
 }
 _TIER = re.compile(
-    r"\b(?P<tier>low|intermediate|high)(?:[- ](?:nuclear |cytologic(?:al)? |histologic(?:al)? )?grade)\b"
+    r"\b(?P<tier>low|intermediate|high)(?:[- ](?:nuclear |cytologic(?:al)? "
+    r"|histologic(?:al)? )?grade)\b"
     r"(?P<behind>[\w\s,/()-]{0,40})",
     re.IGNORECASE,
 )
@@ -69,20 +107,29 @@ _LESION = re.compile(
     re.IGNORECASE,
 )
 _NAMED = re.compile(
-    r"[\s,]*(?:squamous |vulvar |cervical |anal )*(?:sil\b|squamous intraepithelial|intraepithelial lesion"
+    r"[\s,]*(?:squamous |vulvar |cervical |anal )*(?:sil\b|squamous intraepithelial"
+    r"|intraepithelial lesion"
     r"|dyskaryosis|urothelial neoplasm|lesion)",
     re.IGNORECASE,
 )
 _DYSPLASIA = re.compile(
-    r"\b(?P<degree>mild|slight|moderate|severe|marked)(?:ly)?(?P<to>[- ](?:to|-)[- ]?(?:moderate|severe))?"
-    r"(?:[ -](?:squamous|epithelial|glandular|oral|keratinising|keratinizing|foveolar)){0,3} (?:dysplasia|dysplastic)\b"
-    r"|\bdysplasia,? (?P<behind>mild|slight|moderate|severe|marked|low[- ]grade|high[- ]grade|none|absent)\b"
+    r"\b(?P<degree>mild|slight|moderate|severe|marked)(?:ly)?(?P<to>[- ](?:to|-)[- ]?(?:moderate"
+    r"|severe))?"
+    r"(?:[ -](?:squamous|epithelial|glandular|oral|keratinising|keratinizing|foveolar)){0,3} "
+    r"(?:dysplasia|dysplastic)\b"
+    r"|\bdysplasia,? (?P<behind>mild|slight|moderate|severe|marked|low[- ]grade|high[- ]grade"
+    r"|none|absent)\b"
     r"|\b(?P<none>(?:no|without|negative for|absence of)(?: evidence of| any| definite)?"
     r"(?: [\w-]+,?(?: or| nor| and))? dysplasia|non-?dysplastic)\b"
     r"|\b(?P<indefinite>indefinite for dysplasia)\b"
     r"|(?-i:\b(?P<short>LGD|HGD)\b)",
     re.IGNORECASE,
 )
+_IN_SITU = re.compile(
+    r"[\s,]*(?:solid |comedo |cribriform )*(?:DCIS|LCIS|ductal carcinoma in situ|in situ)\b"
+)
+_IN_SITU_BEFORE = re.compile(r"(?:DCIS|LCIS|in situ)[\s,:(-]*$")
+_NEAR = 20
 _DEGREES = {"mild": "low", "slight": "low", "severe": "high", "marked": "high"}
 _LEVELS = {"none": 0, "indefinite": 1, "low": 2, "high": 3}
 _CERVIX = re.compile(r"\b(?:cervix|cervical|LLETZ|LEEP|CIN|VIN|VaIN|AIN|NILM)\b(?! (?:node|lymph))")
@@ -91,8 +138,18 @@ _EITHER = frozenset({"low", "high"})
 """Moderate dysplasia is of low grade in some organs, of high grade in others."""
 
 
-def read_tumour_grades(text: str) -> Iterator[StatedValue]:
-    """Grades of tumours, of nuclei and of dysplasia that a text states."""
+def read_tumour_grades(text: str) -> list[StatedValue]:
+    """Grades of tumours, of nuclei and of dysplasia that a text states.
+
+    That of the nuclei counts as that of the tumour where there is no other.
+    """
+    found = list(_grades(text))
+    if any(each.axis == TUMOUR for each in found):
+        return found
+    return [replace(each, axis=TUMOUR) if each.axis == NUCLEAR else each for each in found]
+
+
+def _grades(text: str) -> Iterator[StatedValue]:
     yield from _numbers(text)
     for found in _DIFFERENTIATION.finditer(text):
         if is_denied(text, *found.span()):
@@ -152,8 +209,17 @@ def _tiers(text: str) -> Iterator[StatedValue]:
             elif tier != "intermediate" and not denied:
                 yield StatedValue(DYSPLASIA, frozenset({tier}), found.start(), end)
         elif not denied and not _NAMED.match(found["behind"]):
-            nuclear = "nuclear" in found.group()[: end - found.start()].lower()
-            yield StatedValue(NUCLEAR if nuclear else TUMOUR, _OPTIONS[tier], found.start(), end)
+            yield StatedValue(_axis_of_tier(text, found), _OPTIONS[tier], found.start(), end)
+
+
+def _axis_of_tier(text: str, found: re.Match[str]) -> str:
+    before = text[max(0, found.start() - _NEAR) : found.start()]
+    invasive = re.search(r"\b(?:invasive|infiltrating) (?:\w+ )?carcinoma", text, re.IGNORECASE)
+    if invasive and (_IN_SITU.match(found["behind"]) or _IN_SITU_BEFORE.search(before)):
+        return IN_SITU
+    return (
+        NUCLEAR if "nuclear" in found.group()[: -len(found["behind"]) or None].lower() else TUMOUR
+    )
 
 
 def _degree(found: re.Match[str]) -> frozenset[str]:
@@ -185,3 +251,39 @@ def tumour_grade_severity(one: StatedValue, other: StatedValue) -> int:
         apart = min(abs(int(a) - int(b)) for a in one.options for b in other.options)
         return CRITICAL if apart > 1 else MAJOR
     return MAJOR
+
+
+# --- prostate -------------------------------------------------------------------------------------
+
+
+def read_gleason(text: str) -> Iterator[StatedValue]:
+    """Grade groups of the prostate that a text states, by themselves or by a Gleason score."""
+    if not _PROSTATE.search(text):
+        return
+    groups = load_toml("terms/data/grades.toml")["group"]
+    text = _PLUS.sub("   +", in_figures(text))
+    for pattern in (_GLEASON_SCORE, _GLEASON_PATTERNS):
+        for found in pattern.finditer(text):
+            group = groups["scores"].get(f"{found['a']}+{found['b']}", 1)
+            yield _group(found, str(group))
+    for found in _GLEASON_SUM.finditer(text):
+        group = groups["sums"][found["sum"]]
+        yield _group(found, *("23" if group == 2.5 else str(group)))
+    for found in _GRADE_GROUP.finditer(text):
+        written = found["group"].lower()
+        number = (
+            _GROUP_WORDS.index(written) + 1 if written in _GROUP_WORDS else rank_number(written)
+        )
+        yield _group(found, str(number))
+
+
+def _group(found: re.Match[str], *groups: str) -> StatedValue:
+    return StatedValue("Gleason", frozenset(groups), found.start(), found.end())
+
+
+def gleason_severity(one: StatedValue, other: StatedValue) -> int:
+    """How severe it is to state one grade group for another; 0 where they agree."""
+    if one.options & other.options:
+        return 0
+    apart = min(abs(int(a) - int(b)) for a in one.options for b in other.options)
+    return CRITICAL if apart > 2 else MAJOR

@@ -85,7 +85,7 @@ def _stained(final: Sequence[DiagnosisMention], specimen: Specimen) -> Iterator[
     """A stain of the tumour that none of the concluded diagnoses goes with."""
     for stain in specimen.markers:
         marker, result = stain.value
-        if stain.passage.has("some_cells"):
+        if stain.passage.has("some_cells", "of_gene"):
             continue
         for row in APPEARANCE.entry("stain"):
             excludes = marker in row.get(str(result.polarity), ())

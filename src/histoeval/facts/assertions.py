@@ -1,0 +1,90 @@
+"""Assertions: which diagnoses a report makes, denies or leaves open, by the words around them."""
+
+import re
+
+from histoeval.facts.scope import before
+from histoeval.report import Assertion, Entity, EntityType
+
+_LIKELY = re.compile(
+    r"\b(?:consistent with|compatible with|in keeping with|diagnostic of|typical of|"
+    r"favou?r(?:s|ed|ing)?|supports?|supporting|most likely|in line with|represents?|representing)"
+    r"(?: (?:a|an|the))?(?: [\w-]+){0,3}\s*$",
+    re.IGNORECASE,
+)
+"""Before a diagnosis: words by which pathologists commit themselves to it."""
+_FAVOURED = re.compile(
+    r"[ ]+(?:is|are|being)?[ ]*(?:strongly |most |highly )?"
+    r"(?:favou?red|likely|supported|would fit)\b",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"suspicious|suspected|cannot|could|not (?:diagnostic|excluded)|may |might|possib|versus|"
+    r"\bvs\b|indefinite|indeterminate|equivocal|at least|\bif\b|not typical|not fully",
+    re.IGNORECASE,
+)
+"""Words that leave a diagnosis open all the same."""
+_SHORT_OF = re.compile(
+    r"suspicious|suspected|worr(?:ying|isome)|short of|not (?:fully |entirely )?"
+    r"(?:diagnostic|conclusive|established)|insufficient for|not sufficient for",
+    re.IGNORECASE,
+)
+"""What makes of a denial a doubt: suspicious for, but not diagnostic of, carcinoma."""
+_PLAIN_NO = re.compile(
+    r"(?:^|[\s,(])(?:no|without|negative for|no evidence of|absence of|free of)\s+"
+    r"(?:(?:residual|definite|definitive|evidence of|significant|invasive|recurrent|any|associated|"
+    r"underlying|high-grade|low-grade|features of|signs of)\s+){0,2}$",
+    re.IGNORECASE,
+)
+"""A denial right before a diagnosis."""
+_AFTER_COMMA = re.compile(r"\b(?:no|without|negative for)\b[^,]*,[^,]*$", re.IGNORECASE)
+_ANEW_BEFORE = re.compile(
+    r"\b(?:no|without|negative for)\b[^,]*,\s*(?:(?:focal|a|an|single|small)\s+)*"
+    r"(?:(?:low|high)[- ]grade|mild|moderate|severe|focal|subcapsular|a|an)\s+$",
+    re.IGNORECASE,
+)
+_ANEW_AFTER = re.compile(r"\s*(?:arising|present|seen|identified|measuring|invading|of)\b")
+_LIST_ENDS = re.compile(r"^[^.;:]*\b(?:or|nor|and)\b|^[^.;:]*\b(?:not|absent)\b", re.IGNORECASE)
+"""After a denial and a comma: words by which a new statement, and no further item, begins."""
+_AFTER = 60
+_OF_A_TEST = re.compile(r"[\w)]-negative\s+(?:[\w-]+\s+)?$", re.IGNORECASE)
+"""Before a diagnosis of which something was tested: fusion-negative rhabdomyosarcoma."""
+_NOT_EXCLUDED = re.compile(
+    r"[^.;:]{0,20}(?:cannot|can not|could not) be (?:\w+ )?(?:excluded|ruled out)|"
+    r"[^.;:]{0,20}\bnot (?:\w+ )?(?:excluded|ruled out)",
+    re.IGNORECASE,
+)
+"""After a diagnosis that is not excluded."""
+
+
+def reconsidered(entity: Entity, text: str) -> Entity:
+    """A diagnosis that was read as denied or made, where the words around it say something else."""
+    if entity.type != EntityType.DIAGNOSIS:
+        return entity
+    assertion = _reconsidered(entity, text)
+    return entity if assertion is None else entity.model_copy(update={"assertion": assertion})
+
+
+def _reconsidered(entity: Entity, text: str) -> Assertion | None:
+    words, after = before(text, entity.start), text[entity.end : entity.end + _AFTER]
+    if entity.assertion == Assertion.PRESENT:
+        return Assertion.ABSENT if _PLAIN_NO.search(words) else None
+    if entity.assertion != Assertion.ABSENT:
+        return None
+    if _OF_A_TEST.search(words):
+        return Assertion.PRESENT
+    if _SHORT_OF.search(words):
+        return Assertion.UNCERTAIN
+    anew = _ANEW_BEFORE.search(words) or (_AFTER_COMMA.search(words) and _ANEW_AFTER.match(after))
+    return Assertion.PRESENT if anew and not _LIST_ENDS.search(after) else None
+
+
+def is_committed(entity: Entity, text: str) -> bool:
+    """Whether a doubt is only the usual way to put a diagnosis."""
+    words = before(text, entity.start)
+    said = _LIKELY.search(words) or _FAVOURED.match(text, entity.end)
+    return said is not None and not _OPEN.search(words)
+
+
+def is_left_open(entity: Entity, text: str) -> bool:
+    """Whether a report says of a diagnosis that it cannot be excluded."""
+    return bool(_NOT_EXCLUDED.match(text, entity.end))

@@ -235,12 +235,13 @@ def test_the_signature_names_mode_threshold_and_models() -> None:
     assert "weights:" in graded
 
 
-def test_a_threshold_on_a_reader_that_rounds_is_signed_with_the_processor() -> None:
+@pytest.mark.parametrize("spec", ["hare", "hare:mode=paper"])
+def test_a_reader_that_rounds_is_signed_with_the_processor(spec: str) -> None:
     reader = WordReader()
-    reader.dtype = "int8"  # type: ignore[attr-defined]
     models = {"reader": reader, "aligner": AxisAligner()}
-    assert "processor:" in str(create("hare:mode=paper", models).signature)
-    assert "processor:" not in str(create("hare", models).signature)
+    assert "processor:" not in str(create(spec, models).signature)
+    reader.dtype = "int8"  # type: ignore[attr-defined]
+    assert "processor:" in str(create(spec, models).signature)
 
 
 def test_order_and_company_do_not_change_a_score() -> None:

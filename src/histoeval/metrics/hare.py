@@ -84,15 +84,15 @@ class Hare(EnglishMetric):
         return self.threshold or 0.0
 
     def fingerprint(self) -> dict[str, str]:
-        """The models; in graded mode the weights; what confidence depends on, where it counts.
+        """The models; in graded mode the weights; the processor, where the reader rounds to int8.
 
-        A reader that rounds to int8 finds the same on every processor, and is a little more or
-        less sure of it: a number with a threshold is of one kind of processor.
+        Such a reader is a little more or less sure on another processor, and where two readings
+        are about equally likely it may find another one.
         """
         signed = super().fingerprint()
         if self.mode == "graded":
             signed["weights"] = hashlib.sha256(resource_bytes(SETTINGS)).hexdigest()[:8]
-        if self._threshold and getattr(self.reader, "dtype", None) == "int8":
+        if getattr(self.reader, "dtype", None) == "int8":
             signed["processor"] = platform.machine()
         return signed
 

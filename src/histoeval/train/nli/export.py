@@ -38,7 +38,7 @@ def write_entailer(
 ) -> None:
     """Write what `BuiltinEntailer` loads.
 
-    In float32 answers are the same on every processor; in int8 they take half the time.
+    In float32 answers hardly depend on the processor; in int8 they take half the time.
     """
     part = token_part(_Unpadded(model), tokens, ["logits"], "kinds")
     files = write_parts(folder, {ENCODER: part}, tokenizer, rounded, arithmetic)

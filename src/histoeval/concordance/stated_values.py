@@ -95,8 +95,11 @@ def _in_scope(text: str, kind: str) -> tuple[StatedValue, ...]:
         "margins": read_margins,
         "measurements": read_amounts,
     }[kind]
-    scope = scope_of(text)
-    return tuple(value for value in read(text) if not scope.is_gap(value.start))
+    found = read(text)
+    return tuple(value for value in found if not _scope(text).is_gap(value.start))
+
+
+_scope = lru_cache(maxsize=1 << 8)(scope_of)
 
 
 def is_of_scheme(facts: Facts, entity: Entity) -> bool:

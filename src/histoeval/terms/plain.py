@@ -178,7 +178,8 @@ def closest_word(word: str, words: Sequence[str], cutoff: float) -> str | None:
     able = extract_iter(
         word, words, scorer=Indel.normalized_similarity, processor=None, score_cutoff=cutoff - 1e-9
     )
-    return next(iter(get_close_matches(word, [each for each, _, _ in able], 1, cutoff)), None)
+    near = [each for each, _, _ in able]
+    return next(iter(get_close_matches(word, near, 1, cutoff)), None) if near else None
 
 
 @lru_cache(maxsize=1 << 20)

@@ -205,9 +205,11 @@ def _data() -> dict[str, Any]:
 
 
 @cache
-def _others() -> tuple[tuple[str, re.Pattern[str]], ...]:
+def _others() -> tuple[re.Pattern[str], tuple[str, ...]]:
+    """One pattern for all that the catalogue does not have, and what each of its groups is."""
     rows = load_toml("terms/data/decisive.toml")["other"]
-    return tuple((row["name"], re.compile(row["names"], re.IGNORECASE)) for row in rows)
+    either = "|".join(f"(?P<of{at}>{row['names']})" for at, row in enumerate(rows))
+    return re.compile(either, re.IGNORECASE), tuple(row["name"] for row in rows)
 
 
 @lru_cache(maxsize=1 << 11)
@@ -227,12 +229,11 @@ def read_marker_statements(text: str) -> tuple[StatedValue, ...]:
 def _names(clause: str) -> list[MarkerName]:
     """The markers of the catalogue, and what else is looked for in a specimen."""
     names = named_markers(clause)
-    for axis, pattern in _others():
-        for found in pattern.finditer(clause):
-            names = [
-                each for each in names if each.end <= found.start() or found.end() <= each.start
-            ]
-            names.append(MarkerName((axis,), found.start(), found.end()))
+    pattern, axes = _others()
+    for found in pattern.finditer(clause):
+        names = [each for each in names if each.end <= found.start() or found.end() <= each.start]
+        axis = axes[int((found.lastgroup or "of0").removeprefix("of"))]
+        names.append(MarkerName((axis,), found.start(), found.end()))
     return sorted(names, key=lambda each: each.start)
 
 

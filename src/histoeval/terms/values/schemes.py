@@ -34,10 +34,24 @@ _FILL = (
 
 
 @dataclass(frozen=True, slots=True)
+class _Mention:
+    """What a text must have, or must not: plain words, or an expression."""
+
+    words: tuple[str, ...] = ()
+    pattern: re.Pattern[str] | None = None
+
+    def is_in(self, text: str, low: str) -> bool:
+        """Whether a text has it; `low` is the text in lower case."""
+        if self.pattern is not None:
+            return self.pattern.search(text) is not None
+        return any(word in low for word in self.words)
+
+
+@dataclass(frozen=True, slots=True)
 class _Scheme:
     name: str
-    about: tuple[re.Pattern[str], ...]
-    unless: re.Pattern[str] | None
+    about: tuple[_Mention, ...]
+    unless: _Mention | None
     ranks: re.Pattern[str] | None
     codes: tuple[re.Pattern[str], ...]
     words: tuple[tuple[re.Pattern[str], str], ...]
@@ -48,6 +62,13 @@ class _Scheme:
     steps: tuple[int, ...]
     pairs: Mapping[frozenset[str], int]
     needed: int
+
+
+@cache
+def _mention(expression: str) -> _Mention:
+    if re.fullmatch(r"[a-z0-9 |-]+", expression):
+        return _Mention(tuple(expression.split("|")))
+    return _Mention(pattern=_pattern(expression))
 
 
 def _pattern(expression: str) -> re.Pattern[str]:
@@ -74,8 +95,8 @@ def _scheme(row: Mapping[str, Any]) -> _Scheme:
     words.sort(key=lambda each: -len(each[0]))
     return _Scheme(
         row["name"],
-        tuple(_pattern(row[key]) for key in ("about", "about_too") if key in row),
-        _pattern(row["unless"]) if "unless" in row else None,
+        tuple(_mention(row[key]) for key in ("about", "about_too") if key in row),
+        _mention(row["unless"]) if "unless" in row else None,
         _pattern(ranks) if "cue" in row else None,
         tuple(map(_pattern, row.get("codes", ()))),
         tuple((_pattern(word), value) for word, value in words),
@@ -92,9 +113,15 @@ def _scheme(row: Mapping[str, Any]) -> _Scheme:
 def read_schemes(text: str) -> tuple[StatedValue, ...]:
     """The values of all schemes that a text states."""
     found = [*read_gleason(text), *read_tumour_grades(text)]
-    has = cache(lambda pattern: pattern.search(text) is not None)  # schemes share what they are of
+    low = text.lower()
+    known: dict[_Mention, bool] = {}  # schemes share what they are of
     for scheme in _schemes():
-        if all(map(has, scheme.about)) and not (scheme.unless and has(scheme.unless)):
+        for mention in (*scheme.about, *filter(None, (scheme.unless,))):
+            if mention not in known:
+                known[mention] = mention.is_in(text, low)
+        if all(known[each] for each in scheme.about) and not (
+            scheme.unless and known[scheme.unless]
+        ):
             found += _values(scheme, text)
     return tuple(found)
 

@@ -106,12 +106,8 @@ def _against_stage(
     involved = [count for count in counts if count.part > 0]
     for each in (each for specimen in specimens for each in specimen.stages):
         n, staged = each.value.n, each.span.text
-        if (
-            not n
-            or _PERINEURAL.search(staged)
-            or not (each.value.prefix or "").endswith("p")
-            or each.passage.has("few_cells")
-        ):
+        here = (each.value.prefix or "").endswith("p") and not _PERINEURAL.search(staged)
+        if not n or not here or each.passage.has("few_cells"):
             continue
         if n == "0" and involved:
             why = f"{staged} is node-negative, {involved[0].span.text} nodes are involved"
@@ -155,7 +151,7 @@ def _called(specimen: Specimen) -> Iterator[_Status]:
         free = _CALLED_FREE.search(passage.text)
         involved = (
             None
-            if denies(passage.text) or passage.has("spared")
+            if denies(passage.text) or passage.has("spared", "node_spared")
             else _CALLED_INVOLVED.search(passage.text)
         )
         if found := free or involved:

@@ -51,6 +51,12 @@ _CALLED_INVOLVED = re.compile(
     r"|\bnode[- ]positive\b",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(
+    r"\b(?:[1-9]\d*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|most|some)"
+    r"\s+(?:of|out of|other|others|further)\b",
+    re.IGNORECASE,
+)
+"""Some of the nodes, and not all."""
 _PERINEURAL = re.compile(r"\bPNI\b")
 _METASTASIS = "nodal_metastasis"
 _INVOLVED = frozenset("123")
@@ -148,7 +154,7 @@ def _called(specimen: Specimen) -> Iterator[_Status]:
     for passage in specimen.passages if specimen.is_prose else ():
         if passage.has("few_cells"):
             continue
-        free = _CALLED_FREE.search(passage.text)
+        free = None if _COUNTED.search(passage.text) else _CALLED_FREE.search(passage.text)
         involved = (
             None
             if denies(passage.text) or passage.has("spared", "node_spared")

@@ -24,7 +24,7 @@ _AMONG_OTHERS = 0.02
 """Their share among pairs of one report that do not differ on a shared topic."""
 _AMONG_BESIDE = 0.002
 """Their share among diagnoses that one report may well make together."""
-_AMONG_SENTENCES = 0.035
+_AMONG_SENTENCES = 0.05
 """Their share among sentences on one lesion, as they stand."""
 _AMONG_OPPOSED = 0.25
 """Their share among sentences that give two sides, sizes, grades or organs."""

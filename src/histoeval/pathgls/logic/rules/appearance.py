@@ -12,7 +12,7 @@ from histoeval.pathgls.logic.sentences import ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.results import Contradiction
 from histoeval.terms.assertion import is_denied
-from histoeval.terms.catalogue import Concept, diagnosis_tree
+from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree
 from histoeval.terms.lexicon import any_of
 
 
@@ -62,7 +62,8 @@ def _final(specimen: Specimen) -> list[DiagnosisMention]:
     """What is concluded; where nothing is, the names in the first sentence that has any."""
     names = specimen.names
     concluded = [each for each in names if each.passage.is_conclusion]
-    return concluded or [each for each in names if each.passage == names[0].passage]
+    first = [each for each in names if each.passage == names[0].passage]
+    return concluded or [e for e in first if e.concept.behaviour != Behaviour.NON_NEOPLASTIC]
 
 
 def _against(

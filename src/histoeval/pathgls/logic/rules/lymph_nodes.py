@@ -51,6 +51,12 @@ _CALLED_INVOLVED = re.compile(
     r"|\bnode[- ]positive\b",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(
+    r"\b(?:[1-9]\d*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|most|some)"
+    r"\s+(?:of|out of|other|others|further)\b",
+    re.IGNORECASE,
+)
+"""Some of the nodes, and not all."""
 _PERINEURAL = re.compile(r"\bPNI\b")
 _METASTASIS = "nodal_metastasis"
 _INVOLVED = frozenset("123")
@@ -106,12 +112,8 @@ def _against_stage(
     involved = [count for count in counts if count.part > 0]
     for each in (each for specimen in specimens for each in specimen.stages):
         n, staged = each.value.n, each.span.text
-        if (
-            not n
-            or _PERINEURAL.search(staged)
-            or not (each.value.prefix or "").endswith("p")
-            or each.passage.has("few_cells")
-        ):
+        here = (each.value.prefix or "").endswith("p") and not _PERINEURAL.search(staged)
+        if not n or not here or each.passage.has("few_cells"):
             continue
         if n == "0" and involved:
             why = f"{staged} is node-negative, {involved[0].span.text} nodes are involved"
@@ -152,10 +154,10 @@ def _called(specimen: Specimen) -> Iterator[_Status]:
     for passage in specimen.passages if specimen.is_prose else ():
         if passage.has("few_cells"):
             continue
-        free = _CALLED_FREE.search(passage.text)
+        free = None if _COUNTED.search(passage.text) else _CALLED_FREE.search(passage.text)
         involved = (
             None
-            if denies(passage.text) or passage.has("spared")
+            if denies(passage.text) or passage.has("spared", "node_spared")
             else _CALLED_INVOLVED.search(passage.text)
         )
         if found := free or involved:

@@ -102,7 +102,7 @@ def foreign_tissue(specimen: Specimen) -> Iterator[Contradiction]:
     """What was sent is of one organ, and a later sentence is about another one far from it."""
     head, sent = _sent(specimen)
     organs = {place.organ for place in sent}
-    if head is None or len(organs) > _FEW:
+    if head is None or len(organs) > _FEW or any(map(is_region, organs)):
         return
     for passage in specimen.passages:
         for place in _places(passage) if passage.start >= head.start else ():
@@ -115,10 +115,9 @@ def foreign_tissue(specimen: Specimen) -> Iterator[Contradiction]:
 def _is_of_lesion(place: _Place) -> bool:
     """Whether an organ is where the lesion is, and not where it spreads or what it resembles."""
     before = re.split(r"[.;:]", place.mention.before)[-1]
-    start = place.mention.span.start - place.mention.passage.start
-    after = start, start + len(place.mention.span.text)
+    text, start = place.mention.passage.text, len(place.mention.before)
     denied = denies(re.split(r"\band\b", before)[-1]) or is_denied(
-        place.mention.passage.text, *after
+        text, start, start + len(place.mention.span.text)
     )
     aside = place.mention.passage.has("supposed", "not_now")
     return not aside and not denied and not ORGAN.has(before, "words", "towards")

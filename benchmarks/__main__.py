@@ -1,9 +1,10 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, distances, slide,
-grounding, reader-memory, sensitivity and fuzz; options belong to the last five. Without a name all
-are measured but the last two: sensitivity takes an hour and needs data that are not in the
-repository, and fuzz reads damaged files (`fuzz --files 7000`), some minutes long.
+grounding, reader-memory, sensitivity, fuzz and digest; options belong to the last six. Without a
+name all are measured but the last three: sensitivity takes an hour and needs data that are not in
+the repository, fuzz reads damaged files (`fuzz --files 7000`), some minutes long, and digest
+compares the scores of two machines (`digest --output FILE`, `digest --against FILE`).
 """
 
 from __future__ import annotations
@@ -112,6 +113,12 @@ def sensitivity(options: Options) -> None:
         print(f"\n### {found.title}\n\n{markdown_table(found.columns, found.rows)}", flush=True)
 
 
+def digest(options: Options) -> None:
+    from benchmarks import score_digest
+
+    table("Scores of the shipped probes", score_digest.COLUMNS, score_digest.measure(options))
+
+
 def fuzz(options: Options) -> None:
     from benchmarks import fuzz_files
 
@@ -132,7 +139,7 @@ USUAL: dict[str, Callable[[Options], None]] = {
     "grounding": grounding,
     "reader-memory": reader_memory,
 }
-KNOWN = USUAL | {"sensitivity": sensitivity, "fuzz": fuzz}
+KNOWN = USUAL | {"sensitivity": sensitivity, "fuzz": fuzz, "digest": digest}
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -81,7 +81,7 @@ def _ladder(
     timed = [(name, n, n * each + reads * tagging) for name, n, each, reads in steps]
 
     counted = _count_candidates(reader)
-    metric = create("hare", {"reader": reader, "aligner": aligner})
+    metric = create("hare:mode=paper", {"reader": reader, "aligner": aligner})
     whole = _seconds(lambda: metric.score(pairs))
     timed.append(("only compatible types in one window (paper mode, whole run)", counted(), whole))
     entities = sum(len(found[text]) for text in distinct) / len(distinct)

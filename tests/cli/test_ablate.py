@@ -48,13 +48,13 @@ def test_table_seven_and_the_parts_of_concordance_are_one_table(
 
 def test_above_the_threshold_is_what_hare_itself_says(sheet: Path, tmp_path: Path) -> None:
     grid = tmp_path / "grid.toml"
-    grid.write_text('[[grid]]\nmetric = "hare"\nthreshold = 0.7\n', "utf-8")
+    grid.write_text('[[grid]]\nmetric = "hare"\nmode = "paper"\nthreshold = 0.7\n', "utf-8")
     told = ("--of", "hare", "--grid", grid, "--output", tmp_path / "out")
     result = run(sheet, *told)
     assert result.exit_code == 0, result.output
     content = json.loads((tmp_path / "out" / "agreement.json").read_text("utf-8"))
     figures = {each["metric"]: each["pearson"] for each in content["metrics"]}
-    assert figures["hare:threshold=0.7"] == figures["hare, above 0.7"]
+    assert figures["hare:mode=paper:threshold=0.7"] == figures["hare, above 0.7"]
 
 
 @pytest.mark.parametrize("ending", ["toml", "json"])

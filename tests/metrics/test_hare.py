@@ -67,7 +67,7 @@ class AxisAligner:
         return vectors
 
 
-def score(reference: str, candidate: str, spec: str = "hare") -> Score:
+def score(reference: str, candidate: str, spec: str = "hare:mode=paper") -> Score:
     metric = create(spec, {"reader": WordReader(), "aligner": AxisAligner()})
     (answer,) = metric.score([Pair(id="1", reference=reference, candidate=candidate)])
     assert isinstance(answer, Score)
@@ -91,7 +91,9 @@ def test_the_value_is_the_sum_of_entity_and_relation_f1() -> None:
 def test_what_the_reader_is_not_sure_of_does_not_count() -> None:
     sure = score("carcinoma breast", "carcinoma breast dysplasia~")
     assert sure.parts["entity_precision"] == pytest.approx(1.0)
-    unsure = score("carcinoma breast", "carcinoma breast dysplasia~", "hare:threshold=0.5")
+    unsure = score(
+        "carcinoma breast", "carcinoma breast dysplasia~", "hare:mode=paper:threshold=0.5"
+    )
     assert unsure.parts["entity_precision"] == pytest.approx(2 / 3)
 
 
@@ -102,7 +104,7 @@ def test_a_relation_counts_only_when_both_its_entities_do() -> None:
 
 def test_only_the_types_and_relations_of_the_paper_are_seen() -> None:
     found = score("carcinoma breast necrosis", "carcinoma breast")
-    assert found.value == pytest.approx(2.0)  # a finding, and diagnosis-site, are not among them
+    assert found.value == pytest.approx(1.0)  # a finding, and diagnosis-site, are not among them
 
 
 def test_case_and_spacing_do_not_tell_relations_apart() -> None:
@@ -111,17 +113,17 @@ def test_case_and_spacing_do_not_tell_relations_apart() -> None:
 
 @pytest.mark.parametrize(
     ("reference", "candidate", "value"),
-    [("unknown", "words", 2.0), ("carcinoma", "words", 0.0), ("words", "carcinoma", 0.0)],
+    [("unknown", "words", 1.0), ("carcinoma", "words", 0.0), ("words", "carcinoma", 0.0)],
 )
 def test_empty_sides_are_defined(reference: str, candidate: str, value: float) -> None:
     """Entities agree when both have none, and not when one has."""
     assert score(reference, candidate).value == pytest.approx(value)
 
 
-def test_where_neither_has_relations_entities_speak_for_them() -> None:
+def test_where_neither_has_relations_the_sum_has_one_term() -> None:
     found = score("carcinoma breast", "carcinoma dysplasia")
-    assert found.parts["relation_f1"] == found.parts["entity_f1"] == pytest.approx(1 / 2)
-    assert found.value == pytest.approx(1.0)
+    assert found.parts["relation_f1"] == 0.0
+    assert found.value == found.parts["entity_f1"] == pytest.approx(1 / 2)
 
 
 class PhraseReader(WordReader):
@@ -138,9 +140,10 @@ class PhraseReader(WordReader):
 def test_the_chance_of_a_phrase_is_compared_by_the_word() -> None:
     """The cube root of 0.5 is 0.79."""
     pair = Pair(id="1", reference="ER positive breast", candidate="nothing")
-    for threshold, value in ((0.78, 0.0), (0.8, 2.0)):
+    for threshold, value in ((0.78, 0.0), (0.8, 1.0)):
         metric = create(
-            f"hare:threshold={threshold}", {"reader": PhraseReader(), "aligner": LexicalAligner()}
+            f"hare:mode=paper:threshold={threshold}",
+            {"reader": PhraseReader(), "aligner": LexicalAligner()},
         )
         (found,) = metric.score([pair])
         assert isinstance(found, Score)
@@ -152,7 +155,9 @@ REPORT = "Microscopy:\nnecrosis dysplasia seen\n\nDiagnosis:\ncarcinoma of breas
 
 def test_of_a_conclusion_only_what_it_asserts_counts() -> None:
     whole = score(REPORT.replace("\n", " \n "), "carcinoma breast")
-    concluded = score(REPORT.replace("\n", " \n "), "carcinoma breast", "hare:of=conclusion")
+    concluded = score(
+        REPORT.replace("\n", " \n "), "carcinoma breast", "hare:mode=paper:of=conclusion"
+    )
     assert whole.parts["entity_recall"] == pytest.approx(2 / 3)
     assert concluded.parts["entity_recall"] == pytest.approx(1.0)
 
@@ -167,12 +172,12 @@ def test_what_a_report_denies_is_not_concluded() -> None:
             )
             return report.model_copy(update={"entities": denied})
 
-    metric = create("hare:of=conclusion", {"reader": Denier(), "aligner": AxisAligner()})
+    metric = create("hare:mode=paper:of=conclusion", {"reader": Denier(), "aligner": AxisAligner()})
     (found,) = metric.score(
         [Pair(id="1", reference="carcinoma no dysplasia", candidate="carcinoma")]
     )
     assert isinstance(found, Score)
-    assert found.value == pytest.approx(2.0)
+    assert found.value == pytest.approx(1.0)
 
 
 def test_upstream_mode_does_not_know_conclusions() -> None:
@@ -221,10 +226,21 @@ def test_upstream_mode_wants_the_two_models_that_the_published_code_runs() -> No
 
 
 def test_the_signature_names_mode_threshold_and_models() -> None:
-    metric = create("hare:threshold=0.5", {"reader": WordReader(), "aligner": AxisAligner()})
-    assert "hare|mode:paper|threshold:0.5|of:report|reader:words|aligner:axes|" in str(
-        metric.signature
-    )
+    models = {"reader": WordReader(), "aligner": AxisAligner()}
+    paper = str(create("hare:mode=paper", models).signature)
+    assert "hare|mode:paper|threshold:0.7|of:report|reader:words|aligner:axes|" in paper
+    assert "processor:" not in paper
+    graded = str(create("hare", models).signature)
+    assert "hare|mode:graded|threshold:0.0|of:report|" in graded
+    assert "weights:" in graded
+
+
+def test_a_threshold_on_a_reader_that_rounds_is_signed_with_the_processor() -> None:
+    reader = WordReader()
+    reader.dtype = "int8"  # type: ignore[attr-defined]
+    models = {"reader": reader, "aligner": AxisAligner()}
+    assert "processor:" in str(create("hare:mode=paper", models).signature)
+    assert "processor:" not in str(create("hare", models).signature)
 
 
 def test_order_and_company_do_not_change_a_score() -> None:

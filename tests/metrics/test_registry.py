@@ -46,7 +46,7 @@ def test_settings_are_given_with_the_name_and_stand_in_the_signature() -> None:
         ("bleu:ordre=2", "ordre"),
         ("bleu_2:order=3", "'order' cannot be set here"),
         ("hare:reader=x", "'reader' cannot be set here"),
-        ("hare:mode=fast", "mode: input should be 'paper' or 'upstream'"),
+        ("hare:mode=fast", "mode: input should be 'graded', 'paper' or 'upstream'"),
         ("hare:threshold=2", "threshold: input should be less than 1"),
     ],
 )

@@ -1,8 +1,9 @@
 """The aligner as it is shipped: onnxruntime and tokenizers, no torch and no network."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +18,17 @@ from histoeval.runtime.onnx import open_session, open_tokenizer
 from histoeval.runtime.threads import cores
 
 _REMEMBERED = 100_000
+_TOGETHER = 8
+"""Phrases of one length that are run at once: a quarter faster than one by one, more no faster."""
+
+_Tokens = tuple[int, ...]
 
 
 class BuiltinAligner:
     """Embeds with an aligner from a folder; the shipped one when none is named.
 
-    Each phrase is run by itself, so that its vector is the same to the bit whatever it is run with.
+    Only phrases of as many tokens are run together, without padding, so that a vector is the same
+    whatever its phrase is run with.
     Beside the vector of the encoder stands what `align.opposites.vector` reads in the phrase.
     """
 
@@ -56,32 +62,46 @@ class BuiltinAligner:
     def _embed(self, phrases: Sequence[str]) -> list[Vectors]:
         """Phrases that are the same in tokens are run once."""
         sequences = [self._tokens(phrase) for phrase in phrases]
-        distinct = list(dict.fromkeys(sequences))
-        parts = [distinct[first :: self._threads] for first in range(self._threads)]
-        with ThreadPoolExecutor(self._threads) as pool:
-            ran = pool.map(lambda part: [self._run(tokens) for tokens in part], parts)
+        groups = _alike(dict.fromkeys(sequences))
         found = {
             tokens: row
-            for part, rows in zip(parts, ran, strict=True)
-            for tokens, row in zip(part, rows, strict=True)
+            for group, rows in zip(groups, self._run_all(groups), strict=True)
+            for tokens, row in zip(group, rows, strict=True)
         }
         return [
             self._whole(found[tokens], phrase)
             for tokens, phrase in zip(sequences, phrases, strict=True)
         ]
 
+    def _run_all(self, groups: Sequence[Sequence[_Tokens]]) -> list[Vectors]:
+        if len(groups) == 1 or self._threads == 1:
+            return [self._run(group) for group in groups]
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(self._run, groups))
+
     def _whole(self, vector: Vectors, phrase: str) -> Vectors:
         """The vector of the encoder and, where the manifest says so, the channel beside it."""
         use = self.manifest.channel
         return vector if use is None else channel.beside(vector, phrase, use.weight)
 
-    def _run(self, tokens: tuple[int, ...]) -> Vectors:
-        (rows,) = self._session.run(None, {"tokens": np.array([tokens], dtype=np.int64)})
-        return unit(rows[0])
+    def _run(self, group: Sequence[_Tokens]) -> Vectors:
+        (rows,) = self._session.run(None, {"tokens": np.array(group, dtype=np.int64)})
+        return unit(rows)
 
-    def _tokens(self, phrase: str) -> tuple[int, ...]:
+    def _tokens(self, phrase: str) -> _Tokens:
         whole = phrase.encode("utf-8", "replace").decode("utf-8")
         return tuple(shortened(self._tokenizer.encode(whole).ids, self.manifest.tokens))
+
+
+def _alike(sequences: Iterable[_Tokens]) -> list[list[_Tokens]]:
+    """Sequences of one length together, some at a time, the longest first."""
+    ordered = sorted(sequences, key=len, reverse=True)
+    return [
+        members[first : first + _TOGETHER]
+        for _, same in groupby(ordered, key=len)
+        for members in [list(same)]
+        for first in range(0, len(members), _TOGETHER)
+    ]
 
 
 def shortened(tokens: Sequence[int], most: int) -> list[int]:

@@ -18,13 +18,14 @@ from histoeval.concordance.evidence import (
     Severity,
 )
 from histoeval.report import Entity, EntityType
+from histoeval.terms.values.number_words import in_figures
 
-_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
 _NUMBER = re.compile(
-    rf"(?<![\w.,])(?:x\s?)?(?P<number>\d+(?:[.,]\d+)?|\b(?:{'|'.join(_WORDS)})\b)"
-    r"(?P<letter>[a-d]\b)?(?:\s?(?P<unit>mm|cm|%)(?![^\W\d_]))?",
+    r"(?<![\w.,])(?:x\s?)?(?P<number>\d+(?:[.,]\d+)?)"
+    r"(?P<letter>[a-d]\b)?(?:\s*(?P<unit>mm|cm|%)(?![^\W\d_]))?",
     re.IGNORECASE,
 )
+_UNIT = re.compile(r"\s*(?:x|\u00d7|by|mm|cm|[mk\u00b5u]?g|kilo|gram|m?l|cc|-)", re.IGNORECASE)
 _DEGREE = re.compile(
     r"\b(?P<mild>mild|slight|minimal|minor)(?:ly)?\b|\b(?P<moderate>moderate)(?:ly)?\b"
     r"|\b(?P<severe>severe|marked|pronounced)(?:ly)?\b",
@@ -53,7 +54,7 @@ def with_numbers(
         ReportError(
             ErrorKind.MEASUREMENT_MISMATCH,
             "measurements",
-            Severity.MINOR,
+            _severity(reference, ref, candidate, cand),
             _entity(reference, ref, EntityType.MEASUREMENT),
             _entity(candidate, cand, EntityType.MEASUREMENT),
         )
@@ -61,6 +62,16 @@ def with_numbers(
     )
     counted = sum(not excused(mistake) for mistake in mistakes)
     return _less(part, min(_MAX_NUMBERS, _NUMBER_COST * counted), mistakes)
+
+
+def _severity(reference: str, ref: Place, candidate: str, cand: Place) -> Severity:
+    """A number is a detail, unless only its decimal point moved: a score of 2.5 for 25."""
+    if _UNIT.match(reference, ref[1]) or _UNIT.match(candidate, cand[1]):
+        return Severity.MINOR
+    here, there = reference[slice(*ref)], candidate[slice(*cand)]
+    digits = [each.replace(".", "").strip("0") for each in (here, there)]
+    moved = "." in here + there and digits[0] == digits[1] != ""
+    return Severity.MAJOR if moved else Severity.MINOR
 
 
 def with_degrees(
@@ -106,9 +117,8 @@ def _left(one: Found, other: Found) -> list[Place]:
 def numbers_in(text: str) -> Found:
     """The numbers of a text, spelt or not, with their units, and where each stands."""
     found: Found = {}
-    for match in _NUMBER.finditer(text):
-        written = match["number"].lower()
-        number = _WORDS.index(written) if written in _WORDS else float(written.replace(",", "."))
+    for match in _NUMBER.finditer(in_figures(text)):
+        number = float(match["number"].replace(",", "."))
         unit = (match["unit"] or "").lower()
         if unit == "cm":
             number, unit = round(number * 10, 6), "mm"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from histoeval.concordance.changed_numbers import with_degrees, with_numbers
 from histoeval.concordance.diagnosis import Alike, compare_diagnoses
 from histoeval.concordance.evidence import (
+    NOT_MENTIONED,
     NOTHING_EXCUSED,
     ComparedPart,
     ErrorKind,
@@ -27,6 +28,7 @@ from histoeval.concordance.other_diagnoses import (
     with_denials,
 )
 from histoeval.concordance.site import compare_sides, compare_sites, extra_sites, same_named
+from histoeval.concordance.stated_values import stated_margins, without_margins
 from histoeval.facts.facts import Facts
 from histoeval.facts.normalise import NormalisedText
 from histoeval.report import Entity
@@ -45,6 +47,10 @@ PARTS = (
     "findings",
     "no_inventions",
     "measurements",
+    "specimens",
+    "kept",
+    "supported",
+    "consistent",
 )
 """The names of the parts, in the order in which they are shown."""
 
@@ -60,7 +66,13 @@ def compare(
     both = reference, candidate
     diagnoses = compare_diagnoses(*both, alike, excused)
     known = diagnoses.identity.mistakes
-    complete, sound = compare_findings(*both, alike, excused)
+    margins = stated_margins(*both)
+    complete, sound = compare_findings(
+        without_margins(reference, margins, of_reference=True),
+        without_margins(candidate, margins, of_reference=False),
+        alike,
+        excused,
+    )
     if (diagnoses.identity.value or 0.0) >= _SAME_DIAGNOSIS:
         missing, extra = compare_additional(*both, alike, _and_matched(excused, complete))
         complete, sound = _both(complete, missing), _both(sound, extra)
@@ -80,9 +92,10 @@ def compare(
         "grade": with_degrees(grade, *texts, excused),
         "stage": stage,
         "markers": markers,
-        "findings": _both(complete, compare_denials(*both, excused)),
+        "findings": margins.taken_off(_both(complete, compare_denials(*both, excused)), excused),
         "no_inventions": _both(sound, extra_sites(*both, excused)),
         "measurements": with_numbers(sizes, wrong, *texts, excused),
+        "specimens": NOT_MENTIONED,
     }
 
 

@@ -25,6 +25,10 @@ class ErrorKind(StrEnum):
     WRONG_STAGE = "wrong_stage"
     MARKER_FLIP = "marker_flip"
     MEASUREMENT_MISMATCH = "measurement_mismatch"
+    MISSING_SPECIMEN = "missing_specimen"
+    INVENTED_SPECIMEN = "invented_specimen"
+    SWAPPED_SPECIMENS = "swapped_specimens"
+    MOVED_FINDING = "moved_finding"
 
 
 class Severity(IntEnum):
@@ -44,6 +48,8 @@ class EntityMatch:
     reference: Entity
     candidate: Entity
     similarity: float
+    specimen: str = ""
+    """The part of the report that it is of; empty in a report of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,8 @@ class ReportError:
     reference_called: str = ""
     candidate_called: str = ""
     """The words for an entity that say more than its own: renal vein invasion."""
+    specimen: str = ""
+    """The part of the report that it is of; of two that were swapped, both."""
 
     @classmethod
     def one_sided(
@@ -236,6 +244,7 @@ def evidence_of(parts: Iterable[ComparedPart]) -> dict[str, Any]:
                 "candidate": _mention(match.candidate),
                 "similarity": round(match.similarity, 4),
             }
+            | _specimen(match)
             for match in matches
         ],
         "errors": [
@@ -247,9 +256,14 @@ def evidence_of(parts: Iterable[ComparedPart]) -> dict[str, Any]:
                 "candidate": _mention(error.shown.candidate),
                 "message": error.shown.message,
             }
+            | _specimen(error.shown)
             for error in errors
         ],
     }
+
+
+def _specimen(found: EntityMatch | ReportError) -> dict[str, str]:
+    return {"specimen": found.specimen} if found.specimen else {}
 
 
 def closed(entity: Entity, text: str) -> Entity:

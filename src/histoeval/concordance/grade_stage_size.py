@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from histoeval.concordance.changed_numbers import numbers_in
 from histoeval.concordance.evidence import (
@@ -19,6 +19,13 @@ from histoeval.concordance.evidence import (
     Excused,
     ReportError,
     Severity,
+)
+from histoeval.concordance.stated_values import (
+    StatedValues,
+    is_of_scheme,
+    stated_amounts,
+    stated_grades,
+    stated_stages,
 )
 from histoeval.facts.facts import Facts
 from histoeval.facts.lexical import LexicalFacts, ValueMention, distinct_values
@@ -46,16 +53,28 @@ class _Sort:
     omitted: Severity
     share: float = 1.0
     """How much of the part a value costs that is all wrong."""
+    is_detail: Callable[[ValueMention[Any]], bool] = lambda _: False
+
+    def omission_of(self, mention: ValueMention[Any]) -> Severity:
+        """How bad it is to leave out a value."""
+        return Severity.MINOR if self.is_detail(mention) else self.omitted
 
 
 def compare_grades(
     reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
 ) -> ComparedPart:
     """The grade: that of the whole lesion, or of one aspect with that same aspect."""
-    sort = _Sort("grade", ErrorKind.WRONG_GRADE, Severity.MAJOR, Severity.MODERATE)
+    sort = _Sort(
+        "grade",
+        ErrorKind.WRONG_GRADE,
+        Severity.MAJOR,
+        Severity.MODERATE,
+        is_detail=lambda each: bool(each.value.part) or is_of_scheme(reference, each.entity),
+    )
     ref, cand = distinct_values(reference.grades), distinct_values(candidate.grades)
     elsewhere = _elsewhere(reference, candidate, _grade_stands)
-    return _compare(sort, ref, cand, _grades_alike, elsewhere, excused)
+    stated = stated_grades(reference, candidate)
+    return _compare(sort, ref, cand, _grades_alike, elsewhere, excused, stated)
 
 
 def _grades_alike(one: Grade, other: Grade) -> float | None:
@@ -68,9 +87,13 @@ def compare_stages(
 ) -> ComparedPart:
     """The stage, axis by axis."""
     sort = _Sort("stage", ErrorKind.WRONG_STAGE, Severity.MAJOR, Severity.MODERATE)
-    ref, cand = distinct_values(reference.stages), distinct_values(candidate.stages)
+    ref, cand = (
+        [each for each in distinct_values(facts.stages) if not is_of_scheme(facts, each.entity)]
+        for facts in (reference, candidate)
+    )
     elsewhere = _elsewhere(reference, candidate, _stands)
-    return _compare(sort, ref, cand, stages.agreement, elsewhere, excused)
+    stated = stated_stages(reference, candidate)
+    return _compare(sort, ref, cand, stages.agreement, elsewhere, excused, stated)
 
 
 def compare_measurements(
@@ -82,7 +105,8 @@ def compare_measurements(
     )
     ref, cand = reference.measurements, candidate.measurements
     elsewhere = _elsewhere(reference, candidate, _numbers_stand)
-    return _compare(sort, ref, cand, _measurements_alike, elsewhere, excused)
+    stated = stated_amounts(reference, candidate)
+    return _compare(sort, ref, cand, _measurements_alike, elsewhere, excused, stated)
 
 
 Elsewhere = tuple[Callable[[ValueMention[Value]], bool], Callable[[ValueMention[Value]], bool]]
@@ -123,13 +147,19 @@ def _compare(
     agreement: Callable[[Value, Value], float | None],
     elsewhere: Elsewhere[Value],
     excused: Excused,
+    stated: StatedValues,
 ) -> ComparedPart:
     """What is left after every wrong value, and a little for those that only one report gives.
 
-    Costs add up, so that a wrong value counts as much in a long report as in a short one.
+    Costs add up, so that a wrong value counts as much in a long report as in a short one. What the
+    words of both reports state is compared as they state it, and not again as it was read.
     """
     if not ref and not cand:
-        return NOT_MENTIONED
+        return stated.taken_off(NOT_MENTIONED, excused)
+    done = {i for i, each in enumerate(ref) if stated.settles(each.entity, of_reference=True)}
+    done_cand = {
+        j for j, each in enumerate(cand) if stated.settles(each.entity, of_reference=False)
+    }
     pairs = paired([each.value for each in ref], [each.value for each in cand], agreement)
     matched, mistakes = [], []
     cost = 0.0
@@ -138,13 +168,17 @@ def _compare(
         wrong = ReportError(sort.kind, sort.part, severity, ref[i].entity, cand[j].entity)
         if value >= _RIGHT:
             matched.append(EntityMatch(sort.part, ref[i].entity, cand[j].entity, value))
+        elif i in done or j in done_cand:
+            cost += stated.further(wrong, _cost(sort, value), excused)
+            continue
         else:
             mistakes.append(wrong)
         cost += 0.0 if excused(wrong) else _cost(sort, value)
-    left_ref = _unanswered(ref, {i for i, _, _ in pairs}, cand, agreement, elsewhere[0])
-    left_cand = _unanswered(cand, {j for _, j, _ in pairs}, ref, agreement, elsewhere[1])
+    answered, answered_cand = {i for i, _, _ in pairs}, {j for _, j, _ in pairs}
+    left_ref = _unanswered(ref, answered | done, cand, agreement, elsewhere[0])
+    left_cand = _unanswered(cand, answered_cand | done_cand, ref, agreement, elsewhere[1])
     omitted = [
-        ReportError(ErrorKind.OMISSION, sort.part, sort.omitted, ref[i].entity, None)
+        ReportError(ErrorKind.OMISSION, sort.part, sort.omission_of(ref[i]), ref[i].entity, None)
         for i in left_ref
     ]
     invented = [
@@ -153,7 +187,19 @@ def _compare(
     ]
     cost += min(_MAX_OMITTED, _OMITTED * sum(not excused(each) for each in omitted))
     cost += min(_MAX_INVENTED, _INVENTED * sum(not excused(each) for each in invented))
-    return ComparedPart(max(0.0, 1 - cost), tuple(matched), (*mistakes, *omitted, *invented))
+    part = ComparedPart(max(0.0, 1 - cost), tuple(matched), (*mistakes, *omitted, *invented))
+    return stated.taken_off(part, excused)
+
+
+def _settled(
+    mentions: Sequence[ValueMention[Value]], stated: StatedValues, *, of_reference: bool
+) -> set[int]:
+    """Places of values whose words were compared already."""
+    return {
+        place
+        for place, each in enumerate(mentions)
+        if stated.settles(each.entity, of_reference=of_reference)
+    }
 
 
 def _cost(sort: _Sort, value: float) -> float:

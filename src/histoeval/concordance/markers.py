@@ -10,9 +10,11 @@ from histoeval.concordance.evidence import (
     ReportError,
     Severity,
 )
+from histoeval.concordance.stated_values import stated_markers
 from histoeval.facts.facts import Facts
 from histoeval.facts.lexical import ValueMention
 from histoeval.terms.values.marker_results import Result, agreement
+from histoeval.terms.values.marker_statements import decides
 from histoeval.terms.values.markers import known_markers
 
 _Marker = ValueMention[Result | None]
@@ -20,27 +22,30 @@ _Marker = ValueMention[Result | None]
 _OMITTED, _INVENTED, _NO_RESULT = 0.85, 0.9, 0.95
 _MAX_ONE_SIDED = 0.3
 """The highest cost of markers that were omitted or added, however many."""
-_FLIPPED, _RIGHT = 0.3, 0.85
+_FLIPPED, _SAME_POLARITY, _RIGHT = 0.3, 0.7, 0.85
 
 
 def compare_markers(
     reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
 ) -> ComparedPart:
     """Each marker's result with that of the same marker."""
+    stated = stated_markers(reference, candidate)
     keys = [
         key
         for key in sorted({*reference.markers, *candidate.markers})
         if _is_comparable(key, reference, candidate)
     ]
     if not keys:
-        return NOT_MENTIONED
+        return stated.taken_off(NOT_MENTIONED, excused)
     matched, mistakes = [], []
     wrong = left = 0.0
     for key in keys:
         ref, cand = reference.markers.get(key), candidate.markers.get(key)
         value = _agreement(ref, cand)
         compared = bool(ref and cand and ref.value and cand.value)
-        mistake = _mistake(ref, cand, value)
+        if key in stated.axes and not (compared and value >= _SAME_POLARITY):
+            continue  # the words of both reports say what it showed
+        mistake = _mistake(key, ref, cand, value)
         cost = 0.0 if excused(mistake) else 1 - value
         if compared:
             wrong += cost
@@ -51,7 +56,8 @@ def compare_markers(
         else:
             mistakes.append(mistake)
     total = wrong + min(_MAX_ONE_SIDED, left)
-    return ComparedPart(max(0.0, 1 - total), tuple(matched), tuple(mistakes))
+    part = ComparedPart(max(0.0, 1 - total), tuple(matched), tuple(mistakes))
+    return stated.taken_off(part, excused)
 
 
 def _is_comparable(key: str, reference: Facts, candidate: Facts) -> bool:
@@ -72,16 +78,21 @@ def _agreement(ref: _Marker | None, cand: _Marker | None) -> float:
     return agreement(ref.value, cand.value)
 
 
-def _mistake(ref: _Marker | None, cand: _Marker | None, value: float) -> ReportError:
+def _mistake(key: str, ref: _Marker | None, cand: _Marker | None, value: float) -> ReportError:
     if ref is None or cand is None:
-        kind, severity = _one_sided(ref), Severity.MODERATE
+        kind = _one_sided(ref)
+        severity = Severity.MODERATE if decides(key) else Severity.MINOR
     elif ref.value is None or cand.value is None:
         kind, severity = _one_sided(ref.value), Severity.MINOR
     else:
         kind = ErrorKind.MARKER_FLIP
-        severity = Severity.MAJOR if value < _FLIPPED else Severity.MODERATE
+        severity = _flip(key) if value < _FLIPPED else Severity.MODERATE
     entities = ref.entity if ref else None, cand.entity if cand else None
     return ReportError(kind, "markers", severity, *entities)
+
+
+def _flip(key: str) -> Severity:
+    return Severity.CRITICAL if decides(key) else Severity.MAJOR
 
 
 def _one_sided(ref: object | None) -> ErrorKind:

@@ -23,7 +23,14 @@ from histoeval.metrics.concordance import TOP, Concordance, ReportComparison, we
 from histoeval.metrics.hare import Hare
 from histoeval.reader.filtered_reader import CachingReader, Kept, SureReader
 from histoeval.report import Pair
-from histoeval.run.models import Models, load_aligner, load_metrics, load_reader, metric_names
+from histoeval.run.models import (
+    Models,
+    load_aligner,
+    load_entailer,
+    load_metrics,
+    load_reader,
+    metric_names,
+)
 from histoeval.run.pipeline import answers
 
 KINDS = ("hare", "concordance")
@@ -115,7 +122,8 @@ def variants(
     if "hare" in kinds and reader is not None:
         found += _hare(reader, aligner)
     if "concordance" in kinds:
-        whole = Concordance(name="concordance", reader=reader, aligner=aligner)
+        nli = load_entailer(models.nli, models.device)
+        whole = Concordance(name="concordance", reader=reader, aligner=aligner, nli=nli)
         found += [Variant(each.name, each, "concordance") for each in _parts(whole)]
     if grid is not None:
         specs = read_grid(grid)
@@ -137,7 +145,7 @@ def _hare(reader: CachingReader, aligner: Any) -> Iterator[Variant]:
             else f"hare, entities {entities}, relations {relations}"
         )
         cut = SureReader(reader, PAPER_THRESHOLD, some, others)
-        metric = Hare(name="hare", threshold=0, reader=cut, aligner=aligner)
+        metric = Hare(name="hare", mode="paper", threshold=0, reader=cut, aligner=aligner)
         yield Variant(name, metric, "hare, above 0.7")
 
 

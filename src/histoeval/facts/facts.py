@@ -114,6 +114,8 @@ class Facts:
     """Organs from which it says that a tumour came."""
     stated: LexicalFacts
     """What its words say by themselves, however it was read."""
+    report: Report
+    """The reading that all this is from."""
 
     @property
     def leading(self) -> tuple[Diagnosis, ...]:
@@ -180,6 +182,7 @@ def facts_of(report: Report) -> Facts:
         measurements=tuple(_valued(_of(entities, EntityType.MEASUREMENT), read_measurement)),
         origins=tuple(ValueMention(*each) for each in origins(report.text)),
         stated=lexical_facts(report.text),
+        report=report,
     )
 
 

@@ -22,6 +22,13 @@ from histoeval.terms.spelling import is_known, respelt
 _TOKEN = re.compile(r"(?<![\w/-])[A-Za-z][A-Za-z0-9]*(?:-[A-Z]+)*(?![\w-]|/[a-z\d]|\s?\d|\.\s?\d)")
 _PART_OF_MORE = frozenset({"CMV", "HSV", "EBV", "HPV", "SLE", "MEST", "SRC"})
 """Abbreviations that mostly stand for a marker, a score or the cause of something named with it."""
+_ROMAN = frozenset("IVX")
+_COUNTED = re.compile(
+    r"(?:\A|[\n\r]|\b(?:levels?|segments?|parts?|specimens?|types?|grades?|stages?|class|category|"
+    r"bethesda|zone|and|to)|[-,(/])[ \t]*\Z",
+    re.IGNORECASE,
+)
+"""What stands before a Roman numeral that is a number: level VI, the sixth part of a report."""
 _MAX_CHARS = 20_000
 """In longer texts abbreviations of several meanings are left as they are."""
 
@@ -113,6 +120,10 @@ def _expanded(text: str) -> Iterator[tuple[int, int, str]]:
         short = _abbreviations().get(written.removesuffix("s") if plural else written)
         if short is None or (short.only_capitals and _is_uninformative(text, token.start())):
             continue
+        if set(written) <= _ROMAN and _COUNTED.search(
+            text[max(0, token.start() - 20) : token.start()]
+        ):
+            continue
         if len(short.meanings) == 1:
             meaning: str | None = short.meanings[0][0]
         else:
@@ -120,6 +131,11 @@ def _expanded(text: str) -> Iterator[tuple[int, int, str]]:
             meaning = _meant(short, words, text) if len(text) <= _MAX_CHARS else None
         if meaning is not None:
             yield token.start(), token.end(), meaning + ("s" if plural else "")
+
+
+def _is_number(text: str, place: int) -> bool:
+    """Whether a Roman numeral counts something there: level VI, or the sixth part of a report."""
+    return bool(_COUNTED.search(text[max(0, place - 20) : place]))
 
 
 def _is_uninformative(text: str, place: int) -> bool:

@@ -313,6 +313,11 @@ class ModelMetric(SettledMetric, ABC):
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """One answer per pair; the models are there."""
 
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The models that it cannot do without."""
+        return self.models
+
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """One answer per pair."""
         self._demand_available()
@@ -320,7 +325,7 @@ class ModelMetric(SettledMetric, ABC):
 
     def unavailable_reason(self) -> str | None:
         """Which models are missing, and how to name them."""
-        missing = [name for name in self.models if getattr(self, name) is None]
+        missing = [name for name in self.needed if getattr(self, name) is None]
         if not missing:
             return None
         ways = " and ".join(argument(name) for name in missing)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass as plain_dataclass
+from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ import numpy as np
 from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import Aligner, Vectors
-from histoeval.concordance.compare import compare, restored
+from histoeval.concordance.compare import restored
 from histoeval.concordance.evidence import (
     NOTHING_EXCUSED,
     ComparedPart,
@@ -28,12 +29,20 @@ from histoeval.concordance.evidence import (
     without_errors,
 )
 from histoeval.concordance.reconcile import reconciled
+from histoeval.concordance.specimens import compare_reports
+from histoeval.concordance.verification import (
+    Verification,
+    entailed_errors,
+    questions_about,
+    verified_parts,
+)
 from histoeval.concordance.weights import Combinations, read_combinations
 from histoeval.errors import Problem
 from histoeval.facts.facts import Facts, facts_of
 from histoeval.facts.normalise import NormalisedText, normalised
 from histoeval.metric import Explanation, PartCost, Score
 from histoeval.metrics.base import EnglishMetric, explained
+from histoeval.nli.entailer import Entailer
 from histoeval.reader.reader import Reader
 from histoeval.report import Pair, Report
 from histoeval.resources import resource_path
@@ -45,6 +54,10 @@ TOP = 5.0
 _STRANGE, _ALIKE = 0.4, 0.9
 """Cosines up to and from which two phrases have nothing, and everything, in common."""
 
+_SHORT, _IN_COMMON = 60, 0.2
+"""Words up to which reports are verified whatever they have in common, and the score from which on
+longer ones are."""
+
 
 @plain_dataclass(frozen=True, slots=True)
 class ReportComparison:
@@ -53,6 +66,10 @@ class ReportComparison:
     reference: Facts
     candidate: Facts
     parts: dict[str, ComparedPart]
+    verification: Verification | None = None
+    """What each says of the statements of the other, where that was asked."""
+    entailed: Excused = NOTHING_EXCUSED
+    """Errors that are none: the other report says the same in other words."""
 
     @property
     def says_something(self) -> bool:
@@ -71,7 +88,15 @@ class Concordance(EnglishMetric):
 
     reader: Any = None
     aligner: Any = None
-    models: ClassVar[tuple[str, ...]] = ("reader", "aligner")
+    nli: Any = None
+    verify: bool = True
+    """Whether the NLI model is asked about what catalogues and aligner leave unmatched."""
+    models: ClassVar[tuple[str, ...]] = ("reader", "aligner", "nli")
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The NLI model only where it is asked."""
+        return self.models if self.verify else self.models[:2]
 
     def fingerprint(self) -> dict[str, str]:
         """The models, and the weights of the parts."""
@@ -122,8 +147,14 @@ class Concordance(EnglishMetric):
     ) -> ReportComparison:
         """The same facts compared, without the errors that are excused."""
         both = compared.reference, compared.candidate
-        parts = compare(*both, self._phrases.likeness, excused)
-        return ReportComparison(*both, {n: without_errors(p, excused) for n, p in parts.items()})
+        every = Excused(excused.errors | compared.entailed.errors)
+        parts = dict(compare_reports(*both, self._phrases.likeness, every))
+        if compared.verification is not None:
+            found = compared.verification.without(excused)
+            parts = verified_parts(found, parts, compared.entailed)
+        return replace(
+            compared, parts={name: without_errors(part, every) for name, part in parts.items()}
+        )
 
     def compare(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
         """The facts of both reports of each pair, and every part of their comparison."""
@@ -136,15 +167,43 @@ class Concordance(EnglishMetric):
         facts = [_facts(reports[one.text], reports[other.text]) for one, other in sides]
         if len(facts) > 1:  # many phrases at once are embedded faster than one by one
             self._phrases.embed(phrase for both in facts for phrase in _unknown_phrases(*both))
-        return [self._compared(*both, *side) for both, side in zip(facts, sides, strict=True)]
+        compared = [
+            ReportComparison(*both, dict(compare_reports(*both, self._phrases.likeness)))
+            for both in facts
+        ]
+        if self.verify:
+            compared = self._verified(compared)
+        return [_restored(each, *side) for each, side in zip(compared, sides, strict=True)]
 
-    def _compared(
-        self, ref: Facts, cand: Facts, reference: NormalisedText, candidate: NormalisedText
-    ) -> ReportComparison:
-        """The parts of a comparison, with evidence in the reports' own words."""
-        parts = compare(ref, cand, self._phrases.likeness)
-        shown = {name: restored(part, reference, candidate) for name, part in parts.items()}
-        return ReportComparison(ref, cand, shown)
+    def _verified(self, compared: Sequence[ReportComparison]) -> list[ReportComparison]:
+        """The comparisons after the NLI model was asked about what they left unmatched."""
+        nli: Entailer = self.nli
+        asked = [
+            questions_about(each.reference, each.candidate, each.parts)
+            if self._is_worth_asking(each)
+            else None
+            for each in compared
+        ]
+        pairs = list(dict.fromkeys(pair for each in asked if each for pair in each.pairs))
+        answers = dict(zip(pairs, nli.judge(pairs), strict=True))
+        verified = []
+        for each, questions in zip(compared, asked, strict=True):
+            if questions is None:
+                verified.append(each)
+                continue
+            found = questions.answered(answers)
+            errors = [error for part in each.parts.values() for error in part.mistakes]
+            entailed = entailed_errors(errors, found)
+            known = replace(each, verification=found, entailed=entailed)
+            verified.append(self._compared_again(known))
+        return verified
+
+    def _is_worth_asking(self, compared: ReportComparison) -> bool:
+        """Whether the reports are short, or have enough in common for their wording to matter."""
+        texts = compared.reference.stated.text, compared.candidate.stated.text
+        if max(len(text.split()) for text in texts) <= _SHORT:
+            return True
+        return weights().expert(compared.values) / TOP >= _IN_COMMON
 
     @cached_property
     def _phrases(self) -> PhraseSimilarity:
@@ -189,6 +248,14 @@ class PhraseSimilarity:
         return min(1.0, max(0.0, (cosine - _STRANGE) / (_ALIKE - _STRANGE)))
 
 
+def _restored(
+    compared: ReportComparison, reference: NormalisedText, candidate: NormalisedText
+) -> ReportComparison:
+    """A comparison with its evidence in the reports' own words."""
+    parts = {name: restored(p, reference, candidate) for name, p in compared.parts.items()}
+    return replace(compared, parts=parts)
+
+
 def _facts(reference: Report, candidate: Report) -> tuple[Facts, Facts]:
     """What both reports say, each read in the light of the other."""
     one, other = reconciled(reference, candidate)
@@ -201,6 +268,8 @@ def _unknown_phrases(ref: Facts, cand: Facts) -> Iterator[str]:
     for ones, others in (
         ((*ref.made, *ref.denied), (*cand.made, *cand.denied)),
         (ref.findings, cand.findings),
+        (ref.findings, cand.mentioned),
+        (ref.mentioned, cand.findings),
     ):
         sides = [{each.entity.text: each.known for each in side} for side in (ones, others)]
         if sides[0].keys() == sides[1].keys():

@@ -1,11 +1,15 @@
 """HARE: do both reports name the same things, and link them in the same way?
 
-`mode=paper` is our reading of section 3.3 of the paper. `mode=upstream` repeats the arithmetic of
-the published code (see `histoeval.reader.upstream`). docs/hare.md sets both side by side.
+`mode=graded` weighs what is named and knows parents, siblings and contradictions (see
+`histoeval.metrics.hare_graded`). `mode=paper` is our reading of section 3.3 of the paper.
+`mode=upstream` repeats the arithmetic of the published code (see `histoeval.reader.upstream`).
+docs/hare.md sets them side by side.
 """
 
 from __future__ import annotations
 
+import hashlib
+import platform
 from collections.abc import Sequence, Set
 from dataclasses import asdict
 from functools import cached_property
@@ -18,6 +22,7 @@ from histoeval.align.aligner import Aligner
 from histoeval.align.lexical import LexicalAligner
 from histoeval.callers import argument
 from histoeval.errors import HistoEvalError, Problem
+from histoeval.facts.normalise import NormalisedText, normalised
 from histoeval.facts.scope import scope_of
 from histoeval.metric import Score
 from histoeval.metrics.base import EnglishMetric
@@ -28,41 +33,72 @@ from histoeval.metrics.hare_f1 import (
     nearest,
     relation_agreement,
 )
+from histoeval.metrics.hare_graded import GradedComparison, JudgedReport, compare
+from histoeval.metrics.hare_mentions import SETTINGS, ReportMentions, mentions_of
 from histoeval.reader.reader import Reader
 from histoeval.report import (
     HARE_RELATION_TYPES,
     HARE_TYPES,
     Assertion,
+    EntityType,
     Pair,
     Relation,
     Report,
 )
+from histoeval.resources import resource_bytes
+
+PAPER_THRESHOLD = 0.7
 
 Link = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
 class Hare(EnglishMetric):
-    """Sum of entity F1 and relation F1 over what the reader is sure of.
+    """Agreement on the entities and relations of two reports.
 
-    An entity or a relation counts when its confidence is above the threshold, a relation only
-    when both its entities do. In paper mode the value is the sum, from 0 to 2, with the mean
-    beside it; in upstream mode it is the mean, as the published code returns it.
+    In graded mode, from 0 to 1, all that was read counts by its type, matched through catalogues
+    and aligner. In paper mode an entity or a relation counts when its confidence is above the
+    threshold (0.7), a relation only when both its entities do; the value is the sum of entity F1
+    and relation F1, from 0 to 2, with the mean beside it. In upstream mode it is the mean, as the
+    published code returns it.
 
     The paper compares all that the reports name. With `of=conclusion` only what they conclude
     counts: entities under the heading of the diagnosis, if there is one, that are not denied.
     """
 
-    mode: Literal["paper", "upstream"] = "paper"
-    threshold: Annotated[float, Field(ge=0, lt=1)] = 0.7
+    mode: Literal["graded", "paper", "upstream"] = "graded"
+    threshold: Annotated[float | None, Field(ge=0, lt=1)] = None
     of: Literal["report", "conclusion"] = "report"
     reader: Any = None
     aligner: Any = None
     models: ClassVar[tuple[str, ...]] = ("reader", "aligner")
 
+    def __post_init__(self) -> None:
+        """The threshold of the paper, where its arithmetic is wanted; otherwise all counts."""
+        if self.threshold is None:
+            usual = 0.0 if self.mode == "graded" else PAPER_THRESHOLD
+            object.__setattr__(self, "threshold", usual)
+
+    @property
+    def _threshold(self) -> float:
+        return self.threshold or 0.0
+
+    def fingerprint(self) -> dict[str, str]:
+        """The models; in graded mode the weights; what confidence depends on, where it counts.
+
+        A reader that rounds to int8 finds the same on every processor, and is a little more or
+        less sure of it: a number with a threshold is of one kind of processor.
+        """
+        signed = super().fingerprint()
+        if self.mode == "graded":
+            signed["weights"] = hashlib.sha256(resource_bytes(SETTINGS)).hexdigest()[:8]
+        if self._threshold and getattr(self.reader, "dtype", None) == "int8":
+            signed["processor"] = platform.machine()
+        return signed
+
     @property
     def range(self) -> tuple[float, float]:
-        """A sum of two F1 in paper mode, their mean in upstream mode."""
+        """A sum of two F1 in paper mode."""
         return (0.0, 2.0) if self.mode == "paper" else (0.0, 1.0)
 
     def unavailable_reason(self) -> str | None:
@@ -88,10 +124,15 @@ class Hare(EnglishMetric):
         """All reports read first, then all entities embedded, then each pair compared."""
         if self.mode == "upstream":
             return [self._score_as_published(pair) for pair in pairs]
+        if self.mode == "graded":
+            return self._score_graded(pairs)
         reader: Reader = self.reader
         aligner: Aligner = self.aligner
         texts = [text for pair in pairs for text in (pair.reference, pair.candidate)]
-        readings = [self._reading(report) for report in reader.read(texts)]
+        readings = [
+            _Reading(report, self._counting(report, HARE_TYPES), self._threshold)
+            for report in reader.read(texts)
+        ]
         phrases = list(dict.fromkeys(e.text for reading in readings for e in reading.entities))
         vectors = aligner.embed(phrases)
         row = {phrase: i for i, phrase in enumerate(phrases)}
@@ -105,7 +146,7 @@ class Hare(EnglishMetric):
             for reference, candidate in zip(readings[::2], readings[1::2], strict=True)
         ]
 
-    def _reading(self, report: Report) -> _Reading:
+    def _counting(self, report: Report, types: Set[EntityType]) -> set[int]:
         """What is compared of a report: what the reader is sure of, all of it or what it concludes.
 
         The paper's confidence is of words. A reader that gives the chance of a whole phrase has
@@ -119,19 +160,73 @@ class Hare(EnglishMetric):
         counting = {
             place
             for place, entity in enumerate(report.entities)
-            if entity.type in HARE_TYPES and sure[place] > self.threshold
+            if entity.type in types and sure[place] > self._threshold
         }
-        if self.of == "conclusion":
-            counting = _concluded(report, counting)
-        return _Reading(report, counting, self.threshold)
+        return _concluded(report, counting) if self.of == "conclusion" else counting
+
+    def _score_graded(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """Texts are normalised as for concordance, which then reads them only once."""
+        reader: Reader = self.reader
+        aligner: Aligner = self.aligner
+        texts = dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.candidate))
+        normal = {text: normalised(text) for text in texts}
+        distinct = list(dict.fromkeys(each.text for each in normal.values()))
+        every = frozenset(EntityType)
+        mentions = {
+            text: mentions_of(report, self._counting(report, every))
+            for text, report in zip(distinct, reader.read(distinct), strict=True)
+        }
+        phrases = list(
+            dict.fromkeys(m.entity.text for each in mentions.values() for m in each.items)
+        )
+        vectors = aligner.embed(phrases)
+        row = {phrase: i for i, phrase in enumerate(phrases)}
+        rows = {
+            text: vectors[[row[m.entity.text] for m in each.items]]
+            for text, each in mentions.items()
+        }
+        scores: list[Score | Problem] = []
+        for pair in pairs:
+            both = normal[pair.reference], normal[pair.candidate]
+            one, other = (mentions[each.text] for each in both)
+            compared = compare(one, other, *(rows[each.text] for each in both))
+            scores.append(self._graded(compared, one, other, *both))
+        return scores
+
+    def _graded(
+        self,
+        compared: GradedComparison,
+        reference: ReportMentions,
+        candidate: ReportMentions,
+        reference_text: NormalisedText,
+        candidate_text: NormalisedText,
+    ) -> Score:
+        parts = _named("entity", compared.entities)
+        if compared.relations is not None:
+            parts |= _named("relation", compared.relations)
+        whole = compared.whole
+        return Score(
+            value=whole.f1,
+            parts={"precision": whole.precision, "recall": whole.recall} | parts,
+            evidence={
+                "reference": _found(compared.reference, reference, candidate, reference_text),
+                "candidate": _found(compared.candidate, candidate, reference, candidate_text),
+                "relations": {
+                    "shared": _links(compared.reference, reference, agreed=True),
+                    "omitted": _links(compared.reference, reference, agreed=False),
+                    "invented": _links(compared.candidate, candidate, agreed=False),
+                },
+            },
+            signature=self.signature,
+        )
 
     def _compare(
         self, reference: _Reading, candidate: _Reading, reference_rows: Any, candidate_rows: Any
     ) -> Score:
         entities = entity_agreement(reference_rows, candidate_rows)
-        relations = relation_agreement(reference.links, candidate.links)
-        if not reference.links and not candidate.links:
-            relations = entities  # nothing to tell: neither a gain nor a loss
+        relations = NONE  # a sum without a second term, where neither has relations
+        if reference.links or candidate.links:
+            relations = relation_agreement(reference.links, candidate.links)
         return Score(
             value=entities.f1 + relations.f1,
             parts=_parts(entities, relations),
@@ -159,11 +254,11 @@ class Hare(EnglishMetric):
         except HistoEvalError as error:
             return Problem(code="metric_failed", metric=self.name, message=str(error))
         words = [
-            [e.word for e in reading.entities if e.score > self.threshold]
+            [e.word for e in reading.entities if e.score > self._threshold]
             for reading in (reference, candidate)
         ]
         links = [
-            {(head, tail) for head, tail, score in reading.relations if score > self.threshold}
+            {(head, tail) for head, tail, score in reading.relations if score > self._threshold}
             for reading in (reference, candidate)
         ]
         entities = NONE
@@ -228,9 +323,12 @@ def _plain(phrase: str) -> str:
 
 
 def _parts(entities: PrecisionRecall, relations: PrecisionRecall) -> dict[str, float]:
-    named = {"entity": asdict(entities), "relation": asdict(relations)}
-    parts = {f"{side}_{k}": v for side, numbers in named.items() for k, v in numbers.items()}
-    return parts | {"mean": (entities.f1 + relations.f1) / 2}
+    mean = (entities.f1 + relations.f1) / 2
+    return _named("entity", entities) | _named("relation", relations) | {"mean": mean}
+
+
+def _named(kind: str, numbers: PrecisionRecall) -> dict[str, float]:
+    return {f"{kind}_{name}": value for name, value in asdict(numbers).items()}
 
 
 def _matches(
@@ -245,3 +343,29 @@ def _matches(
         for row, position, cosine in zip(rows, best.position, best.cosine, strict=True):
             row |= {"nearest": other.entities[position].text, "cosine": float(cosine)}
     return rows
+
+
+def _found(
+    side: JudgedReport, own: ReportMentions, other: ReportMentions, text: NormalisedText
+) -> list[dict[str, Any]]:
+    """Each thing of one report with what the other has for it, in the words of the report."""
+    rows = []
+    for judged, mention in zip(side.entities, own.items, strict=True):
+        entity = text.restored(mention.entity)
+        row = {"text": entity.text, "type": str(entity.type), "start": entity.start}
+        row |= {"end": entity.end, "weight": judged.weight, "similarity": judged.value}
+        if judged.nearest is not None:
+            row["nearest"] = other.items[judged.nearest].entity.text
+        if judged.contradicted:
+            row["contradicted"] = True
+        rows.append(row)
+    return rows
+
+
+def _links(side: JudgedReport, own: ReportMentions, *, agreed: bool) -> list[Link]:
+    """The relations of one report on which the other agrees, or those on which it does not."""
+    return [
+        (head.plain, tail.plain, f"{head.type}-{tail.type}")
+        for judged, (head, tail) in zip(side.links, own.linked(), strict=True)
+        if judged.agreed == agreed
+    ]

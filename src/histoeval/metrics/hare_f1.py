@@ -2,7 +2,7 @@
 
 Empty sides, which the paper leaves open, are defined so that a report always agrees fully with
 itself: nothing on both sides is full agreement (1), nothing on one side only is none (0). Where
-neither report has relations, `Hare` takes the F1 of the entities for that of the relations.
+neither report has relations, there is no F1 of relations, and `Hare` scores the entities alone.
 """
 
 from collections.abc import Hashable, Set
@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from histoeval.align.aligner import Vectors
 
 _ROWS_AT_ONCE = 2048
+
+_DECIMALS = 4
+"""Of a cosine: the next ones depend on the processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +55,14 @@ def entity_agreement(reference: Vectors, candidate: Vectors) -> PrecisionRecall:
     """Mean of the maximum cosines, both ways, and their harmonic mean."""
     if not len(reference) or not len(candidate):
         return NONE if len(reference) or len(candidate) else FULL
-    recall = float(nearest(reference, candidate).cosine.mean())
-    precision = float(nearest(candidate, reference).cosine.mean())
+    recall = float(nearest(reference, candidate).cosine.round(_DECIMALS).mean())
+    precision = float(nearest(candidate, reference).cosine.round(_DECIMALS).mean())
     return PrecisionRecall(precision, recall, harmonic_mean(precision, recall))
+
+
+def rounded_cosines(rows: Vectors, others: Vectors) -> NDArray[np.float64]:
+    """The cosine of every row with every other (unit vectors), the same on every processor."""
+    return (rows @ others.T).astype(np.float64).round(_DECIMALS)
 
 
 def relation_agreement(reference: Set[Hashable], candidate: Set[Hashable]) -> PrecisionRecall:

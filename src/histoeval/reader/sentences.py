@@ -11,6 +11,7 @@ into full stops. `full_stops` decides what a full stop means, `layout_lines` wha
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import lru_cache
 
 from histoeval.reader.full_stops import only_marks, stop_ends_sentence
 from histoeval.reader.layout_lines import NEWLINE, line_break_ends_sentence, parts_paragraphs
@@ -44,6 +45,11 @@ class Sentence(TextSpan):
 
 def sentences(text: str) -> list[Sentence]:
     """The sentences of a text, in order."""
+    return list(_sentences(text))
+
+
+@lru_cache(maxsize=1 << 8)  # a report is asked for its sentences by many
+def _sentences(text: str) -> tuple[Sentence, ...]:
     found: list[Sentence] = []
     capitals, asides = _has_capitals(text), _asides(text)
     start = line = _skip_space(text, 0)
@@ -64,7 +70,7 @@ def sentences(text: str) -> list[Sentence]:
             start = _skip_space(text, end)
     if start < len(text):
         found.append(_trimmed(text, start, len(text)))
-    return found
+    return tuple(found)
 
 
 def _ends_at_line_break(

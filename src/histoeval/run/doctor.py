@@ -132,7 +132,9 @@ def _state(name: str, entry: MetricEntry) -> str:
     needed = models_of(metric)
     if "judge" in needed and chosen_by_environment() is not None:
         return READY
-    if not set(needed) - {"reader", "aligner"} and (needed or not metric.unavailable_reason()):
+    if not set(needed) - {"reader", "aligner", "nli"} and (
+        needed or not metric.unavailable_reason()
+    ):
         return READY
     return f"needs {entry.needs}" if entry.needs else "not ready"
 

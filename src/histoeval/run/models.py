@@ -34,16 +34,17 @@ LEXICAL = "lexical"
 class Models(Noun):
     """Which models to use, each by name: a folder, a hub name, or 'hare'.
 
-    Where no reader or aligner is named, those of this package are used. A process loads each model
-    once and shares it.
+    Where no reader, aligner or NLI model is named, those of this package are used. A process loads
+    each model once and shares it.
 
-    From Python, a reader, aligner or encoder can also be given as an object that is one; `judge` is
-    a `histoeval.judges.choice.JudgeConfig`, or a panel of judges.
+    From Python, a reader, aligner, NLI model or encoder can also be given as an object that is one;
+    `judge` is a `histoeval.judges.choice.JudgeConfig`, or a panel of judges.
     """
 
     reader: Any = None
     relations: str | Path | None = None
     aligner: Any = None
+    nli: Any = None
     encoder: Any = None
     judge: Any = None
     labels: Mapping[str, str | None] | None = None
@@ -106,6 +107,7 @@ def load_models(specs: Sequence[str], models: Models) -> dict[str, Any]:
     makers: dict[str, Callable[[Models], Any]] = {
         "reader": load_reader,
         "aligner": load_aligner,
+        "nli": lambda models: load_entailer(models.nli, models.device),
         "encoder": _load_encoder,
         "judge": _load_judge,
     }
@@ -162,7 +164,7 @@ def _loaded(kind: str, models: Models, make: Callable[[Models], T]) -> T:
     given = getattr(models, kind)
     if not isinstance(given, str | Path | None):
         return cast("T", given)
-    others = {"reader", "aligner", "encoder", "judge"} - {kind}
+    others = {"reader", "aligner", "nli", "encoder", "judge"} - {kind}
     key = (models.model_dump_json(exclude=others), folder_stamp(given))
     return shared_model(kind, (*key, folder_stamp(models.relations)), lambda: make(models))
 

@@ -163,10 +163,11 @@ def test_a_model_alone_counts_for_less_where_nothing_is_opposed() -> None:
     assert found.value == pytest.approx(1 - odds / (1 + odds), abs=1e-6)
 
 
-def test_a_model_counts_in_full_where_statements_are_opposed() -> None:
+def test_a_model_counts_for_much_where_the_look_is_opposed_to_the_diagnosis() -> None:
     text = "There is no nuclear atypia. The diagnosis is squamous cell carcinoma of the skin."
     found = logic(text, FixedEntailer(0.8), top=Top(number=1))
-    assert found.value == pytest.approx(0.2)
+    odds = 4 * (0.25 / 0.75) / (1 / 2)
+    assert found.value == pytest.approx(1 / (1 + odds))
     assert found.contradictions[0].source == "nli"
 
 

@@ -62,7 +62,7 @@ READ: dict[str, tuple[str, tuple[float, ...], str | None]] = {
     "4/12 cores": ("share", (4, 12), None),
     "14 lymph nodes, negative": ("share", (0, 14), None),
     "no metastasis in 14 lymph nodes": ("share", (0, 14), None),
-    "fifteen": ("", (), None),
+    "fifteen": ("count", (15,), None),
     "12 lymph nodes": ("count", (12,), None),
     "two foci": ("count", (2,), None),
     "a single focus": ("count", (1,), None),

@@ -84,6 +84,7 @@ class MetricModels(ReaderModels):
 
     aligner: AlignerOption = None
     pooling: PoolingOption = "cls"
+    nli: NliOption = None
     encoder: Annotated[str | None, option("Encoder for bertscore and reg2025.", MODELS)] = None
     token_budget: Annotated[
         int | None,
@@ -95,6 +96,7 @@ class MetricModels(ReaderModels):
         return super().models(
             aligner=self.aligner,
             pooling=self.pooling,
+            nli=self.nli,
             encoder=self.encoder,
             token_budget=self.token_budget,
             **others,

@@ -9,13 +9,13 @@ from random import Random
 
 from histoeval.experiments.edits.source_report import Change, NotApplicable, Original, in_case_of
 from histoeval.report import Assertion, Entity, EntityType
+from histoeval.terms.assertion import is_denied
 from histoeval.terms.sites import find_sites
 from histoeval.terms.values.marker_results import read_result
 from histoeval.terms.values.markers import marker_of
 
 Made = tuple[Change, ...] | NotApplicable
 
-_DENYING = re.compile(r"\b(?:no|not|without|negative for)\b[^.;]*$", re.IGNORECASE)
 _SIDE = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)
 _NO_SIDE = re.compile(r"right angle|left (?:in place|behind|over|alone)", re.IGNORECASE)
 _NEAR_SIDE = 40
@@ -58,14 +58,8 @@ def graded(original: Original) -> list[Entity]:
     return [
         e
         for e in original.of_type(EntityType.GRADE)
-        if e.assertion is not Assertion.ABSENT and not _is_denied(original, e)
+        if e.assertion is not Assertion.ABSENT and not is_denied(original.text, e.start, e.end)
     ]
-
-
-def _is_denied(original: Original, entity: Entity) -> bool:
-    sentence = original.sentence_of(entity)
-    before = original.text[sentence.start if sentence else 0 : entity.start]
-    return _DENYING.search(before) is not None
 
 
 def grade_by_one(original: Original, chance: Random) -> Made:

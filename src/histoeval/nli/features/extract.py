@@ -5,7 +5,7 @@ is whether something of the hypothesis is in the premise, is opposed by it, or i
 without terms of pathology has no features, and is left to the network.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from histoeval.nli.features.counts import of_counts
@@ -71,6 +71,11 @@ def extract_features(premise: str, hypothesis: str) -> dict[str, float] | None:
     }
     values = {name: float(value) for name, value in seen.items()}
     return values | _sure(values, one, other)
+
+
+def opposes(features: Mapping[str, float]) -> bool:
+    """Whether the features of a pair have something of one text opposed to the other."""
+    return any(features[name] for name in _OPPOSED)
 
 
 def _sure(seen: dict[str, float], one: Statements, other: Statements) -> dict[str, float]:

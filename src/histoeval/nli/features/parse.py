@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from histoeval.nli.features.lexicon import CUES, PAIRS, contrasts_in
+from histoeval.terms.assertion import denies, has_cue, is_denied
 from histoeval.terms.findings import find_findings
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import find_operated, find_sites, organ_of
@@ -34,11 +35,6 @@ _NODES_HELD = re.compile(
     r"metastas\w{1,12} (?:in|to)[^.;]{0,25}\bnod|positive[^.;]{0,12} nod"
     r"|[1-9]\d{0,5}\s*(?:/|of)\s*\d+[^.;]{0,25}\bnod"
 )
-_BEFORE = re.compile(r"[,:]| but | with ")
-_AFTER = re.compile(
-    r"\s*(?:(?:is|are|was|were)\s*)?(?:not (?:present|seen|identified|found|detected|demonstrated)"
-    r"|absent|excluded|ruled out|negative)\b"
-)
 _GRADED = re.compile(r"grade|\bG[1-4]\b")
 _STAGED = re.compile(
     r"\b[ypcar]{0,3}(?:T(?:is|a|[xX]|[0-4])|N[0-3xX]|M[01xX])"
@@ -52,6 +48,7 @@ _REMAINS = re.compile(
 )
 _WORD = re.compile(r"[a-z][a-z0-9-]{2,}")
 _AT = re.compile(r"\b(?:(?P<clock>\d{1,2}) ?o'clock|at (?P<deep>\d{1,2}) ?cm\b)")
+_ASSERTION = ("denied", "doubt", "past")
 _MAX_CHARS = 600
 """Characters of a text that are read."""
 
@@ -85,8 +82,8 @@ class Statements:
     """What a grade may be of besides the tumour."""
 
     def has(self, cue: str) -> bool:
-        """Whether it has a word of a list of `cues.toml`."""
-        return CUES.has(self.text, cue)
+        """Whether it denies, doubts or tells of the past, or has a word of `cues.toml`."""
+        return has_cue(cue, self.text) if cue in _ASSERTION else CUES.has(self.text, cue)
 
     def has_word(self, group: str, name: str) -> bool:
         """Whether it has a word of a list of `pairs.toml`."""
@@ -207,22 +204,16 @@ def _result(piece: str, marker: str) -> marker_results.Result | None:
     return marker_results.read_result(piece, marker)
 
 
-def _denied(sentence: str, start: int, end: int) -> bool:
-    """Whether what stands at a place of a sentence is denied there."""
-    before = _BEFORE.split(sentence[:start])[-1]
-    return CUES.has(before, "denied") or _AFTER.match(sentence[end:]) is not None
-
-
 def _diagnoses(whole: Iterable[str]) -> Iterator[tuple[str, bool]]:
     for sentence in whole:
         for match in find_diagnoses(sentence):
-            yield match.id, _denied(sentence.lower(), match.start, match.end)
+            yield match.id, is_denied(sentence, match.start, match.end)
 
 
 def _findings(whole: Iterable[str]) -> Iterator[tuple[str, bool]]:
     for sentence in whole:
         for found in find_findings(sentence):
-            denied = found.denied or _denied(sentence.lower(), found.start, found.end)
+            denied = found.denied or is_denied(sentence, found.start, found.end)
             yield found.id, denied
 
 
@@ -231,4 +222,4 @@ def _grades(clauses: Iterable[str]) -> Iterator[tuple[grades.Grade, bool]]:
         other = _NO_GRADE.search(part) and not _GRADED.search(part)
         grade = None if other else grades.read_grade(part)
         if grade:
-            yield grade, CUES.has(part.lower(), "denied")
+            yield grade, denies(part)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from histoeval.pathgls.logic.lexicon import listed, pattern
 from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
 from histoeval.pathgls.results import ReportSpan
+from histoeval.terms.assertion import is_denied
 from histoeval.terms.catalogue import Concept, concepts
 from histoeval.terms.naming import find_diagnoses, refine
 
@@ -35,13 +36,6 @@ _EQUATED = re.compile(
 """The lesion is, before a name."""
 _WITH = re.compile(r"\b(?:with|and) an? (?:[\w-]+ ){0,4}$", re.IGNORECASE)
 """Something that is found beside, before a name."""
-_ABSENT = re.compile(
-    r"(?:,? (?:or|and) [\w -]{1,30})?\s*(?:is|are|was|were|:)\s*"
-    r"(?:absent|excluded|ruled out|lacking|none"
-    r"|not (?:seen|identified|present|found|detected|confirmed|evident|demonstrated|made))\b",
-    re.IGNORECASE,
-)
-"""Is not there, just after a name."""
 
 
 class DiagnosisMention(NamedTuple):
@@ -90,12 +84,6 @@ def _statement(text: str, place: int) -> str:
     breaks = [m.span() for m in re.finditer(r";|\b(?:but|however|whereas)\b", text)]
     start = max((end for _, end in breaks if end <= place), default=0)
     return text[start : min((begin for begin, _ in breaks if begin > place), default=len(text))]
-
-
-def is_denied(text: str, start: int, end: int) -> bool:
-    """Whether a sentence denies what stands at a place of it."""
-    before = re.split(r"[.;:]", text[:start])[-1]
-    return bool(pattern("not_so").search(before) or _ABSENT.match(text[end:]))
 
 
 def _at(concept: Concept, sent: frozenset[str]) -> Concept:

@@ -11,6 +11,7 @@ from histoeval.pathgls.logic.lexicon import GRADE
 from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.results import ReportSpan
+from histoeval.terms.assertion import asserts_now, is_denied
 from histoeval.terms.catalogue import diagnosis_tree
 from histoeval.terms.lexicon import any_of
 from histoeval.terms.values.grades import Grade, read_grade
@@ -45,13 +46,8 @@ _SCORES = re.compile(
 )
 """Scores of tubules, nuclei and mitoses."""
 _OF_GROUP = re.compile(r"group (?:is|of) ", re.IGNORECASE)
-_ABSENT = re.compile(
-    r"(?:\s+[\w-]+){0,3}\s+(?:is|are|was|were)\s+(?:absent|not|excluded|lacking|no longer)\b"
-    r"|[^.;]{0,40}\b(?:years ago|in (?:19|20)\d\d)\b",
-    re.IGNORECASE,
-)
-"""That it is not there, or was there before, after a grade."""
 _TIERS = ("low", "intermediate", "high")
+_NEAR_CHARS = 60
 _NEAR = 4
 """Words around a grade in which it says what is graded."""
 
@@ -149,10 +145,18 @@ def _is_given(mention: ReportMention[str]) -> bool:
     """Whether a grade is affirmed, of the whole, and not one of several."""
     before = re.split(r"[;:]|\bbut\b|\bno special type\b", mention.before)[-1]
     near = " ".join(re.split(r"[,;(.]", mention.after)[0].split()[:_NEAR])
-    if GRADE.has(before, "words", "denied") or _ABSENT.match(mention.after):
+    if GRADE.has(before, "words", "not_given") or not _is_stated(mention):
         return False
     last = re.split(r"[,(]", before)[-1]
     return not (GRADE.has(last, "words", "part") or GRADE.has(near, "words", "part_after"))
+
+
+def _is_stated(mention: ReportMention[str]) -> bool:
+    """Whether the words around a grade neither deny it nor tell of the past."""
+    start = mention.span.start - mention.passage.start
+    near = re.split(r"[.;]", mention.after)[0]
+    denied = is_denied(mention.passage.text, start, start + len(mention.span.text))
+    return not denied and asserts_now(mention.before) and asserts_now(near[:_NEAR_CHARS])
 
 
 def _is_early(mention: ReportMention[str], grade: Grade) -> bool | None:

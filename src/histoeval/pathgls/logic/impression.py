@@ -8,6 +8,7 @@ from typing import Literal
 
 from histoeval.pathgls.logic.lexicon import pattern
 from histoeval.pathgls.logic.sentences import ReportSentence
+from histoeval.terms.assertion import affirmed_text
 
 Leaning = Literal["malignant", "harmless"]
 
@@ -21,11 +22,6 @@ _NORMAL = re.compile(
     re.IGNORECASE,
 )
 """Words by which what was sent is normal."""
-_DENIED = re.compile(
-    r"\b(?:no|not|without|absence of|lacks?|lacking|free of|negative for|nor)\b[^.;:]*?"
-    r"(?=[.;:]|, (?!or\b|and no\b|nor\b)|\bbut\b|$)",
-    re.IGNORECASE,
-)
 
 
 def signs_of(passage: ReportSentence, leaning: Leaning) -> frozenset[str]:
@@ -34,7 +30,7 @@ def signs_of(passage: ReportSentence, leaning: Leaning) -> frozenset[str]:
         return frozenset()
     if leaning == "harmless":
         return passage.names("looks_harmless")
-    affirmed = _DENIED.sub(" ", passage.text)
+    affirmed = affirmed_text(passage.text)
     if pattern("inflamed").search(affirmed):
         return frozenset()
     return frozenset(each.group().lower() for each in pattern("looks_malignant").finditer(affirmed))
@@ -50,7 +46,7 @@ def leaning_of(passage: ReportSentence) -> Leaning | None:
 
 def mentions_tumour(passage: ReportSentence) -> bool:
     """Whether a sentence affirms a tumour."""
-    return bool(pattern("of_tumour").search(_DENIED.sub(" ", passage.text)))
+    return bool(pattern("of_tumour").search(affirmed_text(passage.text)))
 
 
 def normal_at(passage: ReportSentence) -> re.Match[str] | None:

@@ -8,7 +8,7 @@ from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts, FindingFact, facts_of
 from histoeval.facts.lexical import ValueMention
 from histoeval.facts.markers import markers_of
-from histoeval.facts.scope import TextScope, scope_of, stance_at
+from histoeval.facts.scope import TextScope, scope_of
 from histoeval.pathgls.logic.lexicon import listed, pattern
 from histoeval.pathgls.logic.sentences import (
     Passages,
@@ -20,6 +20,7 @@ from histoeval.pathgls.logic.sentences import (
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.results import ReportSpan
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
+from histoeval.terms.assertion import stance_at
 from histoeval.terms.values.marker_results import Result
 
 _SHORT = 4

@@ -14,6 +14,7 @@ from histoeval.pathgls.logic.rules.registry import broken_rules, rules_identity
 from histoeval.pathgls.logic.sentence_pairs import sentence_pairs
 from histoeval.pathgls.logic.sentences import Passages
 from histoeval.pathgls.logic.statements import MAX_PAIRS, StatementPair, pairs_of, statements_of
+from histoeval.pathgls.logic.verbalise import LEANING
 from histoeval.pathgls.results import Contradiction, Logic, ReportSpan, Share
 from histoeval.report import Noun, Report
 
@@ -21,11 +22,13 @@ _TRAINED = 1 / 3
 """The share of contradictions among the pairs that NLI models learn from."""
 _AMONG_OTHERS = 0.02
 """Their share among pairs of one report that do not differ on a shared topic."""
+_AMONG_BESIDE = 0.002
+"""Their share among diagnoses that one report may well make together."""
 _AMONG_SENTENCES = 0.035
 """Their share among sentences on one lesion, as they stand."""
 _AMONG_OPPOSED = 0.25
 """Their share among sentences that give two sides, sizes, grades or organs."""
-_PRIORS = f"{_AMONG_OTHERS:g},{_AMONG_SENTENCES:g},{_AMONG_OPPOSED:g}"
+_PRIORS = f"{_AMONG_BESIDE:g},{_AMONG_OTHERS:g},{_AMONG_SENTENCES:g},{_AMONG_OPPOSED:g}"
 _SLACK = 1e-9
 """Three tenths of ten are three, whatever the last digit of a float is."""
 _LIKELY = 0.5
@@ -175,9 +178,13 @@ def _in_a_report(probability: float, pair: StatementPair) -> float:
     """A model's probability, corrected for how rare contradictions are where nothing is opposed.
 
     A third of the pairs that models learn from are contradictions. Two sentences of a report
-    seldom are: by Bayes' rule the odds count for less, unless both differ on a shared topic.
+    seldom are: by Bayes' rule the odds count for less, unless both differ on a shared topic. What
+    looks harmless in a tumour, or the reverse, stands between the two.
     """
-    return probability if pair.opposed else _corrected(probability, _AMONG_OTHERS)
+    if not pair.opposed:
+        return _corrected(probability, _AMONG_BESIDE if pair.are_beside else _AMONG_OTHERS)
+    by_look = pair.differing == {LEANING}
+    return _corrected(probability, _AMONG_OPPOSED) if by_look else probability
 
 
 def _of_sentences(probability: float, pair: StatementPair) -> float:

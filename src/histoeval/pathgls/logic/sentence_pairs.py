@@ -7,8 +7,9 @@ are a pair, any two on its margins, and any two on lymph nodes.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, islice
 
+from histoeval.nli.features.extract import extract_features, opposes
 from histoeval.pathgls.logic.grade_mentions import is_of_early_lesion
 from histoeval.pathgls.logic.impression import leaning_of
 from histoeval.pathgls.logic.lexicon import listed
@@ -16,12 +17,14 @@ from histoeval.pathgls.logic.sentences import ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.logic.statements import StatementPair
 from histoeval.pathgls.logic.verbalise import LEANING, Statement, sentence_statement
+from histoeval.terms.assertion import denies
 from histoeval.terms.sites import contains, find_sites, organ_of
 from histoeval.terms.values.laterality import Side, side_of
 
 MAX_SENTENCE_PAIRS = 36
 """More pairs of sentences of a report are not compared."""
 
+_MAX_CANDIDATES = 10 * MAX_SENTENCE_PAIRS
 _STEM = 4
 _WORD = re.compile(r"[a-z][a-z0-9-]{2,}")
 _SITE = "site"
@@ -43,8 +46,11 @@ def sentence_pairs(specimen: Specimen) -> list[StatementPair]:
         for pair in [_paired(one, other)]
         if (shared := _about(one.passage) & _about(other.passage))
         and (shared != {_LESION} or pair.opposed or _words(one.text) & _words(other.text))
+        and (pair.opposed or not pair.of_two_places)
     ]
-    return sorted(pairs, key=lambda pair: not pair.opposed)[:MAX_SENTENCE_PAIRS]
+    ranked = sorted(pairs, key=lambda pair: not pair.opposed)[:_MAX_CANDIDATES]
+    related = (pair for pair in ranked if pair.opposed or not _have_nothing_in_common(pair))
+    return list(islice(related, MAX_SENTENCE_PAIRS))
 
 
 def _words(text: str) -> frozenset[str]:
@@ -61,9 +67,15 @@ def _paired(one: Statement, other: Statement) -> StatementPair:
     return StatementPair(one, other)
 
 
+def _have_nothing_in_common(pair: StatementPair) -> bool:
+    """Whether two sentences share no word, and no value of one is opposed to one of the other."""
+    features = extract_features(pair.first.text, pair.second.text)
+    return features is not None and bool(features["all_fresh"]) and not opposes(features)
+
+
 def _is_whole(passage: ReportSentence) -> bool:
     """Whether a sentence is of the lesion, and not of what is around it or of some of its cells."""
-    cells = passage.has("some_cells") and not passage.has("tumour_cells")
+    cells = passage.has("some_cells", "of_gene") and not passage.has("tumour_cells")
     return not cells and not passage.has("beyond", "partly")
 
 
@@ -76,12 +88,14 @@ def _about(passage: ReportSentence) -> frozenset[str]:
 
 def _topics(passage: ReportSentence, specimen: Specimen) -> Sequence[tuple[str, str]]:
     """What a sentence gives for the things of which a lesion has only one."""
+    denied = denies(passage.text)
     side = side_of(passage.text)
     sites = {m.id for m in find_sites(passage.text) if organ_of(m.id) not in listed("tissues")}
+    of_lesion = not denied and (passage.has("tumour") or passage == specimen.passages[0])
     sizes = {
         f"{max(each.value.values):g}mm"
         for each in specimen.measurements
-        if each.passage == passage and each.value.kind == "length"
+        if each.passage == passage and each.value.kind == "length" and not passage.has("distance")
     }
     grades = {
         f"{each.value.level:g}"
@@ -91,8 +105,8 @@ def _topics(passage: ReportSentence, specimen: Specimen) -> Sequence[tuple[str, 
         and not is_of_early_lesion(passage.text)
     }
     return (
-        ("side", side if side in (Side.LEFT, Side.RIGHT) else ""),
-        (_SITE, sites.pop() if len(sites) == 1 else ""),
+        ("side", side if side in (Side.LEFT, Side.RIGHT) and not denied else ""),
+        (_SITE, sites.pop() if len(sites) == 1 and of_lesion else ""),
         ("size", sizes.pop() if len(sizes) == 1 else ""),
         ("grade", grades.pop() if len(grades) == 1 else ""),
         (LEANING, leaning_of(passage) or ""),

@@ -12,13 +12,15 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Generic, TypeVar
 
-from histoeval.facts.scope import has_wording
+from histoeval.facts.specimens import SpecimenText, specimens_of_text, superseded
 from histoeval.pathgls.logic.lexicon import LOGIC, pattern
 from histoeval.pathgls.results import ReportSpan
 from histoeval.reader.sections import Section, sections
 from histoeval.reader.sentences import sentences
+from histoeval.terms.assertion import asserts_now
 from histoeval.terms.values.laterality import Side, side_of
 
 Value = TypeVar("Value")
@@ -35,9 +37,6 @@ _SHORT = 1_000
 """A report of up to this many characters has no sections of several sentences."""
 _NAMING = ("specimen", "procedure")
 _PROSE = re.compile(r"[a-z)]\.\s+[A-Z][a-z]+ [a-z]")
-_NOW = re.compile(r"\b(?:is|are) diagnosed in\b", re.IGNORECASE)
-"""What is diagnosed somewhere is current; what was diagnosed in some year is not."""
-_PAST = re.compile(r"\bin (?:19|20)\d\d\b|\b(?:years?|months?) ago\b", re.IGNORECASE)
 _HEAD = re.compile(r"[A-Z][^.:;]{2,90}:\s+\S")
 """Site and procedure, and then what it is."""
 _SIDED_OFTEN = 2
@@ -143,12 +142,14 @@ def passages_of(text: str) -> Passages:
 
 
 def _sentences(text: str) -> Iterator[ReportSentence]:
-    """Sentences, cut where a section begins inside of one, without headings.
+    """Sentences, cut where a section or a specimen begins inside of one, without headings.
 
     The head of a part stays: "A. Left kidney, nephrectomy:" is the site of what follows.
     """
+    parts, old = specimens_of_text(text), superseded(text)
     layout = list(_labelled(sections(text)))
     starts = [section.start for section, _ in layout]
+    cuts = _begins(parts)
     for sentence in sentences(text):
         first = max(0, bisect_right(starts, sentence.start) - 1)
         last = max(first, bisect_right(starts, sentence.end - 1) - 1)
@@ -156,10 +157,34 @@ def _sentences(text: str) -> Iterator[ReportSentence]:
             start, end = max(sentence.start, section.start), min(sentence.end, section.end)
             if section.kind != _PART:
                 start = max(start, min(section.body_start, end))
-            piece = text[start:end]
-            start += len(piece) - len(piece.lstrip())
-            if whole := piece.strip():
-                yield ReportSentence(start, start + len(whole), whole, label, _kind(section, text))
+            inside = [start, *(cut for cut in cuts if start < cut < end), end]
+            for at, until in pairwise(inside):
+                whole = text[at:until].strip()
+                begin = text.index(whole, at)
+                replaced = any(a < until and begin < b for a, b in old)
+                if whole and not replaced:
+                    part = _part_at(begin, parts) if parts else label
+                    kind = _kind(section, text)
+                    yield ReportSentence(begin, begin + len(whole), whole, part, kind)
+
+
+def _begins(parts: Sequence[SpecimenText]) -> list[int]:
+    """Where a specimen begins, or the text returns to it."""
+    labels = {start for part in parts for start, _ in part.labels}
+    after = {end for part in parts for _, end in part.labels}
+    return sorted(labels | {start for part in parts for start, _ in part.stretches} - after)
+
+
+def _part_at(place: int, parts: Sequence[SpecimenText]) -> str:
+    """The name of the specimen that a place of the text is about; empty where it is of all."""
+    return next(
+        (
+            part.label or part.heading.casefold()
+            for part in parts
+            if part.has(place) or any(start <= place < end for start, end in part.labels)
+        ),
+        "",
+    )
 
 
 def _labelled(layout: Sequence[Section]) -> Iterator[tuple[Section, str]]:
@@ -206,9 +231,7 @@ def _asserts(passage: ReportSentence) -> bool:
     """Whether a sentence is about the slide, and not about the past or what should be done."""
     if passage.kind in LOGIC.ids("sections", "silent"):
         return False
-    text = _NOW.sub("", passage.text)
-    aside = any(has_wording(kind, text) for kind in ("history", "advice")) or _PAST.search(text)
-    return not aside and not passage.has("not_now")
+    return asserts_now(passage.text) and not passage.has("not_now")
 
 
 def _numbered(passages: Sequence[ReportSentence]) -> list[ReportSentence]:

@@ -53,6 +53,10 @@ class Specimen:
         """Whether any sentence has a word of any of these lists of `logic.toml`."""
         return any(passage.has(*lists) for passage in self.passages)
 
+    def passage_at(self, place: int) -> ReportSentence | None:
+        """The sentence of it that holds a place of the text."""
+        return next((each for each in self.passages if each.start <= place < each.end), None)
+
     @cached_property
     def made(self) -> tuple[ReportMention[Diagnosis], ...]:
         """The diagnoses that are affirmed."""

@@ -7,18 +7,17 @@ positive.", "There is no lymphovascular invasion."), each with the stretch of te
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations, product
 
 from histoeval.facts.facts import FindingFact
 from histoeval.pathgls.logic.impression import leaning_of
 from histoeval.pathgls.logic.lexicon import listed
+from histoeval.pathgls.logic.places import are_of_two_places
+from histoeval.pathgls.logic.rules.diagnosis import are_exclusive
 from histoeval.pathgls.logic.sentences import ReportMention
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.logic.verbalise import LEANING, Statement, sentence_statement, verbalised
 from histoeval.terms.findings import findings
-from histoeval.terms.sites import find_sites, organ_of
-from histoeval.terms.values.laterality import side_of
 
 MAX_PAIRS = 60
 """More pairs of a report are not judged by a model: the rest of a long report is skipped."""
@@ -45,31 +44,27 @@ class StatementPair:
     @property
     def opposed(self) -> bool:
         """Whether they differ on a topic that both have."""
+        return not self.are_beside and bool(self.differing)
+
+    @property
+    def differing(self) -> frozenset[str]:
+        """The topics on which they differ."""
         one, other = self.first.topics, self.second.topics
-        return not self.are_beside and any(
-            one[topic] != other[topic] for topic in one.keys() & other.keys()
-        )
+        return frozenset(each for each in one.keys() & other.keys() if one[each] != other[each])
 
     @property
     def are_beside(self) -> bool:
-        """Whether they are diagnoses of which one lies beside the other, or comes from it."""
+        """Whether they are diagnoses that one report may make, or one lies beside the other."""
         both = self.first, self.second
         named = all(each.role == "diagnosis" for each in both)
-        return named and any(each.passage.has("beside") for each in both)
+        one, other = self.first.diagnosis, self.second.diagnosis
+        together = one is not None and other is not None and not are_exclusive(one, other)
+        return named and (together or any(each.passage.has("beside") for each in both))
 
     @property
     def of_two_places(self) -> bool:
-        """Whether they are about two sides, or two organs."""
-        one, other = self.first.passage.text, self.second.passage.text
-        sides = {side for side in (side_of(one), side_of(other)) if side}
-        organs = _organs(one), _organs(other)
-        return len(sides) > 1 or (all(organs) and not organs[0] & organs[1])
-
-
-@lru_cache(maxsize=1024)
-def _organs(text: str) -> frozenset[str]:
-    """The organs that a sentence names."""
-    return frozenset(organ_of(match.id) for match in find_sites(text)) - listed("tissues")
+        """Whether they are about two sides, organs or other places."""
+        return are_of_two_places(self.first.passage.text, self.second.passage.text)
 
 
 def statements_of(specimen: Specimen) -> tuple[Statement, ...]:

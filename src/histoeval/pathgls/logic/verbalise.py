@@ -6,7 +6,6 @@ from typing import Literal
 
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import BARE, FindingFact
-from histoeval.facts.scope import stance_at
 from histoeval.pathgls.logic.grade_mentions import is_of_early_lesion
 from histoeval.pathgls.logic.lexicon import pattern
 from histoeval.pathgls.logic.rules.lineage import line_of
@@ -14,7 +13,8 @@ from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen, own_concept
 from histoeval.pathgls.results import ReportSpan
 from histoeval.report import Assertion, EntityType
-from histoeval.terms.catalogue import HARMLESS, Behaviour, diagnosis_tree
+from histoeval.terms.assertion import is_denied
+from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, diagnosis_tree
 from histoeval.terms.findings import findings, is_kind_of
 
 Role = Literal["diagnosis", "morphology", "detail"]
@@ -35,6 +35,8 @@ class Statement:
     role: Role
     topics: Mapping[str, str]
     """Its topics and what it states on each: `finding:necrosis` denied, `marker:ER` positive."""
+    diagnosis: Concept | None = None
+    """What it diagnoses."""
 
 
 def sentence_statement(passage: ReportSentence, topics: Mapping[str, str]) -> Statement:
@@ -64,18 +66,21 @@ def _diagnoses(specimen: Specimen) -> Iterator[Statement]:
             text = f"There is no {name}."
         else:
             text = f"The diagnosis is {name}{_place(each, specimen)}."
-        yield Statement(text, each.span, each.passage, "diagnosis", _diagnosed(each))
+        made = None if each.denied else own_concept(each.value)
+        yield Statement(text, each.span, each.passage, "diagnosis", _diagnosed(each), made)
 
 
 def _diagnosed(diagnosis: ReportMention[Diagnosis]) -> dict[str, str]:
-    """The topics of a diagnosis: its presence, line of differentiation and behaviour."""
+    """The topics of a diagnosis: its presence, line of differentiation and behaviour.
+
+    To deny a kind denies what is of that kind, and not its siblings.
+    """
     concept = own_concept(diagnosis.value)
     if concept is None:
         return {}
-    stance = _DENIED if diagnosis.denied else _AFFIRMED
-    topics = {f"diagnosis:{id_}": stance for id_ in diagnosis_tree().lineage(concept.id)[:2]}
     if diagnosis.denied:
-        return topics
+        return {f"diagnosis:{concept.id}": _DENIED}
+    topics = {f"diagnosis:{id_}": _AFFIRMED for id_ in diagnosis_tree().lineage(concept.id)[:2]}
     if line := line_of(diagnosis.value):
         topics["line"] = line
     if concept.behaviour == Behaviour.MALIGNANT:
@@ -120,7 +125,9 @@ def _written(seen: ReportMention[FindingFact]) -> str:
 def _markers(specimen: Specimen) -> Iterator[Statement]:
     for each in specimen.markers:
         key, result = each.value
-        if result.polarity in ("positive", "negative") and not each.passage.has("some_cells"):
+        if result.polarity in ("positive", "negative") and not each.passage.has(
+            "some_cells", "of_gene"
+        ):
             text = f"{key} is {result.polarity}."
             topics = {f"marker:{key}": result.polarity}
             yield Statement(text, each.span, each.passage, "detail", topics)
@@ -129,7 +136,7 @@ def _markers(specimen: Specimen) -> Iterator[Statement]:
 def _grades(specimen: Specimen) -> Iterator[Statement]:
     for each in specimen.grades:
         part = pattern("part_of_tumour").search(each.clause) or is_of_early_lesion(each.clause)
-        denied = stance_at(specimen.text, each.span.start, each.span.end) is False
+        denied = is_denied(specimen.text, each.span.start, each.span.end)
         if part or denied:
             continue
         text = f"The tumour is {_lowered(each.span.text)}."

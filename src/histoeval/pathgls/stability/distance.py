@@ -62,6 +62,7 @@ class ConcordanceDistance:
             name="concordance",
             reader=reader or BuiltinReader(),
             aligner=aligner or BuiltinAligner(),
+            verify=False,
         )
 
     @property

@@ -56,6 +56,8 @@ def known_markers() -> frozenset[str]:
 
 
 def _folded(phrase: str) -> str:
+    if phrase.isascii():
+        return phrase[:MAX_CHARS]
     text = unicodedata.normalize("NFKC", phrase[:MAX_CHARS])
     return "".join(_GREEK.get(c.lower(), c) for c in text)
 
@@ -161,7 +163,27 @@ def marker_of(phrase: str) -> str | None:
     return next(iter(find_markers(phrase)), None)
 
 
+class MarkerName(NamedTuple):
+    """The name of a marker in a text, or of several that share it."""
+
+    markers: tuple[str, ...]
+    start: int
+    end: int
+
+
+def named_markers(text: str) -> list[MarkerName]:
+    """The markers that a text names as they are written, each with its place."""
+    folded = _folded(text)
+    if len(folded) != len(text):  # a ligature or a Greek letter: places would be off
+        folded = text
+    return [MarkerName(name.markers, start, end) for name, start, end in _placed(folded)]
+
+
 def _as_written(text: str) -> Iterator[_Name]:
+    return (name for name, _, _ in _placed(text))
+
+
+def _placed(text: str) -> Iterator[tuple[_Name, int, int]]:
     pieces, at = _pieces(text), 0
     stem: _Key = ()
     while at < len(pieces):
@@ -169,9 +191,9 @@ def _as_written(text: str) -> Iterator[_Name]:
         if size:
             key = tuple(piece.plain for piece in pieces[at : at + size])
             stem = key[:-1] if key[-1].isdigit() else ()
-            yield _names()[key]
+            yield _names()[key], pieces[at].start, pieces[at + size - 1].end
         elif name := _sharing(stem, text, pieces, at):
-            yield name
+            yield name, pieces[at].start, pieces[at].end
         elif pieces[at].plain not in _BETWEEN:
             stem = ()
         at += size or 1

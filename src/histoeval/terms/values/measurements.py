@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 from histoeval.terms.plain import normalised
+from histoeval.terms.values.number_words import in_figures
 
 Kind = Literal[
     "length", "depth", "distance", "area", "volume", "weight", "count", "share", "percent",
@@ -55,9 +56,8 @@ _AT_MOST = re.compile(
 )
 _DEPTH = re.compile(r"\b(?:depth|deep|thick(?:ness)?|breslow|inva\w+|infiltrat\w+)\b")
 _DISTANCE = re.compile(r"\b(?:margins?|from|clearance|distance|away)\b")
-_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
-_SPELT = re.compile(rf"\b(?:{'|'.join(_WORDS)}|none|single)\b")
-_SPELT_VALUES = {word: str(n) for n, word in enumerate(_WORDS)} | {"none": "0", "single": "1"}
+_SPELT = re.compile(r"\b(?:none|single|zero)\b")
+_SPELT_VALUES = {"none": "0", "single": "1", "zero": "0"}
 _TIDY = tuple(
     (re.compile(pattern), written)
     for pattern, written in (
@@ -258,7 +258,7 @@ _READERS: tuple[Callable[[str], Measurement | None], ...] = (
 
 
 def _tidied(phrase: str) -> str:
-    text = normalised(phrase).lower()
+    text = in_figures(normalised(phrase).lower())
     for pattern, written in _TIDY:
         text = pattern.sub(written, text)
     return _SPELT.sub(lambda word: _SPELT_VALUES[word.group()], text).strip()

@@ -35,6 +35,22 @@ def _words() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     )
 
 
+@cache
+def _spelt() -> re.Pattern[str]:
+    numbers = QUANTITIES.entry("numbers")
+    tens = "|".join(word for word, value in numbers.items() if value >= 20)
+    ones = "|".join(["one", *(word for word, value in numbers.items() if 0 < value < 10)])
+    every = "|".join(sorted({"one", *numbers}, key=len, reverse=True))
+    return re.compile(
+        rf"\b(?:(?P<tens>{tens})(?:[- ](?P<ones>{ones}))?|(?P<all>{every}))\b", re.IGNORECASE
+    )
+
+
+def in_figures(text: str) -> str:
+    """A text with its whole numbers in figures, and every character where it was."""
+    return _spelt().sub(lambda found: _figure(found).ljust(len(found.group())), text)
+
+
 def in_digits(low: str) -> str:
     """A text in lower case with its numbers in digits, and fractions in per cent."""
     number, of_unit, fraction = _words()
@@ -48,7 +64,7 @@ def in_digits(low: str) -> str:
 def _figure(found: re.Match[str]) -> str:
     numbers = {"one": 1} | QUANTITIES.entry("numbers")
     named = (found["tens"], found["ones"], found["all"])
-    return str(sum(numbers[word] for word in named if word))
+    return str(sum(numbers[word.lower()] for word in named if word))
 
 
 def _share(found: re.Match[str]) -> float:

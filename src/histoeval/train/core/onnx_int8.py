@@ -1,7 +1,9 @@
 """Models as ONNX with int8 weights.
 
-Weights are rounded to int8 in small blocks, each with a scale of its own. What they are multiplied
-with is rounded token by token, so that a token's result never depends on what it is run with.
+Weights are rounded to int8 in small blocks, each with a scale of its own. Products are in float32,
+the same on every processor (`weight_only`), or in int8, which is twice as fast and differs between
+processors: what weights are multiplied with is then rounded token by token, so that a token's
+result never depends on what it is run with.
 """
 
 import logging
@@ -10,22 +12,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
 import onnx
 import torch
-from onnx import numpy_helper
 from torch import Tensor
 
 from histoeval.reader.manifest import TOKENIZER, hash_of
+from histoeval.train.core.weight_only import BLOCK, round_rows, weight_only_int8
 
 OPSET = 18
-BLOCK = 128
-"""Weights that share a scale."""
 
-_LEAST_ROUNDED = 4096
-"""Smaller arrays stay as they are: there is nothing to be gained."""
+Arithmetic = Literal["int8", "float32"]
+"""What products are computed in, where weights are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,11 @@ def token_part(module: Any, tokens: int, outputs: list[str], *more: str) -> Onnx
 
 
 def write_parts(
-    folder: Path, parts: Mapping[str, OnnxPart], tokenizer: Any, rounded: bool = True
+    folder: Path,
+    parts: Mapping[str, OnnxPart],
+    tokenizer: Any,
+    rounded: bool = True,
+    arithmetic: Arithmetic = "int8",
 ) -> dict[str, str]:
     """Write a tokenizer and each part as ONNX; the hash of each file.
 
@@ -75,7 +78,7 @@ def write_parts(
     for file, part in parts.items():
         module = part.module.float().cpu()
         graph = exported(module, part.example, part.shapes, part.outputs)
-        write_graph(graph, folder / file, rounded)
+        write_graph(graph, folder / file, rounded, arithmetic)
     return {file: hash_of(folder / file) for file in (*parts, TOKENIZER)}
 
 
@@ -110,12 +113,14 @@ def _silence() -> Iterator[None]:
         logging.disable(before)
 
 
-def write_graph(graph: Any, path: Path, rounded: bool) -> None:
+def write_graph(graph: Any, path: Path, rounded: bool, arithmetic: Arithmetic = "int8") -> None:
     """Write a graph; not rounded, it is four times as large."""
     _forget_origins(graph)
-    if rounded:
+    if rounded and arithmetic == "float32":
+        graph = weight_only_int8(graph)
+    elif rounded:
         graph = _round_matrices(graph)
-        _round_rows(graph.graph)
+        round_rows(graph.graph)
     onnx.save(graph, path)
 
 
@@ -141,31 +146,3 @@ def _forget_origins(graph: Any) -> None:
     for item in (*graph.graph.node, *graph.graph.initializer, *values):
         del item.metadata_props[:]
         item.doc_string = ""
-
-
-def _round_rows(graph: Any) -> None:
-    """What is left of large arrays as int8, each row with a scale, made whole when it is loaded."""
-    kept, nodes = [], []
-    for weight in graph.initializer:
-        values = numpy_helper.to_array(weight)
-        if values.dtype != np.float32 or values.ndim != 2 or values.size < _LEAST_ROUNDED:
-            kept.append(weight)
-            continue
-        scale = np.abs(values).max(axis=1, keepdims=True).clip(1e-12) / 127
-        stored = {
-            "int8": np.rint(values / scale).astype(np.int8),
-            "scale": scale.astype(np.float32),
-        }
-        kept += [numpy_helper.from_array(v, f"{weight.name}.{k}") for k, v in stored.items()]
-        nodes += [
-            onnx.helper.make_node(
-                "Cast", [f"{weight.name}.int8"], [f"{weight.name}.float"], to=onnx.TensorProto.FLOAT
-            ),
-            onnx.helper.make_node(
-                "Mul", [f"{weight.name}.float", f"{weight.name}.scale"], [weight.name]
-            ),
-        ]
-    nodes += graph.node
-    del graph.initializer[:], graph.node[:]
-    graph.initializer.extend(kept)
-    graph.node.extend(nodes)

@@ -8,7 +8,7 @@ import csv
 import gzip
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +27,9 @@ TEST = "snli_test"
 _TESTS = (TEST, "counterfactual_test")
 _MOST_CONDITION = 6
 """Words of a condition in a clinical sentence; longer ones are half sentences."""
+
+NO_CONTRADICTION = -1
+"""In the place of a label: the pair is entailed or neutral, and nobody knows which."""
 
 Integers = NDArray[np.int64]
 
@@ -124,6 +127,10 @@ class EncodedPairs:
         """Tokens of each pair."""
         return np.diff(self.starts)
 
+    def translated(self, pieces: NDArray[np.uint16]) -> "EncodedPairs":
+        """The same pairs in the numbers of another vocabulary."""
+        return replace(self, values=pieces[self.values])
+
     def padded(self, positions: Sequence[int], padding: int) -> tuple[Integers, Integers, Integers]:
         """Tokens, kinds and mask of some pairs, as wide as the longest of them."""
         some = np.asarray(positions, np.int64)
@@ -137,7 +144,7 @@ class EncodedPairs:
 
 
 def encode_pairs(
-    pairs: Iterable[LabelledPair],
+    pairs: Iterable[LabelledPair | NliPair],
     tokenizer: Any,
     limits: EntailerManifest,
 ) -> EncodedPairs:
@@ -149,7 +156,8 @@ def encode_pairs(
         values.append(np.asarray(tokens, np.uint16))
         starts.append(starts[-1] + len(tokens))
         seconds.append(kinds.index(1))
-        labels.append(LABELS.index(pair.label))
+        known = isinstance(pair, LabelledPair)
+        labels.append(LABELS.index(pair.label) if known else NO_CONTRADICTION)
     return EncodedPairs(
         np.concatenate(values),
         np.asarray(starts, np.int64),

@@ -37,7 +37,7 @@ def write_entailer(
 ) -> None:
     """Write what `BuiltinEntailer` loads."""
     part = token_part(_Unpadded(model), tokens, ["logits"], "kinds")
-    files = write_parts(folder, {ENCODER: part}, tokenizer, rounded)
+    files = write_parts(folder, {ENCODER: part}, tokenizer, rounded, "float32")
     limits = limits_of(name, tokens)
     write_entailer_manifest(
         folder, limits.model_copy(update={"files": files, "details": dict(details)})

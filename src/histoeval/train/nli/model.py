@@ -1,5 +1,6 @@
 """A model that reads a premise and a hypothesis together and gives three numbers."""
 
+from inspect import signature
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ class CrossEncoder(nn.Module):  # type: ignore[misc]
         super().__init__()
         size = int(encoder.config.hidden_size)
         self.encoder = encoder
+        self.tells_kinds = "token_type_ids" in signature(encoder.forward).parameters
         self.head = nn.Sequential(
             nn.Dropout(dropout),
             nn.Linear(2 * size, size),
@@ -25,9 +27,8 @@ class CrossEncoder(nn.Module):  # type: ignore[misc]
 
     def forward(self, tokens: Tensor, kinds: Tensor, mask: Tensor) -> Tensor:
         """Entailment, neutral, contradiction: a row of logits for each row of tokens."""
-        states = self.encoder(
-            input_ids=tokens, token_type_ids=kinds, attention_mask=mask
-        ).last_hidden_state
+        more = {"token_type_ids": kinds} if self.tells_kinds else {}
+        states = self.encoder(input_ids=tokens, attention_mask=mask, **more).last_hidden_state
         weights = mask.unsqueeze(-1).to(states.dtype)
         mean = (states * weights).sum(dim=1) / weights.sum(dim=1)
         return self.head(torch.cat([states[:, 0], mean], dim=-1)).float()

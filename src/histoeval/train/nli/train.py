@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
-from histoeval.nli.entailer import LabelledPair
+from histoeval.nli.entailer import LabelledPair, NliPair
 from histoeval.nli.manifest import TOKENS, limits_of
 from histoeval.progress import ignore
 from histoeval.report import Noun
@@ -21,6 +21,7 @@ from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.provenance import by_name, request_of, versions, weights_of
 from histoeval.train.core.settings import FilePath, ModelName
 from histoeval.train.nli.card import nli_card
+from histoeval.train.nli.corpora import companion_pairs, ontology_pairs
 from histoeval.train.nli.data import (
     EncodedPairs,
     General,
@@ -29,6 +30,7 @@ from histoeval.train.nli.data import (
     read_pairs,
     split_general,
 )
+from histoeval.train.nli.llm_edits import edit_pairs
 from histoeval.train.nli.llm_written import llm_pairs
 from histoeval.train.nli.model import CrossEncoder
 from histoeval.train.nli.synthetic.pairs import (
@@ -37,6 +39,7 @@ from histoeval.train.nli.synthetic.pairs import (
     pairs_sha256,
     pathology_pairs,
 )
+from histoeval.train.nli.teacher import Floats, NliTeacher, batch_of, pair_loss, taught
 
 _DEV_SEED = 1
 _REST_SEED = 7
@@ -60,7 +63,13 @@ class NliSettings(Noun):
     """Clinical sentences with conditions that they affirm or deny, as NegEx published them."""
     test: FilePath | None = None
     """JSON lines of pathology pairs with label and category, which are only tested on."""
+    ontology: FilePath | None = None
+    """JSON lines (.gz) of id, name, synonyms and parents, for pairs of names."""
+    reports: tuple[FilePath, ...] = ()
+    """JSON lines (.gz) of true reports as `text` or `answer`: what they say is no contradiction."""
     encoder: ModelName
+    teacher: NliTeacher | None = None
+    """A larger network that learns first, and whose answers this one learns from."""
     pairs: PairSettings = PairSettings()
     tokens: Annotated[int, Field(ge=16)] = TOKENS
     """Longer pairs are cut."""
@@ -81,6 +90,8 @@ class Material:
     """All pairs: those to learn from, and three sets to test on."""
 
     train: Sequence[LabelledPair]
+    companions: Sequence[NliPair]
+    """Pairs of which only one thing is known: they do not contradict each other."""
     tests: dict[str, Sequence[LabelledPair]]
 
 
@@ -102,13 +113,20 @@ def train_nli(
         material = gather(settings)
         encoder = load_encoder(settings.encoder, settings.tokens, device)
         tokenizer = smaller(encoder, material.train, settings.least_pieces)
+        limits = limits_of(settings.name, settings.tokens)
+        encoded = encode_pairs([*material.train, *material.companions], tokenizer, limits)
+        answers = None
+        if settings.teacher is not None:
+            tell("training the teacher")
+            stage = TrainingStage(checkpoint, watch, "teacher")
+            answers = _answers(settings, settings.teacher, encoded, tokenizer, device, stage)
+            tell("training")
         torch.manual_seed(settings.seed)
         model = CrossEncoder(encoder.model).to(encoder.device)
-        encoded = encode_pairs(material.train, tokenizer, limits_of(settings.name, settings.tokens))
         fit(
             model,
             len(encoded),
-            _loss(model, encoded, encoder),
+            _loss(model, encoded, encoder, answers, settings.teacher),
             settings.learning,
             seed=settings.seed,
             stage=TrainingStage(checkpoint, watch),
@@ -119,10 +137,28 @@ def train_nli(
     return ModelFolder(output).fill(request, make, nli_card, overwrite=overwrite)
 
 
+def _answers(
+    settings: NliSettings,
+    teacher: NliTeacher,
+    encoded: EncodedPairs,
+    tokenizer: Any,
+    device: str | None,
+    stage: TrainingStage,
+) -> Floats:
+    """What the teacher says of every pair, from the checkpoint where it has said it."""
+    if (done := stage.outcome) is None:
+        answers = taught(teacher, encoded, tokenizer, settings.tokens, settings.seed, device, stage)
+        stage.finish({"answers": torch.from_numpy(answers)})
+        return answers
+    found: Floats = done["answers"].numpy()
+    return found
+
+
 def nli_request(settings: NliSettings) -> dict[str, Any]:
     """What makes two trainings the same."""
-    files = by_name([settings.general, settings.negation, settings.test])
-    excluded = ("general", "negation", "test")
+    given = (settings.general, settings.negation, settings.test, settings.ontology)
+    files = by_name([*given, *settings.reports])
+    excluded = ("general", "negation", "test", "ontology", "reports")
     return request_of("nli", settings, files, exclude=excluded, lists=pairs_sha256())
 
 
@@ -135,6 +171,9 @@ def gather(settings: NliSettings) -> Material:
         train += pathology_pairs(made.rest, "dev", _REST_SEED)
     train += pairs_of_organs(made.organs, "train", settings.seed)
     train += llm_pairs(made.by_hand, settings.seed)
+    train += [pair for _ in range(made.edits) for pair in edit_pairs()]
+    if settings.ontology is not None:
+        train += ontology_pairs(settings.ontology, made.names, settings.seed)
     if settings.negation is not None:
         train += negation_pairs(settings.negation)
     tests: dict[str, Sequence[LabelledPair]] = {
@@ -145,7 +184,8 @@ def gather(settings: NliSettings) -> Material:
         tests["pairs of other organs"] = list(pairs_of_organs(made.dev, "dev", _DEV_SEED))
     if settings.test is not None:
         tests["written pairs"] = read_pairs(settings.test)
-    return Material(train, {name: pairs for name, pairs in tests.items() if pairs})
+    companions = list(companion_pairs(settings.reports, made.companions, settings.seed))
+    return Material(train, companions, {name: pairs for name, pairs in tests.items() if pairs})
 
 
 def smaller(encoder: TorchEncoder, pairs: Sequence[LabelledPair], least: int | None) -> Any:
@@ -163,16 +203,23 @@ def smaller(encoder: TorchEncoder, pairs: Sequence[LabelledPair], least: int | N
 
 
 def _loss(
-    model: CrossEncoder, encoded: EncodedPairs, encoder: TorchEncoder
+    model: CrossEncoder,
+    encoded: EncodedPairs,
+    encoder: TorchEncoder,
+    answers: Floats | None,
+    teacher: NliTeacher | None,
 ) -> Callable[[Sequence[int]], Tensor]:
     device: Literal["cuda", "cpu"] = "cuda" if encoder.device.startswith("cuda") else "cpu"
+    share = teacher.share if teacher else 0.0
 
     def loss(positions: Sequence[int]) -> Tensor:
-        rows = [torch.from_numpy(part).to(encoder.device) for part in encoded.padded(positions, 0)]
-        labels = torch.from_numpy(encoded.labels[list(positions)]).to(encoder.device)
+        rows, labels = batch_of(encoded, positions, encoder.device)
+        said = None
+        if answers is not None:
+            said = torch.from_numpy(answers[list(positions)]).to(encoder.device)
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             logits = model(*rows)
-        return nn.functional.cross_entropy(logits, labels)
+        return pair_loss(logits, labels, said, share)
 
     return loss
 

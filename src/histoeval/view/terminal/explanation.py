@@ -34,6 +34,9 @@ SIDE_BY_SIDE_WIDTH = 110
 EXPERT_SCALE = "expert_scale"
 """Not a part, but the value again, from 0 to 5 as experts give it."""
 
+SPECIMENS = "specimens"
+"""Matches of whole parts, which are shown side by side and not highlighted."""
+
 MATCH = Style(bgcolor="#56b4e9", color="#000000")
 SEVERITIES = {
     Severity.MINOR: Style(bgcolor="#f0e442", color="#000000", underline=True),
@@ -57,6 +60,7 @@ class ShownMatch(_Shown):
     reference: Entity
     candidate: Entity
     similarity: float
+    specimen: str = ""
 
 
 class ShownError(_Shown):
@@ -68,6 +72,8 @@ class ShownError(_Shown):
     reference: Entity | None
     candidate: Entity | None
     message: str
+    specimen: str = ""
+    """The part of the report that it is of, where there are several."""
     without: float | None = None
     """The score if this error were not counted."""
 
@@ -83,6 +89,16 @@ class Findings(_Shown):
     matches: tuple[ShownMatch, ...] | None = None
     reasoning: str = ""
     errors: tuple[ShownError, ...] | None = None
+
+    @property
+    def specimens(self) -> tuple[ShownMatch, ...]:
+        """The parts that both reports have."""
+        return tuple(match for match in self.matches or () if match.part == SPECIMENS)
+
+    @property
+    def facts(self) -> tuple[ShownMatch, ...]:
+        """What matches within the parts."""
+        return tuple(match for match in self.matches or () if match.part != SPECIMENS)
 
 
 def page() -> Console:
@@ -137,7 +153,7 @@ def spans_of(found: Findings, side: Side, text: str) -> list[HighlightSpan]:
     An entity whose text differs from the text at its place is listed but not highlighted.
     """
     labelled: list[tuple[str, Style, ShownMatch | ShownError]] = [
-        (f"={n}", MATCH, match) for n, match in enumerate(found.matches or (), start=1)
+        (f"={n}", MATCH, match) for n, match in enumerate(found.facts, start=1)
     ]
     labelled += [
         (f"{error.marks}{n}", SEVERITIES[error.severity], error)
@@ -213,6 +229,8 @@ def _lists(found: Findings, score: Score) -> Iterable[RenderableType]:
         yield Text(found.reasoning)
     if found.errors or found.matches:
         yield _legend()
+    if found.specimens:
+        yield _specimen_table(found)
     if found.errors is None:
         yield Text(f"{metric} does not look for errors.")
     else:
@@ -220,7 +238,7 @@ def _lists(found: Findings, score: Score) -> Iterable[RenderableType]:
     if found.matches is None:
         yield Text(f"{metric} does not list matches.")
     else:
-        yield _match_table(found.matches) if found.matches else Text("Nothing matches.")
+        yield _match_table(found.facts) if found.facts else Text("Nothing matches.")
 
 
 def _legend() -> Text:
@@ -235,6 +253,25 @@ def _legend() -> Text:
     )
 
 
+def _specimen_table(found: Findings) -> Table:
+    """Part beside part, each with the numbers of its errors."""
+    table = _table("reference", "candidate", "errors")
+    table.title = Text("Specimens", "bold")
+    listed = [*enumerate(found.errors or (), start=1)]
+    for pair in found.specimens:
+        numbers = [f"{error.marks}{n}" for n, error in listed if pair.specimen in error.specimen]
+        table.add_row(
+            Text(one_line(pair.reference.text)),
+            Text(one_line(pair.candidate.text)),
+            Text(" ".join(numbers)),
+        )
+    for n, error in listed:
+        if error.kind in ("missing_specimen", "invented_specimen"):
+            names = (error.specimen, "-") if error.candidate is None else ("-", error.specimen)
+            table.add_row(*(Text(one_line(name)) for name in names), Text(f"{error.marks}{n}"))
+    return table
+
+
 def _error_table(errors: Sequence[ShownError], value: float) -> Table:
     table = _table("", "severity", "kind", "what and where")
     table.title = Text("Errors, the worst first", "bold")
@@ -246,10 +283,14 @@ def _error_table(errors: Sequence[ShownError], value: float) -> Table:
             Text(kind),
             Text(
                 f"{one_line(error.message).removeprefix(f'{kind}: ')}\n{_places(error)}"
-                f"{_gain(error, value)}"
+                f"{_of_specimen(error)}{_gain(error, value)}"
             ),
         )
     return table
+
+
+def _of_specimen(error: ShownError) -> str:
+    return f", specimen {one_line(error.specimen)}" if error.specimen else ""
 
 
 def _gain(error: ShownError, value: float) -> str:

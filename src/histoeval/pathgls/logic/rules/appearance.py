@@ -6,11 +6,12 @@ from functools import cache
 from typing import NamedTuple
 
 from histoeval.pathgls.logic.contradiction import clash
-from histoeval.pathgls.logic.diagnosis_mentions import DiagnosisMention, is_denied
+from histoeval.pathgls.logic.diagnosis_mentions import DiagnosisMention
 from histoeval.pathgls.logic.lexicon import APPEARANCE
 from histoeval.pathgls.logic.sentences import ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.results import Contradiction
+from histoeval.terms.assertion import is_denied
 from histoeval.terms.catalogue import Concept, diagnosis_tree
 from histoeval.terms.lexicon import any_of
 
@@ -84,7 +85,7 @@ def _stained(final: Sequence[DiagnosisMention], specimen: Specimen) -> Iterator[
     """A stain of the tumour that none of the concluded diagnoses goes with."""
     for stain in specimen.markers:
         marker, result = stain.value
-        if stain.passage.has("some_cells"):
+        if stain.passage.has("some_cells", "of_gene"):
             continue
         for row in APPEARANCE.entry("stain"):
             excludes = marker in row.get(str(result.polarity), ())

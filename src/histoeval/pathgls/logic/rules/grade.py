@@ -12,6 +12,7 @@ from histoeval.pathgls.logic.lexicon import GRADE, pattern
 from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.results import Contradiction
+from histoeval.terms.assertion import is_denied
 from histoeval.terms.catalogue import diagnosis_tree
 from histoeval.terms.lexicon import any_of
 from histoeval.terms.values.grades import Grade
@@ -33,7 +34,12 @@ _MORE = frozenset({"more than", "over", "above", ">"})
 def grade(specimen: Specimen) -> Iterator[Contradiction]:
     """Two grades of one scheme for the one tumour of a specimen."""
     if specimen.is_of_one_tumour:
-        yield from two_values("grade", filter(_is_of_all, specimen.grades), _differ)
+        given = [
+            each
+            for each in specimen.grades
+            if _is_of_all(each) and not is_denied(specimen.text, each.span.start, each.span.end)
+        ]
+        yield from two_values("grade", given, _differ)
 
 
 def _is_of_all(graded: ReportMention[Grade]) -> bool:
@@ -123,7 +129,8 @@ def _seen(
             continue
         found = row.words.search(passage.text)
         rest = passage.text.replace(found.group(), " ") if found else ""
-        if found and not pattern("partly").search(rest):
+        denied = found is not None and is_denied(passage.text, *found.span())
+        if found and not denied and not pattern("partly").search(rest):
             yield passage.found(found)
     for row in GRADE.entry("share"):
         found = _share_of(row["of"], passage)

@@ -9,6 +9,7 @@ from histoeval.pathgls.logic.lexicon import pattern
 from histoeval.pathgls.logic.sentences import ReportMention
 from histoeval.pathgls.logic.specimen import Specimen, behaviour_of
 from histoeval.pathgls.results import Contradiction
+from histoeval.terms.assertion import denies
 from histoeval.terms.catalogue import Behaviour
 from histoeval.terms.sites import find_sites
 
@@ -25,7 +26,6 @@ _INVADES = re.compile(
 """A tumour, what it does, and into what."""
 _FEW = 2
 """Organs of a report on one lesion: its own, and one that it invades."""
-_NOT = re.compile(r"\b(?:no|not|without|neither|nor|never|absent|non)\b", re.IGNORECASE)
 
 
 def in_situ(specimen: Specimen) -> Iterator[Contradiction]:
@@ -55,7 +55,7 @@ def _seen_to_invade(specimen: Specimen) -> Iterator[Contradiction]:
     confined: list[ReportMention[Any]] = [*_confined(specimen), *_only_in_situ(specimen)]
     for passage in specimen.passages:
         found = _INVADES.search(passage.text)
-        if not found or _NOT.search(passage.text) or passage.has("inflamed"):
+        if not found or denies(passage.text) or passage.has("inflamed"):
             continue
         seen = passage.found(found)
         for each in [each for each in confined if each.passage != passage][:1]:

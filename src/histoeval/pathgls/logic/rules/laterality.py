@@ -11,6 +11,7 @@ from histoeval.pathgls.logic.sentences import ReportMention
 from histoeval.pathgls.logic.specimen import Specimen, own_concept
 from histoeval.pathgls.results import Contradiction
 from histoeval.report import Entity, EntityType
+from histoeval.terms.assertion import denies
 from histoeval.terms.catalogue import diagnosis_tree
 from histoeval.terms.sites import find_sites, organ_of
 from histoeval.terms.values.laterality import Side, side_of
@@ -20,7 +21,6 @@ _SIDE = re.compile(r"\b(?:left|right)\b(?: \w+)?", re.IGNORECASE)
 _SIDE_OF_LESION = re.compile(
     r"\b(?:left|right)\s+(?:\w+\s+){0,2}(?:margin|aspect|edge)", re.IGNORECASE
 )
-_NOT = re.compile(r"\b(?:no|not|without|neither|nor|free|negative)\b", re.IGNORECASE)
 
 
 def side(specimen: Specimen) -> Iterator[Contradiction]:
@@ -51,7 +51,8 @@ def _on_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
         if (here := side_of(passage.text)) in _OPPOSITE
         and (found := _SIDE.search(passage.text))
         and (passage.has("tumour") or passage == specimen.passages[0])
-        and not _NOT.search(passage.text)
+        and not denies(passage.text)
+        and not passage.has("spared")
         and not passage.has("another_tumour")
         and not _SIDE_OF_LESION.search(passage.text)
     ]

@@ -12,6 +12,7 @@ from histoeval.pathgls.logic.contradiction import clash
 from histoeval.pathgls.logic.sentences import ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.results import Contradiction, ReportSpan
+from histoeval.terms.assertion import denies
 from histoeval.terms.findings import is_kind_of
 
 _OF = (
@@ -47,7 +48,6 @@ _CALLED_INVOLVED = re.compile(
     r"|\bnode[- ]positive\b",
     re.IGNORECASE,
 )
-_NOT = re.compile(r"\b(?:no|not|none|without|free|negative|neither|nor|0|zero)\b", re.IGNORECASE)
 _METASTASIS = "nodal_metastasis"
 _INVOLVED = frozenset("123")
 _RULE = "nodes"
@@ -136,7 +136,11 @@ def _called(specimen: Specimen) -> Iterator[_Status]:
         if passage.has("few_cells"):
             continue
         free = _CALLED_FREE.search(passage.text)
-        involved = None if _NOT.search(passage.text) else _CALLED_INVOLVED.search(passage.text)
+        involved = (
+            None
+            if denies(passage.text) or passage.has("spared")
+            else _CALLED_INVOLVED.search(passage.text)
+        )
         if found := free or involved:
             span = passage.found(found).span
             yield _Status(free is None, span, passage, passage.names("node_names"))

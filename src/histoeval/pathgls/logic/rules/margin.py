@@ -8,6 +8,7 @@ from histoeval.pathgls.logic.lexicon import pattern
 from histoeval.pathgls.logic.sentences import ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.results import Contradiction
+from histoeval.terms.assertion import denies
 from histoeval.terms.findings import is_kind_of
 
 _MARGIN = "margin_involvement"
@@ -26,7 +27,6 @@ _INVOLVED = re.compile(
     r"|\bmargins? (?:is|are) (?:positive|involved)\b",
     re.IGNORECASE,
 )
-_NOT = re.compile(r"\b(?:no|not|without|neither|nor|free|clear|negative|close)\b", re.IGNORECASE)
 
 
 def margin(specimen: Specimen) -> Iterator[Contradiction]:
@@ -54,7 +54,11 @@ def margin_in_words(specimen: Specimen) -> Iterator[Contradiction]:
     passages = [p for p in specimen.passages if not p.has("margin_of_another")]
     free = [p.found(m) for p in passages if (m := _FREE.search(p.text)) and _is_of_all(p)]
     for passage in passages:
-        found = None if _NOT.search(passage.text) else _INVOLVED.search(passage.text)
+        found = (
+            None
+            if denies(passage.text) or passage.has("spared", "margin_spared")
+            else _INVOLVED.search(passage.text)
+        )
         for each in free if found else ():
             if found and each.passage != passage:
                 at_edge = passage.found(found)

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.pathgls.logic.contradiction import clash
-from histoeval.pathgls.logic.lexicon import LOGIC, ORGAN, listed, pattern
+from histoeval.pathgls.logic.lexicon import LOGIC, ORGAN, listed
 from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen, own_concept
 from histoeval.pathgls.results import Contradiction
 from histoeval.report import EntityType
+from histoeval.terms.assertion import denies
 from histoeval.terms.catalogue import diagnosis_tree
 from histoeval.terms.lexicon import any_of
 from histoeval.terms.sites import (
@@ -41,7 +42,6 @@ _CONSISTS = re.compile(
     r"|located|is in|are of|is of|lies|was found in|centred)\b",
     re.IGNORECASE,
 )
-_NOT = re.compile(r"\b(?:no|not|without|resembl\w+|like)\b", re.IGNORECASE)
 _LINKS = ("of the", "of", "in the")
 _ARISES = (*_LINKS, "arising in the", "arising in", "arising from the")
 
@@ -66,7 +66,7 @@ def site(specimen: Specimen) -> Iterator[Contradiction]:
         return
     first = sent[0][0].span.text
     for passage in passages[1:]:
-        aside = passage.has("beyond") or _NOT.search(passage.text)
+        aside = passage.has("beyond") or denies(passage.text) or passage.has("alike")
         for place, organ in _entities(specimen, passage) if not aside else ():
             if _CONSISTS.search(passage.text) and _is_far_from_all(organ, sent):
                 why = f"{place.span.text}, in a specimen of {first}"
@@ -114,7 +114,7 @@ def foreign_tissue(specimen: Specimen) -> Iterator[Contradiction]:
 def _is_of_lesion(place: _Place) -> bool:
     """Whether an organ is where the lesion is, and not where it spreads or what it resembles."""
     before = re.split(r"[.;:]", place.mention.before)[-1]
-    denied = pattern("not_so").search(re.split(r"\band\b", before)[-1])
+    denied = denies(re.split(r"\band\b", before)[-1])
     aside = place.mention.passage.has("supposed", "not_now")
     return not aside and not denied and not ORGAN.has(before, "words", "towards")
 

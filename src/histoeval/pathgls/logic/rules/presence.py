@@ -1,5 +1,6 @@
 """Rules: a finding, a diagnosis or a marker affirmed at one place and denied at another."""
 
+import re
 from collections.abc import Iterator
 
 from histoeval.facts.diagnoses import Diagnosis
@@ -14,6 +15,7 @@ from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.findings import findings, is_kind_of
 from histoeval.terms.sites import find_sites, organ_of
 from histoeval.terms.values.laterality import side_of
+from histoeval.terms.values.marker_results import Result
 
 _MARGIN = "margin_involvement"
 _ONE_THING = ({"necrosis", "tumor_necrosis"},)
@@ -22,6 +24,7 @@ _TUMOUR = frozenset(
     {Behaviour.MALIGNANT, Behaviour.IN_SITU, Behaviour.BORDERLINE, Behaviour.BENIGN}
 )
 _ANY_TUMOR = frozenset({"neoplasm", "malignant_neoplasm"})
+_VARIANT = re.compile(r"\b[A-Z]\d{2,4}[A-Z*]\b|\b(?:exon|codon)s? \d+|t\(\d+;\d+\)", re.IGNORECASE)
 _WEIGHTY = 2
 """Findings of this importance are stated of the whole specimen."""
 _MIN_WORDS = 4
@@ -111,9 +114,15 @@ def _is_denied_by(made: Diagnosis, denied: Diagnosis) -> bool:
 def marker(specimen: Specimen) -> Iterator[Contradiction]:
     """A marker that is positive and negative, in the same cells."""
     tested = [
-        ReportMention(each.value[0], each.span, each.passage, each.value[1].polarity == "negative")
+        ReportMention(_tested(each), each.span, each.passage, each.value[1].polarity == "negative")
         for each in specimen.markers
         if each.value[1].polarity in ("positive", "negative") and not each.passage.has("some_cells")
     ]
     for yes, no in both_ways(tested, lambda one, other: one == other):
-        yield clash("marker", yes, no, f"{yes.value} is both positive and negative")
+        yield clash("marker", yes, no, f"{yes.value[0]} is both positive and negative")
+
+
+def _tested(marker: ReportMention[tuple[str, Result]]) -> tuple[str, bool, frozenset[str]]:
+    """A marker, whether its gene is tested, and for which variants: one may be there alone."""
+    variants = frozenset(found.group().lower() for found in _VARIANT.finditer(marker.passage.text))
+    return marker.value[0], marker.passage.has("of_gene"), variants

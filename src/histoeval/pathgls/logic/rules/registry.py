@@ -11,6 +11,7 @@ from itertools import islice
 from types import MappingProxyType
 
 from histoeval.pathgls.logic.lexicon import version
+from histoeval.pathgls.logic.places import are_marked_apart
 from histoeval.pathgls.logic.rules.appearance import appearance
 from histoeval.pathgls.logic.rules.diagnosis import diagnosis
 from histoeval.pathgls.logic.rules.grade import grade, grade_in_words
@@ -59,7 +60,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 
 `nodes` is not among them: it is for a report as a whole."""
 
-_LOGIC_OF_RULES = 3
+_ON_PLACES = frozenset({"side", "site", "home", "no_home", "foreign_tissue", "procedure"})
+_LOGIC_OF_RULES = 4
 """To be raised when what the rules do changes, and not only their words."""
 
 MAX_PER_RULE = 3
@@ -75,14 +77,23 @@ def broken_rules(specimens: Sequence[Specimen]) -> list[Contradiction]:
     """What the rules find in a report, in the order of the text, each pair of places once."""
     found = [
         contradiction
-        for rule in RULES.values()
+        for name, rule in RULES.items()
         for specimen in specimens
-        for contradiction in islice(rule(specimen), MAX_PER_RULE)
+        for contradiction in islice(_of_one_place(name, specimen, rule), MAX_PER_RULE)
     ]
     return sorted(
         _once([*found, *islice(nodes(specimens), MAX_PER_RULE)]),
         key=lambda each: (each.first.start, each.second.start, each.source),
     )
+
+
+def _of_one_place(name: str, specimen: Specimen, rule: Rule) -> Iterator[Contradiction]:
+    """What a rule finds, without pairs of sentences on two places; of places that is the point."""
+    for found in rule(specimen):
+        one, other = (specimen.passage_at(span.start) for span in (found.first, found.second))
+        apart = one is not None and other is not None and are_marked_apart(one.text, other.text)
+        if name in _ON_PLACES or not apart:
+            yield found
 
 
 def _once(found: Iterable[Contradiction]) -> list[Contradiction]:

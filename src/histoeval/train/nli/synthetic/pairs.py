@@ -105,6 +105,12 @@ class PairSettings(Noun):
     """Pairs from the cards of organs, without those of the development set."""
     by_hand: Annotated[int, Field(ge=0)] = 0
     """How many times the pairs that language models wrote are learned from."""
+    edits: Annotated[int, Field(ge=0)] = 0
+    """How many times the pairs from reports that language models edited are learned from."""
+    names: Annotated[int, Field(ge=0)] = 0
+    """Pairs of names from the ontology."""
+    companions: Annotated[int, Field(ge=0)] = 0
+    """Pairs of sentences of one true report, which do not contradict each other."""
     dev: Annotated[int, Field(ge=3)] = 6_000
     """Pairs of the development set."""
 
@@ -114,7 +120,8 @@ def pairs_sha256() -> str:
     lists = ["topics", "more", "antonyms", "frames", "morphology", "written", "organs"]
     lists += ["organ_frames", "unlearned", "sentences"]
     places = [f"train/nli/synthetic/data/{name}.toml" for name in lists]
-    content = map(resource_bytes, [*places, "train/nli/data/llm_written.jsonl"])
+    written = ["train/nli/data/llm_written.jsonl", "train/nli/data/llm_edits.jsonl.gz"]
+    content = map(resource_bytes, [*places, *written])
     return lists_sha256(*content, names_sha256().encode())
 
 

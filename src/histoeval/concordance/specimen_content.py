@@ -1,0 +1,161 @@
+"""What a report says of one specimen, as far as it tells that from the others."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from histoeval.facts.diagnoses import Diagnosis
+from histoeval.facts.facts import Facts
+from histoeval.facts.scope import stance_at
+from histoeval.report import Assertion, Entity, EntityType
+from histoeval.terms.catalogue import Behaviour
+from histoeval.terms.plain import words_of
+
+BENIGN, UNKNOWN, LOW_GRADE, IN_SITU, MALIGNANT = range(5)
+"""How grave what is found in a specimen is."""
+_GRAVITY = {
+    Behaviour.MALIGNANT: MALIGNANT,
+    Behaviour.IN_SITU: IN_SITU,
+    Behaviour.BORDERLINE: LOW_GRADE,
+    Behaviour.UNSPECIFIED: UNKNOWN,
+}
+_TREATED = re.compile(
+    r"carcinoma|in_situ|melanoma|lentigo|paget|grade_3|gonado|(?<!low_)(?<=high_)grade_(?!prostatic)"
+)
+_TUMOUR = re.compile(
+    r"\b(?:(?:macro|micro)?metasta(?:sis|ses|tic)|(?:adeno)?carcinomas?|malignan(?:t|cy)|melanoma|"
+    r"\w*sarcoma|lymphoma|isolated tumou?r cells|tumou?r deposits?|germ cell tumou?r)\b",
+    re.IGNORECASE,
+)
+_POSITIVE = re.compile(
+    r"\b[1-9]\d?(?:/| of )\d{1,2}\b(?! (?:cores|mm|cm))"
+    r"(?= ?(?:nodes|lymph|positive|with|involved|\)|,|;|\.|$))",
+    re.IGNORECASE,
+)
+_NEGATIVE = re.compile(
+    r"\b(?:negative|benign|no (?:tumou?r|carcinoma|malignan\w+|metasta\w+|evidence|neoplasm|"
+    r"lymphoma|melanoma|dysplasia)|free of|without|normal|unremarkable|clear|uninvolved|reactive|"
+    r"0(?:/| of )\d{1,2})\b",
+    re.IGNORECASE,
+)
+_HEAD = re.compile(r"\w[^\n:.;]*")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_LITTLE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a report says of one part, as far as it tells it from the others."""
+
+    facts: Facts
+    gravity: int
+    negative: bool
+    """It says that there is nothing, or nothing malignant."""
+    normal: bool
+    """It says nothing but that."""
+    features: frozenset[str]
+    first: Entity | None
+    """The first thing that it says is there."""
+    words: frozenset[str]
+    """Its words, without those of its heading."""
+
+    @property
+    def lead(self) -> Entity | None:
+        """What stands for it in the evidence."""
+        return self.first or self.head
+
+    @property
+    def site(self) -> Entity | None:
+        """What names its site in the evidence."""
+        named = [each.entity for each in self.facts.sides]
+        named += [each.entity for each in self.facts.sites]
+        return named[0] if named else self.lead
+
+    @property
+    def head(self) -> Entity | None:
+        """Its first words, up to a colon or a stop."""
+        found = _HEAD.search(self.facts.report.text)
+        return _entity(found, EntityType.SITE) if found else None
+
+    @property
+    def said(self) -> bool:
+        """Whether it says anything."""
+        return bool(self.features) or self.negative
+
+
+def content_of(facts: Facts, heading: str = "") -> Content:
+    """What is told of a part in some stretches of a report."""
+    text = facts.report.text
+    sure = [each for each in facts.made if not each.hedged]
+    gravity = max(map(_gravity, sure), default=BENIGN)
+    tumour = next(_affirmed_tumours(text), None)
+    if gravity < MALIGNANT and tumour is not None and "in situ" not in text.lower():
+        gravity = MALIGNANT if gravity <= UNKNOWN else gravity
+    lead = facts.first[0].entity if facts.first else tumour
+    if lead is None and facts.report.entities:
+        ranked = (EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE)
+        lead = next(
+            (e for kind in ranked for e in facts.report.entities if e.type == kind),
+            facts.report.entities[0],
+        )
+    negative = bool(_NEGATIVE.search(text))
+    diseased = any(each.behaviour != Behaviour.NORMAL for each in facts.made)
+    normal = negative and gravity <= UNKNOWN and not diseased
+    words = _words(text) - _words(heading)
+    return Content(facts, gravity, negative, normal, _features(facts), lead, words)
+
+
+def _gravity(diagnosis: Diagnosis) -> int:
+    """How grave a diagnosis is; of what is in situ, only what is treated as a rule is that."""
+    gravity = _GRAVITY.get(diagnosis.behaviour, BENIGN)
+    if gravity != IN_SITU or diagnosis.concept is None:
+        return gravity
+    return IN_SITU if _TREATED.search(diagnosis.concept.id) else LOW_GRADE
+
+
+def _affirmed_tumours(text: str) -> Iterator[Entity]:
+    """Words for a malignancy that nothing denies."""
+    for found in (*_TUMOUR.finditer(text), *_POSITIVE.finditer(text)):
+        if stance_at(text, found.start(), found.end()) is not False:
+            yield _entity(found, EntityType.DIAGNOSIS)
+
+
+def _entity(found: re.Match[str], type_: EntityType) -> Entity:
+    return Entity(
+        text=found.group(),
+        start=found.start(),
+        end=found.end(),
+        type=type_,
+        assertion=Assertion.PRESENT,
+    )
+
+
+def _features(facts: Facts) -> frozenset[str]:
+    """Diagnoses, findings, grades, markers and numbers of a part."""
+    text = facts.report.text
+    found = {f"d:{d.concept.id if d.concept else d.entity.text.lower()}" for d in facts.made}
+    found |= {f"f:{f.id or f.entity.text.lower()}:{f.denied}" for f in facts.findings}
+    found |= {f"g:{g.value}" for g in facts.grades}
+    found |= {f"m:{key}:{m.value}" for key, m in facts.markers.items()}
+    found |= {f"n:{number.group()}" for number in _NUMBER.finditer(text)}
+    return frozenset(found)
+
+
+def contents_alike(one: Content, other: Content) -> float:
+    """How much two contents have in common, by features and by words."""
+    if not one.said or not other.said:
+        return 0.0
+    shares = []
+    for a, b in (
+        (one.features, other.features),
+        (one.words, other.words),
+    ):
+        if a or b:
+            shares.append(len(a & b) / len(a | b))
+    return sum(shares) / len(shares)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(
+        word.plain for word in words_of(text) if len(word.plain) > _LITTLE or word.plain.isdigit()
+    )

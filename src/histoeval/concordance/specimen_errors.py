@@ -1,0 +1,228 @@
+"""Errors between the parts of two reports.
+
+A part is missing, invented, from another site or side, or changed places with another; or a finding
+stands with another part than in the reference.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from histoeval.concordance.diagnosis import Alike, diagnosis_closeness, severity_of
+from histoeval.concordance.evidence import ErrorKind, ReportError, Severity
+from histoeval.concordance.specimen_content import (
+    IN_SITU,
+    LOW_GRADE,
+    MALIGNANT,
+    Content,
+    contents_alike,
+)
+from histoeval.concordance.specimen_matching import MatchedSpecimens, SpecimenPair
+from histoeval.facts.diagnoses import Diagnosis
+from histoeval.facts.facts import FindingFact
+from histoeval.facts.specimen_places import place_of
+from histoeval.report import Entity
+from histoeval.terms.catalogue import Behaviour, diagnosis_tree
+from histoeval.terms.findings import findings as known_findings
+from histoeval.terms.sites import site_closeness
+
+PART = "specimens"
+"""What these errors are listed under."""
+_SEVERITY = (*(Severity.MAJOR,) * IN_SITU, Severity.CRITICAL, Severity.CRITICAL)
+"""How bad it is to miss a specimen, by how grave what is in it is."""
+_SAME, _NEARLY, _ALIKE = 0.8, 0.65, 0.45
+_SWAPPED, _CROSSWISE = 0.7, 0.3
+_OTHER_PLACE, _SAME_ORGAN = 0.6, 0.5
+"""Up to this nearness two sites are different ones; below the other, of different organs."""
+_NUMBERED = ("level", "station", "segment", "clock", "cm")
+"""Numbers of places that nobody changes when parts are counted anew."""
+_TELLING = 2
+"""From this importance on, a finding that stands with another part is an error."""
+
+
+# --- missing, invented and misnamed parts ---------------------------------------------------------
+
+
+def misnamed(
+    matched: MatchedSpecimens, ref: Sequence[Content], cand: Sequence[Content]
+) -> Iterator[ReportError]:
+    """Parts that only one report has, and parts from another site or side in the candidate."""
+    for pair, here, there in zip(matched.pairs, ref, cand, strict=True):
+        if pair.candidate.absent:
+            if matched.divided or here.gravity >= LOW_GRADE:  # prose may sum up what is benign
+                yield _one_sided(ErrorKind.MISSING_SPECIMEN, here, pair.name)
+        elif pair.reference.absent:
+            if matched.divided or there.gravity >= LOW_GRADE:
+                yield _one_sided(ErrorKind.INVENTED_SPECIMEN, there, pair.name)
+        elif pair.candidate.other_side or pair.reference.other_side:
+            severity = Severity.CRITICAL if here.gravity >= IN_SITU else Severity.MAJOR
+            yield ReportError(
+                ErrorKind.WRONG_LATERALITY,
+                PART,
+                severity,
+                here.site,
+                there.site,
+                specimen=pair.name,
+            )
+        elif (near := _nearness(pair)) <= _OTHER_PLACE:
+            grave = near < _SAME_ORGAN and here.gravity == MALIGNANT
+            severity = Severity.CRITICAL if grave else Severity.MAJOR
+            entities = here.site, there.site
+            yield ReportError(ErrorKind.WRONG_SITE, PART, severity, *entities, specimen=pair.name)
+
+
+def _one_sided(kind: ErrorKind, content: Content, name: str) -> ReportError:
+    severity = Severity.MODERATE if content.normal else _SEVERITY[content.gravity]
+    if kind == ErrorKind.MISSING_SPECIMEN:
+        return ReportError(kind, PART, severity, content.lead, None, name, specimen=name)
+    return ReportError(kind, PART, severity, None, content.lead, "", name, specimen=name)
+
+
+def _nearness(pair: SpecimenPair) -> float:
+    """How near the sites of two headings are; 1 where one of them names none."""
+    here, there = place_of(pair.reference.heading), place_of(pair.candidate.heading)
+    for kind in _NUMBERED:
+        one, other = ({n for k, n in each.numbers if k == kind} for each in (here, there))
+        if one and other and not one & other:
+            return _OTHER_PLACE
+    return max((site_closeness(a, b) for a in here.sites for b in there.sites), default=1.0)
+
+
+# --- swapped parts and moved findings -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What both reports say of each specimen: all that may be of it, and what surely is."""
+
+    matched: MatchedSpecimens
+    reference: Sequence[Content]
+    candidate: Sequence[Content]
+    reference_sure: Sequence[Content]
+    candidate_sure: Sequence[Content]
+
+    @property
+    def clear(self) -> list[int]:
+        """The specimens of which both reports plainly say something."""
+        return [
+            i
+            for i, (here, there) in enumerate(
+                zip(self.reference_sure, self.candidate_sure, strict=True)
+            )
+            if here.said and there.said
+        ]
+
+
+def swapped_specimens(sides: Sides) -> dict[int, int]:
+    """Parts whose contents changed places, each with the other."""
+    ref, cand = sides.reference_sure, sides.candidate_sure
+    found: dict[int, int] = {}
+    for i, j in combinations(sides.clear, 2):
+        if not {i, j} & found.keys() and _are_swapped(ref, cand, i, j):
+            found |= {i: j, j: i}
+    return found
+
+
+def misplaced(sides: Sides, swapped: Mapping[int, int], alike: Alike) -> Iterator[ReportError]:
+    """The errors of parts whose contents changed places, and of findings with another part."""
+    pairs, ref = sides.matched.pairs, sides.reference_sure
+    for i, j in swapped.items():
+        if i < j:
+            yield ReportError(
+                ErrorKind.SWAPPED_SPECIMENS,
+                PART,
+                _severity_of_swap(ref[i], ref[j]),
+                ref[i].lead,
+                sides.candidate_sure[i].lead,
+                pairs[i].name,
+                pairs[j].name,
+                specimen=f"{pairs[i].name} / {pairs[j].name}",
+            )
+    told: set[str | None] = set()
+    for i in sides.clear:
+        if i not in swapped:
+            for error in _moved_from(sides, i, alike):
+                if error.words[0] not in told:
+                    told.add(error.words[0])
+                    yield error
+
+
+def _severity_of_swap(one: Content, other: Content) -> Severity:
+    if one.gravity != other.gravity or not _are_kin(one, other):
+        return _SEVERITY[max(one.gravity, other.gravity)]
+    return Severity.MAJOR
+
+
+def _are_kin(one: Content, other: Content) -> bool:
+    """Whether one says in more or fewer words what the other says leads."""
+    here, there = ({d.concept.id for d in c.facts.first if d.concept} for c in (one, other))
+    tree = diagnosis_tree()
+    return not here or not there or any(tree.are_kin(a, b) for a in here for b in there)
+
+
+def _are_swapped(ref: Sequence[Content], cand: Sequence[Content], i: int, j: int) -> bool:
+    """Whether each of two parts says what the other should."""
+    straight = contents_alike(ref[i], cand[i]), contents_alike(ref[j], cand[j])
+    crosswise = contents_alike(ref[i], cand[j]), contents_alike(ref[j], cand[i])
+    gain = sum(crosswise) - sum(straight)
+    grave = (
+        ref[i].gravity == cand[j].gravity != cand[i].gravity == ref[j].gravity
+        and max(ref[i].gravity, ref[j].gravity) >= IN_SITU
+    )
+    if grave:
+        return gain > _SWAPPED / 3
+    return gain > _SWAPPED and min(crosswise) > max(_CROSSWISE, *straight)
+
+
+def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
+    """What the reference says of one part, and the candidate only of others."""
+    pairs, others = sides.matched.pairs, [j for j in sides.clear if j != i]
+
+    def error(here: Entity, j: int, there: Entity, severity: Severity) -> ReportError:
+        name = f"{pairs[i].name} \u2192 {pairs[j].name}"
+        called = f"{here.text} ({pairs[i].name})", f"{there.text} ({pairs[j].name})"
+        return ReportError(
+            ErrorKind.MOVED_FINDING, PART, severity, here, there, *called, specimen=name
+        )
+
+    for diagnosis in sides.reference_sure[i].facts.made:
+        if diagnosis.hedged or not diagnosis.known or diagnosis.behaviour == Behaviour.NORMAL:
+            continue
+        if _makes(sides.candidate[i], diagnosis, alike, _ALIKE):
+            continue
+        for j in others:
+            there = _makes(sides.candidate_sure[j], diagnosis, alike, _SAME)
+            if there and not _makes(sides.reference[j], diagnosis, alike, _NEARLY):
+                yield error(diagnosis.entity, j, there.entity, severity_of(diagnosis))
+                break
+    if not sides.matched.divided:
+        return
+    for finding in sides.reference[i].facts.findings:
+        importance = known_findings()[finding.id].importance if finding.id else 0
+        if importance < _TELLING or finding.denied or _has(sides.candidate[i], finding):
+            continue
+        for j in others:
+            found = _has(sides.candidate[j], finding)
+            if found and not _has(sides.reference[j], finding):
+                grave = importance > _TELLING
+                severity = Severity.MAJOR if grave else Severity.MODERATE
+                yield error(finding.entity, j, found.entity, severity)
+                break
+
+
+def _makes(content: Content, diagnosis: Diagnosis, alike: Alike, least: float) -> Diagnosis | None:
+    """The diagnosis of a part that is the same as another, or near enough."""
+    best = max(
+        content.facts.made,
+        key=lambda each: diagnosis_closeness(diagnosis, each, alike),
+        default=None,
+    )
+    if best is None or diagnosis_closeness(diagnosis, best, alike) < least:
+        return None
+    return best
+
+
+def _has(content: Content, finding: FindingFact) -> FindingFact | None:
+    return next(
+        (each for each in content.facts.findings if each.id == finding.id and not each.denied), None
+    )

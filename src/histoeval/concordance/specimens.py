@@ -1,0 +1,358 @@
+"""Two reports compared specimen by specimen.
+
+Where both are written part by part, facts are compared within the parts that match, and what stands
+outside of the parts as a whole. A report in prose is compared as a whole; but where its sentences
+name the sites of the other's parts, a finding that stands with the wrong one is found all the same.
+One part against one part is compared as ever.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from histoeval.concordance.compare import compare
+from histoeval.concordance.diagnosis import Alike
+from histoeval.concordance.evidence import (
+    NOT_MENTIONED,
+    NOTHING_EXCUSED,
+    ComparedPart,
+    EntityMatch,
+    ErrorKind,
+    Excused,
+    ReportError,
+    Severity,
+    without_errors,
+)
+from histoeval.concordance.specimen_content import Content, content_of
+from histoeval.concordance.specimen_errors import (
+    PART,
+    Sides,
+    misnamed,
+    misplaced,
+    swapped_specimens,
+)
+from histoeval.concordance.specimen_matching import (
+    MatchedSpecimens,
+    SpecimenPair,
+    SpecimenSide,
+    match_specimens,
+)
+from histoeval.facts.facts import Facts, facts_of
+from histoeval.facts.lexical import lexical_facts
+from histoeval.facts.scope import stance_at
+from histoeval.facts.specimens import Stretch, only
+from histoeval.report import Assertion, Entity, EntityType, Report
+from histoeval.terms.values.laterality import Side
+
+_LEFT = {
+    Severity.CRITICAL: 0.35,
+    Severity.MAJOR: 0.6,
+    Severity.MODERATE: 0.85,
+    Severity.MINOR: 0.95,
+}
+"""What an error between the parts leaves of the parts that it concerns."""
+_CONCERNED = ("diagnosis", "behaviour", "completeness", "soundness")
+_IMPORTANCE = (0.5, 0.6, 0.85, 1.0, 1.0)
+"""How much the worst part pulls all of them down, by how grave its content is."""
+_WORDED = (*_CONCERNED, "site", "spread")
+_SHARE = (0.1, 0.1, 0.3, 1.0, 1.0)
+"""How much of what is lost in one part counts, by its worst error."""
+_PLACED = ("site", "laterality", "no_inventions")
+"""What is wrong of necessity where two parts are swapped."""
+_MISSED = frozenset(
+    {ErrorKind.OMISSION, ErrorKind.INVENTION, ErrorKind.WRONG_DIAGNOSIS, ErrorKind.UNDERCALL}
+)
+"""Errors that a reader makes who overlooks a phrase."""
+_GLOBAL = frozenset({EntityType.DIAGNOSIS, EntityType.SITE, EntityType.PROCEDURE})
+"""What is said outside of the parts is not said of each of them."""
+
+
+def compare_reports(
+    reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
+) -> Mapping[str, ComparedPart]:
+    """Every part of the comparison by its name, specimen by specimen where there are several."""
+    matched = None
+    if reference.report is not candidate.report:
+        matched = match_specimens(reference.report.text, candidate.report.text)
+    if matched is None:
+        return compare(reference, candidate, alike, excused)
+    ref = [_content(reference, pair.reference) for pair in matched.pairs]
+    cand = [_content(candidate, pair.candidate) for pair in matched.pairs]
+    sides = Sides(
+        matched,
+        ref,
+        cand,
+        [_content(reference, pair.reference, sure=True) for pair in matched.pairs],
+        [_content(candidate, pair.candidate, sure=True) for pair in matched.pairs],
+    )
+    swapped = swapped_specimens(sides)
+    errors = [*misnamed(matched, ref, cand), *misplaced(sides, swapped, alike)]
+    if matched.divided:
+        crossed = _crosswise(matched, swapped)
+        parts = _by_specimen(reference, candidate, crossed, (ref, cand), alike, excused)
+    else:
+        parts = _in_prose(reference, candidate, matched, alike, excused)
+    return _with_errors(parts, errors, tuple(_beside(sides)), excused)
+
+
+def _beside(sides: Sides) -> Iterator[EntityMatch]:
+    """Part beside part: the headings of specimens that both reports have."""
+    for pair, here, there in zip(
+        sides.matched.pairs, sides.reference_sure, sides.candidate_sure, strict=True
+    ):
+        if here.head and there.head:
+            yield EntityMatch(PART, here.head, there.head, 1.0, pair.name)
+
+
+def _content(facts: Facts, side: SpecimenSide, *, sure: bool = False) -> Content:
+    """What a report says of a specimen, or surely says."""
+    return content_of(_view(facts.report, side.sure if sure else side.stretches), side.heading)
+
+
+@lru_cache(maxsize=1 << 10)
+def _view(report: Report, stretches: tuple[Stretch, ...]) -> Facts:
+    """What a report says in some stretches."""
+    return facts_of(only(report, stretches))
+
+
+def _with_common(facts: Facts, side: SpecimenSide, common: tuple[Stretch, ...]) -> Facts:
+    """What a report says of a part, with the details that it gives for all of them."""
+    report, own = facts.report, side.stretches
+    part = _view(report, own)
+    if not common:
+        return part
+    rest = _view(report, common)
+    return replace(
+        part,
+        grades=(*part.grades, *rest.grades),
+        stages=(*part.stages, *rest.stages),
+        markers={**rest.markers, **part.markers},
+        findings=(*part.findings, *rest.findings),
+        mentioned=(*part.mentioned, *rest.mentioned),
+        measurements=(*part.measurements, *rest.measurements),
+        stated=lexical_facts(only(report, (*own, *common)).text),
+    )
+
+
+def _inside(entity: Entity, stretches: Iterable[Stretch]) -> bool:
+    return any(start <= entity.start < end for start, end in stretches)
+
+
+def _in_prose(
+    reference: Facts,
+    candidate: Facts,
+    matched: MatchedSpecimens,
+    alike: Alike,
+    excused: Excused,
+) -> dict[str, ComparedPart]:
+    """The reports as wholes; what they say of different specimens is no difference."""
+    first = compare(reference, candidate, alike, excused)
+    across = frozenset(
+        error
+        for part in first.values()
+        for error in part.mistakes
+        if _is_across(error, matched.pairs)
+    )
+    parts = dict(first)
+    if across:
+        parts = {
+            name: without_errors(part, Excused(across))
+            for name, part in compare(
+                reference, candidate, alike, Excused(excused.errors | across)
+            ).items()
+        }
+    if all(_sides_named(facts) >= {Side.LEFT, Side.RIGHT} for facts in (reference, candidate)):
+        parts["laterality"] = replace(parts["laterality"], value=1.0, mistakes=())
+    return parts
+
+
+def _is_across(error: ReportError, pairs: Sequence[SpecimenPair]) -> bool:
+    """Whether an error sets what is said of one specimen against what is said of another."""
+    if error.reference is None or error.candidate is None:
+        return False
+    here = [i for i, pair in enumerate(pairs) if _inside(error.reference, pair.reference.sure)]
+    there = [i for i, pair in enumerate(pairs) if _inside(error.candidate, pair.candidate.sure)]
+    return bool(here and there) and not set(here) & set(there)
+
+
+def _sides_named(facts: Facts) -> set[Side]:
+    return {each.value for each in facts.sides}
+
+
+def _crosswise(matched: MatchedSpecimens, swapped: Mapping[int, int]) -> MatchedSpecimens:
+    """The specimens with those that were swapped as if they were not: that is one error."""
+    pairs = [
+        replace(pair, candidate=matched.pairs[swapped[i]].candidate, swapped=True)
+        if i in swapped
+        else pair
+        for i, pair in enumerate(matched.pairs)
+    ]
+    return replace(matched, pairs=tuple(pairs))
+
+
+def _by_specimen(
+    reference: Facts,
+    candidate: Facts,
+    matched: MatchedSpecimens,
+    contents: tuple[Sequence[Content], Sequence[Content]],
+    alike: Alike,
+    excused: Excused,
+) -> dict[str, ComparedPart]:
+    """The parts of the comparison within each pair of specimens, and of all of them together."""
+    views: list[tuple[float, Mapping[str, ComparedPart]]] = []
+    for pair, ref, cand in zip(matched.pairs, *contents, strict=True):
+        if pair.reference.known and pair.candidate.known:
+            here = _with_common(reference, pair.reference, matched.reference_common)
+            there = _with_common(candidate, pair.candidate, matched.candidate_common)
+            compared = _without_common(here, there, pair, alike, excused)
+            if pair.swapped:
+                compared |= dict.fromkeys(_PLACED, NOT_MENTIONED)
+            weight = _IMPORTANCE[max(ref.gravity, cand.gravity)]
+            views.append((weight, _by_severity(compared)))
+    views.append((_IMPORTANCE[0], _common(reference, candidate, matched, alike, excused)))
+    names = views[-1][1]
+    return {name: _together([(weight, view[name]) for weight, view in views]) for name in names}
+
+
+def _by_severity(parts: Mapping[str, ComparedPart]) -> dict[str, ComparedPart]:
+    """A part of a report; other words for what is benign in it cost less than a grave error."""
+    worst = max((each.severity for part in parts.values() for each in part.mistakes), default=0)
+    share = _SHARE[worst]
+    return {
+        name: replace(part, value=1 - share * (1 - part.value))
+        if name in _WORDED and part.value is not None
+        else part
+        for name, part in parts.items()
+    }
+
+
+def _without_common(
+    here: Facts, there: Facts, pair: SpecimenPair, alike: Alike, excused: Excused
+) -> dict[str, ComparedPart]:
+    """One part against one part; what is wrong outside of it is counted elsewhere, and once."""
+    own = pair.reference.stretches, pair.candidate.stretches
+
+    def is_own(error: ReportError) -> bool:
+        return any(
+            entity is not None and _inside(entity, stretches)
+            for entity, stretches in zip((error.reference, error.candidate), own, strict=True)
+        )
+
+    def stands(error: ReportError) -> bool:
+        """Whether the other report has the very words in this part, only read otherwise."""
+        return error.kind in _MISSED and (
+            _has_words(there, error.reference) or _has_words(here, error.candidate)
+        )
+
+    first = compare(here, there, alike, excused)
+    elsewhere = frozenset(
+        error
+        for part in first.values()
+        for error in part.mistakes
+        if not is_own(error) or stands(error)
+    )
+    parts = first
+    if elsewhere:
+        parts = compare(here, there, alike, Excused(excused.errors | elsewhere))
+    return {
+        name: ComparedPart(
+            part.value,
+            tuple(replace(match, specimen=pair.name) for match in part.matched),
+            tuple(
+                replace(each, specimen=pair.name)
+                for each in part.mistakes
+                if is_own(each) and not stands(each)
+            ),
+        )
+        for name, part in parts.items()
+    }
+
+
+def _has_words(facts: Facts, entity: Entity | None) -> bool:
+    """Whether a report has the words of an entity of the other, and denies them as that does."""
+    if entity is None:
+        return False
+    at = facts.stated.text.lower().find(entity.text.lower())
+    if at < 0:
+        return False
+    stance = stance_at(facts.stated.text, at, at + len(entity.text))
+    return (stance is False) == (entity.assertion == Assertion.ABSENT)
+
+
+def _common(
+    reference: Facts,
+    candidate: Facts,
+    matched: MatchedSpecimens,
+    alike: Alike,
+    excused: Excused,
+) -> dict[str, ComparedPart]:
+    """The reports as wholes, as far as what is outside of the parts is wrong."""
+    common = matched.reference_common, matched.candidate_common
+
+    def is_common(error: ReportError) -> bool:
+        return all(
+            entity is None or (_inside(entity, stretches) and entity.type not in _GLOBAL)
+            for entity, stretches in zip((error.reference, error.candidate), common, strict=True)
+        )
+
+    first = compare(reference, candidate, alike, excused)
+    inside = frozenset(
+        error for part in first.values() for error in part.mistakes if not is_common(error)
+    )
+    parts = compare(reference, candidate, alike, Excused(excused.errors | inside))
+    return {
+        name: ComparedPart(
+            part.value if any(map(is_common, first[name].mistakes)) else None,
+            (),
+            tuple(filter(is_common, first[name].mistakes)),
+        )
+        for name, part in parts.items()
+    }
+
+
+def _together(parts: Sequence[tuple[float, ComparedPart]]) -> ComparedPart:
+    """One value of several: their mean, pulled down by the worst, so that many do not hide one."""
+    valued = [(weight, part.value) for weight, part in parts if part.value is not None]
+    matched = tuple(match for _, part in parts for match in part.matched)
+    mistakes = tuple(mistake for _, part in parts for mistake in part.mistakes)
+    if not valued:
+        return ComparedPart(None, matched, mistakes)
+    lost = sum(weight * (1 - value) for weight, value in valued) / sum(w for w, _ in valued)
+    worst = max(weight * (1 - value) for weight, value in valued)
+    return ComparedPart(1 - (lost + worst) / 2, matched, mistakes)
+
+
+def _with_errors(
+    parts: Mapping[str, ComparedPart],
+    errors: Sequence[ReportError],
+    beside: tuple[EntityMatch, ...],
+    excused: Excused,
+) -> dict[str, ComparedPart]:
+    """The parts with the errors between specimens, and less for those that these concern."""
+    left = 1.0
+    for severity in sorted((each.severity for each in errors if not excused(each)), reverse=True):
+        left *= _LEFT[severity] if left == 1.0 else _LEFT[severity] ** 0.5
+    moved = {
+        (entity.start, entity.end, at)
+        for each in errors
+        if each.kind in (ErrorKind.MOVED_FINDING, ErrorKind.SWAPPED_SPECIMENS)
+        for at, entity in enumerate((each.reference, each.candidate))
+        if entity
+    }
+
+    def is_moved(error: ReportError) -> bool:
+        return any(
+            entity is not None and (entity.start, entity.end, at) in moved
+            for at, entity in enumerate((error.reference, error.candidate))
+        )
+
+    found = {}
+    for name, part in parts.items():
+        value = part.value
+        if value is not None and name in _CONCERNED:
+            value *= left
+        mistakes = tuple(
+            each for each in part.mistakes if name not in _CONCERNED or not is_moved(each)
+        )
+        found[name] = ComparedPart(value, part.matched, mistakes)
+    return {**found, PART: ComparedPart(left, beside, tuple(errors))}

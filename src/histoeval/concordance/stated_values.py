@@ -1,0 +1,226 @@
+"""Values that the words of both reports state and that do not agree, each with its severity.
+
+Classes, stages, marker results, margins, nodes and amounts are read from the whole text, beside
+what the reader found; where both reports state a value, the reader's is not compared again.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from histoeval.concordance.evidence import (
+    ComparedPart,
+    ErrorKind,
+    Excused,
+    ReportError,
+    Severity,
+)
+from histoeval.facts.facts import Facts
+from histoeval.facts.scope import scope_of
+from histoeval.report import Entity, EntityType
+from histoeval.terms.values.amounts import amount_conflicts, read_amounts
+from histoeval.terms.values.margins import margin_conflicts, read_margins
+from histoeval.terms.values.marker_statements import (
+    covered_markers,
+    marker_severity,
+    read_marker_statements,
+)
+from histoeval.terms.values.nodes import node_conflicts, read_nodes
+from histoeval.terms.values.schemes import read_schemes, scheme_severity
+from histoeval.terms.values.stated import StatedValue, conflicts
+from histoeval.terms.values.stated_stages import read_stages, stage_severity
+from histoeval.terms.values.tumour_grades import CNS, NUCLEAR, TUMOUR
+
+COST: Mapping[Severity, float] = {
+    Severity.MINOR: 0.1,
+    Severity.MODERATE: 0.3,
+    Severity.MAJOR: 0.6,
+    Severity.CRITICAL: 0.8,
+}
+"""What a value takes off its part."""
+
+_OF_TUMOURS = frozenset({"Gleason", TUMOUR, NUCLEAR, CNS})
+_COUNTED = frozenset({"Ki-67"})
+"""Markers that are shares of cells, and compared as such."""
+_OF_MARGIN = re.compile(r"margin|excis|resect|edge|\bink|\bR[012]\b", re.IGNORECASE)
+
+Conflict = tuple[StatedValue, StatedValue, int]
+
+
+@dataclass(frozen=True, slots=True)
+class StatedValues:
+    """What both reports state of one kind of value: where, and what does not agree."""
+
+    errors: tuple[ReportError, ...]
+    reference: tuple[tuple[int, int], ...]
+    """Where the reference states what the candidate states too."""
+    candidate: tuple[tuple[int, int], ...]
+    axes: frozenset[str] = frozenset()
+    """What both reports state a value of."""
+
+    def settles(self, entity: Entity, *, of_reference: bool) -> bool:
+        """Whether the value of an entity is stated in words that were compared already."""
+        spans = self.reference if of_reference else self.candidate
+        return any(start < entity.end and entity.start < end for start, end in spans)
+
+    def further(self, read: ReportError, cost: float, excused: Excused) -> float:
+        """What a value costs as it was read, beyond what it costs as it is stated."""
+        for error in self.errors:
+            if _meet(error.reference, read.reference) and _meet(error.candidate, read.candidate):
+                return 0.0 if excused(error) else max(0.0, cost - COST[error.severity])
+        return 0.0
+
+    def taken_off(self, part: ComparedPart, excused: Excused) -> ComparedPart:
+        """A part of the comparison with these errors."""
+        if not self.errors and not self.reference:
+            return part
+        value = 1.0 if part.value is None else part.value
+        cost = sum(COST[error.severity] for error in self.errors if not excused(error))
+        return replace(part, value=max(0.0, value - cost), mistakes=(*self.errors, *part.mistakes))
+
+
+def _meet(one: Entity | None, other: Entity | None) -> bool:
+    return bool(one and other and one.start < other.end and other.start < one.end)
+
+
+@lru_cache(maxsize=1 << 11)
+def _in_scope(text: str, kind: str) -> tuple[StatedValue, ...]:
+    """The values of a text that are its own, and not of history or advice."""
+    read = {
+        "grade": read_schemes,
+        "stage": read_stages,
+        "nodes": read_nodes,
+        "markers": read_marker_statements,
+        "margins": read_margins,
+        "measurements": read_amounts,
+    }[kind]
+    scope = scope_of(text)
+    return tuple(value for value in read(text) if not scope.is_gap(value.start))
+
+
+def is_of_scheme(facts: Facts, entity: Entity) -> bool:
+    """Whether an entity is a class of a scheme that grades no tumour: fibrosis stage 2."""
+    return any(
+        value.axis not in _OF_TUMOURS and value.start < entity.end and entity.start < value.end
+        for value in _in_scope(facts.stated.text, "grade")
+    )
+
+
+def stated_grades(reference: Facts, candidate: Facts) -> StatedValues:
+    """Classes, grades and scores."""
+    ref, cand = _both(reference, candidate, "grade")
+    found = conflicts(ref, cand, scheme_severity)
+    kind = ErrorKind.WRONG_GRADE, "grade", EntityType.GRADE
+    return _stated(reference, candidate, (ref, cand), found, kind)
+
+
+def stated_stages(reference: Facts, candidate: Facts) -> StatedValues:
+    """Categories and groups of stage, and lymph nodes."""
+    ref, cand = _both(reference, candidate, "stage")
+    nodes, other_nodes = _both(reference, candidate, "nodes")
+    found = [*conflicts(ref, cand, stage_severity), *node_conflicts(nodes, other_nodes)]
+    kind = ErrorKind.WRONG_STAGE, "stage", EntityType.STAGE
+    return _stated(reference, candidate, ((*ref, *nodes), (*cand, *other_nodes)), found, kind)
+
+
+def stated_markers(reference: Facts, candidate: Facts) -> StatedValues:
+    """Results of markers."""
+    ref, cand = _both(reference, candidate, "markers")
+    found = conflicts(ref, cand, marker_severity)
+    kind = ErrorKind.MARKER_FLIP, "markers", EntityType.MARKER
+    stated = _stated(reference, candidate, (ref, cand), found, kind)
+    shares = [
+        {o for v in each for o in v.options} for each in _both(reference, candidate, "measurements")
+    ]
+    counted = _COUNTED & shares[0] & shares[1]
+    return replace(stated, axes=covered_markers(stated.axes) | counted)
+
+
+def stated_margins(reference: Facts, candidate: Facts) -> StatedValues:
+    """Margins."""
+    ref, cand = _both(reference, candidate, "margins")
+    kind = ErrorKind.CONTRADICTION, "findings", EntityType.FINDING
+    return _stated(reference, candidate, (ref, cand), margin_conflicts(ref, cand), kind)
+
+
+def without_margins(facts: Facts, stated: StatedValues, *, of_reference: bool) -> Facts:
+    """Facts without the findings about margins whose status was compared already."""
+    findings, mentioned = (
+        tuple(
+            each
+            for each in every
+            if not (
+                _OF_MARGIN.search(each.entity.text)
+                and stated.settles(each.entity, of_reference=of_reference)
+            )
+        )
+        for every in (facts.findings, facts.mentioned)
+    )
+    return replace(facts, findings=findings, mentioned=mentioned)
+
+
+def stated_amounts(reference: Facts, candidate: Facts) -> StatedValues:
+    """Lengths, per cent, counts of some and rates."""
+    ref, cand = _both(reference, candidate, "measurements")
+    nodes = [
+        (each.start, each.end) for every in _both(reference, candidate, "nodes") for each in every
+    ]
+    found = [
+        each for each in amount_conflicts(ref, cand) if not any(_overlap(s, each[0]) for s in nodes)
+    ]
+    kind = ErrorKind.MEASUREMENT_MISMATCH, "measurements", EntityType.MEASUREMENT
+    return _stated(reference, candidate, (ref, cand), found, kind)
+
+
+def _overlap(span: tuple[int, int], value: StatedValue) -> bool:
+    return span[0] < value.end and value.start < span[1]
+
+
+def _both(
+    reference: Facts, candidate: Facts, kind: str
+) -> tuple[tuple[StatedValue, ...], tuple[StatedValue, ...]]:
+    return _in_scope(reference.stated.text, kind), _in_scope(candidate.stated.text, kind)
+
+
+def _stated(
+    reference: Facts,
+    candidate: Facts,
+    both: tuple[Iterable[StatedValue], Iterable[StatedValue]],
+    found: Iterable[Conflict],
+    kind: tuple[ErrorKind, str, EntityType],
+) -> StatedValues:
+    ref, cand = (list(each) for each in both)
+    shared = {each.axis for each in ref} & {each.axis for each in cand}
+    errors = [
+        ReportError(
+            kind[0],
+            kind[1],
+            Severity(severity),
+            _entity(reference.stated.text, one, kind[2]),
+            _entity(candidate.stated.text, other, kind[2]),
+        )
+        for one, other, severity in found
+    ]
+    return StatedValues(
+        tuple(_distinct(errors)),
+        tuple((each.start, each.end) for each in ref if each.axis in shared),
+        tuple((each.start, each.end) for each in cand if each.axis in shared),
+        frozenset(shared),
+    )
+
+
+def _distinct(errors: Iterable[ReportError]) -> Iterator[ReportError]:
+    """One error for each two stretches of text: the worst."""
+    worst: dict[tuple[int, ...], ReportError] = {}
+    for error in sorted(errors, key=lambda each: -each.severity):
+        places = tuple(each.start for each in (error.reference, error.candidate) if each)
+        worst.setdefault(places, error)
+    yield from worst.values()
+
+
+def _entity(text: str, value: StatedValue, kind: EntityType) -> Entity:
+    start, end = value.start, value.end
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return Entity(text=text[start:end], start=start, end=end, type=kind, score=0.5)

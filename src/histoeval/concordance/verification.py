@@ -1,0 +1,304 @@
+"""What an NLI model says of the statements of two reports: entailed, contradicted, or neither.
+
+Catalogues and aligner compare words and phrases. What they leave unmatched is put to an NLI model,
+statement by statement and both ways: a statement of one report against those of the other that are
+nearest to it. An omission or an invention in a statement that the other report entails is none.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from histoeval.concordance.evidence import (
+    ComparedPart,
+    EntityMatch,
+    ErrorKind,
+    Excused,
+    ReportError,
+    Severity,
+)
+from histoeval.facts.facts import Facts
+from histoeval.nli.entailer import Entailment, NliPair
+from histoeval.reader.sentences import TextSpan, sentences
+from histoeval.report import Entity, EntityType
+from histoeval.terms.plain import words_of
+
+Judge = Callable[[Sequence[NliPair]], Sequence[Entailment]]
+Parts = Mapping[str, ComparedPart]
+
+ENTAILED, CONTRADICTED = 0.6, 0.8
+"""Probabilities from which on a statement counts as entailed, and as contradicted."""
+_CERTAIN = 0.95
+_WHOLE = 70
+"""Words up to which a report is a premise as a whole, and all its statements are asked about."""
+_NEAREST = 3
+"""Statements of a longer report that a statement is compared with."""
+_MATCHED = 2
+"""How many words in common an entity is worth that both statements have."""
+_DECISIVE_WEIGHT = 3.0
+_LEAST_WORDS = 2
+
+SAME = Entailment(1.0, 0.0, 0.0)
+"""The answer for a statement that the other report has word for word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of a report, and how much it counts."""
+
+    text: str
+    span: TextSpan
+    words: tuple[str, ...]
+    decisive: bool
+    """It has a diagnosis, a grade, a stage or a marker."""
+
+    def holds(self, entity: Entity | None) -> bool:
+        """Whether an entity stands in it."""
+        return entity is not None and self.span.start <= entity.start < self.span.end
+
+    @property
+    def weight(self) -> float:
+        """How much it counts among the statements of its report."""
+        return _DECISIVE_WEIGHT if self.decisive else 1.0
+
+    @property
+    def entity(self) -> Entity:
+        """The whole statement, as evidence."""
+        return Entity(
+            text=self.text, start=self.span.start, end=self.span.end, type=EntityType.FINDING
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A statement of one report, and the premise that the other has for it.
+
+    There is none where the other report has the very words, or nothing at all.
+    """
+
+    statement: Statement
+    nearest: Statement | None = None
+    pair: NliPair | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedStatement:
+    """A statement of one report and what the other says of it."""
+
+    statement: Statement
+    nearest: Statement | None
+    """The statement of the other report that is nearest to it."""
+    answer: Entailment
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What each report says of the statements of the other."""
+
+    reference: tuple[VerifiedStatement, ...]
+    candidate: tuple[VerifiedStatement, ...]
+
+    def without(self, excused: Excused) -> "Verification":
+        """With the statements entailed that errors which do not count are about."""
+        if not excused.errors:
+            return self
+        sides = [(e.reference, e.candidate) for e in excused.errors]
+        return Verification(
+            tuple(_granted(each, [one for one, _ in sides]) for each in self.reference),
+            tuple(_granted(each, [other for _, other in sides]) for each in self.candidate),
+        )
+
+    @property
+    def consistent(self) -> float:
+        """One less the probability of the plainest contradiction."""
+        both = (*self.reference, *self.candidate)
+        return 1 - max((each.answer.contradiction for each in both), default=0.0)
+
+
+def _granted(each: VerifiedStatement, entities: Iterable[Entity | None]) -> VerifiedStatement:
+    if not any(each.statement.holds(entity) for entity in entities):
+        return each
+    return VerifiedStatement(each.statement, each.nearest, SAME)
+
+
+def _share(verified: Sequence[VerifiedStatement]) -> float | None:
+    """The share of some statements that are entailed, by weight."""
+    total = sum(each.statement.weight for each in verified)
+    if not total:
+        return None
+    return sum(e.statement.weight * e.answer.entailment for e in verified) / total
+
+
+# --- what is asked -------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1 << 10)
+def _sentences(text: str) -> tuple[tuple[TextSpan, tuple[str, ...]], ...]:
+    found = ((span, tuple(w.plain for w in words_of(span.of(text)))) for span in sentences(text))
+    return tuple((span, words) for span, words in found if len(words) >= _LEAST_WORDS)
+
+
+def statements_of(facts: Facts) -> tuple[Statement, ...]:
+    """The sentences of a report that say something."""
+    text = facts.stated.text
+    named = [each.entity for each in (*facts.made, *facts.denied)]
+    values = [each.entity for each in (*facts.grades, *facts.stages)]
+    results = [each.entity for each in facts.markers.values()]
+    decisive = [entity.start for entity in (*named, *values, *results)]
+    return tuple(
+        Statement(
+            " ".join(span.of(text).split()),
+            span,
+            words,
+            any(span.start <= at < span.end for at in decisive),
+        )
+        for span, words in _sentences(text)
+    )
+
+
+def questions(
+    ones: Sequence[Statement],
+    others: Sequence[Statement],
+    links: Sequence[tuple[Entity, Entity]],
+    open_to_doubt: Sequence[Entity] | None,
+) -> Iterator[Question]:
+    """Each statement of one report with what is to be asked of it.
+
+    `links` are entities of both that match. Where entities that are open to doubt are given, only
+    the statements that hold one are asked about.
+    """
+    known = {each.words for each in others}
+    short = sum(len(each.words) for each in others) <= _WHOLE
+    for one in ones:
+        settled = open_to_doubt is not None and not any(map(one.holds, open_to_doubt))
+        if one.words in known or not others or settled:
+            yield Question(one)
+            continue
+        counterparts = [other for mine, other in links if one.holds(mine)]
+        mine = set(one.words)
+        near = [
+            len(mine & set(each.words)) + _MATCHED * sum(map(each.holds, counterparts))
+            for each in others
+        ]
+        order = sorted(range(len(others)), key=lambda place: -near[place])
+        chosen = range(len(others)) if short else sorted(order[:_NEAREST])
+        premise = " ".join(others[place].text for place in chosen)
+        yield Question(one, others[order[0]], NliPair(premise, one.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """All that is asked about one pair of reports."""
+
+    reference: tuple[Question, ...]
+    candidate: tuple[Question, ...]
+
+    @property
+    def pairs(self) -> Iterator[NliPair]:
+        """What a model has to answer."""
+        return (each.pair for each in (*self.reference, *self.candidate) if each.pair)
+
+    def answered(self, answers: Mapping[NliPair, Entailment]) -> Verification:
+        """The statements with the answers to what was asked."""
+        return Verification(
+            *(
+                tuple(
+                    VerifiedStatement(q.statement, q.nearest, answers[q.pair] if q.pair else SAME)
+                    for q in side
+                )
+                for side in (self.reference, self.candidate)
+            )
+        )
+
+
+def questions_about(reference: Facts, candidate: Facts, parts: Parts) -> Questions:
+    """What is to be asked about two reports that have been compared.
+
+    Of short reports everything that is not word for word the same; of longer ones only what the
+    comparison has left unmatched.
+    """
+    ones, others = statements_of(reference), statements_of(candidate)
+    links = [(m.reference, m.candidate) for part in parts.values() for m in part.matched]
+    errors = [error for part in parts.values() for error in part.mistakes]
+    words = max(sum(len(each.words) for each in side) for side in (ones, others))
+    whole = words <= _WHOLE
+    here = None if whole else [e.reference for e in errors if e.reference]
+    there = None if whole else [e.candidate for e in errors if e.candidate]
+    return Questions(
+        tuple(questions(ones, others, links, here)),
+        tuple(questions(others, ones, [(b, a) for a, b in links], there)),
+    )
+
+
+# --- what follows --------------------------------------------------------------------------------
+
+_DOUBTFUL = frozenset(
+    {
+        ErrorKind.OMISSION,
+        ErrorKind.INVENTION,
+        ErrorKind.WRONG_DIAGNOSIS,
+        ErrorKind.OVERCALL,
+        ErrorKind.UNDERCALL,
+        ErrorKind.WRONG_SITE,
+    }
+)
+"""Errors that follow from not knowing that two phrases mean the same."""
+
+
+def entailed_errors(errors: Iterable[ReportError], found: Verification) -> Excused:
+    """The errors that are none, since the other report says the same in other words."""
+    return Excused(frozenset(each for each in errors if _entailed(each, found)))
+
+
+def _entailed(error: ReportError, found: Verification) -> bool:
+    sides = ((error.reference, found.reference), (error.candidate, found.candidate))
+    return error.kind in _DOUBTFUL and all(
+        any(v.answer.entailment >= ENTAILED for v in those if v.statement.holds(entity))
+        for entity, those in sides
+        if entity is not None
+    )
+
+
+def verified_parts(found: Verification, parts: Parts, entailed: Excused) -> dict[str, ComparedPart]:
+    """The parts of a comparison, and those that the statements make."""
+    errors = [error for part in parts.values() for error in part.mistakes]
+    kept, supported = _share(found.reference), _share(found.candidate)
+    matched = tuple(_matches(found, entailed))
+    mistakes = tuple(_contradictions(found, errors))
+    return {
+        **parts,
+        "kept": ComparedPart(kept, matched),
+        "supported": ComparedPart(supported),
+        "consistent": ComparedPart(found.consistent, (), mistakes),
+    }
+
+
+def _matches(found: Verification, entailed: Excused) -> Iterator[EntityMatch]:
+    """What was an error, and is said in other words."""
+    for error in sorted(entailed.errors, key=lambda error: error.message):
+        for side, those in enumerate((found.reference, found.candidate)):
+            entity = (error.reference, error.candidate)[side]
+            holder = next((v for v in those if v.statement.holds(entity)), None)
+            if entity is None or holder is None or holder.nearest is None:
+                continue
+            pair = (entity, holder.nearest.entity)
+            yield EntityMatch("kept", *(pair[::-1] if side else pair), holder.answer.entailment)
+            break
+
+
+def _contradictions(found: Verification, errors: Sequence[ReportError]) -> Iterator[ReportError]:
+    """Statements that the other report contradicts, where no error says so yet."""
+    for side, those in enumerate((found.reference, found.candidate)):
+        for each in those:
+            if each.answer.contradiction < CONTRADICTED or each.nearest is None:
+                continue
+            if any(each.statement.holds((e.reference, e.candidate)[side]) for e in errors):
+                continue
+            pair = (each.statement.entity, each.nearest.entity)
+            certain = each.answer.contradiction >= _CERTAIN
+            yield ReportError(
+                ErrorKind.CONTRADICTION,
+                "consistent",
+                Severity(int(Severity.MODERATE) + each.statement.decisive + certain),
+                *(pair[::-1] if side else pair),
+            )

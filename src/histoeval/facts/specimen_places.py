@@ -1,0 +1,290 @@
+"""Where a specimen is from: what its heading has in common with another heading, or with a clause.
+
+Places are compared by sites of the catalogue, by numbers (10 o'clock, level VI, segment 4b, station
+7), by words such as base or anterior, and by side. What only one part of a report has counts most.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import log
+
+from histoeval.facts.specimens import SpecimenText
+from histoeval.reader.lexicon import names_procedure
+from histoeval.reader.sentences import sentences
+from histoeval.resources import load_toml
+from histoeval.terms.plain import words_of
+from histoeval.terms.sites import find_operated, find_sites, organ_of, site_closeness
+from histoeval.terms.values.laterality import Side, side_of
+
+_NUMBERED = re.compile(
+    r"\b(?P<kind>(?i:levels?|stations?|segments?|nodes?|nodules?|cores?|zones?))\s*#?\s*"
+    r"(?P<number>\d{1,2}[a-zA-Z]?|[IVX]{1,4}[ab]?)\b(?!\s*(?:[/.,]\d|mm|cm|of \d|x\b))"
+)
+_STATION = re.compile(r"\b(?P<number>\d{1,2}[RL])\b")
+_CLOCK = re.compile(r"\b(?P<number>\d{1,2})(?::00|\s*o.?\s?clock)", re.IGNORECASE)
+_DISTANCE = re.compile(r"\b(?P<number>\d{2}) cm\b")
+_ROMAN = {"I": 1, "V": 5, "X": 10}
+_LETTERS = 4
+_ENDING = 2
+"""How many letters of a word may differ at its end: rectum and rectal."""
+_PROCEDURE, _SAME_ORGAN = 0.35, 0.25
+_SITE, _NUMBER, _SIDE, _WORD = 1.0, 1.5, 1.0, 0.8
+_SIDE_DIFFERS = 0.5
+_CLEAR = 0.34
+_AHEAD = 0.12
+_OTHER_SIDE = 0.45
+_OWN, _NUMBERED_PLACE = 0.9, 0.5
+"""How much of a place a clause must name, and how much more than of any other, to be about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a heading or a clause says of where a specimen is from."""
+
+    sites: frozenset[str]
+    numbers: frozenset[tuple[str, str]]
+    words: frozenset[str]
+    side: Side | None
+
+    @property
+    def features(self) -> frozenset[tuple[str, str]]:
+        """All of it but the side."""
+        sites = {("site", site) for site in self.sites}
+        return frozenset({*sites, *self.numbers, *(("word", word) for word in self.words)})
+
+
+@lru_cache(maxsize=1 << 12)
+def place_of(text: str) -> Place:
+    """The place that a few words name."""
+    found = [*find_sites(text), *find_operated(text)]
+    numbers = {
+        (each["kind"].lower().rstrip("s"), _number(each["number"]))
+        for each in _NUMBERED.finditer(text)
+    }
+    numbers |= {("station", each["number"].lower()) for each in _STATION.finditer(text)}
+    numbers |= {("clock", each["number"]) for each in _CLOCK.finditer(text)}
+    numbers |= {("cm", each["number"]) for each in _DISTANCE.finditer(text)}
+    words = {
+        _words().get(word.plain, word.plain)
+        for word in words_of(text)
+        if len(word.plain) > 2 and word.plain.isalpha()
+    } - _ignored()
+    return Place(
+        frozenset(match.id for match in found), frozenset(numbers), frozenset(words), side_of(text)
+    )
+
+
+def _data() -> dict[str, dict[str, list[str]]]:
+    return load_toml("facts/data/specimens.toml")
+
+
+@lru_cache(maxsize=1)
+def _words() -> dict[str, str]:
+    return {each: word for word, others in _data()["same"].items() for each in others}
+
+
+@lru_cache(maxsize=1)
+def _ignored() -> frozenset[str]:
+    return frozenset(_data()["ignored"]["words"])
+
+
+def _number(written: str) -> str:
+    """A number as digits, with its letter: IVb is 4b."""
+    match = re.match(r"([IVX]+)([ab]?)$", written)
+    if not match:
+        return written.lower()
+    values = [_ROMAN[letter] for letter in match[1]]
+    total = sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
+    return f"{total}{match[2]}"
+
+
+def _is_word(one: str, other: str) -> bool:
+    """Whether two words are forms of one: rectum and rectal."""
+    if one == other:
+        return True
+    short = min(len(one), len(other))
+    shared = max(_LETTERS, short - _ENDING)
+    return short >= shared and one[:shared] == other[:shared]
+
+
+def _same(one: tuple[str, str], other: tuple[str, str]) -> float:
+    if one == other:
+        return 1.0
+    if one[0] != other[0]:
+        return 0.0
+    if one[0] == "word":
+        return float(_is_word(one[1], other[1]))
+    if one[0] == "site":
+        near = site_closeness(one[1], other[1])
+        return near if near > 0.7 else _SAME_ORGAN * (organ_of(one[1]) == organ_of(other[1]))
+    return 0.0
+
+
+def _weight(feature: tuple[str, str]) -> float:
+    kind, value = feature
+    if kind == "site":
+        return _SITE
+    if kind == "word":
+        return _PROCEDURE if names_procedure(value) else _WORD
+    return _NUMBER
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A stretch of text with the parts that it may be about."""
+
+    start: int
+    end: int
+    about: frozenset[int]
+    clear: bool
+    """It names the place of one part, or goes on about it in the same sentence."""
+    named: bool
+    """It names a place itself."""
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Gazetteer:
+    """The places of the parts of one report, to look others up in."""
+
+    places: tuple[Place, ...]
+    rare: dict[tuple[str, str], float]
+    """How much a feature tells of which part it is."""
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, parts: Sequence[SpecimenText]) -> "Gazetteer":
+        """The places of some parts."""
+        places = tuple(place_of(part.heading) for part in parts)
+        count = Counter(feature for place in places for feature in place.features)
+        rare = {
+            feature: _weight(feature) * (0.15 + log((len(places) + 1) / (n + 0.5)))
+            for feature, n in count.items()
+        }
+        return cls(places, rare, tuple(part.label for part in parts))
+
+    def likeness(self, at: int, other: Place, side: Side | None = None) -> float:
+        """How much of a part's place another place names, from -1 for the other side to 1."""
+        place = self.places[at]
+        total = sum(self.rare[feature] for feature in place.features)
+        total += _SIDE if place.side else 0.0
+        if not total:
+            return 0.0
+        found = sum(
+            self.rare[feature] * max((_same(feature, each) for each in other.features), default=0)
+            for feature in place.features
+        )
+        side = other.side or side
+        if found and place.side and side:
+            if side == place.side or Side.BILATERAL in (side, place.side):
+                found += _SIDE if other.side else _SIDE / 2
+            elif other.side:
+                found -= _SIDE_DIFFERS * total
+        found -= sum(
+            self.rare[one]
+            for one in place.numbers
+            if (kinds := {n for k, n in other.numbers if k == one[0]}) and one[1] not in kinds
+        )
+        if found > 0 and any(
+            one in other.numbers and self.rare[one] >= _NUMBER * _OWN for one in place.numbers
+        ):
+            return max(found / total, _NUMBERED_PLACE)
+        return found / total
+
+    def on_other_side(self, at: int, clauses: Sequence[Clause]) -> tuple[tuple[int, int], ...]:
+        """Where clauses name the place of a part, and of no other, on the other side."""
+        own = self.places[at].side
+        opposite = {Side.LEFT: Side.RIGHT, Side.RIGHT: Side.LEFT}.get(own) if own else None
+        found = []
+        for each in clauses:
+            if opposite is None or each.place.side != opposite:
+                continue
+            unsided = replace(each.place, side=None)
+            values = [self.likeness(i, unsided) for i in range(len(self.places))]
+            best = values.pop(at)
+            if best >= _OTHER_SIDE and best > max(values, default=0.0) + _AHEAD:
+                found.append((each.start, each.end))
+        return tuple(found)
+
+
+_PIECES = re.compile(
+    r"[;|]\s*|,\s+(?:and|but|while|whereas|with the)?\s*|\s+(?:whereas|while|but)\s+"
+    r"|\s+and the\s+",
+    re.IGNORECASE,
+)
+_BRACKETS = re.compile(r"\([^()]*\)")
+_HEAD = re.compile(r"[^.:;\n]{3,110}:(?=\s)")
+"""A heading inside of a text, which is not cut at its commas."""
+_BY_LABEL = 0.35
+
+
+def clauses_about(text: str, places: Gazetteer) -> list[Clause]:
+    """The clauses of a text in prose, each with the parts of another report that it names."""
+    found: list[Clause] = []
+    side: Side | None = None
+    about: frozenset[int] = frozenset()
+    for sentence in sentences(text):
+        waiting: list[tuple[int, int, Place]] = []
+        began = False
+        for start, end in _pieces(text, sentence.start, sentence.end):
+            place = place_of(text[start:end])
+            named = _named(places, place, side, _label(text[start:end], places.labels))
+            side = place.side if place.side in (Side.LEFT, Side.RIGHT) else side
+            if not named and not began:
+                waiting.append((start, end, place))
+                continue
+            if named:
+                found += [
+                    Clause(a, b, about | named, False, False, where) for a, b, where in waiting
+                ]
+                waiting, about, began = [], named, True
+            clear = len(about) == 1
+            found.append(Clause(start, end, about, clear, bool(named), place))
+        found += [Clause(a, b, about, False, False, where) for a, b, where in waiting]
+    return found
+
+
+_LABELLED = re.compile(
+    r"\(#?(?P<bracket>[A-Z]{1,4}|\d{1,2})(?=[);,])"
+    r"|\b(?:part|specimen)s? (?P<part>[A-Z]{1,4}|\d{1,2})\b|"
+    r"(?:^|[:;,]\s*(?:and )?)(?P<subject>[A-Z])(?= (?:is|has|shows?|contains?|was|\())"
+)
+
+
+def _label(clause: str, labels: Sequence[str]) -> str:
+    """The label of a part that a clause refers to, if it refers to one."""
+    named = {
+        label
+        for found in _LABELLED.finditer(clause)
+        if (label := found["bracket"] or found["part"] or found["subject"]) in labels
+    }
+    return named.pop() if len(named) == 1 else ""
+
+
+def _named(places: Gazetteer, place: Place, side: Side | None, label: str) -> frozenset[int]:
+    """The parts that a place is of, as far as can be told; none where it names none of them."""
+    values = [
+        places.likeness(at, place, side) + _BY_LABEL * (bool(label) and label == each)
+        for at, each in enumerate(places.labels)
+    ]
+    best = max(values, default=0.0)
+    if best < _CLEAR:
+        return frozenset()
+    return frozenset(at for at, value in enumerate(values) if value > best - _AHEAD)
+
+
+def _pieces(text: str, start: int, end: int) -> Iterable[tuple[int, int]]:
+    """A sentence cut into clauses, none inside of brackets."""
+    brackets = [each.span() for each in _BRACKETS.finditer(text, start, end)]
+    if head := _HEAD.match(text, start, end):
+        brackets.append(head.span())
+    at = start
+    for cut in _PIECES.finditer(text, start, end):
+        if not any(a < cut.start() < b for a, b in brackets) and cut.start() > at:
+            yield at, cut.start()
+            at = cut.start()
+    if at < end:
+        yield at, end

@@ -1,0 +1,47 @@
+"""Whether two sentences are about two places, and so cannot contradict each other."""
+
+import re
+from functools import lru_cache
+from itertools import product
+
+from histoeval.nli.features.parse import statements
+from histoeval.pathgls.logic.lexicon import listed
+from histoeval.terms.sites import contains, find_sites, organ_of
+from histoeval.terms.values.laterality import Side, side_of
+
+_HEAD = re.compile(r"(?P<head>[A-Z][^.:;]{2,60}):\s+\S")
+_SIDES = (Side.LEFT, Side.RIGHT)
+
+
+def are_of_two_places(one: str, other: str) -> bool:
+    """Whether two sentences name two organs, or two places of one."""
+    organs = _organs(one), _organs(other)
+    return (all(organs) and not organs[0] & organs[1]) or are_marked_apart(one, other)
+
+
+@lru_cache(maxsize=1 << 12)
+def are_marked_apart(one: str, other: str) -> bool:
+    """Whether two sentences name two sides or two numbered places, or are headed by two."""
+    sides = {side for side in (side_of(one), side_of(other)) if side in _SIDES}
+    return len(sides) > 1 or _have_two_labels(one, other) or _have_two_heads(one, other)
+
+
+def _organs(text: str) -> frozenset[str]:
+    """The organs that a sentence names."""
+    return frozenset(organ_of(match.id) for match in find_sites(text)) - listed("tissues")
+
+
+def _have_two_labels(one: str, other: str) -> bool:
+    """Whether they are of two numbered things of a kind: at 3 and at 6 o'clock, level II and V."""
+    first, second = statements(one).labels, statements(other).labels
+    kinds = [{label.split()[0] for label in labels} for labels in (first, second)]
+    return bool(kinds[0] & kinds[1]) and not first & second
+
+
+def _have_two_heads(one: str, other: str) -> bool:
+    """Whether each begins with a place and a colon, and the places are not the same."""
+    heads = [_HEAD.match(text) for text in (one, other)]
+    sites = [{m.id for m in find_sites(found["head"])} if found else set() for found in heads]
+    return all(sites) and not any(
+        contains(a, b) or contains(b, a) for a, b in product(sites[0], sites[1])
+    )

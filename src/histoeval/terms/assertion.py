@@ -1,0 +1,224 @@
+"""What a text denies, doubts, tells of the past, or only advises: the one reading of it.
+
+Concordance, logic, the features of the NLI model and the controlled edits all ask here. Wordings
+are in `data/assertion.toml`: lists of beginnings of words at the top (`has_wording`), and regular
+expressions between word bounds in `[cues]` (`has_cue`).
+"""
+
+import re
+from functools import cache, lru_cache
+
+from histoeval.resources import load_toml
+from histoeval.terms.lexicon import WORD_START, Lexicon
+
+_BREAK = re.compile(r"[.;:\n]")
+_CLAUSE = re.compile(r"[.;:,\n]|\b(?:and|with|now|but)\b", re.IGNORECASE)
+_CONTRAST = re.compile(
+    r"\b(?:but|although|however|except|with|shows?|present|seen|identified|positive|is|are|was|were)\b"
+    r"|[(]",
+    re.IGNORECASE,
+)
+_CONTRAST_OR_COMMA = re.compile(rf"{_CONTRAST.pattern}|,\s*(?!or\b|and\b|nor\b)", re.IGNORECASE)
+_LIST_GOES_ON = re.compile(r"(?:,\s*+(?:[\w-]++\s++){1,4}?){0,3}?,?\s*n?or\b", re.IGNORECASE)
+_DENIED_LIST = re.compile(
+    r"(?:^|[.;\n])[\s*-]{0,40}(?:not (?:seen|identified|present|found|detected)|absent"
+    r"|negative(?: for)?|none of|no evidence of)\s*:[^.;:\n]*$",
+    re.IGNORECASE,
+)
+"""A heading under which all that stands is denied."""
+_NOT = re.compile(r"\b(?:not|cannot be)\s+(?:\w+\s+)?$", re.IGNORECASE)
+_UP_TO_WORD = (
+    r"[ ]*+(?:(?:,|/|\band\b|\bor\b|\bnor\b)[ ]*+)?"
+    r"(?!but\b|with\b|which\b|is\b|are\b|was\b|were\b|not?\b|in\b|of\b|by\b|on\b)"
+)
+_UP_TO_VERDICT = (
+    rf"(?:(?:{_UP_TO_WORD}[\w-]++){{0,4}}?|(?:{_UP_TO_WORD}[\w-]++){{0,3}}{_UP_TO_WORD}[\w-]+)"
+    r"[ ]*(?:[:=(-]\s*|\b(?:is|are|was|were|be|been)\s+)?(?:both |all |also )?"
+)
+"""Words between a thing and the verdict on it."""
+_BETWEEN = re.compile(r"[\w\s,/:=(-]{1,400}")
+"""All characters that such words can have."""
+_TO_BE = re.compile(r"\b(?:is|are|was|were)\s+$", re.IGNORECASE)
+_ASIDE = re.compile(r"\s?\([^()]{1,40}\)(?=\s\w)")
+_JOINED = re.compile(r"\b(?:and|n?or)\b|/", re.IGNORECASE)
+_OTHER_WORD = re.compile(r"\b(?!(?:is|are|was|were|be|been|both|all|also)\b)\w", re.IGNORECASE)
+_OPEN = re.compile(
+    r"\b(?:cannot|can not|could|may|might|should|must|ha(?:s|ve|d)(?! been)|shows?|contains?|forms?"
+    r"|to be|rest|others?|remaining|remainder)\b",
+    re.IGNORECASE,
+)
+"""Words before a verdict that leave it open, or give it another subject or object."""
+_ENDING = frozenset({"no", "no evidence", "nil"})
+"""Verdicts only where nothing follows."""
+_END = re.compile(r"\s*(?:[.,;:)\]/\n]|$)")
+_ADJECTIVES = frozenset({"free", "clear", "negative", "positive", "absent"})
+"""Verdicts unless they stand before a noun."""
+_GOES_ON = re.compile(
+    r"-\w|\s+(?!(?:by|at|in|on|and|or|but|with|to|from|of|within|throughout|after|as|except|though"
+    r"|although|while|bilaterally|histologically|microscopically)\b)\w",
+    re.IGNORECASE,
+)
+_OF = re.compile(r"\s+of\b", re.IGNORECASE)
+_VERDICT_CHARS = 30
+"""No verdict is longer."""
+_REACH, _CLAUSE_REACH = 100, 40
+
+
+CUES = Lexicon("terms/data/assertion.toml", before="(?<![a-z0-9-])", after="(?![a-z0-9])")
+_DENIED_STRETCH = re.compile(
+    r"\b(?:no|not|without|absence of|lacks?|lacking|free of|negative for|nor)\b[^.;:]*?"
+    r"(?=[.;:]|, (?!or\b|and no\b|nor\b)|\bbut\b|$)",
+    re.IGNORECASE,
+)
+"""A word of denial, and what follows it up to the end of its clause."""
+_NOW = re.compile(r"\b(?:is|are) diagnosed in\b", re.IGNORECASE)
+"""What is diagnosed somewhere is current; what was diagnosed in some year is not."""
+_PAST = re.compile(r"\bin (?:19|20)\d\d\b|\b(?:years?|months?) ago\b", re.IGNORECASE)
+
+
+def has_cue(kind: str, text: str) -> bool:
+    """Whether a text has a cue of a kind anywhere: `denied`, `doubt` or `past`."""
+    return CUES.has(text, "cues", kind)
+
+
+def denies(text: str) -> bool:
+    """Whether a text denies anything at all."""
+    return has_cue("denied", text)
+
+
+def is_denied(text: str, start: int, end: int) -> bool:
+    """Whether a text denies what stands at a place of it."""
+    return stance_at(text, start, end) is False
+
+
+def affirmed_text(text: str) -> str:
+    """A text without what it denies."""
+    return _DENIED_STRETCH.sub(" ", text)
+
+
+def asserts_now(sentence: str) -> bool:
+    """Whether a sentence tells what is found, and not the past or what should be done."""
+    text = _NOW.sub("", sentence)
+    return not (has_wording("history", text) or has_wording("advice", text) or _PAST.search(text))
+
+
+def before(text: str, place: int) -> str:
+    """The words before a place in the same statement, near enough to concern it."""
+    return _BREAK.split(text[max(0, place - _REACH) : place])[-1]
+
+
+def clause_before(text: str, place: int) -> str:
+    """The same, within one clause."""
+    return _CLAUSE.split(text[max(0, place - _CLAUSE_REACH) : place])[-1]
+
+
+@lru_cache(maxsize=1 << 12)
+def stance_at(text: str, start: int, end: int) -> bool | None:
+    """Whether the words around a stretch affirm it or deny it, if they plainly do either.
+
+    `No` before it denies it and `absent` after it, `present` affirms it; and what is itself denied
+    denies nothing: a margin that is not free is involved.
+    """
+    if _DENIED_LIST.search(text[max(0, start - _REACH) : start]):
+        return False
+    words = _within_list(_subject(before(text, start)), text[end : end + _REACH])
+    if denial := _last(_wording("denial"), words):
+        return bool(_NOT.search(words[: denial.start()]))
+    text = text[:end] + _without_aside(text[end : end + 2 * _REACH])
+    if (
+        _may_have_verdict(text, end)
+        and (verdict := _verdict().match(text, end))
+        and _is_on(text, start, end, verdict)
+    ):
+        return verdict["denied"] is None
+    return True if has_wording("affirmed_before", words) else None
+
+
+def _is_on(text: str, start: int, end: int, verdict: re.Match[str]) -> bool:
+    """Whether a verdict is one, and on this thing rather than on what stands between them.
+
+    In "carcinoma, margins free" the margins are free; "clear cytoplasm" and "no granulomas" say
+    nothing of what stands before them; what cannot be excluded is neither there nor not.
+    """
+    word = verdict.lastgroup or ""
+    between, judged = text[end : verdict.start(word)], CUES.has(text[start:end], "cues", "judged")
+    if _OPEN.search(between) or (CUES.has(between, "cues", "judged") and not judged):
+        return False
+    last = between.rpartition(",")[2] if "," in between else ""
+    if _OTHER_WORD.search(last) and not _JOINED.search(last):
+        return False
+    rest = text[verdict.end() :]
+    if verdict[word].lower() in _ENDING:
+        return _END.match(rest) is not None
+    if verdict[word].lower() in _ADJECTIVES and between != "-":
+        return _GOES_ON.match(rest) is None and (judged or not _OF.match(rest))
+    return True
+
+
+def _without_aside(after: str) -> str:
+    """What follows a thing, without brackets between that are no verdict on it."""
+    aside = _ASIDE.search(after)
+    if aside is None or _verdict("").search(aside.group()):
+        return after
+    return after[: aside.start()] + after[aside.end() :]
+
+
+def _subject(words: str) -> str:
+    """The words before a thing; before what is said of a subject, the subject alone.
+
+    So that none of the nodes is involved where "none of the nodes is" stands before "involved".
+    """
+    said = _TO_BE.search(words)
+    return _CLAUSE.split(words[: said.start()])[-1] if said else words
+
+
+def _within_list(words: str, after: str) -> str:
+    """The words that concern what follows them; in a list that ends in `or`, from its beginning."""
+    break_at = _CONTRAST if _LIST_GOES_ON.match(after) else _CONTRAST_OR_COMMA
+    return break_at.split(words)[-1]
+
+
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    found = None
+    for found in pattern.finditer(text):  # noqa: B007
+        pass
+    return found
+
+
+def _may_have_verdict(text: str, end: int) -> bool:
+    """Whether a verdict begins before anything that cannot stand between it and its thing.
+
+    It spares most places the search by `_verdict`, which tries every way to part the words.
+    """
+    between = _BETWEEN.match(text, end)
+    reach = (between.end() if between else end) + _VERDICT_CHARS
+    return _verdict("").search(text, end, reach) is not None
+
+
+@cache
+def _verdict(before: str = _UP_TO_VERDICT) -> re.Pattern[str]:
+    """A verdict with the words before it: of two that could be meant, the longer."""
+    denied, affirmed = (
+        "|".join(re.escape(each) for each in sorted(_listed()[kind], key=len, reverse=True))
+        for kind in ("denied_after", "affirmed_after")
+    )
+    return re.compile(
+        rf"{before}{WORD_START}(?:(?P<denied>{denied})|(?P<affirmed>{affirmed}))(?![^\W_]|\s+for\b)",
+        re.IGNORECASE,
+    )
+
+
+def has_wording(kind: str, text: str) -> bool:
+    """Whether a wording of a kind (`assertion.toml`) begins somewhere in a text."""
+    return bool(_wording(kind).search(text))
+
+
+@cache
+def _listed() -> dict[str, list[str]]:
+    return load_toml("terms/data/assertion.toml")
+
+
+@cache
+def _wording(kind: str) -> re.Pattern[str]:
+    either = "|".join(re.escape(each) for each in _listed()[kind])
+    return re.compile(rf"(?<![^\W_])(?:{either})", re.IGNORECASE)

@@ -1,0 +1,217 @@
+"""Amounts of whole texts: lengths, per cent, shares and rates, with what they are of.
+
+What an amount is of is read from the words near it and decides how severe a change is: 12 mm for
+8 mm is trivial for a core and not for a depth of invasion (`terms/data/amounts.toml`).
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+from histoeval.resources import load_toml
+from histoeval.terms.values.number_words import in_figures
+from histoeval.terms.values.stated import CRITICAL, MINOR, StatedValue, clauses
+
+_NUMBER = r"(?<![\w.,/])\d+(?:[.,]\d+)?"
+_GAP = r"\s{0,16}"
+"""Space, which may stand for the rest of a number in words."""
+_BOUND = rf"[<>\u2264\u2265]{_GAP}|\b(?:less|more|over|under|below) (?:than )?"
+_MORE = rf"{_GAP}(?:mm|cm)?{_GAP}(?:x|\u00d7|by|-|\u2013|to){_GAP}\d+(?:[.,]\d+)?"
+_LENGTH = re.compile(
+    rf"(?:{_BOUND})?(?P<values>{_NUMBER}(?:{_MORE})*)[\s-]{{0,16}}"
+    r"(?P<unit>mm|cm|millimet(?:re|er)s?|centimet(?:re|er)s?)(?![\w\u00b2]|2)",
+    re.IGNORECASE,
+)
+_PERCENT = re.compile(
+    rf"(?:{_BOUND})?(?P<low>{_NUMBER}){_GAP}%?"
+    rf"(?:{_GAP}(?:-|\u2013|to){_GAP}(?P<high>\d+(?:[.,]\d+)?))?{_GAP}(?:%|per ?cent\b)",
+    re.IGNORECASE,
+)
+_PART = re.compile(
+    rf"(?P<part>{_NUMBER}) ?(?:mm|cm)? ?(?:/|(?:out )?of (?:a |the )?) ?"
+    r"(?P<total>\d+(?:\.\d+)?)[ -]?(?:mm|cm)\b",
+    re.IGNORECASE,
+)
+_SHARE = re.compile(
+    rf"(?<![\w./])(?P<part>\d{{1,3}}|none|all)\b{_GAP}"
+    r"(?:/|(?:(?!of\b)[a-z-]+ )?(?:out )?of (?:the )?) ?"
+    rf"(?P<total>\d{{1,3}})(?![\w/]|\.\d|{_GAP}(?:mm|cm|%|\+))",
+    re.IGNORECASE,
+)
+_RATE = re.compile(
+    rf"(?P<n>{_NUMBER}){_GAP}(?:(?:mitos[ei]s|mitotic figures|eosinophils|IELs?|cells){_GAP})?"
+    rf"(?:/|per){_GAP}(?:(?P<of>\d+){_GAP})?"
+    r"(?P<unit>HPFs?|high[- ]power(?:ed)? fields?|mm2|mm\u00b2|square mm)",
+    re.IGNORECASE,
+)
+_WORDS = re.compile(r"[,;()]")
+_VIABLE = re.compile(r"\bviab|\bresidual\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Amount:
+    kind: str
+    name: str
+    words: re.Pattern[str]
+    limits: tuple[tuple[float, int], ...]
+    least: float
+    factors: tuple[tuple[float, int], ...]
+    points: tuple[tuple[float, int], ...]
+
+
+@cache
+def _amounts() -> Mapping[str, _Amount]:
+    return {
+        f"{row['kind']} {row['name']}": _Amount(
+            row["kind"],
+            row["name"],
+            re.compile(row["words"], re.IGNORECASE),
+            _pairs(row, "limits"),
+            row.get("least", 1.0),
+            _pairs(row, "factors"),
+            _pairs(row, "points"),
+        )
+        for row in load_toml("terms/data/amounts.toml")["amount"]
+    }
+
+
+def _pairs(row: Mapping[str, Any], key: str) -> tuple[tuple[float, int], ...]:
+    return tuple((float(limit), int(severity)) for limit, severity in row.get(key, ()))
+
+
+@lru_cache(maxsize=1 << 11)
+def read_amounts(text: str) -> tuple[StatedValue, ...]:
+    """The amounts of a text; the axis is the kind, and the option says what it is of."""
+    figures = in_figures(text)
+    return tuple(
+        value for start, end in clauses(text) for value in _of_clause(figures[start:end], start)
+    )
+
+
+def _of_clause(clause: str, offset: int) -> Iterator[StatedValue]:
+    taken: list[tuple[int, int]] = []
+    for kind, pattern in (
+        ("share", _PART),
+        ("rate", _RATE),
+        ("length", _LENGTH),
+        ("percent", _PERCENT),
+        ("share", _SHARE),
+    ):
+        for found in pattern.finditer(clause):
+            if any(start < found.end() and found.start() < end for start, end in taken):
+                continue
+            taken.append(found.span())
+            for low, high, total in _read(kind, found):
+                name = _of(kind, clause, *found.span())
+                viable = name == "necrosis" and _VIABLE.search(clause)
+                ends = (100 - high, 100 - low) if viable else (low, high)
+                yield StatedValue(
+                    kind,
+                    frozenset({name}),
+                    offset + found.start(),
+                    offset + found.end(),
+                    *ends,
+                    total,
+                )
+
+
+def _read(kind: str, found: re.Match[str]) -> Iterator[tuple[float, float, float | None]]:
+    if kind == "length":
+        scale = 10.0 if found["unit"].lower().startswith("c") else 1.0
+        for written in re.findall(r"\d+(?:[.,]\d+)?", found["values"]):
+            value = round(_float(written) * scale, 4)
+            yield value, value, None
+    elif kind == "percent":
+        low = _float(found["low"])
+        yield low, _float(found["high"]) if found["high"] else low, None
+    elif kind == "rate":
+        per = (
+            float(found["of"] or 1)
+            if not found["unit"].lower().startswith("mm")
+            else 2 * float(found["of"] or 1)
+        )
+        value = round(
+            _float(found["n"])
+            * (10 / per if found["of"] or found["unit"].lower().startswith("mm") else 1),
+            3,
+        )
+        yield value, value, None
+    else:
+        total = _count(found["total"])
+        part = total if found["part"].lower() == "all" else _count(found["part"])
+        if total > 0 and part <= total:
+            share = 100 * part / total
+            yield share, share, total
+
+
+def _float(written: str) -> float:
+    return float(written.replace(",", "."))
+
+
+def _count(written: str) -> float:
+    return 0.0 if written.lower() == "none" else float(written)
+
+
+def _of(kind: str, clause: str, start: int, end: int) -> str:
+    """What an amount is of, by the words of its piece of the clause, else right before it."""
+    before, behind = _WORDS.split(clause[:start])[-1], _WORDS.split(clause[end:])[0]
+    for words in (f"{before} {clause[start:end]} {behind}", clause[max(0, start - 40) : start]):
+        for amount in _amounts().values():
+            if amount.kind == kind and amount.words.pattern and amount.words.search(words):
+                return amount.name
+    return next(each.name for each in reversed(list(_amounts().values())) if each.kind == kind)
+
+
+def amount_conflicts(
+    ones: Sequence[StatedValue], others: Sequence[StatedValue]
+) -> Iterator[tuple[StatedValue, StatedValue, int]]:
+    """Amounts that only one text has, each with one of the same kind that only the other has.
+
+    Amounts of the same thing go together first, and those that are in the same order.
+    """
+    for kind in ("length", "percent", "share", "rate"):
+        here, there = ([v for v in every if v.axis == kind] for every in (ones, others))
+        left = [one for one in here if not any(_same(one, other) for other in there)]
+        right = [other for other in there if not any(_same(one, other) for one in here)]
+        for one in left:
+            named = [other for other in right if one.options == other.options]
+            if named:
+                right.remove(named[0])
+                if severity := amount_severity(one, named[0]):
+                    yield one, named[0], severity
+
+
+def _same(one: StatedValue, other: StatedValue) -> bool:
+    """Whether two amounts are the same but for rounding."""
+    if one.total is not None and other.total is not None and one.low == other.low == 0:
+        return True
+    if one.low <= other.high and other.low <= one.high:
+        return True
+    near, far = sorted((abs(one.low), abs(other.low)))
+    return far - near <= 0.05 * far
+
+
+def amount_severity(one: StatedValue, other: StatedValue) -> int:
+    """How severe it is to state one amount for another of the same thing."""
+    (name,) = one.options
+    amount = _amounts()[f"{one.axis} {name}"]
+    low, high = sorted((one.low, other.low))
+    factor = high / low if low > 0 else (99.0 if high > 0 else 1.0)
+    crossed = [severity for limit, severity in amount.limits if low < limit <= high]
+    found = [MINOR]
+    if crossed and factor >= amount.least:
+        found.append(min(CRITICAL, max(crossed) + (len(crossed) > 2)))
+    found += [
+        severity
+        for least, severity in amount.factors
+        if factor >= least and high - low >= _least_gap(one)
+    ]
+    found += [severity for least, severity in amount.points if high - low >= least]
+    return max(found)
+
+
+def _least_gap(one: StatedValue) -> float:
+    """Differences below this are never more than trivial: 1 % for 3 %."""
+    return 4.0 if one.axis == "percent" and "MRD" not in one.options else 0.0

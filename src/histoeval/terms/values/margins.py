@@ -1,0 +1,155 @@
+"""Margins of an operation: clear, close or involved, and which one."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+
+from histoeval.terms.lexicon import Lexicon
+from histoeval.terms.values.stated import (
+    CRITICAL,
+    MAJOR,
+    MODERATE,
+    StatedValue,
+    clauses,
+)
+
+MARGIN = "margin"
+_WORDS = Lexicon("terms/data/margins.toml", before="")
+_PIECE = re.compile(
+    r",|\bbut\b|\bwhile\b|\bwhereas\b|\balthough\b|\band\b(?=[\w\s-]{1,40}\bmargins?\b)"
+    r"|\band\b(?=\s+(?:clear|free|involved|positive|negative|not)\b)",
+    re.IGNORECASE,
+)
+_LISTING = re.compile(r"\bmargins?(?: status)?\s*[:\u2013-]", re.IGNORECASE)
+_FORMER = re.compile(r"\b(?:previously|initially|originally|formerly)\b[^);,.]*", re.IGNORECASE)
+_LENGTH = re.compile(r"(?<![\d.])(?P<n>\d+(?:\.\d+)?)\s*(?:mm|cm)\b")
+_ORDER = ("unknown", "clear", "close", "involved")
+
+
+@lru_cache(maxsize=1 << 11)
+def read_margins(text: str) -> tuple[StatedValue, ...]:
+    """The status of each margin that a text speaks of."""
+    if not _WORDS.has(text, "margin", "subject"):
+        return ()
+    blank = _FORMER.sub(lambda found: " " * len(found.group()), text)
+    return tuple(_of_clauses(blank))
+
+
+def _of_clauses(text: str) -> Iterator[StatedValue]:
+    """The margins of each clause; a list of them may go on after a semicolon."""
+    listing = False
+    for start, end in clauses(text):
+        listing = bool(_LISTING.search(text, start, end)) or (listing and text[start - 1] == ";")
+        yield from _of_clause(text, start, end, listing)
+
+
+def _of_clause(text: str, start: int, end: int, listing: bool) -> Iterator[StatedValue]:
+    """Pieces that say of a margin how it is; one that names it only is read with the next."""
+    cuts = [found.start() for found in _PIECE.finditer(text, start, end)]
+    held: int | None = None
+    spoken = False
+    for first, last in zip([start, *cuts], [*cuts, end], strict=True):
+        piece = text[first:last]
+        named = _names_margin(piece)
+        status = _status(text[first if held is None else held : last])
+        others = spoken and re.search(r"\b(?:others?|remaining|rest|one)\b", piece)
+        placed = (listing or spoken) and _WORDS.has(piece, "margin", "places")
+        if (named or held is not None or others or placed) and status:
+            begin = first if held is None else held
+            lead = len(text[begin:last]) - len(text[begin:last].lstrip(" ,"))
+            places = frozenset(
+                _place(found.group().lower())
+                for found in _WORDS.pattern("margin", "places").finditer(text[begin:last])
+            )
+            yield StatedValue(
+                MARGIN, frozenset({status}) | {f"at {each}" for each in places}, begin + lead, last
+            )
+            held, spoken = None, True
+        elif named:
+            held = first if held is None else held
+
+
+def _place(name: str) -> str:
+    """The name of a place that is the same in all texts: radial is circumferential."""
+    return str(_WORDS.entry("same_places").get(name, name))
+
+
+@cache
+def _opposite_places() -> tuple[frozenset[str], ...]:
+    return tuple(
+        frozenset(f"at {name}" for name in pair) for pair in _WORDS.entry("margin", "opposite")
+    )
+
+
+def _names_margin(piece: str) -> bool:
+    without = _WORDS.pattern("margin", "other").sub(" ", piece)
+    return _WORDS.has(without, "margin", "subject")
+
+
+def _status(piece: str) -> str | None:
+    if _WORDS.has(piece, "margin", "unknown"):
+        return "unknown"
+    involved = _WORDS.pattern("margin", "involved").search(piece)
+    free = _WORDS.pattern("margin", "free").search(piece)
+    if free and not (involved and re.match(r"not |incomplete", involved.group(), re.IGNORECASE)):
+        denied = re.match(r"no|do|without|not ", free.group(), re.IGNORECASE)
+        if not involved or denied or free.start() < involved.start():
+            return "clear"
+    if involved:
+        return "involved"
+    if length := _LENGTH.search(piece):
+        return "clear" if float(length["n"]) > 0 else "involved"
+    return "close" if _WORDS.has(piece, "margin", "close") else None
+
+
+def _state(value: StatedValue) -> str:
+    return next(state for state in _ORDER if state in value.options)
+
+
+def _places(value: StatedValue) -> frozenset[str]:
+    return frozenset(each for each in value.options if each.startswith("at "))
+
+
+def margin_conflicts(
+    ones: Sequence[StatedValue], others: Sequence[StatedValue]
+) -> Iterator[tuple[StatedValue, StatedValue, int]]:
+    """Margins that are clear in one text and involved in the other.
+
+    A margin is compared with that of the same name; else the worst with the worst.
+    """
+    if not ones or not others:
+        return
+    for one in ones:
+        named = [other for other in others if _places(one) & _places(other)]
+        same = not named or any(_state(other) == _state(one) for other in named)
+        if not same and (severity := _between(_state(one), _state(named[0]))):
+            yield one, named[0], severity
+            return
+    worst, other_worst = (
+        max(each, key=lambda v: _ORDER.index(_state(v))) for each in (ones, others)
+    )
+    if severity := _between(_state(worst), _state(other_worst)):
+        alone = len(ones) == len(others) == 1
+        yield worst, other_worst, severity if alone else min(severity, MAJOR)
+        return
+    involved, other_involved = (
+        [each for each in every if _state(each) == "involved" and _places(each)]
+        for every in (ones, others)
+    )
+    if not len(involved) == len(other_involved) == 1 or len(ones) != len(others):
+        return
+    for one in involved:
+        for other in other_involved:
+            if not _places(one) & _places(other) and any(
+                pair & _places(one) and pair & _places(other) for pair in _opposite_places()
+            ):
+                yield one, other, MAJOR
+                return
+
+
+def _between(one: str, other: str) -> int:
+    if one == other:
+        return 0
+    if {one, other} == {"clear", "involved"}:
+        return CRITICAL
+    return MAJOR if "involved" in (one, other) else MODERATE

@@ -1,0 +1,177 @@
+"""Lymph nodes: free or involved, and how many of how many."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from histoeval.terms.lexicon import Lexicon
+from histoeval.terms.values.number_words import in_figures
+from histoeval.terms.values.stated import CRITICAL, MAJOR, MINOR, MODERATE, StatedValue, clauses
+
+NODES = "nodes"
+_WORDS = Lexicon("terms/data/margins.toml", before="")
+_N = r"\d{1,3}"
+_NOUN = r"(?:(?:lymph[- ]?)?nodes?|LNs?|sentinels?)\b"
+_BETWEEN = r"(?:(?!of\b|and\b|which\b|with\b)[a-z-]+,? +){0,4}?"
+_OF = re.compile(
+    rf"\b(?P<part>{_N}|none|no|neither|all|both|a single)\b +{_BETWEEN}(?:out of|of) (?:the "
+    rf"|these |all )?(?P<total>{_N})\b(?! ?(?:mm|cm|%|cores?|glomer|fragments?|pieces?|blocks?"
+    rf"|biops))"
+    rf"|(?<![\d/.])(?P<part2>\d{{1,3}}) ?/ ?(?P<total2>\d{{1,3}})(?![\d/.]|\s*(?:HPF|mm|cm))"
+    rf"|\bof (?:the )?(?P<total4>{_N}) +{_BETWEEN}{_NOUN}[^.;]{{0,40}}?,? (?P<part4>{_N})\b"
+    rf"(?! ?(?:mm|cm))"
+    rf"|\b(?P<total3>{_N})\b +{_BETWEEN}{_NOUN}[^.;]{{0,40}}?\b(?:of which|of them|including"
+    rf"|with|,)\s*(?P<part3>{_N})\b +(?:\w+ )?(?:positive|involved|contain\w*|show\w*|with|metasta"
+    rf"\w*)",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(rf"\b(?P<n>{_N})\b +{_BETWEEN}{_NOUN}", re.IGNORECASE)
+_OTHER = re.compile(
+    r"\b(?:cores?|glomerul\w+|index|ishak|grade|score|NAS|TRG|crescents?|HAI|tracts?|blocks?"
+    r"|fields?|gleason|mitos\w+|fragments?|allred|quick score|bethesda|slides?)\b",
+    re.IGNORECASE,
+)
+_CONTEXT = re.compile(r"\bp?N[0-3X]|\bstation|\b\d{1,2}[RL]\b|\bdissection")
+_NO_NODES = re.compile(r"\binvasion\b|\bdifferential\b|\bnodular\b", re.IGNORECASE)
+_NEAR = 18
+_NUMBERS = {"a single": 1, "none": 0, "no": 0, "neither": 0}
+
+
+@lru_cache(maxsize=1 << 11)
+def read_nodes(text: str) -> tuple[StatedValue, ...]:
+    """What a text says of lymph nodes, clause by clause."""
+    if not _WORDS.has(text, "nodes", "subject") and not re.search(r"\bp?N[0-3]", text):
+        return ()
+    return tuple(_of_clauses(text))
+
+
+def _of_clauses(text: str) -> Iterator[StatedValue]:
+    """The nodes of each clause; after a semicolon they may not be named again."""
+    named, figures = False, in_figures(text)
+    for start, end in clauses(text):
+        clause = figures[start:end]
+        named = (
+            (named and text[start - 1] == ";")
+            or bool(_CONTEXT.search(clause))
+            or (_WORDS.has(clause, "nodes", "subject"))
+        )
+        if not _NO_NODES.search(clause) or _OF.search(clause):
+            yield from _of_clause(clause, start, end, named)
+
+
+def _of_clause(clause: str, start: int, end: int, named: bool) -> Iterator[StatedValue]:
+    counted = False
+    for found in _OF.finditer(clause) if named else ():
+        near = clause[max(0, found.start() - _NEAR) : found.end() + _NEAR]
+        if not _OTHER.search(near) and (value := _counted(found, clause)) is not None:
+            counted = True
+            yield StatedValue(
+                NODES,
+                value[0],
+                start + found.start(),
+                start + found.end(),
+                value[1],
+                value[1],
+                value[2],
+            )
+    if counted or not _WORDS.has(clause, "nodes", "subject"):
+        return
+    status = _status(clause)
+    if status is None:
+        return
+    number = _COUNT.search(clause)
+    count = float(_number(number["n"])) if number else None
+    total = count if status == "free" else None
+    low = 0.0 if status == "free" else (count or -1.0)
+    if (
+        status == "involved"
+        and number
+        and re.search(r"\b(?:all|both|each)\b", clause, re.IGNORECASE)
+    ):
+        total = count
+    yield StatedValue(NODES, _options(status, clause), start, end, low, low, total)
+
+
+def _counted(found: re.Match[str], clause: str) -> tuple[frozenset[str], float, float] | None:
+    part = found["part"] or found["part2"] or found["part3"] or found["part4"]
+    total = _number(found["total"] or found["total2"] or found["total3"] or found["total4"])
+    if part.lower() in ("all", "both"):
+        status = _status(clause)
+        count = 0 if status == "free" else total
+    else:
+        count = _number(part)
+        behind = clause[found.end() : found.end() + 40]
+        if count and re.match(
+            rf"\W*(?:{_NOUN}\W*)?(?:is |are |were )?(?:negative|free|clear|uninvolved|benign)\b",
+            behind,
+            re.IGNORECASE,
+        ):
+            count = total - count
+    if count > total:
+        return None
+    return _options("involved" if count else "free", clause), float(count), float(total)
+
+
+def _options(status: str, clause: str) -> frozenset[str]:
+    either = _WORDS.has(clause, "nodes", "itc")
+    return frozenset({"free", "involved"}) if either else frozenset({status})
+
+
+def _status(clause: str) -> str | None:
+    """Whether the nodes of a clause are free; what is denied of them does not count."""
+    rest, denied = _WORDS.pattern("nodes", "denied").subn(" ", clause)
+    if _WORDS.has(rest, "nodes", "involved"):
+        return "involved"
+    return "free" if denied or _WORDS.has(rest, "nodes", "free") else None
+
+
+def _number(written: str) -> int:
+    return int(written) if written.isdigit() else _NUMBERS[written.lower()]
+
+
+def node_conflicts(
+    ones: Sequence[StatedValue], others: Sequence[StatedValue]
+) -> Iterator[tuple[StatedValue, StatedValue, int]]:
+    """Nodes that are free in one text and involved in the other, or another number of them."""
+    if not ones or not others:
+        return
+    held, other_held = (
+        [each for each in every if "involved" in each.options] for every in (ones, others)
+    )
+    free, other_free = (
+        [each for each in every if each.options == {"free"}] for every in (ones, others)
+    )
+    if held and not other_held and not any("free" in each.options for each in held):
+        yield held[0], other_free[0], CRITICAL
+    elif other_held and not held and not any("free" in each.options for each in other_held):
+        yield free[0], other_held[0], CRITICAL
+    else:
+        yield from _numbers(ones, others)
+
+
+def _numbers(
+    ones: Sequence[StatedValue], others: Sequence[StatedValue]
+) -> Iterator[tuple[StatedValue, StatedValue, int]]:
+    """Other numbers, where both texts count them all."""
+    here, there = (
+        {(v.low, v.total): v for v in every if v.total and v.low >= 0 and len(v.options) == 1}
+        for every in (ones, others)
+    )
+    counts, other_counts = ({low for low, _ in every if low} for every in (here, there))
+    sums = sum(low for low, _ in here), sum(low for low, _ in there)
+    if not here or not there or counts == other_counts or sums[0] == sums[1]:
+        if len(here) == len(there) == 1 and here and here.keys() != there.keys():
+            yield next(iter(here.values())), next(iter(there.values())), MINOR
+        return
+    left = [value for key, value in here.items() if key not in there]
+    right = [value for key, value in there.items() if key not in here]
+    for one, other in zip(left, right, strict=False):
+        if bool(one.low) != bool(other.low):
+            yield one, other, MAJOR
+        else:
+            yield one, other, MAJOR if _class(one.low) != _class(other.low) else MODERATE
+
+
+def _class(count: float) -> int:
+    """The class of nodal stage that most systems would give it."""
+    return sum(count >= least for least in (1, 4, 10))

@@ -1,0 +1,84 @@
+"""Stages of whole texts: the categories pT, pN and pM, and groups such as FIGO IC3."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from histoeval.terms.values.number_words import rank_number
+from histoeval.terms.values.stated import CRITICAL, MAJOR, MODERATE, StatedValue
+
+_SUB = r"(?:mi|[a-d](?:\d|i{1,3})?)?"
+_TNM = re.compile(
+    rf"(?<![A-Za-z0-9])(?:(?P<prefix>y?[pcr]|u|a)\s?)?T\s?(?P<t>is|a|x|X|[0-4]{_SUB})(?![a-oq-z])"
+    rf"(?:[\s,;/]*(?:\([^)]{{0,20}}\)[\s,]*)?(?:y?[pcr])?N\s?(?P<n>[0-3]{_SUB}|X|x)(?![a-oq-z]))?"
+    rf"|(?<![A-Za-z0-9])y?[pc]\s?N\s?(?P<n2>[0-3]{_SUB}|X|x)(?![a-oq-z])"
+    rf"|(?<![A-Za-z0-9])y?[pc]?\s?M\s?(?P<m>[01][a-d]?)(?![A-Za-z0-9])(?=[^A-Za-z]|$)"
+)
+FIGO = r"(?:figo|international federation of gyna?ecology and obstetrics)"
+_OF = rf"(?:(?P<figo>{FIGO})|stage|ann arbor|masaoka(?:-koga)?|lugano|ajcc|uicc)"
+_GROUP = re.compile(
+    rf"\b{_OF}(?:\s+(?:20\d\d|stage|\d+th edition))*[\s:,(]{{1,3}}"
+    r"(?P<group>(?-i:IV|I{1,3}|0)|(?(figo)[1-4]|(?!)))\s?"
+    r"(?P<sub>[A-Ea-e](?:\d|i{1,3})?)?(?![\w-])",
+    re.IGNORECASE,
+)
+_NOT_STAGE = re.compile(
+    r"(?:olga|olgim|fibrosis|ishak|metavir|maternal|fo?etal|bartl|grade|class)\W{0,3}"
+    r"(?:stage\W{0,3})?$",
+    re.IGNORECASE,
+)
+_BLADDER = re.compile(r"bladder|urothelial|TURB", re.IGNORECASE)
+_INVASIVE = "muscle"
+
+
+@lru_cache(maxsize=1 << 11)
+def read_stages(text: str) -> tuple[StatedValue, ...]:
+    """The categories and groups of stage that a text states."""
+    return (*_categories(text), *_groups(text))
+
+
+def _categories(text: str) -> Iterator[StatedValue]:
+    mark = frozenset({_INVASIVE}) if _BLADDER.search(text) else frozenset[str]()
+    for found in _TNM.finditer(text):
+        if found["t"] and not found["prefix"] and not found["n"]:
+            continue
+        if (
+            found["m"]
+            and not re.search(r"[pc]\s?M", found.group())
+            and not re.search(r"N[0-3X]", text[: found.start()])
+        ):
+            continue
+        for axis, value in (("T", found["t"]), ("N", found["n"] or found["n2"]), ("M", found["m"])):
+            if value and value.lower() != "x":
+                more = mark if axis == "T" else frozenset()
+                yield StatedValue(f"stage {axis}", frozenset({value.lower()}) | more, *found.span())
+
+
+def _groups(text: str) -> Iterator[StatedValue]:
+    for found in _GROUP.finditer(text):
+        if _NOT_STAGE.search(text[max(0, found.start() - 20) : found.start()]):
+            continue
+        written = found["group"]
+        number = 0 if written == "0" else rank_number(written)
+        yield StatedValue(
+            "stage group", frozenset({f"{number}{(found['sub'] or '').lower()}"}), *found.span()
+        )
+
+
+def stage_severity(one: StatedValue, other: StatedValue) -> int:
+    """How severe it is to state one stage for another; 0 where they agree, as 2 and 2a do."""
+    (here,), (there,) = one.options - {_INVASIVE}, other.options - {_INVASIVE}
+    if here.startswith(there) or there.startswith(here):
+        return 0
+    if _rank(here) == _rank(there):
+        return MAJOR if one.axis == "stage group" and here[1:2] != there[1:2] else MODERATE
+    apart = abs(_rank(here) - _rank(there))
+    low = min(_rank(here), _rank(there))
+    if one.axis in ("stage N", "stage M"):
+        return CRITICAL if low == 0 else MAJOR
+    muscle = _INVASIVE in one.options and low < 2 <= max(_rank(here), _rank(there))
+    return CRITICAL if apart >= 2 or low == 0 or muscle else MAJOR
+
+
+def _rank(value: str) -> float:
+    return float(value[0]) if value[0].isdigit() else 0.5

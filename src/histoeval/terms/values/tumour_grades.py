@@ -1,0 +1,289 @@
+"""Grades of tumours and of dysplasia in whole texts: grade 2, poorly differentiated, Gleason 7.
+
+A grade of two ranks and one of three agree where usage counts them the same: a grade 2 may be of
+low or of high grade, a grade 1 is not of high grade.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from histoeval.resources import load_toml
+from histoeval.terms.values.number_words import in_figures, rank_number
+from histoeval.terms.values.stated import CRITICAL, MAJOR, MODERATE, StatedValue, is_denied
+from histoeval.terms.values.stated_stages import FIGO
+
+TUMOUR, NUCLEAR, DYSPLASIA = "tumour grade", "nuclear grade", "dysplasia"
+CNS, IN_SITU = "CNS grade", "in situ grade"
+
+_RANK = r"(?P<a>[1-4]|(?-i:IV|I{1,3})|(?:one|two|three|four)\b)(?![^\W_]|[.,]\d|\s?[%+])"
+_RANGE = (
+    r"(?:\s*(?P<sep>-|\u2013|to|/|of|out of)\s*(?P<b>[1-9]|(?-i:IV|I{1,3})|three|four)(?![^\W_]))?"
+)
+_WHO = r"(?:who|world health organi[sz]ation)"
+_OF = (
+    r"(?:histologic(?:al)?|overall|combined|tumou?r|nottingham|sbr|elston[- ]ellis"
+    rf"|bloom[- ]richardson|fnclcc|{FIGO}|fuhrman|(?:{_WHO}\W{{0,2}})?isup|{_WHO}|net|iaslc"
+    r"|edmondson(?:[- ]steiner)?)"
+)
+_ASPECT = r"(?:\bnuclear |\bnucleolar |\bcytologic(?:al)? )"
+_ALONE = rf"(?:fnclcc|fuhrman|(?:{_WHO}/)?isup|nottingham|sbr)"
+"""Systems that need no further word before the grade."""
+_GRADE = re.compile(
+    rf"(?P<of>\b{_OF}\s+)?(?P<what>{_ASPECT})?\bgrade[\s:=(-]{{0,3}}(?:of |is )?{_RANK}{_RANGE}"
+    rf"|\b{_ALONE}[\s:=(,-]{{0,3}}(?:(?:grade|g)\W{{0,2}})?{_RANK.replace('<a>', '<a2>')}"
+    r"|(?<![\w/])(?-i:G)(?P<g>[1-4])(?![\w/]|[ ,]*[LSR]\d)",
+    re.IGNORECASE,
+)
+_CNS = re.compile(
+    rf"\b(?:cns[ -]{_WHO}|{_WHO}[ -]cns)\W+(?:20\d\d\W+)?(?:grade\W{{0,2}})?{_RANK}",
+    re.IGNORECASE,
+)
+_SPECIAL = re.compile(
+    r"(?:banff|ishlt|gvhd|marsh|iron|siderosis|steatosis|inflammat|activity|fibrosis|reticulin"
+    r"|regression|"
+    r"rejection|varus|bartl|follicular lymphoma|intraepithelial neoplasia|\b[cva]{1,2}in|pein"
+    r"|scheuer|"
+    r"architectural|mitotic|maternal|fo?etal|chorio\w+|response|mucositis|oesophagitis|esophagitis|"
+    r"isup|gleason|group)[\w\s,()/-]{0,24}$",
+    re.IGNORECASE,
+)
+_GLEASON_SCORE = re.compile(
+    r"\b(?:gleason\W{0,3}(?:(?:score|grade|sum|pattern)s?\W{0,3}(?:of |is )?)?)?"
+    r"(?<![\d+])(?P<a>[3-5])\s*\+\s*(?P<b>[3-5])(?![\d+]|\s*\+)(?:\s*=\s*\d+)?",
+    re.IGNORECASE,
+)
+_GLEASON_PATTERNS = re.compile(
+    r"\bprimary (?:gleason )?pattern\W{0,3}(?P<a>[3-5])\b\D{1,30}?"
+    r"secondary (?:gleason )?pattern\W{0,3}(?P<b>[3-5])\b",
+    re.IGNORECASE,
+)
+_GLEASON_SUM = re.compile(
+    r"\bgleason\W{0,3}(?:(?:score|grade|sum)\W{0,3}(?:of |is )?)?(?P<sum>10|[6-9])\b(?!\s*\+|\s*/)",
+    re.IGNORECASE,
+)
+_GRADE_GROUP = re.compile(
+    r"\b(?:(?:isup |who |prognostic )?grade group|isup (?:grade|group)|prognostic group|(?-i:GG))"
+    r"[\s:=(-]{0,3}(?:of )?(?P<group>[1-5]|(?-i:IV|I{1,3}|V)|one|two|three|four|five)(?![^\W_])",
+    re.IGNORECASE,
+)
+_PLUS = re.compile(r"\bplus\b(?=\s+\d)", re.IGNORECASE)
+_PROSTATE = re.compile(r"prostat|gleason|acinar|grade group", re.IGNORECASE)
+_GROUP_WORDS = ("one", "two", "three", "four", "five")
+_WORDS = {
+    "1": r"(?:well|highly)[- ]differentiated",
+    "1-2": r"well[- ](?:to|-)[- ]?moderately[- ]differentiated",
+    "2": r"(?:moderately(?:[- ]well)?|intermediately)[- ]differentiated",
+    "2-3": r"moderate(?:ly)?[- ](?:to|-)[- ]?poorly[- ]differentiated",
+    "3": r"poorly[- ]differentiated",
+}
+_DIFFERENTIATION = re.compile(
+    r"\bdifferentiation[\s:,-]{1,3}(?P<how>well|moderate(?:ly)?|poor(?:ly)?)\b"
+    r"|\b(?P<adjective>good|moderate|poor) differentiation\b"
+    + "".join(rf"|\b(?P<w{i}>{words})\b" for i, words in enumerate(_WORDS.values())),
+    re.IGNORECASE,
+)
+_HOW = {"w": "1", "g": "1", "m": "2", "p": "3"}
+_OPTIONS: Mapping[str, frozenset[str]] = {
+    "1": frozenset({"1"}),
+    "2": frozenset({"2", "2 low", "2 high"}),
+    "3": frozenset({"3", "3 high"}),
+    "4": frozenset({"4", "4 high"}),
+    "1-2": frozenset({"1", "2", "2 low"}),
+    "2-3": frozenset({"2", "2 high", "3", "3 high"}),
+    "low": frozenset({"1", "2 low"}),
+    "intermediate": frozenset({"2"}),
+    "high": frozenset({"3", "4", "2 high", "3 high", "4 high"}),
+}
+_TIER = re.compile(
+    r"\b(?P<tier>low|intermediate|high)(?:[- ](?:nuclear |cytologic(?:al)? "
+    r"|histologic(?:al)? )?grade)\b"
+    r"(?P<behind>[\w\s,/()-]{0,40})",
+    re.IGNORECASE,
+)
+_LESION = re.compile(
+    r"[\s,]*(?:(?:squamous|glandular|epithelial|foveolar|intestinal|adenomatous|columnar)\s+)*"
+    r"(?:dysplasia|dysplastic|change|intraepithelial neoplasia|pin|panin|bilin|neoplasia|atypia)\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"[\s,]*(?:squamous |vulvar |cervical |anal )*(?:sil\b|squamous intraepithelial"
+    r"|intraepithelial lesion"
+    r"|dyskaryosis|urothelial neoplasm|lesion)",
+    re.IGNORECASE,
+)
+_DYSPLASIA = re.compile(
+    r"\b(?P<degree>mild|slight|moderate|severe|marked)(?:ly)?(?P<to>[- ](?:to|-)[- ]?(?:moderate"
+    r"|severe))?"
+    r"(?:[ -](?:squamous|epithelial|glandular|oral|keratinising|keratinizing|foveolar)){0,3} "
+    r"(?:dysplasia|dysplastic)\b"
+    r"|\bdysplasia,? (?P<behind>mild|slight|moderate|severe|marked|low[- ]grade|high[- ]grade"
+    r"|none|absent)\b"
+    r"|\b(?P<none>(?:no|without|negative for|absence of)(?: evidence of| any| definite)?"
+    r"(?: [\w-]+,?(?: or| nor| and))? dysplasia|non-?dysplastic)\b"
+    r"|\b(?P<indefinite>indefinite for dysplasia)\b"
+    r"|(?-i:\b(?P<short>LGD|HGD)\b)",
+    re.IGNORECASE,
+)
+_IN_SITU = re.compile(
+    r"[\s,]*(?:solid |comedo |cribriform )*(?:DCIS|LCIS|ductal carcinoma in situ|in situ)\b"
+)
+_IN_SITU_BEFORE = re.compile(r"(?:DCIS|LCIS|in situ)[\s,:(-]*$")
+_NEAR = 20
+_DEGREES = {"mild": "low", "slight": "low", "severe": "high", "marked": "high"}
+_LEVELS = {"none": 0, "indefinite": 1, "low": 2, "high": 3}
+_CERVIX = re.compile(r"\b(?:cervix|cervical|LLETZ|LEEP|CIN|VIN|VaIN|AIN|NILM)\b(?! (?:node|lymph))")
+"""Where dysplasia is another name of an intraepithelial neoplasia."""
+_EITHER = frozenset({"low", "high"})
+"""Moderate dysplasia is of low grade in some organs, of high grade in others."""
+
+
+def read_tumour_grades(text: str) -> list[StatedValue]:
+    """Grades of tumours, of nuclei and of dysplasia that a text states.
+
+    That of the nuclei counts as that of the tumour where there is no other.
+    """
+    found = list(_grades(text))
+    if any(each.axis == TUMOUR for each in found):
+        return found
+    return [replace(each, axis=TUMOUR) if each.axis == NUCLEAR else each for each in found]
+
+
+def _grades(text: str) -> Iterator[StatedValue]:
+    yield from _numbers(text)
+    for found in _DIFFERENTIATION.finditer(text):
+        if is_denied(text, *found.span()):
+            continue
+        how = found["how"] or found["adjective"]
+        rank = _HOW[how[0].lower()] if how else _in_words(found)
+        if rank == "1" and re.match(
+            r"\W*(?:lipo|neuroendocrine|pap)", text[found.end() :], re.IGNORECASE
+        ):
+            continue  # a name, no grade
+        yield StatedValue(TUMOUR, _OPTIONS[rank], *found.span())
+    yield from _tiers(text)
+    for found in _DYSPLASIA.finditer(text) if not _CERVIX.search(text) else ():
+        degree = _degree(found)
+        if not found["none"] and is_denied(text, *found.span()):
+            if degree != {"high"}:
+                continue
+            degree = frozenset({"none", "low"})
+        yield StatedValue(DYSPLASIA, degree, *found.span())
+
+
+def _in_words(found: re.Match[str]) -> str:
+    return next(rank for i, rank in enumerate(_WORDS) if found[f"w{i}"])
+
+
+def _numbers(text: str) -> Iterator[StatedValue]:
+    cns = {found.end("a"): found for found in _CNS.finditer(text)}
+    for found in cns.values():
+        yield StatedValue(CNS, frozenset({str(_number(found["a"]))}), *found.span())
+    for found in _GRADE.finditer(text):
+        written = found["a"] or found["a2"] or found["g"]
+        ahead = text[max(0, found.start() - 50) : found.start()]
+        if found.end("a") in cns or _SPECIAL.search(re.split(r"[;.\n]", ahead)[-1]):
+            continue
+        rank = _number(written)
+        options = _OPTIONS[str(rank)]
+        if found["b"] and found["sep"] in ("-", "\u2013", "to"):
+            options |= _OPTIONS.get(str(_number(found["b"])), frozenset())
+        nuclear = (found["what"] or "").lower().startswith("nuclear") and "isup" not in text.lower()
+        axis = NUCLEAR if nuclear and "fuhrman" not in text.lower() else TUMOUR
+        yield StatedValue(axis, options, *found.span())
+
+
+def _number(written: str) -> int:
+    words = ("one", "two", "three", "four")
+    low = written.lower()
+    return words.index(low) + 1 if low in words else rank_number(low)
+
+
+def _tiers(text: str) -> Iterator[StatedValue]:
+    for found in _TIER.finditer(text):
+        end = found.start("behind")
+        tier, denied = found["tier"].lower(), is_denied(text, found.start(), end)
+        if _LESION.match(found["behind"]):
+            if denied and tier == "high":
+                yield StatedValue(DYSPLASIA, frozenset({"none", "low"}), found.start(), end)
+            elif tier != "intermediate" and not denied:
+                yield StatedValue(DYSPLASIA, frozenset({tier}), found.start(), end)
+        elif not denied and not _NAMED.match(found["behind"]):
+            yield StatedValue(_axis_of_tier(text, found), _OPTIONS[tier], found.start(), end)
+
+
+def _axis_of_tier(text: str, found: re.Match[str]) -> str:
+    before = text[max(0, found.start() - _NEAR) : found.start()]
+    invasive = re.search(r"\b(?:invasive|infiltrating) (?:\w+ )?carcinoma", text, re.IGNORECASE)
+    if invasive and (_IN_SITU.match(found["behind"]) or _IN_SITU_BEFORE.search(before)):
+        return IN_SITU
+    return (
+        NUCLEAR if "nuclear" in found.group()[: -len(found["behind"]) or None].lower() else TUMOUR
+    )
+
+
+def _degree(found: re.Match[str]) -> frozenset[str]:
+    if found["none"]:
+        return frozenset({"none"})
+    if found["indefinite"]:
+        return frozenset({"indefinite"})
+    if found["short"]:
+        return frozenset({"low" if found["short"] == "LGD" else "high"})
+    word = (found["degree"] or found["behind"]).lower()
+    if word in ("none", "absent"):
+        return frozenset({"none"})
+    if word.endswith("grade"):
+        return frozenset({re.split("[- ]", word)[0]})
+    return _EITHER if found["to"] or word == "moderate" else frozenset({_DEGREES[word]})
+
+
+def tumour_grade_severity(one: StatedValue, other: StatedValue) -> int:
+    """How severe it is to state one grade for another; 0 where they agree."""
+    if one.options & other.options:
+        return 0
+    if one.axis == DYSPLASIA:
+        apart = min(abs(_LEVELS[a] - _LEVELS[b]) for a in one.options for b in other.options)
+        return {
+            1: MODERATE if "indefinite" in one.options | other.options else MAJOR,
+            3: CRITICAL,
+        }.get(apart, MAJOR)
+    if one.axis == CNS:
+        apart = min(abs(int(a) - int(b)) for a in one.options for b in other.options)
+        return CRITICAL if apart > 1 else MAJOR
+    return MAJOR
+
+
+# --- prostate -------------------------------------------------------------------------------------
+
+
+def read_gleason(text: str) -> Iterator[StatedValue]:
+    """Grade groups of the prostate that a text states, by themselves or by a Gleason score."""
+    if not _PROSTATE.search(text):
+        return
+    groups = load_toml("terms/data/grades.toml")["group"]
+    text = _PLUS.sub("   +", in_figures(text))
+    for pattern in (_GLEASON_SCORE, _GLEASON_PATTERNS):
+        for found in pattern.finditer(text):
+            group = groups["scores"].get(f"{found['a']}+{found['b']}", 1)
+            yield _group(found, str(group))
+    for found in _GLEASON_SUM.finditer(text):
+        group = groups["sums"][found["sum"]]
+        yield _group(found, *("23" if group == 2.5 else str(group)))
+    for found in _GRADE_GROUP.finditer(text):
+        written = found["group"].lower()
+        number = (
+            _GROUP_WORDS.index(written) + 1 if written in _GROUP_WORDS else rank_number(written)
+        )
+        yield _group(found, str(number))
+
+
+def _group(found: re.Match[str], *groups: str) -> StatedValue:
+    return StatedValue("Gleason", frozenset(groups), found.start(), found.end())
+
+
+def gleason_severity(one: StatedValue, other: StatedValue) -> int:
+    """How severe it is to state one grade group for another; 0 where they agree."""
+    if one.options & other.options:
+        return 0
+    apart = min(abs(int(a) - int(b)) for a in one.options for b in other.options)
+    return CRITICAL if apart > 2 else MAJOR

@@ -1,0 +1,222 @@
+"""Two reports compared specimen by specimen."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from histoeval.concordance.compare import PARTS, compare
+from histoeval.concordance.evidence import (
+    ComparedPart,
+    ErrorKind,
+    Excused,
+    ReportError,
+    Severity,
+    evidence_of,
+)
+from histoeval.concordance.specimen_matching import match_specimens
+from histoeval.concordance.specimens import compare_reports
+from tests.support.report_builder import alike, facts, report
+
+BREAST = """A. {site:Left breast}, excision: {diagnosis:invasive ductal carcinoma}, {grade:grade 2}.
+B. {site:Left axillary lymph node}: {diagnosis:metastatic carcinoma}.
+C. {site:Right breast}, core biopsy: {diagnosis:fibroadenoma}.
+{marker:ER}: {result:positive}."""
+
+
+def compared(reference: str, candidate: str) -> Mapping[str, ComparedPart]:
+    return compare_reports(facts(reference), facts(candidate), alike)
+
+
+def errors(reference: str, candidate: str) -> list[ReportError]:
+    parts = compared(reference, candidate).values()
+    return [error for part in parts for error in part.mistakes]
+
+
+def kinds(reference: str, candidate: str) -> set[tuple[ErrorKind, Severity]]:
+    return {
+        (error.kind, error.severity)
+        for error in errors(reference, candidate)
+        if error.severity >= Severity.MAJOR
+    }
+
+
+def of_specimens(reference: str, candidate: str) -> list[tuple[ErrorKind, Severity]]:
+    found = compared(reference, candidate)["specimens"].mistakes
+    return [(error.kind, error.severity) for error in found]
+
+
+HARMLESS = {
+    "relabelled": """1) {site:Left breast}, excision: {diagnosis:invasive ductal carcinoma}, \
+{grade:grade 2}.
+2) {site:Left axillary node}: {diagnosis:metastatic carcinoma}.
+3) {site:Right breast}, core biopsy: {diagnosis:fibroadenoma}.
+{marker:ER}: {result:positive}.""",
+    "reordered": """A. {site:Right breast}, core biopsy: {diagnosis:fibroadenoma}.
+B. {site:Left axillary lymph node}: {diagnosis:metastatic carcinoma}.
+C. {site:Left breast}, excision: {diagnosis:invasive ductal carcinoma}, {grade:grade 2}. \
+{marker:ER}: {result:positive}.""",
+    "headings": """{site:Right breast}, core biopsy: {diagnosis:fibroadenoma}.
+{site:Left breast}, excision: {diagnosis:invasive ductal carcinoma}, {grade:grade 2}. \
+{marker:ER}: {result:positive}.
+{site:Left axillary lymph node}: {diagnosis:metastatic carcinoma}.""",
+    "prose": """The {site:left breast} contains an {diagnosis:invasive ductal carcinoma}, \
+{grade:grade 2}; \
+{marker:ER}: {result:positive}. There is {diagnosis:metastatic carcinoma} in the {site:left \
+axillary lymph node}. \
+The core of the {site:right breast} is a {diagnosis:fibroadenoma}.""",
+}
+
+
+@pytest.mark.parametrize("candidate", HARMLESS.values(), ids=HARMLESS)
+def test_other_labels_order_or_form_change_nothing(candidate: str) -> None:
+    """Parts are matched by what they are, not by how they are called."""
+    parts = compared(BREAST, candidate)
+    assert kinds(BREAST, candidate) == set()
+    assert parts["diagnosis"].value == parts["behaviour"].value == parts["specimens"].value == 1.0
+
+
+def test_a_report_of_several_parts_agrees_with_itself() -> None:
+    """Even if it is read twice."""
+    parts = compared(BREAST, BREAST)
+    assert {part.value for part in parts.values()} <= {1.0, None}
+    assert errors(BREAST, BREAST) == []
+    assert tuple(parts) == PARTS
+
+
+def test_diagnoses_that_change_places_are_one_critical_error() -> None:
+    """Whether the candidate has parts or is prose."""
+    swapped = BREAST.replace("invasive ductal carcinoma", "X").replace(
+        "fibroadenoma", "invasive ductal carcinoma"
+    )
+    swapped = swapped.replace("{diagnosis:X}", "{diagnosis:fibroadenoma}")
+    prose = """The {site:left breast} contains a {diagnosis:fibroadenoma}. The {site:right breast} \
+contains an {diagnosis:invasive ductal carcinoma}. {site:Left axillary lymph node}: \
+{diagnosis:metastatic carcinoma}."""
+    for candidate in (swapped, prose):
+        found = of_specimens(BREAST, candidate)
+        assert found == [(ErrorKind.SWAPPED_SPECIMENS, Severity.CRITICAL)]
+    assert (compared(BREAST, swapped)["diagnosis"].value or 0.0) < 0.5
+
+
+def test_without_the_swap_nothing_is_lost() -> None:
+    """An error that is excused costs nothing."""
+    both = "A. {{site:Left ovary}}: {{diagnosis:{}}}.\nB. {{site:Right ovary}}: {{diagnosis:{}}}."
+    reference = both.format("serous carcinoma", "fibroma")
+    candidate = both.format("fibroma", "serous carcinoma")
+    parts = compared(reference, candidate)
+    excused = Excused(frozenset(parts["specimens"].mistakes))
+    again = compare_reports(facts(reference), facts(candidate), alike, excused)
+    assert again["specimens"].value == again["diagnosis"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("lost", "severity"),
+    [
+        ("{diagnosis:Adenocarcinoma}.", Severity.CRITICAL),
+        ("{diagnosis:Carcinoma in situ}.", Severity.CRITICAL),
+        ("{diagnosis:Lipoma}.", Severity.MAJOR),
+        ("Normal mucosa.", Severity.MODERATE),
+    ],
+)
+def test_a_missing_or_invented_part_is_as_bad_as_what_is_in_it(
+    lost: str, severity: Severity
+) -> None:
+    """The same both ways."""
+    less = "A. {site:Liver}: {diagnosis:steatosis}.\nB. {site:Spleen}: {diagnosis:haemangioma}."
+    more = f"{less}\nC. {{site:Rectum}}, biopsy: {lost}"
+    assert of_specimens(more, less) == [(ErrorKind.MISSING_SPECIMEN, severity)]
+    assert of_specimens(less, more) == [(ErrorKind.INVENTED_SPECIMEN, severity)]
+
+
+def test_a_finding_with_another_part_is_moved() -> None:
+    """It is in both reports, and still wrong."""
+    reference = """A. {site:Skin of ear}: {diagnosis:squamous cell carcinoma}, \
+{finding:perineural invasion}.
+B. {site:Skin of nose}: {diagnosis:basal cell carcinoma}."""
+    candidate = """A. {site:Skin of ear}: {diagnosis:squamous cell carcinoma}.
+B. {site:Skin of nose}: {diagnosis:basal cell carcinoma}, {finding:perineural invasion}."""
+    ((kind, severity),) = of_specimens(reference, candidate)
+    assert kind == ErrorKind.MOVED_FINDING
+    assert severity >= Severity.MODERATE
+
+
+def test_one_wrong_part_is_not_hidden_by_many_right_ones() -> None:
+    """A node that became negative costs as much among six parts as among two."""
+    right = "".join(
+        f"{label}. {{site:Skin of {place}}}: {{diagnosis:basal cell carcinoma}}.\n"
+        for label, place in zip("CDEF", ("arm", "leg", "nose", "ear"), strict=True)
+    )
+    reference = """A. {site:Breast}: {diagnosis:ductal carcinoma}.
+B. {site:Axillary lymph node}: {diagnosis:metastatic carcinoma}.
+"""
+    candidate = """A. {site:Breast}: {diagnosis:ductal carcinoma}.
+B. {site:Axillary lymph node}: no {diagnosis:-metastatic carcinoma}.
+"""
+    few, many = compared(reference, candidate), compared(reference + right, candidate + right)
+    assert (ErrorKind.OMISSION, Severity.CRITICAL) in kinds(reference, candidate)
+    assert (few["diagnosis"].value or 0.0) <= 0.4
+    assert (many["diagnosis"].value or 0.0) <= 0.5
+
+
+def test_a_part_from_the_other_side_or_another_site_is_an_error() -> None:
+    """Within its part, whatever the others are."""
+    reference = """A. {site:Sigmoid colon}, biopsy: {diagnosis:adenocarcinoma}.
+B. {site:Left ovary}: {diagnosis:serous cystadenoma}."""
+    side = reference.replace("Left ovary", "Right ovary")
+    site = reference.replace("Sigmoid colon", "Caecum")
+    assert (ErrorKind.WRONG_LATERALITY, Severity.CRITICAL) in kinds(reference, side)
+    assert ErrorKind.WRONG_SITE in {kind for kind, _ in kinds(reference, site)}
+
+
+def test_what_prose_says_of_two_parts_is_no_contradiction() -> None:
+    """Two nodes have two proliferation rates."""
+    reference = """A. {site:Left axillary lymph node}: {diagnosis:follicular lymphoma}, \
+{marker:Ki-67}: {result:15%}.
+B. {site:Right inguinal lymph node}: {diagnosis:diffuse large B-cell lymphoma}, {marker:Ki-67}: \
+{result:90%}."""
+    candidate = """The {site:right inguinal lymph node} shows {diagnosis:diffuse large B-cell \
+lymphoma}, \
+{marker:Ki-67}: {result:90%}. The {site:left axillary lymph node} shows {diagnosis:follicular \
+lymphoma}, \
+{marker:Ki-67}: {result:15%}."""
+    assert kinds(reference, candidate) == set()
+
+
+def test_evidence_names_the_specimen() -> None:
+    """Of errors and of matches; parts stand beside each other."""
+    candidate = BREAST.replace("grade 2", "grade 3")
+    evidence = evidence_of(compared(BREAST, candidate).values())
+    (error,) = evidence["errors"]
+    assert error["kind"] == "wrong_grade"
+    assert error["specimen"].startswith("A: Left breast")
+    beside = [match for match in evidence["matches"] if match["part"] == "specimens"]
+    assert [match["reference"]["text"] for match in beside] == [
+        "Left breast, excision",
+        "Left axillary lymph node",
+        "Right breast, core biopsy",
+    ]
+
+
+def test_one_part_against_one_part_is_compared_as_ever() -> None:
+    """A label alone makes no difference, and no evidence speaks of specimens."""
+    reference = "A. {site:Left breast}: {diagnosis:ductal carcinoma}, {grade:grade 2}."
+    candidate = "{site:Left breast}: {diagnosis:lobular carcinoma}, {grade:grade 3}."
+    both = facts(reference), facts(candidate)
+    assert compare_reports(*both, alike) == compare(*both, alike)
+    evidence = evidence_of(compare(*both, alike).values())
+    assert all("specimen" not in error for error in evidence["errors"])
+
+
+def test_parts_are_matched_one_to_one() -> None:
+    """By site and side rather than by label."""
+    one = report("A. Left lung: x.\nB. Right lung: x.\nC. Pleura: x.").text
+    other = report("A. Pleura: x.\nB. Left lung: x.\nC. Right lung: x.").text
+    matched = match_specimens(one, other)
+    assert matched is not None
+    assert matched.divided
+    assert [(p.reference.heading, p.candidate.heading) for p in matched.pairs] == [
+        ("Left lung", "Left lung"),
+        ("Right lung", "Right lung"),
+        ("Pleura", "Pleura"),
+    ]
+    assert match_specimens("Left lung: x.", "Right lung: x.") is None

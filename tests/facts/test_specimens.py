@@ -1,0 +1,145 @@
+"""How a report is divided into its specimens, and where prose speaks of which of them."""
+
+import pytest
+
+from histoeval.facts.specimen_places import Gazetteer, clauses_about, place_of
+from histoeval.facts.specimens import only, outside, specimens_of_text, superseded
+from histoeval.report import Entity, EntityType, Relation, Report
+from histoeval.terms.values.laterality import Side
+
+LABELLED = {
+    "letters": "A. Left testis: seminoma.\nB. Right testis: atrophy.",
+    "brackets": "a) Left testis: seminoma.\nb) Right testis: atrophy.",
+    "numbers": "1. Left testis: seminoma.\n2. Right testis: atrophy.",
+    "bare numbers": "1 Left testis: seminoma.\n2 Right testis: atrophy.",
+    "slashes": "1/ Left testis: seminoma.\n2/ Right testis: atrophy.",
+    "hashes": "#1 Left testis: seminoma.\n#2 Right testis: atrophy.",
+    "Roman": "I. Left testis: seminoma.\nII. Right testis: atrophy.",
+    "parts": "Part 1: Left testis. Seminoma.\nPart 2: Right testis. Atrophy.",
+    "specimens": "Specimen A - left testis: seminoma.\nSpecimen B - right testis: atrophy.",
+    "pots": "Pot 1 (left testis): seminoma.\nPot 2 (right testis): atrophy.",
+    "commas": "A, left testis: seminoma.\nB, right testis: atrophy.",
+    "in brackets": "A (left testis): seminoma.\nB (right testis): atrophy.",
+    "one line": "A. Left testis: seminoma. B. Right testis: atrophy.",
+    "both": "A. Left testis: seminoma.\nB. Right testis: atrophy. C. Left epididymis: cyst.",
+    "headings": "Left testis, orchidectomy: seminoma.\nRight testis, biopsy: atrophy.",
+    "sentences": "Left testis: seminoma. Right testis: atrophy.",
+    "table": "Left testis | seminoma\nRight testis | atrophy",
+    "blocks": "LEFT TESTIS (orchidectomy)\n- seminoma\nRIGHT TESTIS (biopsy)\n- atrophy",
+}
+
+
+@pytest.mark.parametrize("text", LABELLED.values(), ids=LABELLED)
+def test_parts_are_found_by_labels_and_by_headings(text: str) -> None:
+    """Each part has its own words, and not those of the other."""
+    parts = specimens_of_text(text)
+    said = ["".join(text[a:b] for a, b in part.stretches).lower() for part in parts]
+    assert len(parts) >= 2
+    assert "seminoma" in said[0]
+    assert "seminoma" not in said[1]
+    assert "atrophy" in said[1]
+    assert "atrophy" not in said[0]
+    assert "testis" in parts[0].heading.lower()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Invasive ductal carcinoma of the left breast, grade 2.",
+        "A. Colon, biopsy: adenocarcinoma.",
+        "1. Adenocarcinoma, grade 2.\n2. Perineural invasion.\n3. Margins negative.",
+        "Tumour size: 3 cm\nGrade: 2\nMargins: negative\nLymph nodes: 0/3",
+        "1. Mild chronic gastritis.\n2. Intestinal metaplasia.",
+        "Renal sinus fat: free\nAdrenal: free\nTumour grade: 2",
+    ],
+)
+def test_a_list_of_findings_is_no_list_of_specimens(text: str) -> None:
+    """One specimen has no parts, however it is listed."""
+    assert specimens_of_text(text) == ()
+
+
+def test_text_after_the_parts_is_common_unless_it_refers_to_one() -> None:
+    """The stage belongs to none; what names a part belongs to it."""
+    text = (
+        "A. Left lung, lobectomy: adenocarcinoma.\nB. Node, station 7: no tumour.\n"
+        "ALK positive in part A. pT2 pN0."
+    )
+    parts = specimens_of_text(text)
+    first = [text[a:b] for a, b in parts[0].stretches]
+    assert first[-1].startswith("ALK positive")
+    assert not any(part.has(text.index("pT2")) for part in parts)
+
+
+def test_microscopy_that_refers_to_a_part_belongs_to_it() -> None:
+    """A label that comes again continues its part."""
+    text = (
+        "DIAGNOSIS\nA. Left ear: see below.\nB. Right ear: see below.\n"
+        "MICROSCOPIC\nPart A shows basal cell carcinoma.\nPart B shows a naevus."
+    )
+    one, other = specimens_of_text(text)
+    assert one.has(text.index("basal"))
+    assert not one.has(text.index("naevus"))
+    assert other.has(text.index("naevus"))
+
+
+def test_a_frozen_section_is_superseded_by_the_final_diagnosis() -> None:
+    """Only where there is a later one."""
+    text = "A. Margin: FS - atypical glands. Final - carcinoma."
+    assert [text[a:b] for a, b in superseded(text)] == ["FS - atypical glands"]
+    assert superseded("Frozen: atypical glands.") == ()
+    (start, end), *_ = superseded("Original report: margins free. AMENDED: margin involved.")
+    assert (start, end) == (0, 29)
+
+
+def test_the_rest_of_a_report_is_blank_and_keeps_its_place() -> None:
+    """Offsets, entities and relations of what stays are the same."""
+    text = "1. 38 cm: cancer.\n2. Left: cyst."
+
+    def entity(words: str, type_: EntityType) -> Entity:
+        start = text.index(words)
+        return Entity(text=words, start=start, end=start + len(words), type=type_)
+
+    report = Report(
+        text=text,
+        entities=(
+            entity("1. 38 cm", EntityType.MEASUREMENT),
+            entity("cancer", EntityType.DIAGNOSIS),
+            entity("cyst", EntityType.DIAGNOSIS),
+        ),
+        relations=(Relation(head=1, tail=0),),
+    )
+    seen = only(report, [(3, 18)])
+    assert len(seen.text) == len(text)
+    assert seen.text.split() == ["38", "cm:", "cancer."]
+    assert [each.text for each in seen.entities] == ["38 cm", "cancer"]
+    assert all(seen.text[e.start : e.end] == e.text for e in seen.entities)
+    assert seen.relations == (Relation(head=1, tail=0),)
+    assert outside([(3, 5), (4, 8)], 10) == ((0, 3), (8, 10))
+
+
+def test_a_place_is_read_with_its_numbers() -> None:
+    """Roman and Arabic numbers are the same, and so are two ways to write a clock face."""
+    assert place_of("liver, segment IVb").numbers == place_of("segment 4b of the liver").numbers
+    assert place_of("breast, 10:00").numbers == place_of("breast at 10 o'clock").numbers
+    assert place_of("left neck, level II").side == Side.LEFT
+
+
+def test_clauses_of_prose_are_about_the_parts_that_they_name() -> None:
+    """By site, side, number and form of the word; what goes on is of the same part."""
+    parts = specimens_of_text(
+        "A. Rectum, biopsy: x.\nB. Liver, segment VII: x.\nC. Liver, segment III: x.\n"
+        "D. Left ovary: x.\nE. Right ovary: x."
+    )
+    text = (
+        "Rectal mucosa is dysplastic, with ulcers. Segment 7 holds a metastasis; segment 3 does "
+        "not. On the left the ovary is enlarged, whereas the right ovary is normal."
+    )
+    about = {
+        text[each.start : each.end].strip(" ,;."): "".join(parts[i].label for i in each.about)
+        for each in clauses_about(text, Gazetteer.of(parts))
+    }
+    assert about["Rectal mucosa is dysplastic"] == about["with ulcers"] == "A"
+    assert about["Segment 7 holds a metastasis"] == "B"
+    assert about["segment 3 does not"] == "C"
+    assert about["whereas the right ovary is normal"] == "E"

@@ -1,0 +1,99 @@
+"""Margins and lymph nodes in words and in numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from histoeval.terms.values.margins import margin_conflicts, read_margins
+from histoeval.terms.values.nodes import node_conflicts, read_nodes
+
+
+def margin_severity(reference: str, candidate: str) -> int:
+    found = margin_conflicts(read_margins(reference), read_margins(candidate))
+    return max((severity for _, _, severity in found), default=0)
+
+
+def node_severity(reference: str, candidate: str) -> int:
+    found = node_conflicts(read_nodes(reference), read_nodes(candidate))
+    return max((severity for _, _, severity in found), default=0)
+
+
+CLEAR = [
+    "margins clear",
+    "margins are free",
+    "margins not involved",
+    "deep margin negative",
+    "completely excised",
+    "R0",
+    "no tumour at the margins",
+    "6 mm from the nearest margin",
+]
+INVOLVED = [
+    "margins involved",
+    "deep margin positive",
+    "incompletely excised",
+    "R1 resection",
+    "carcinoma extends to the deep margin",
+    "margin not clear",
+]
+
+
+@pytest.mark.parametrize("text", CLEAR)
+def test_a_margin_is_clear(text: str) -> None:
+    assert ["clear" in each.options for each in read_margins(f"Skin: carcinoma, {text}.")] == [True]
+
+
+@pytest.mark.parametrize("text", INVOLVED)
+def test_a_margin_is_involved(text: str) -> None:
+    assert ["involved" in each.options for each in read_margins(f"Skin: carcinoma; {text}.")] == [
+        True
+    ]
+
+
+def test_a_margin_flip_could_harm_and_another_wording_does_not() -> None:
+    assert margin_severity("Margins are clear.", "Margins are involved.") == 4
+    assert margin_severity("Margins are clear.", "Fully excised.") == 0
+
+
+def test_margins_are_compared_by_their_names() -> None:
+    reference = "Deep margin clear, peripheral margin involved."
+    assert margin_severity(reference, "Peripheral margin involved, deep margin clear.") == 0
+    assert margin_severity(reference, "Deep margin involved, peripheral margin clear.") == 4
+    assert margin_severity(reference, "Deep and peripheral margins clear.") >= 3
+
+
+def test_the_edge_of_a_tumour_is_no_margin() -> None:
+    assert read_margins("Carcinoma with pushing margins.") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "total"),
+    [
+        ("0/12 lymph nodes involved", 0, 12),
+        ("Twelve nodes, all negative", 0, 12),
+        ("Metastasis in three of 17 nodes", 3, 17),
+        ("Of 24 lymph nodes, two contain carcinoma", 2, 24),
+        ("Nodes: none of nine positive", 0, 9),
+        ("Two sentinel nodes, one with metastasis", 1, 2),
+        ("pT2 pN0 (0/21)", 0, 21),
+    ],
+)
+def test_nodes_are_counted_in_figures_and_words(text: str, part: float, total: float) -> None:
+    (found,) = read_nodes(text)
+    assert (found.low, found.total) == (part, total)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "severity"),
+    [
+        ("Lymph nodes 0/12", "Lymph nodes 3/12", 4),
+        ("All nodes free of tumour", "Nodal metastasis is present", 4),
+        ("Nodes: 2 of 12 positive", "Nodes: 9 of 12 positive", 3),
+        ("Nodes: 2 of 12 positive", "Nodes: 3 of 12 positive", 2),
+        ("Twelve nodes, all negative", "0 of 12 nodes involved", 0),
+        ("Right nodes 0/7; left nodes 1/9", "One of 16 nodes with metastasis", 0),
+        ("Isolated tumour cells in one node of 3 nodes", "Three nodes, all negative", 0),
+    ],
+)
+def test_a_node_flip_could_harm(one: str, other: str, severity: int) -> None:
+    assert node_severity(one, other) == severity

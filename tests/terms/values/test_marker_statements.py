@@ -1,0 +1,92 @@
+"""Markers of whole texts with the results that their words give them."""
+
+from __future__ import annotations
+
+import pytest
+
+from histoeval.terms.values.marker_statements import (
+    LIGHT_CHAIN,
+    MISMATCH,
+    marker_severity,
+    read_marker_statements,
+)
+from histoeval.terms.values.stated import conflicts
+
+
+def results(text: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for each in read_marker_statements(text):
+        found.setdefault(each.axis, set()).update(each.options)
+    return found
+
+
+def worst(reference: str, candidate: str) -> int:
+    both = read_marker_statements(reference), read_marker_statements(candidate)
+    return max((severity for _, _, severity in conflicts(*both, marker_severity)), default=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ER and PR positive, HER2 1+", {"estrogen receptor": "positive", "HER2": "negative"}),
+        ("positive for CK7 and negative for CK20", {"cytokeratin 20": "negative"}),
+        ("loss of PMS2, preserved MSH6", {"PMS2": "negative", "MSH6": "positive"}),
+        ("Positive: CD20. Negative: CD5, CD23.", {"CD20": "positive", "CD23": "negative"}),
+        ("CD10+/CD5- cells", {"CD5": "negative"}),
+        ("HER2 equivocal (2+); FISH shows amplification", {"HER2": "equivocal"}),
+        ("HER2 by FISH, ratio 1.1; not amplified", {"HER2": "negative"}),
+        ("BRAF V600E mutation", {"BRAF": "positive"}),
+        ("no KRAS or NRAS mutation", {"KRAS": "negative", "NRAS": "negative"}),
+        ("glioma, IDH wild-type", {"IDH": "negative"}),
+        ("SOX10 is expressed, desmin not", {"SOX10": "positive", "desmin": "negative"}),
+        ("gastritis with H. pylori", {"Helicobacter pylori": "positive"}),
+        ("no Helicobacter seen", {"Helicobacter pylori": "negative"}),
+        ("no acid-fast bacilli on Ziehl-Neelsen", {"acid-fast bacilli": "negative"}),
+        ("Grocott and CMV stains are unreactive", {"CMV": "negative"}),
+        ("p53 is not aberrant", {"p53": "negative"}),
+    ],
+)
+def test_a_result_is_read_where_it_stands(text: str, expected: dict[str, str]) -> None:
+    found = results(text)
+    for marker, polarity in expected.items():
+        assert polarity in found[marker]
+
+
+@pytest.mark.parametrize(
+    "text", ["MSH2 and MSH6 lost", "dMMR", "mismatch repair deficient", "MSI-H tumour"]
+)
+def test_mismatch_repair_is_one_status_however_it_is_said(text: str) -> None:
+    assert results(text)[MISMATCH] == {"deficient"}
+
+
+def test_the_light_chain_is_the_one_that_is_restricted() -> None:
+    assert results("plasma cells are kappa restricted")[LIGHT_CHAIN] == {"kappa"}
+    assert results("lambda restricted on kappa and lambda staining")[LIGHT_CHAIN] == {"lambda"}
+    assert results("polytypic plasma cells, kappa and lambda")[LIGHT_CHAIN] == {"polytypic"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "severity"),
+    [
+        ("HER2 0", "HER2 3+", 4),
+        ("HER2 2+", "HER2 3+", 3),
+        ("EGFR exon 19 deletion", "EGFR wild type", 4),
+        ("EGFR exon 19 deletion", "EGFR exon 20 insertion", 4),
+        ("MMR proteins retained", "loss of MLH1 and PMS2", 4),
+        ("CD10 positive", "CD10 negative", 3),
+        ("kappa restricted", "lambda restricted", 3),
+        ("kappa restricted", "polytypic for kappa and lambda", 4),
+        ("PD-L1 TPS 60%", "PD-L1 TPS 0%", 4),
+        ("PD-L1 TPS 60%", "PD-L1 TPS 70%", 1),
+        ("ALK positive", "ALK rearrangement detected", 0),
+        ("ER positive (90%)", "oestrogen receptor strongly expressed", 0),
+        ("KIT exon 11 deletion", "deletion in KIT exon 11", 0),
+        ("MDM2 not amplified", "without MDM2 amplification", 0),
+    ],
+)
+def test_a_flip_is_as_severe_as_what_it_decides(one: str, other: str, severity: int) -> None:
+    assert worst(one, other) == severity
+
+
+def test_what_is_only_advised_has_no_result() -> None:
+    assert results("MLH1 promoter methylation testing is advised") == {}

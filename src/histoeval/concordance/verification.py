@@ -6,7 +6,7 @@ nearest to it. An omission or an invention in a statement that the other report 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from histoeval.concordance.evidence import (
@@ -29,6 +29,8 @@ Parts = Mapping[str, ComparedPart]
 ENTAILED, CONTRADICTED = 0.6, 0.8
 """Probabilities from which on a statement counts as entailed, and as contradicted."""
 _CERTAIN = 0.95
+_MUTUAL = 0.8
+"""The least entailment of any statement from which on two reports say the same."""
 _WHOLE = 70
 """Words up to which a report is a premise as a whole, and all its statements are asked about."""
 _NEAREST = 3
@@ -107,6 +109,12 @@ class Verification:
             tuple(_granted(each, [one for one, _ in sides]) for each in self.reference),
             tuple(_granted(each, [other for _, other in sides]) for each in self.candidate),
         )
+
+    @property
+    def mutual(self) -> float:
+        """How far each report entails every statement of the other: the least of all."""
+        both = (*self.reference, *self.candidate)
+        return min((each.answer.entailment for each in both), default=0.0)
 
     @property
     def consistent(self) -> float:
@@ -266,11 +274,20 @@ def verified_parts(found: Verification, parts: Parts, entailed: Excused) -> dict
     matched = tuple(_matches(found, entailed))
     mistakes = tuple(_contradictions(found, errors))
     return {
-        **parts,
+        **{name: _raised(part, found.mutual) for name, part in parts.items()},
         "kept": ComparedPart(kept, matched),
         "supported": ComparedPart(supported),
         "consistent": ComparedPart(found.consistent, (), mistakes),
     }
+
+
+def _raised(part: ComparedPart, mutual: float) -> ComparedPart:
+    """A part without a major error, at least as good as two reports that entail each other are."""
+    if mutual < _MUTUAL or part.value is None or part.value >= mutual:
+        return part
+    if any(error.severity >= Severity.MAJOR for error in part.mistakes):
+        return part
+    return replace(part, value=mutual)
 
 
 def _matches(found: Verification, entailed: Excused) -> Iterator[EntityMatch]:

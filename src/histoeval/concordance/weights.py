@@ -1,12 +1,13 @@
 """Combines the parts into one score: non-negative weights and a monotone calibration curve.
 
 A term is a part, or a product of parts, so that a part can count for more where another is right.
-The weighted mean of the terms goes through a rising curve to the scale it was fitted to. Weights
-are not negative, so that the score never falls when a part rises.
+The weighted mean of the terms is multiplied by two factors: the worst error that there is, so that
+no amount of agreement makes up for one that could harm a patient, and how far each report entails
+the other. It then goes through a rising curve to the scale it was fitted to. Weights are not
+negative, so that the score never falls when a part rises.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from math import comb, prod
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from histoeval.concordance.compare import PARTS
+from histoeval.concordance.evidence import Severity
 from histoeval.errors import ModelError
 from histoeval.metric import PartCost
 from histoeval.report import Noun
@@ -33,6 +35,24 @@ TERMS = (
     *(f"diagnosis*behaviour*{part}" for part in PARTS if part not in CORE),
 )
 """What can be given a weight: details count as far as the diagnosis is right."""
+
+SAFETY: Mapping[Severity | None, float] = {
+    None: 1.0,
+    Severity.MINOR: 0.98,
+    Severity.MODERATE: 0.92,
+    Severity.MAJOR: 0.75,
+    Severity.CRITICAL: 0.55,
+}
+"""What the worst error leaves of the mean of all terms. Set by us: sheets of generated reports hold
+too few candidates that are right but for one error."""
+
+_ENTAILED = 0.5
+"""The share of statements from which on reports count as entailing each other."""
+_UNENTAILED = 0.5
+"""What is left of the mean of all terms where nothing is entailed."""
+
+FACTORS = ("safety", "kept", "supported")
+"""Parts that all terms are multiplied by."""
 
 Weight = Annotated[FiniteFloat, Field(ge=0)]
 
@@ -75,10 +95,12 @@ class Combination(Noun):
 
     def __call__(self, parts: Mapping[str, float | None]) -> float:
         """The value for one pair of reports."""
-        terms = terms_of(parts)
-        total = sum(self.weights.values())
-        mean = sum(weight * terms[term] for term, weight in self.weights.items()) / total
-        return float(self.scaled(np.array([mean]))[0])
+        return float(self.of_terms(matrix_of([parts]).T)[0])
+
+    def of_terms(self, terms: Floats) -> Floats:
+        """The values for some pairs, from a row for each term in the order of `TERMS`."""
+        weights = np.array([self.weights.get(term, 0.0) for term in TERMS])
+        return self.scaled(weights @ terms / weights.sum())
 
     def breakdown(self, parts: Mapping[str, float | None]) -> list[PartCost]:
         """What each part that is below 1 takes off the best value: their Shapley values.
@@ -87,22 +109,21 @@ class Combination(Noun):
         together, on average over all orders; so all of them add up to what is missing.
         """
         low = {name: value for name, value in parts.items() if value is not None and value < 1}
-        left = {
-            frozenset(those): self({name: low[name] for name in those})
-            for size in range(len(low) + 1)
-            for those in combinations(low, size)
-        }
-        costs = {
-            name: sum(
-                (value - left[those | {name}]) / (len(low) * comb(len(low) - 1, len(those)))
-                for those, value in left.items()
-                if name not in those
-            )
-            for name in low
-        }
+        subsets = np.arange(1 << len(low))
+        held = (subsets[:, None] >> np.arange(len(low))) & 1 == 1
+        sizes = held.sum(axis=1)
+        columns = dict(zip(low, np.where(held, list(low.values()), 1.0).T, strict=True))
+        left = self.of_terms(_terms(columns, np.ones(len(subsets))))
+        share = np.array([1 / (len(low) * comb(len(low) - 1, size)) for size in range(len(low))])
+        costs = {}
+        for place, name in enumerate(low):
+            without = subsets[~held[:, place]]
+            taken = left[without] - left[without | (1 << place)]
+            costs[name] = float(taken @ share[sizes[without]])
         total = sum(self.weights.values())
         weight = {
-            name: sum(w for term, w in self.weights.items() if name in term.split("*")) / total
+            name: sum(w for t, w in self.weights.items() if name in FACTORS or name in t.split("*"))
+            / total
             for name in low
         }
         return [
@@ -124,16 +145,28 @@ class Combinations(Noun):
     criteria: Mapping[str, Combination]
 
 
-def terms_of(parts: Mapping[str, float | None]) -> dict[str, float]:
-    """The value of every term; a part that neither report mentions costs nothing."""
-    values = {part: 1.0 if (value := parts.get(part)) is None else value for part in PARTS}
-    return {term: prod(values[part] for part in term.split("*")) for term in TERMS}
-
-
 def matrix_of(rows: Sequence[Mapping[str, float | None]]) -> Floats:
-    """A row of terms for each pair, in the order of `TERMS`."""
-    return np.array([list(terms_of(row).values()) for row in rows], dtype=np.float64).reshape(
-        len(rows), len(TERMS)
+    """A row of terms for each pair, in the order of `TERMS`.
+
+    A part that neither report mentions costs nothing.
+    """
+    columns = {
+        part: np.array([1.0 if (value := row.get(part)) is None else value for row in rows])
+        for part in (*PARTS, "safety")
+    }
+    return _terms(columns, np.ones(len(rows))).T
+
+
+def _terms(columns: Mapping[str, Floats], ones: Floats) -> Floats:
+    """A row for each term, from the values of each part that is not always 1."""
+    entailed = np.minimum(columns.get("kept", ones), columns.get("supported", ones))
+    factor = _UNENTAILED + (1 - _UNENTAILED) * np.minimum(1, entailed / _ENTAILED)
+    factor = factor * columns.get("safety", ones)
+    return np.array(
+        [
+            factor * prod((columns.get(part, ones) for part in term.split("*")), start=ones)
+            for term in TERMS
+        ]
     )
 
 

@@ -36,7 +36,7 @@ from histoeval.concordance.verification import (
     questions_about,
     verified_parts,
 )
-from histoeval.concordance.weights import Combinations, read_combinations
+from histoeval.concordance.weights import SAFETY, Combinations, read_combinations
 from histoeval.errors import Problem
 from histoeval.facts.facts import Facts, facts_of
 from histoeval.facts.normalise import NormalisedText, normalised
@@ -74,12 +74,17 @@ class ReportComparison:
     @property
     def says_something(self) -> bool:
         """Whether there is anything in either report to go by."""
-        return any(value is not None for value in self.values.values())
+        return any(part.value is not None for part in self.parts.values())
 
     @property
     def values(self) -> dict[str, float | None]:
-        """The parts as numbers; None where neither report speaks of one."""
-        return {name: part.value for name, part in self.parts.items()}
+        """The parts as numbers; None where neither report speaks of one.
+
+        `safety` is what the worst error leaves of them all.
+        """
+        errors = listed(self.parts.values())[1]
+        worst = errors[0].shown.severity if errors else None
+        return {name: part.value for name, part in self.parts.items()} | {"safety": SAFETY[worst]}
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,9 @@ def _paired(one: Statement, other: Statement) -> StatementPair:
 
 
 def _have_nothing_in_common(pair: StatementPair) -> bool:
-    """Whether two sentences share no word, and no value of one is opposed to one of the other."""
+    """Whether two sentences on the lesion share no word, and no value of them is opposed."""
+    if _about(pair.first.passage) & _about(pair.second.passage) - {_LESION}:
+        return False
     features = extract_features(pair.first.text, pair.second.text)
     return features is not None and bool(features["all_fresh"]) and not opposes(features)
 
@@ -95,7 +97,9 @@ def _topics(passage: ReportSentence, specimen: Specimen) -> Sequence[tuple[str, 
     sizes = {
         f"{max(each.value.values):g}mm"
         for each in specimen.measurements
-        if each.passage == passage and each.value.kind == "length" and not passage.has("distance")
+        if each.passage == passage
+        and each.value.kind == "length"
+        and not passage.has("other_length")
     }
     grades = {
         f"{each.value.level:g}"

@@ -125,9 +125,8 @@ def _written(seen: ReportMention[FindingFact]) -> str:
 def _markers(specimen: Specimen) -> Iterator[Statement]:
     for each in specimen.markers:
         key, result = each.value
-        if result.polarity in ("positive", "negative") and not each.passage.has(
-            "some_cells", "of_gene"
-        ):
+        apart = each.passage.has("some_cells", "of_gene")
+        if result.polarity in ("positive", "negative") and not apart:
             text = f"{key} is {result.polarity}."
             topics = {f"marker:{key}": result.polarity}
             yield Statement(text, each.span, each.passage, "detail", topics)

@@ -6,6 +6,7 @@ them (positive for CD20 and CD10, loss of MLH1).
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -86,6 +87,15 @@ _ADVICE = re.compile(
 _GOVERNS = re.compile(r"\b(?:for|of|no|not|nor|without)\s*$", re.IGNORECASE)
 _MINUS = re.compile(r"[\s(]*(?:\u2212|-(?=\s*[,/);.]|\s*$|\s(?!and\b|or\b|to\b|\()[A-Za-z]))")
 _STAIN = re.compile(r"\bstain|\bZN\b|Ziehl", re.IGNORECASE)
+_SHOWS = re.compile(
+    r"\b(?:shows?|reveals?|demonstrates?|highlights?|identif(?:y|ies))\s{1,4}"
+    r"(?P<none>no|neither)?\s{0,4}$"
+    r"|\b(?:shows?|reveals?|demonstrates?)\s{1,4}(?P<no>no)\b",
+    re.IGNORECASE,
+)
+_SHOWN_BY = re.compile(
+    r"\s{0,4}(?:\w+\s{1,4})?(?:on|by|with|using)\s{1,4}(?:the |both )?", re.IGNORECASE
+)
 _UNDECIDED = re.compile(r"2\s?\+|equivocal|indeterminate", re.IGNORECASE)
 _FIRST = re.compile(r",|\bwith\b")
 _SCORED = re.compile(r"[\s(:]{0,4}(?:score )?[0-3]\s?\+")
@@ -239,11 +249,18 @@ def _of_clause(clause: _Clause, waiting: _Waiting) -> tuple[list[StatedValue], _
         between = text[groups[at - 1].end if at else 0 : group.start]
         behind, followed = text[group.end : end], at + 1 < len(groups)
         values, used = _of_group(clause, group, between, behind, followed=followed, used=used)
+        if not values and found and _SHOWN_BY.fullmatch(between):
+            values = _shown_by(group, found[-1])
         found += values
     last = groups[-1]
     stated = {each.axis for each in found}
     left = tuple(m for name in last.names for m in name.markers if m not in stated)
     return [*found, *_light_chain(text, clause.start)], _Waiting(left, clause.start + last.start)
+
+
+def _shown_by(group: _Group, shown: StatedValue) -> list[StatedValue]:
+    """Stains by which something else was seen, or not: no fungi on PAS."""
+    return [replace(shown, axis=marker) for name in group.names for marker in name.markers]
 
 
 def _late(clause: _Clause, waiting: _Waiting) -> Iterator[StatedValue]:
@@ -401,6 +418,14 @@ def _by_leading_words(marker: str, phrases: _Phrases) -> _Reading | None:
     return _by_words_before(marker, phrases)
 
 
+def _by_what_is_shown(_: str, phrases: _Phrases) -> _Reading | None:
+    """PAS shows no hyphae."""
+    found = _SHOWS.search(phrases.behind)
+    if found is None:
+        return None
+    return _Reading(Result("negative" if found["none"] or found["no"] else "positive"))
+
+
 def _by_noun(_: str, phrases: _Phrases) -> _Reading | None:
     """KRAS G12D mutation."""
     found = _FOUND.match(phrases.own)
@@ -442,7 +467,8 @@ def _by_name(marker: str, phrases: _Phrases) -> _Reading | None:
 
 
 _READERS: tuple[Callable[[str, _Phrases], _Reading | None], ...] = (
-    _as_advice, _by_sign, _by_denial, _by_leading_words, _by_noun, _by_words_behind,
+    _as_advice, _by_sign, _by_denial, _by_leading_words, _by_what_is_shown, _by_noun,
+    _by_words_behind,
     _by_words_before, _by_all_behind, _by_name,
 )  # fmt: skip
 
@@ -458,7 +484,8 @@ def _tidied(own: str) -> str:
     """The words behind a marker, without what stands only between."""
     if own.startswith(("+", "-")) and not re.match(r"-\s?[a-z]", own, re.IGNORECASE):
         return own.strip(" ,")
-    return own.strip() if own.strip() in ("(+)", "(-)") else own.strip(" ,:()=-\u2013")
+    words = own.strip() if own.strip() in ("(+)", "(-)") else own.strip(" ,:()=-\u2013")
+    return "" if re.fullmatch(r"(?:immuno)?stains?", words, re.IGNORECASE) else words
 
 
 def _read(phrase: str, marker: str) -> Result | None:

@@ -99,7 +99,8 @@ def _pair(
     if kind == "synonym":
         if len(concept.names) < 2:
             return None
-        return _framed(*chance.sample(concept.names, 2), "entailment", kind, chance)
+        name, synonym = chance.sample(concept.names, 2)
+        return _framed(name, synonym, "entailment", kind, chance)
     if not parents:
         return None
     parent = chance.choice(parents)

@@ -30,6 +30,8 @@ _MOST_CONDITION = 6
 
 NO_CONTRADICTION = -1
 """In the place of a label: the pair is entailed or neutral, and nobody knows which."""
+UNKNOWN = -2
+"""In the place of a label: only a teacher says what it is."""
 
 Integers = NDArray[np.int64]
 
@@ -131,6 +133,15 @@ class EncodedPairs:
         """The same pairs in the numbers of another vocabulary."""
         return replace(self, values=pieces[self.values])
 
+    def with_more(self, other: "EncodedPairs") -> "EncodedPairs":
+        """These pairs, then others."""
+        return EncodedPairs(
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.starts, other.starts[1:] + self.starts[-1]]),
+            np.concatenate([self.seconds, other.seconds]),
+            np.concatenate([self.labels, other.labels]),
+        )
+
     def padded(self, positions: Sequence[int], padding: int) -> tuple[Integers, Integers, Integers]:
         """Tokens, kinds and mask of some pairs, as wide as the longest of them."""
         some = np.asarray(positions, np.int64)
@@ -156,8 +167,9 @@ def encode_pairs(
         values.append(np.asarray(tokens, np.uint16))
         starts.append(starts[-1] + len(tokens))
         seconds.append(kinds.index(1))
-        known = isinstance(pair, LabelledPair)
-        labels.append(LABELS.index(pair.label) if known else NO_CONTRADICTION)
+        labels.append(
+            LABELS.index(pair.label) if isinstance(pair, LabelledPair) else NO_CONTRADICTION
+        )
     return EncodedPairs(
         np.concatenate(values),
         np.asarray(starts, np.int64),

@@ -18,7 +18,7 @@ from histoeval.train.core.checkpoint import TrainingStage
 from histoeval.train.core.encoder import TorchEncoder, load_encoder
 from histoeval.train.core.loop import Schedule, fit
 from histoeval.train.core.settings import ModelName
-from histoeval.train.nli.data import NO_CONTRADICTION, EncodedPairs
+from histoeval.train.nli.data import NO_CONTRADICTION, UNKNOWN, EncodedPairs
 from histoeval.train.nli.model import CrossEncoder
 
 Floats = NDArray[np.float32]
@@ -36,22 +36,25 @@ class NliTeacher(Schedule):
     warm_up: Annotated[float, Field(ge=0, lt=1)] = 0.05
     share: Annotated[float, Field(gt=0, le=1)] = 0.5
     """How much of the small network's loss is about the answers of the teacher."""
+    mixed: Annotated[int, Field(ge=0)] = 0
+    """Pairs of a premise and the hypothesis of another, which only the teacher can answer."""
 
 
 def pair_loss(logits: Tensor, labels: Tensor, answers: Tensor | None, share: float) -> Tensor:
     """The loss of a batch: labels, where there are any, no contradiction where there are none.
 
-    `answers` are a teacher's log probabilities, and weigh `share` of the whole.
+    `answers` are a teacher's log probabilities, and weigh `share` of the whole; all of it where
+    nothing else is known.
     """
     spread = nn.functional.log_softmax(logits, dim=-1)
-    known = labels != NO_CONTRADICTION
     right = spread.gather(1, labels.clamp(min=0)[:, None])[:, 0]
     open_ = torch.log1p(-spread[:, 2].exp().clamp(max=1 - 1e-6))
-    loss = -torch.where(known, right, open_).mean()
+    loss = -torch.where(labels != NO_CONTRADICTION, right, open_)
     if answers is None:
-        return loss
-    far = (answers.exp() * (answers - spread)).sum(dim=-1).mean()
-    return (1 - share) * loss + share * far
+        return loss.mean()
+    far = (answers.exp() * (answers - spread)).sum(dim=-1)
+    shares = torch.where(labels == UNKNOWN, 1.0, share)
+    return ((1 - shares) * loss + shares * far).mean()
 
 
 def batch_of(
@@ -71,13 +74,17 @@ def taught(
     device: str | None,
     stage: TrainingStage,
 ) -> Floats:
-    """The log probabilities that a teacher gives every pair, once it has learned from them."""
+    """What a teacher says of every pair, once it has learned from those that have a label.
+
+    Those that have none come last.
+    """
     encoder = load_encoder(settings.encoder, tokens, device)
-    own = encoded.translated(_pieces(tokenizer, encoder))
+    every = encoded.translated(_pieces(tokenizer, encoder))
+    labelled = int((encoded.labels != UNKNOWN).sum())
     torch.manual_seed(seed)
     model = CrossEncoder(encoder.model).to(encoder.device)
-    fit(model, len(own), _loss(model, own, encoder), settings, seed=seed, stage=stage)
-    return answers_of(model, own, encoder.device, encoder.padding)
+    fit(model, labelled, _loss(model, every, encoder), settings, seed=seed, stage=stage)
+    return answers_of(model, every, encoder.device, encoder.padding)
 
 
 def _pieces(tokenizer: Any, encoder: TorchEncoder) -> NDArray[np.uint16]:

@@ -32,6 +32,7 @@ from histoeval.train.nli.data import (
 )
 from histoeval.train.nli.llm_edits import edit_pairs
 from histoeval.train.nli.llm_written import llm_pairs
+from histoeval.train.nli.mixed import mixed_pairs
 from histoeval.train.nli.model import CrossEncoder
 from histoeval.train.nli.synthetic.pairs import (
     PairSettings,
@@ -118,6 +119,8 @@ def train_nli(
         answers = None
         if settings.teacher is not None:
             tell("training the teacher")
+            mixed = settings.teacher.mixed
+            encoded = encoded.with_more(mixed_pairs(encoded, mixed, settings.tokens, settings.seed))
             stage = TrainingStage(checkpoint, watch, "teacher")
             answers = _answers(settings, settings.teacher, encoded, tokenizer, device, stage)
             tell("training")

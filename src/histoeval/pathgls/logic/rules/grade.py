@@ -7,7 +7,13 @@ from itertools import combinations
 from typing import NamedTuple
 
 from histoeval.pathgls.logic.contradiction import clash, two_values
-from histoeval.pathgls.logic.grade_mentions import GradeMention, are_at_odds, gradings, implied_by
+from histoeval.pathgls.logic.grade_mentions import (
+    GradeMention,
+    are_at_odds,
+    gradings,
+    implied_by,
+    is_of_early_lesion,
+)
 from histoeval.pathgls.logic.lexicon import GRADE, pattern
 from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen
@@ -17,6 +23,7 @@ from histoeval.terms.catalogue import diagnosis_tree
 from histoeval.terms.lexicon import any_of
 from histoeval.terms.values.grades import Grade
 
+_NEAR_CHARS = 60
 _GLEASON = re.compile(r"\d\s*\+\s*\d|group|(?<!\d)(?:[6-9]|10)(?!\d)", re.IGNORECASE)
 """A score or a group, and not one pattern of several."""
 _LESION = "lesion"
@@ -37,7 +44,9 @@ def grade(specimen: Specimen) -> Iterator[Contradiction]:
         given = [
             each
             for each in specimen.grades
-            if _is_of_all(each) and not is_denied(specimen.text, each.span.start, each.span.end)
+            if _is_of_all(each)
+            and not is_denied(specimen.text, each.span.start, each.span.end)
+            and not is_of_early_lesion(each.before[-_NEAR_CHARS:])
         ]
         yield from two_values("grade", given, _differ)
 

@@ -63,7 +63,9 @@ def _on_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
 
 def _is_same(one: ReportMention[Diagnosis], other: ReportMention[Diagnosis]) -> bool:
     a, b = own_concept(one.value), own_concept(other.value)
-    return a is not None and b is not None and diagnosis_tree().are_kin(a.id, b.id)
+    if a is None or b is None:
+        return False
+    return a.id == b.id or (not (a.generic or b.generic) and diagnosis_tree().are_kin(a.id, b.id))
 
 
 def _sided_diagnoses(

@@ -8,12 +8,15 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
+from histoeval.nli.features.parse import statements
 from histoeval.pathgls.logic.contradiction import clash
+from histoeval.pathgls.logic.lexicon import listed
 from histoeval.pathgls.logic.sentences import ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.results import Contradiction, ReportSpan
 from histoeval.terms.assertion import denies
 from histoeval.terms.findings import is_kind_of
+from histoeval.terms.sites import find_sites, organ_of
 
 _OF = (
     r"(?P<part>\d{1,2})\s*(?:/|of(?:\sthe)?\s|out of\s)\s*(?P<all>\d{1,3})(?![\d/.]|\s*(?:cm|mm|%))"
@@ -48,6 +51,7 @@ _CALLED_INVOLVED = re.compile(
     r"|\bnode[- ]positive\b",
     re.IGNORECASE,
 )
+_PERINEURAL = re.compile(r"\bPNI\b")
 _METASTASIS = "nodal_metastasis"
 _INVOLVED = frozenset("123")
 _RULE = "nodes"
@@ -102,7 +106,12 @@ def _against_stage(
     involved = [count for count in counts if count.part > 0]
     for each in (each for specimen in specimens for each in specimen.stages):
         n, staged = each.value.n, each.span.text
-        if not n or not (each.value.prefix or "").endswith("p") or each.passage.has("few_cells"):
+        if (
+            not n
+            or _PERINEURAL.search(staged)
+            or not (each.value.prefix or "").endswith("p")
+            or each.passage.has("few_cells")
+        ):
             continue
         if n == "0" and involved:
             why = f"{staged} is node-negative, {involved[0].span.text} nodes are involved"
@@ -124,10 +133,18 @@ def _in_words(specimen: Specimen) -> Iterator[Contradiction]:
         return
     for each in specimen.stages:
         n = each.value.n or ""
-        against = involved if n == "0" else free if n[:1] in _INVOLVED else []
+        every = [status for status in free if not status.names and not _are_some(status.passage)]
+        against = involved if n == "0" else every if n[:1] in _INVOLVED else []
         for status in () if each.passage.has("few_cells") else against:
             if status.passage != each.passage:
                 yield clash(_RULE, each, status, f"{each.span.text}, but {status.span.text}")
+
+
+def _are_some(passage: ReportSentence) -> bool:
+    """Whether a sentence is on the nodes of one place."""
+    return bool(statements(passage.text).labels) or any(
+        organ_of(match.id) not in listed("tissues") for match in find_sites(passage.text)
+    )
 
 
 def _called(specimen: Specimen) -> Iterator[_Status]:

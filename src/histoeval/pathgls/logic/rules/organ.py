@@ -13,7 +13,7 @@ from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen, own_concept
 from histoeval.pathgls.results import Contradiction
 from histoeval.report import EntityType
-from histoeval.terms.assertion import denies
+from histoeval.terms.assertion import denies, is_denied
 from histoeval.terms.catalogue import diagnosis_tree
 from histoeval.terms.lexicon import any_of
 from histoeval.terms.sites import (
@@ -25,6 +25,7 @@ from histoeval.terms.sites import (
     system_of,
 )
 
+_REGIONS = frozenset({"body_region", "body_cavity"})
 _FEW = 2
 """Organs in the head of a report on one specimen."""
 _HEAD = 300
@@ -114,7 +115,11 @@ def foreign_tissue(specimen: Specimen) -> Iterator[Contradiction]:
 def _is_of_lesion(place: _Place) -> bool:
     """Whether an organ is where the lesion is, and not where it spreads or what it resembles."""
     before = re.split(r"[.;:]", place.mention.before)[-1]
-    denied = denies(re.split(r"\band\b", before)[-1])
+    start = place.mention.span.start - place.mention.passage.start
+    after = start, start + len(place.mention.span.text)
+    denied = denies(re.split(r"\band\b", before)[-1]) or is_denied(
+        place.mention.passage.text, *after
+    )
     aside = place.mention.passage.has("supposed", "not_now")
     return not aside and not denied and not ORGAN.has(before, "words", "towards")
 
@@ -201,11 +206,16 @@ def home(specimen: Specimen) -> Iterator[Contradiction]:
             if place.value.type != EntityType.SITE or place.passage != each.passage:
                 continue
             sites = [m.id for m in find_sites(place.value.text)]
-            placed = [s for s in sites if organ_of(s) not in listed("tissues")]
+            placed = [s for s in sites if organ_of(s) not in listed("tissues") and not is_region(s)]
             at_home = any(contains(s, organ) for s, organ in product(placed, organs))
             if placed and not at_home and _is_linked(each, place, specimen):
                 why = f"{each.span.text} does not arise in {place.span.text}"
                 yield clash("home", each, place, why)
+
+
+def is_region(site: str) -> bool:
+    """Whether a site is a part of the body that holds many organs: an arm has skin and bone."""
+    return system_of(site) in _REGIONS
 
 
 def _is_linked(
@@ -227,7 +237,8 @@ def no_home(specimen: Specimen) -> Iterator[Contradiction]:
         unclear = each.span.text.lower() in ORGAN.ids("organs", "unclear_names")
         organs = {organ_of(id_) for id_ in homes} | homes
         at_home = any(not are_far(place.organ, organ) for place in sent for organ in organs)
-        if homes and each.settled and not unclear and not at_home:
+        region = any(is_region(place.organ) for place in sent)
+        if homes and each.settled and not (unclear or region or at_home):
             first = sent[0].mention
             why = f"{each.span.text} does not arise in {first.span.text}"
             yield clash("home", first, each, why)

@@ -85,8 +85,7 @@ def _denies_all(denied: ReportMention[Diagnosis], specimen: Specimen) -> bool:
         return False
     if concept is None or concept.generic:
         part = _names_a_part(denied.passage, specimen)
-        free = denied.passage.has("free") and not find_sites(sentence)
-        return specimen.is_prose and not part and not free
+        return specimen.is_prose and not part and not denied.passage.has("free", "free_of")
     return len(sentence.split()) >= _MIN_WORDS and sentence[0].isalpha()
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from histoeval.concordance.changed_numbers import with_degrees, with_numbers
-from histoeval.concordance.diagnosis import Alike, compare_diagnoses
+from histoeval.concordance.diagnosis import Alike, compare_diagnoses, without_implied
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
     NOTHING_EXCUSED,
@@ -63,7 +63,7 @@ def compare(
     reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
 ) -> Mapping[str, ComparedPart]:
     """Every part by its name; errors that are excused cost nothing."""
-    both = reference, candidate
+    both = reference, candidate = without_implied(reference, candidate)
     diagnoses = compare_diagnoses(*both, alike, excused)
     known = diagnoses.identity.mistakes
     margins = stated_margins(*both)

@@ -69,7 +69,6 @@ def compare_diagnoses(
     reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
 ) -> Diagnoses:
     """All parts that concern the diagnoses."""
-    reference, candidate = without_implied(reference, candidate)
 
     def near(one: Diagnosis, other: Diagnosis) -> float:
         """Closeness that may differ by which of the two is the reference."""
@@ -99,14 +98,21 @@ def without_implied(reference: Facts, candidate: Facts) -> tuple[Facts, Facts]:
 
 
 def _without_implied(facts: Facts) -> Facts:
-    implied = {id(each) for each in facts.made if goes_without_saying(each, facts.made)}
-    if not implied:
+    unsaid = [each for each in facts.made if goes_without_saying(each, facts.made)]
+    if not unsaid:
         return facts
+    implied = {id(each) for each in unsaid}
+    spans = [(each.entity.start, each.entity.end) for each in unsaid]
     return replace(
         facts,
         diagnoses=tuple(each for each in facts.diagnoses if id(each) not in implied),
         others=tuple(each for each in facts.others if id(each) not in implied),
         made=tuple(each for each in facts.made if id(each) not in implied),
+        grades=tuple(
+            each
+            for each in facts.grades
+            if not any(start <= each.entity.start < end for start, end in spans)
+        ),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from histoeval.concordance.diagnosis import Alike, diagnosis_closeness, without_implied
+from histoeval.concordance.diagnosis import Alike, diagnosis_closeness
 from histoeval.concordance.diagnosis_errors import MATCHED, severity_of
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
@@ -40,7 +40,6 @@ def compare_additional(
     reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
 ) -> tuple[ComparedPart, ComparedPart]:
     """Where the leading diagnosis is right: what else was omitted, and what else hallucinated."""
-    reference, candidate = without_implied(reference, candidate)
 
     def near(one: Diagnosis, other: Diagnosis) -> float:
         """The better of both directions: here neither report is the measure of the other."""

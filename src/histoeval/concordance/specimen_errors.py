@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from histoeval.concordance.diagnosis import Alike, diagnosis_closeness, severity_of
+from histoeval.concordance.diagnosis import Alike, diagnosis_closeness
+from histoeval.concordance.diagnosis_errors import severity_of
 from histoeval.concordance.evidence import ErrorKind, ReportError, Severity
 from histoeval.concordance.specimen_content import (
     IN_SITU,

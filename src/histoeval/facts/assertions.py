@@ -74,7 +74,9 @@ def _reconsidered(entity: Entity, text: str) -> Assertion | None:
         return Assertion.PRESENT
     if _SHORT_OF.search(words):
         return Assertion.UNCERTAIN
-    anew = _ANEW_BEFORE.search(words) or (_AFTER_COMMA.search(words) and _ANEW_AFTER.match(after))
+    first_words = words + entity.text.partition(" ")[0] + " "
+    anew = _ANEW_BEFORE.search(words) or _ANEW_BEFORE.search(first_words)
+    anew = anew or (_AFTER_COMMA.search(words) and _ANEW_AFTER.match(after))
     return Assertion.PRESENT if anew and not _LIST_ENDS.search(after) else None
 
 

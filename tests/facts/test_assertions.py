@@ -1,0 +1,85 @@
+"""Diagnoses that are made, denied or left open, and the whole names of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.report_builder import facts
+
+
+def ids(marked: str) -> set[str]:
+    return {each.concept.id for each in facts(marked).diagnoses if each.concept}
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "Orbit: fusion-negative {diagnosis:-embryonal rhabdomyosarcoma}.",
+        "Colon: no granulomas, low-grade {diagnosis:-dysplasia}.",
+        "Ovary: no immature elements, {diagnosis:-squamous cell carcinoma} arising in the wall.",
+    ],
+)
+def test_a_denial_of_something_else_denies_no_diagnosis(marked: str) -> None:
+    said = facts(marked)
+    assert said.diagnoses
+    assert not {each.entity for each in said.diagnoses} & {each.entity for each in said.denied}
+
+
+def test_a_plain_no_denies_what_follows() -> None:
+    said = facts("Vulva: {diagnosis:lichen sclerosus}, no {diagnosis:dVIN}.")
+    assert [each.entity.text for each in said.denied] == ["dVIN"]
+
+
+def test_what_is_not_quite_diagnostic_is_a_doubt() -> None:
+    (found,) = facts("Duct: suspicious for but not diagnostic of {diagnosis:-adenocarcinoma}.").made
+    assert found.hedged
+
+
+def test_the_usual_way_to_put_a_diagnosis_is_no_doubt() -> None:
+    (found,) = facts("Duodenum: in keeping with {diagnosis:?coeliac disease}.").made
+    assert not found.hedged
+
+
+@pytest.mark.parametrize(
+    ("marked", "id_"),
+    [
+        ("Uterus: complete {diagnosis:hydatidiform mole}.", "complete_hydatidiform_mole"),
+        ("Uterus: {diagnosis:hydatidiform mole}, partial type.", "partial_hydatidiform_mole"),
+        (
+            "Bladder: {diagnosis:papillary urothelial carcinoma}, low grade, non-invasive.",
+            "non_invasive_low_grade_papillary_urothelial_carcinoma",
+        ),
+        ("Skin: mycosis {finding:fungoides}.", "mycosis_fungoides"),
+    ],
+)
+def test_words_around_a_diagnosis_that_belong_to_its_name_count(marked: str, id_: str) -> None:
+    assert id_ in ids(marked)
+
+
+def test_a_word_for_the_specimen_is_no_diagnosis() -> None:
+    assert ids("Colon {diagnosis:polyp}: {diagnosis:tubular adenoma}.") == {"tubular_adenoma"}
+
+
+def test_a_scheme_presupposes_its_tumour() -> None:
+    assert ids("Radical prostatectomy: Gleason 4+3=7, pT2.") == {"prostatic_adenocarcinoma"}
+
+
+@pytest.mark.parametrize(
+    ("marked", "spread"),
+    [
+        ("{site:Liver}: {diagnosis:adenocarcinoma} metastatic from the colon.", "metastatic"),
+        ("{site:Lymph node}: {diagnosis:squamous cell carcinoma}.", "metastatic"),
+        ("{site:Brain}: deposit of {diagnosis:melanoma}.", "metastatic"),
+        ("{site:Lung}: {diagnosis:adenocarcinoma}.", None),
+        ("{site:Heart}: {diagnosis:amyloid} deposits.", None),
+    ],
+)
+def test_a_tumour_is_metastatic_where_the_words_or_the_place_say_so(
+    marked: str, spread: str | None
+) -> None:
+    assert [each.spread for each in facts(marked).diagnoses] == [spread]
+
+
+def test_the_primary_is_read_from_the_words() -> None:
+    said = facts("Liver: {diagnosis:metastatic adenocarcinoma}, favouring a colorectal primary.")
+    assert "large_intestine" in {each.value for each in said.origins}

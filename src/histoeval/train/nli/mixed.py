@@ -68,7 +68,8 @@ def _rarity(pairs: EncodedPairs, chance: np.random.Generator) -> NDArray[np.floa
     """How rare each piece is in hypotheses; those that are no words count for nothing."""
     some = chance.integers(len(pairs), size=min(3 * _POOL, len(pairs)))
     size = int(pairs.values.max()) + 1
-    counts = np.asarray(_bags(pairs, some, np.ones(size), hypothesis=True).getnnz(axis=0))
+    pieces = np.concatenate(list(_pieces(pairs, some, hypothesis=True)))
+    counts = np.bincount(pieces, minlength=size)
     rarity = np.maximum(0, np.log(len(some) / (1 + counts)))
     rarity[:_SPECIAL] = 0
     return np.asarray(rarity, np.float64)

@@ -16,6 +16,7 @@ pytest.importorskip("transformers")
 from histoeval.errors import ModelError, SettingError
 from histoeval.train.core.settings import read_settings
 from histoeval.train.nli import train as nli
+from histoeval.train.nli.card import nli_card
 from histoeval.train.nli.data import NO_CONTRADICTION, UNKNOWN, EncodedPairs
 from histoeval.train.nli.model import CrossEncoder
 from histoeval.train.nli.teacher import answers_of, pair_loss
@@ -203,6 +204,17 @@ def test_a_small_network_learns_from_a_larger_one(
     assert not same(trained, train(told | {"teacher": None}, tmp_path / "alone"))
     small = trained.weights["encoder.embeddings.word_embeddings.weight"]
     assert small.shape[1] == 32, "the small one is what is written"
+
+
+def test_the_card_names_the_teacher_and_the_pairs_without_a_label(told: dict[str, Any]) -> None:
+    request = nli_request(NliSettings.model_validate(told))
+    card = nli_card({"request": request, "samples": {"pairs": 38}, "scores": {}})
+    assert "the answers of a teacher built on `aligner`" in card
+    assert "weighs 0.5 of the loss (20 pairs of a premise" in card
+    assert "8 pairs of sentences of one true report" in card
+    alone = nli_request(NliSettings.model_validate(told | {"teacher": None}))
+    card = nli_card({"request": alone, "samples": {"pairs": 38}, "scores": {}})
+    assert "Cross-entropy over the three labels. With" in card
 
 
 def test_a_training_stopped_under_its_teacher_resumes_there(

@@ -48,7 +48,7 @@ _LEAST_CHARS, _MOST_CHARS = 25, 260
 _MOST_PREMISE = 3
 
 
-class NamedConcept(NamedTuple):
+class OntologyConcept(NamedTuple):
     """A concept of an ontology, by all of its names."""
 
     id: str
@@ -59,7 +59,7 @@ class NamedConcept(NamedTuple):
 def ontology_pairs(path: Path, count: int, seed: int) -> Iterator[LabelledPair]:
     """Pairs of names from JSON lines of `id`, `name`, `synonyms` and `parents`, also with .gz."""
     concepts = {each.id: each for each in _concepts(path)}
-    children: dict[str, list[NamedConcept]] = {}
+    children: dict[str, list[OntologyConcept]] = {}
     for each in concepts.values():
         for parent in each.parents:
             if parent in concepts:
@@ -80,7 +80,7 @@ def ontology_pairs(path: Path, count: int, seed: int) -> Iterator[LabelledPair]:
         yield pair
 
 
-def _concepts(path: Path) -> Iterator[NamedConcept]:
+def _concepts(path: Path) -> Iterator[OntologyConcept]:
     for row in _rows(path, "id", "name", "synonyms", "parents"):
         names = [row["name"], *row["synonyms"]]
         plain = [
@@ -89,14 +89,14 @@ def _concepts(path: Path) -> Iterator[NamedConcept]:
             if not _NOT_MORPHOLOGY.search(name) and len(name.split()) <= _MOST_WORDS
         ]
         if plain and row["name"] in plain:
-            yield NamedConcept(row["id"], tuple(plain), tuple(row["parents"]))
+            yield OntologyConcept(row["id"], tuple(plain), tuple(row["parents"]))
 
 
 def _pair(
-    concept: NamedConcept,
+    concept: OntologyConcept,
     kind: str,
-    concepts: dict[str, NamedConcept],
-    children: dict[str, list[NamedConcept]],
+    concepts: dict[str, OntologyConcept],
+    children: dict[str, list[OntologyConcept]],
     chance: random.Random,
 ) -> LabelledPair | None:
     """A pair of names of which it is known what one says of the other, if there is one."""
@@ -126,7 +126,7 @@ def _pair(
     return _framed(chance.choice(one.names), chance.choice(other.names), label, kind, chance)
 
 
-def _share_a_name(one: NamedConcept, other: NamedConcept) -> bool:
+def _share_a_name(one: OntologyConcept, other: OntologyConcept) -> bool:
     return not {name.casefold() for name in one.names}.isdisjoint(map(str.casefold, other.names))
 
 

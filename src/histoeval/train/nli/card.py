@@ -1,6 +1,6 @@
 """The card of an NLI model: data, recipe, how well it tells the three labels, limits."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from histoeval.evaluate.nli import COLUMNS, nli_rows
@@ -11,6 +11,16 @@ from histoeval.train.core.card import card
 _REST = (
     "Of these, {:,} are in the wordings and of the concepts that the development set is made of: "
     "figures on made pairs below are of what was learned."
+)
+
+
+_COMPANIONS = (
+    "{:,} pairs of sentences of one true report besides, which are learned as no contradiction."
+)
+_TEACHER = (
+    ", and the answers of a teacher built on `{}`, which learned from the same pairs first and "
+    "weighs {:g} of the loss ({:,} pairs of a premise and the hypothesis of another have no other "
+    "answer than its own)"
 )
 
 
@@ -25,9 +35,23 @@ def nli_card(results: Mapping[str, Any]) -> str:
         hypothesis=hypothesis_tokens(settings["tokens"]),
         pairs=f"{results['samples']['pairs']:,}",
         made=f"{made['count'] + made['rest'] + made['organs']:,}",
-        rest=_REST.format(made["rest"]) if made["rest"] else "",
+        rest="\n".join(_besides(made)),
+        teacher=_teacher(results["request"]),
         figures="".join(_figures(name, found) for name, found in results["scores"].items()),
     )
+
+
+def _besides(made: Mapping[str, int]) -> Iterator[str]:
+    if made["rest"]:
+        yield _REST.format(made["rest"])
+    if count := made.get("companions", 0):
+        yield _COMPANIONS.format(count)
+
+
+def _teacher(request: Mapping[str, Any]) -> str:
+    if (settings := request["settings"].get("teacher")) is None:
+        return ""
+    return _TEACHER.format(request["teacher"]["name"], settings["share"], settings["mixed"])
 
 
 def _figures(name: str, found: Mapping[str, Any]) -> str:

@@ -5,7 +5,6 @@ Two sentences of one true report never contradict each other; which of the other
 have is not known, so they are learned from as pairs that are no contradiction.
 """
 
-import gzip
 import json
 import random
 import re
@@ -13,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from histoeval.io.writing import writing_to
+from histoeval.errors import InputError
 from histoeval.nli.entailer import Label, LabelledPair, NliPair
 from histoeval.reader.sentences import sentences
+from histoeval.train.nli.data import lines_of
 
 _FRAMES = (
     "{}",
@@ -41,12 +41,14 @@ _SHARES: tuple[tuple[str, float], ...] = (
     ("child", 0.15),
     ("sibling", 0.15),
 )
+_MOST_MISSES = 10_000
+"""Draws in a row that give no pair: then none does."""
 _SENTENCE = re.compile(r"[A-Za-z]{3,}")
 _LEAST_CHARS, _MOST_CHARS = 25, 260
 _MOST_PREMISE = 3
 
 
-class NamedConcept(NamedTuple):
+class OntologyConcept(NamedTuple):
     """A concept of an ontology, by all of its names."""
 
     id: str
@@ -55,9 +57,9 @@ class NamedConcept(NamedTuple):
 
 
 def ontology_pairs(path: Path, count: int, seed: int) -> Iterator[LabelledPair]:
-    """Pairs of names from JSON lines of `id`, `name`, `synonyms` and `parents`."""
+    """Pairs of names from JSON lines of `id`, `name`, `synonyms` and `parents`, also with .gz."""
     concepts = {each.id: each for each in _concepts(path)}
-    children: dict[str, list[NamedConcept]] = {}
+    children: dict[str, list[OntologyConcept]] = {}
     for each in concepts.values():
         for parent in each.parents:
             if parent in concepts:
@@ -65,17 +67,21 @@ def ontology_pairs(path: Path, count: int, seed: int) -> Iterator[LabelledPair]:
     chance = random.Random(f"{seed}/ontology")
     everyone = list(concepts.values())
     kinds, shares = zip(*_SHARES, strict=True)
-    made = 0
+    made = misses = 0
     while made < count:
+        if not everyone or misses == _MOST_MISSES:
+            raise InputError(f"{path} gives no pairs: no concept has synonyms or parents in it")
         concept = chance.choice(everyone)
         kind = chance.choices(kinds, shares)[0]
-        if (pair := _pair(concept, kind, concepts, children, chance)) is not None:
-            made += 1
-            yield pair
+        if (pair := _pair(concept, kind, concepts, children, chance)) is None:
+            misses += 1
+            continue
+        made, misses = made + 1, 0
+        yield pair
 
 
-def _concepts(path: Path) -> Iterator[NamedConcept]:
-    for row in _rows(path):
+def _concepts(path: Path) -> Iterator[OntologyConcept]:
+    for row in _rows(path, "id", "name", "synonyms", "parents"):
         names = [row["name"], *row["synonyms"]]
         plain = [
             name
@@ -83,14 +89,14 @@ def _concepts(path: Path) -> Iterator[NamedConcept]:
             if not _NOT_MORPHOLOGY.search(name) and len(name.split()) <= _MOST_WORDS
         ]
         if plain and row["name"] in plain:
-            yield NamedConcept(row["id"], tuple(plain), tuple(row["parents"]))
+            yield OntologyConcept(row["id"], tuple(plain), tuple(row["parents"]))
 
 
 def _pair(
-    concept: NamedConcept,
+    concept: OntologyConcept,
     kind: str,
-    concepts: dict[str, NamedConcept],
-    children: dict[str, list[NamedConcept]],
+    concepts: dict[str, OntologyConcept],
+    children: dict[str, list[OntologyConcept]],
     chance: random.Random,
 ) -> LabelledPair | None:
     """A pair of names of which it is known what one says of the other, if there is one."""
@@ -112,12 +118,16 @@ def _pair(
         siblings = [
             each
             for each in children[parent.id]
-            if each.id != concept.id and each.id not in children
+            if each.id not in children and not _share_a_name(each, concept)
         ]
         if not siblings or concept.id in children:
             return None
         one, other, label = concept, chance.choice(siblings), "contradiction"
     return _framed(chance.choice(one.names), chance.choice(other.names), label, kind, chance)
+
+
+def _share_a_name(one: OntologyConcept, other: OntologyConcept) -> bool:
+    return not {name.casefold() for name in one.names}.isdisjoint(map(str.casefold, other.names))
 
 
 def _framed(
@@ -140,6 +150,8 @@ def companion_pairs(paths: Sequence[Path], count: int, seed: int) -> Iterator[Nl
     """Sentences of one true report: some of them as the premise, another as the hypothesis."""
     chance = random.Random(f"{seed}/companions")
     reports = [found for path in paths for row in _rows(path) if (found := _statements(row))]
+    if count and paths and not reports:
+        raise InputError(f"no report of {', '.join(map(str, paths))} has two sentences as `text`")
     for _ in range(count if reports else 0):
         report = chance.choice(reports)
         most = min(len(report) - 1, _MOST_PREMISE)
@@ -159,6 +171,12 @@ def _statements(row: dict[str, Any]) -> list[str]:
     return said if len(said) > 1 else []
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    with writing_to(path), gzip.open(path, "rt", encoding="utf-8") as file:
-        yield from (json.loads(line) for line in file if line.strip())
+def _rows(path: Path, *needed: str) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(lines_of(path), 1):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}, line {number}: not JSON") from error
+        if not isinstance(row, dict) or not row.keys() >= set(needed):
+            raise InputError(f"{path}, line {number}: not an object with {', '.join(needed)}")
+        yield row

@@ -39,7 +39,7 @@ Integers = NDArray[np.int64]
 def read_pairs(path: Path, category: str = "category") -> list[LabelledPair]:
     """Labelled pairs from JSON lines, also with .gz; the field that names their category."""
     pairs = []
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(lines_of(path), 1):
         try:
             row = json.loads(line)
             pairs.append(LabelledPair(category=str(row.get(category, "")), **_kept(row)))
@@ -55,7 +55,8 @@ def _kept(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in ("premise", "hypothesis", "label")}
 
 
-def _lines(path: Path) -> Iterator[str]:
+def lines_of(path: Path) -> Iterator[str]:
+    """The lines of a text, also with .gz, that are not empty."""
     with writing_to(path):
         opened = gzip.open if path.suffix == ".gz" else open
         with opened(path, "rt", encoding="utf-8") as file:

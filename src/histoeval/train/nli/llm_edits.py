@@ -2,10 +2,13 @@
 
 A rewording entails the report and follows from it; a report with a statement dropped follows from
 it and leaves that statement open; one with a wrong statement contradicts it. The same holds for the
-sentence that was changed, where there is only one, against the whole of the other text.
+sentence that was changed, where there is only one, against the whole of the other text. Nothing is
+learned from edits of doubt and certainty, nor where what was added or dropped may be denied in the
+other text: its label is not sure.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
@@ -18,13 +21,16 @@ from histoeval.terms.plain import is_held_out
 FILE = "train/nli/data/llm_edits.jsonl.gz"
 
 _DROPPED = re.compile(r"drop|omit|left out|missing|removed")
-_ADDED = re.compile(r"invent|add(?:ed|s)\b|extra")
-_OPEN = re.compile(r"certain|doubt|hedg|unsure|suspic|definit|favou?r|moved")
+_ADDED = re.compile(r"invent|\badd(?:ed|s)\b|\bextra\b")
+_OPEN = re.compile(r"certain|doubt|hedg|unsure|suspic|definit|favou?r|\bmoved")
+_DENIAL = re.compile(
+    r"\b(?:no|not|none|never|without|negative|free|clear|absent|absence|lacks?|lacking|benign|"
+    r"only|all|alone|normal|unremarkable|uninvolved)\b"
+)
+"""Words that exclude something else, or may."""
 _MOST_WORDS = 170
 """Words of both texts of a pair: of more, the model would not read all."""
 _LEAST_CHARS = 12
-
-
 _KEPT_BACK = 0.25
 """Share of the reports that no network learns from: concordance is fitted on these."""
 
@@ -50,7 +56,7 @@ def edit_pairs() -> Iterator[LabelledPair]:
 
 
 def _of(probe: Probe, edit: Edit) -> Iterator[LabelledPair]:
-    labels = _labels(edit)
+    labels = _labels(probe.reference, edit)
     if labels is None:
         return
     forward, backward = labels
@@ -67,7 +73,7 @@ def _of(probe: Probe, edit: Edit) -> Iterator[LabelledPair]:
         yield from (_pair(probe.reference, each, forward, edit.kind) for each in only_there)
 
 
-def _labels(edit: Edit) -> tuple[Label, Label] | None:
+def _labels(reference: str, edit: Edit) -> tuple[Label, Label] | None:
     """What the report says of the edited one, and the other way round, where that is sure."""
     if edit.severity == 0:
         return "entailment", "entailment"
@@ -76,10 +82,14 @@ def _labels(edit: Edit) -> tuple[Label, Label] | None:
     if _OPEN.search(words) or (dropped and added):
         return None
     if dropped:
-        return "entailment", "neutral"
+        return None if _denials(edit.text) - _denials(reference) else ("entailment", "neutral")
     if added:
-        return "neutral", "entailment"
+        return None if _denials(reference) - _denials(edit.text) else ("neutral", "entailment")
     return "contradiction", "contradiction"
+
+
+def _denials(text: str) -> Counter[str]:
+    return Counter(_DENIAL.findall(text.lower()))
 
 
 def _statements(text: str) -> list[str]:

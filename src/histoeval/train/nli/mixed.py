@@ -5,6 +5,7 @@ its teacher learned from learns them by heart, and little of how the teacher jud
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +26,15 @@ def mixed_pairs(pairs: EncodedPairs, count: int, most_tokens: int, seed: int) ->
     """So many pairs, less those that are too long."""
     chance = np.random.default_rng(seed)
     rarity = _rarity(pairs, chance)
+    is_word = (rarity > 0).astype(np.float64)
     found = [np.zeros((0, 2), np.int64)]
     while sum(map(len, found)) < count:
         pool = chance.integers(len(pairs), size=min(_POOL, len(pairs)))
         hypotheses = _bags(pairs, pool, rarity, hypothesis=True)
         for _ in range(4):
             premises = chance.integers(len(pairs), size=_BLOCK)
-            shared = (_bags(pairs, premises, rarity > 0, hypothesis=False) @ hypotheses.T).toarray()
+            words = _bags(pairs, premises, is_word, hypothesis=False)
+            shared = (words @ hypotheses.T).toarray()
             nearest = np.argpartition(-shared, min(_NEAREST, len(pool) - 1), axis=1)[:, :_NEAREST]
             picked = nearest[np.arange(_BLOCK), chance.integers(nearest.shape[1], size=_BLOCK)]
             found.append(np.stack([premises, pool[picked]], axis=1))
@@ -65,14 +68,17 @@ def _rarity(pairs: EncodedPairs, chance: np.random.Generator) -> NDArray[np.floa
     """How rare each piece is in hypotheses; those that are no words count for nothing."""
     some = chance.integers(len(pairs), size=min(3 * _POOL, len(pairs)))
     size = int(pairs.values.max()) + 1
-    counts = np.asarray(_bags(pairs, some, np.ones(size), hypothesis=True).getnnz(axis=0))
+    pieces = np.concatenate(list(_pieces(pairs, some, hypothesis=True)))
+    counts = np.bincount(pieces, minlength=size)
     rarity = np.maximum(0, np.log(len(some) / (1 + counts)))
     rarity[:_SPECIAL] = 0
     return np.asarray(rarity, np.float64)
 
 
-def _bags(pairs: EncodedPairs, places: Integers, weights: NDArray[np.float64], *, hypothesis: bool):  # type: ignore[no-untyped-def]
-    """The pieces of some premises or hypotheses, a row each, weighed; hypotheses of unit length."""
+def _bags(
+    pairs: EncodedPairs, places: Integers, weights: NDArray[np.float64], *, hypothesis: bool
+) -> Any:
+    """The pieces of some premises or hypotheses, a sparse row each; hypotheses of unit length."""
     from scipy.sparse import csr_array
 
     rows = list(_pieces(pairs, places, hypothesis=hypothesis))

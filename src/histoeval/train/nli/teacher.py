@@ -23,6 +23,8 @@ from histoeval.train.nli.model import CrossEncoder
 
 Floats = NDArray[np.float32]
 _SPECIAL = {"[CLS]": "cls_token_id", "[SEP]": "sep_token_id", "[PAD]": "pad_token_id"}
+_MOST_MISSING = 0.1
+"""Share of the word pieces that a teacher may not have."""
 _ANSWERED_AT_ONCE = 512
 
 
@@ -41,15 +43,16 @@ class NliTeacher(Schedule):
 
 
 def pair_loss(logits: Tensor, labels: Tensor, answers: Tensor | None, share: float) -> Tensor:
-    """The loss of a batch: labels, where there are any, no contradiction where there are none.
+    """The loss of a batch, with labels that are known, that are no contradiction, or unknown.
 
     `answers` are a teacher's log probabilities, and weigh `share` of the whole; all of it where
-    nothing else is known.
+    nothing else is known. Without a teacher, nothing is learned from pairs of unknown label.
     """
     spread = nn.functional.log_softmax(logits, dim=-1)
     right = spread.gather(1, labels.clamp(min=0)[:, None])[:, 0]
-    open_ = torch.log1p(-spread[:, 2].exp().clamp(max=1 - 1e-6))
-    loss = -torch.where(labels != NO_CONTRADICTION, right, open_)
+    no_contradiction = torch.logsumexp(spread[:, :2], dim=-1)
+    loss = -torch.where(labels == NO_CONTRADICTION, no_contradiction, right)
+    loss = torch.where(labels == UNKNOWN, 0.0, loss)
     if answers is None:
         return loss.mean()
     far = (answers.exp() * (answers - spread)).sum(dim=-1)
@@ -94,8 +97,13 @@ def _pieces(tokenizer: Any, encoder: TorchEncoder) -> NDArray[np.uint16]:
     unknown = encoder.tokenizer.unk_token_id
     pieces = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
     found = [special.get(piece, known.get(piece, unknown)) for piece, _ in pieces]
-    if found.count(unknown) > len(found) // 10:
-        raise ModelError(f"{encoder.name} cannot teach: it has other word pieces than the encoder")
+    missing = found.count(unknown)
+    if missing > _MOST_MISSING * len(found):
+        raise ModelError(
+            f"{encoder.name} cannot teach: it has other word pieces than the encoder "
+            f"({missing:,} of {len(found):,} are unknown to it); take a teacher with the same "
+            "vocabulary, as all-mpnet-base-v2 has for all-MiniLM-L6-v2"
+        )
     return np.array(found, np.uint16)
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor
 
 from histoeval.nli.entailer import LabelledPair, NliPair
@@ -18,7 +18,13 @@ from histoeval.train.core.checkpoint import Checkpoint, TrainingStage, Watch
 from histoeval.train.core.encoder import TorchEncoder, cut_tokenizer, kept_pieces, load_encoder
 from histoeval.train.core.loop import Schedule, fit
 from histoeval.train.core.model_folder import ModelFolder
-from histoeval.train.core.provenance import by_name, request_of, versions, weights_of
+from histoeval.train.core.provenance import (
+    by_name,
+    encoder_name,
+    request_of,
+    versions,
+    weights_of,
+)
 from histoeval.train.core.settings import FilePath, ModelName
 from histoeval.train.nli.card import nli_card
 from histoeval.train.nli.corpora import companion_pairs, ontology_pairs
@@ -65,9 +71,9 @@ class NliSettings(Noun):
     test: FilePath | None = None
     """JSON lines of pathology pairs with label and category, which are only tested on."""
     ontology: FilePath | None = None
-    """JSON lines (.gz) of id, name, synonyms and parents, for pairs of names."""
+    """JSON lines of id, name, synonyms and parents, for pairs of names."""
     reports: tuple[FilePath, ...] = ()
-    """JSON lines (.gz) of true reports as `text` or `answer`: what they say is no contradiction."""
+    """JSON lines of true reports as `text` or `answer`: what they say is no contradiction."""
     encoder: ModelName
     teacher: NliTeacher | None = None
     """A larger network that learns first, and whose answers this one learns from."""
@@ -84,6 +90,14 @@ class NliSettings(Noun):
     """What the model is called in signatures."""
     output: FilePath | None = None
     notes: str = ""
+
+    @model_validator(mode="after")
+    def _has_what_pairs_are_made_of(self) -> Self:
+        if self.pairs.names and self.ontology is None:
+            raise ValueError("pairs.names are made from `ontology`: name that file, or set 0")
+        if self.pairs.companions and not self.reports:
+            raise ValueError("pairs.companions are made from `reports`: name files, or set 0")
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +175,14 @@ def nli_request(settings: NliSettings) -> dict[str, Any]:
     """What makes two trainings the same."""
     given = (settings.general, settings.negation, settings.test, settings.ontology)
     files = by_name([*given, *settings.reports])
-    excluded = ("general", "negation", "test", "ontology", "reports")
-    return request_of("nli", settings, files, exclude=excluded, lists=pairs_sha256())
+    excluded: dict[str, Any] = dict.fromkeys(
+        ("general", "negation", "test", "ontology", "reports"), True
+    )
+    own: dict[str, Any] = {"lists": pairs_sha256()}
+    if settings.teacher is not None:
+        excluded["teacher"] = {"encoder"}
+        own["teacher"] = encoder_name(settings.teacher.encoder)
+    return request_of("nli", settings, files, exclude=excluded, **own)
 
 
 def gather(settings: NliSettings) -> Material:

@@ -40,17 +40,21 @@ _MATCHED = 2
 _DECISIVE_WEIGHT = 3.0
 _LEAST_WORDS = 2
 
-SAME = Entailment(1.0, 0.0, 0.0)
-"""The answer for a statement that the other report has word for word."""
+SAME, OPEN = Entailment(1.0, 0.0, 0.0), Entailment(0.0, 1.0, 0.0)
+"""The answers for a statement that the other report has word for word, and for one that has no word
+of weight in common with it."""
+_WEIGHTY = 4
+"""Letters from which on a word has weight."""
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ReportStatement:
     """A sentence of a report, and how much it counts."""
 
     text: str
     span: TextSpan
     words: tuple[str, ...]
+    weighty: frozenset[str]
     decisive: bool
     """It has a diagnosis, a grade, a stage or a marker."""
 
@@ -72,25 +76,30 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class StatementQuestion:
     """A statement of one report, and the premise that the other has for it.
 
-    There is none where the other report has the very words, or nothing at all.
+    There is none where the answer is known: the other report has the very words, nothing like it,
+    or the comparison has settled it.
     """
 
-    statement: Statement
-    nearest: Statement | None = None
+    statement: ReportStatement
+    known: Entailment | None = None
+    nearest: ReportStatement | None = None
     pair: NliPair | None = None
+    settled: bool = False
+    """What it says was matched by the comparison; nothing is known of its wording."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedStatement:
     """A statement of one report and what the other says of it."""
 
-    statement: Statement
-    nearest: Statement | None
+    statement: ReportStatement
+    nearest: ReportStatement | None
     """The statement of the other report that is nearest to it."""
     answer: Entailment
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +123,7 @@ class Verification:
     def mutual(self) -> float:
         """How far each report entails every statement of the other: the least of all."""
         both = (*self.reference, *self.candidate)
-        return min((each.answer.entailment for each in both), default=0.0)
+        return min((0.0 if e.settled else e.answer.entailment for e in both), default=0.0)
 
     @property
     def consistent(self) -> float:
@@ -146,7 +155,7 @@ def _sentences(text: str) -> tuple[tuple[TextSpan, tuple[str, ...]], ...]:
     return tuple((span, words) for span, words in found if len(words) >= _LEAST_WORDS)
 
 
-def statements_of(facts: Facts) -> tuple[Statement, ...]:
+def statements_of(facts: Facts) -> tuple[ReportStatement, ...]:
     """The sentences of a report that say something."""
     text = facts.stated.text
     named = [each.entity for each in (*facts.made, *facts.denied)]
@@ -154,10 +163,11 @@ def statements_of(facts: Facts) -> tuple[Statement, ...]:
     results = [each.entity for each in facts.markers.values()]
     decisive = [entity.start for entity in (*named, *values, *results)]
     return tuple(
-        Statement(
+        ReportStatement(
             " ".join(span.of(text).split()),
             span,
             words,
+            frozenset(word for word in words if len(word) >= _WEIGHTY or not word.isalpha()),
             any(span.start <= at < span.end for at in decisive),
         )
         for span, words in _sentences(text)
@@ -165,11 +175,11 @@ def statements_of(facts: Facts) -> tuple[Statement, ...]:
 
 
 def questions(
-    ones: Sequence[Statement],
-    others: Sequence[Statement],
+    ones: Sequence[ReportStatement],
+    others: Sequence[ReportStatement],
     links: Sequence[tuple[Entity, Entity]],
     open_to_doubt: Sequence[Entity] | None,
-) -> Iterator[Question]:
+) -> Iterator[StatementQuestion]:
     """Each statement of one report with what is to be asked of it.
 
     `links` are entities of both that match. Where entities that are open to doubt are given, only
@@ -178,28 +188,33 @@ def questions(
     known = {each.words for each in others}
     short = sum(len(each.words) for each in others) <= _WHOLE
     for one in ones:
-        settled = open_to_doubt is not None and not any(map(one.holds, open_to_doubt))
-        if one.words in known or not others or settled:
-            yield Question(one)
+        if one.words in known:
+            yield StatementQuestion(one, SAME)
+            continue
+        if open_to_doubt is not None and not any(map(one.holds, open_to_doubt)):
+            yield StatementQuestion(one, SAME, settled=True)
             continue
         counterparts = [other for mine, other in links if one.holds(mine)]
-        mine = set(one.words)
         near = [
-            len(mine & set(each.words)) + _MATCHED * sum(map(each.holds, counterparts))
+            len(one.weighty & each.weighty) + _MATCHED * sum(map(each.holds, counterparts))
             for each in others
         ]
         order = sorted(range(len(others)), key=lambda place: -near[place])
+        if not others or not (short or near[order[0]]):
+            yield StatementQuestion(one, OPEN)
+            continue
         chosen = range(len(others)) if short else sorted(order[:_NEAREST])
         premise = " ".join(others[place].text for place in chosen)
-        yield Question(one, others[order[0]], NliPair(premise, one.text))
+        pair = NliPair(premise, one.text)
+        yield StatementQuestion(one, None, others[order[0]], pair)
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
+class PairQuestions:
     """All that is asked about one pair of reports."""
 
-    reference: tuple[Question, ...]
-    candidate: tuple[Question, ...]
+    reference: tuple[StatementQuestion, ...]
+    candidate: tuple[StatementQuestion, ...]
 
     @property
     def pairs(self) -> Iterator[NliPair]:
@@ -211,7 +226,9 @@ class Questions:
         return Verification(
             *(
                 tuple(
-                    VerifiedStatement(q.statement, q.nearest, answers[q.pair] if q.pair else SAME)
+                    VerifiedStatement(
+                        q.statement, q.nearest, q.known or _answer(q, answers), q.settled
+                    )
                     for q in side
                 )
                 for side in (self.reference, self.candidate)
@@ -219,7 +236,11 @@ class Questions:
         )
 
 
-def questions_about(reference: Facts, candidate: Facts, parts: Parts) -> Questions:
+def _answer(asked: StatementQuestion, answers: Mapping[NliPair, Entailment]) -> Entailment:
+    return OPEN if asked.pair is None else answers[asked.pair]
+
+
+def questions_about(reference: Facts, candidate: Facts, parts: Parts) -> PairQuestions:
     """What is to be asked about two reports that have been compared.
 
     Of short reports everything that is not word for word the same; of longer ones only what the
@@ -232,7 +253,7 @@ def questions_about(reference: Facts, candidate: Facts, parts: Parts) -> Questio
     whole = words <= _WHOLE
     here = None if whole else [e.reference for e in errors if e.reference]
     there = None if whole else [e.candidate for e in errors if e.candidate]
-    return Questions(
+    return PairQuestions(
         tuple(questions(ones, others, links, here)),
         tuple(questions(others, ones, [(b, a) for a, b in links], there)),
     )

@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from histoeval.concordance.compare import PARTS
+from histoeval.concordance.evidence import Severity
 from histoeval.concordance.rubric import CRITERIA
 from histoeval.concordance.weights import (
+    SAFETY,
     TERMS,
     Combination,
     Combinations,
     MonotoneCurve,
     matrix_of,
     read_combinations,
-    terms_of,
 )
 from histoeval.errors import ModelError
 from histoeval.metrics.concordance import weights
@@ -80,9 +81,34 @@ def test_a_product_counts_as_far_as_all_its_parts_are_right() -> None:
 
 
 def test_a_part_that_neither_speaks_of_takes_nothing_away() -> None:
-    assert set(terms_of(dict.fromkeys(PARTS)).values()) == {1.0}
-    assert terms_of({"site": 0.5})["diagnosis"] == 1.0
-    assert terms_of({"site": 0.5})["diagnosis*site"] == 0.5
+    assert set(matrix_of([dict.fromkeys(PARTS)]).ravel()) == {1.0}
+    told = dict(zip(TERMS, matrix_of([{"site": 0.5}])[0], strict=True))
+    assert (told["diagnosis"], told["diagnosis*site"]) == (1.0, 0.5)
+
+
+def test_the_worst_error_takes_a_share_of_all_agreement() -> None:
+    combination = Combination(weights={"diagnosis": 3.0, "site": 1.0}, curve=LINE)
+    alone = combination({"safety": SAFETY[Severity.CRITICAL]})
+    assert alone == pytest.approx(5 * SAFETY[Severity.CRITICAL])
+    assert list(SAFETY.values()) == sorted(SAFETY.values(), reverse=True)
+    assert weights().expert({"safety": SAFETY[Severity.CRITICAL]}) / 5 < 0.7
+
+
+@pytest.mark.parametrize(("kept", "supported", "left"), [(1, 1, 1), (0.5, 1, 1), (1, 0, 0.5)])
+def test_reports_that_do_not_entail_each_other_agree_by_half_at_most(
+    kept: float, supported: float, left: float
+) -> None:
+    combination = Combination(weights={"diagnosis": 1.0}, curve=LINE)
+    assert combination({"kept": kept, "supported": supported}) == pytest.approx(5 * left)
+
+
+@given(combinations(), values)
+def test_what_the_parts_take_off_adds_up_to_what_is_missing(
+    combination: Combination, parts: dict[str, float | None]
+) -> None:
+    few = {name: parts[name] for name in ("diagnosis", "site", "grade", "kept")} | {"safety": 0.75}
+    costs = combination.breakdown(few)
+    assert sum(each.cost for each in costs) == pytest.approx(combination({}) - combination(few))
 
 
 def test_what_stays_below_the_floor_is_the_lowest_score() -> None:

@@ -11,7 +11,7 @@ import typer
 from rich.markdown import Markdown
 
 from histoeval.cli.options.bundle import verb
-from histoeval.cli.options.models import AlignerOption, ReaderOption
+from histoeval.cli.options.models import AlignerOption, NliOption, ReaderOption
 from histoeval.cli.options.output import print_tables, resumable
 from histoeval.cli.options.training import (
     EPOCHS,
@@ -22,7 +22,7 @@ from histoeval.cli.options.training import (
     outcome_of,
     report_step,
 )
-from histoeval.run.models import Models, load_aligner, load_reader
+from histoeval.run.models import Models, load_aligner, load_entailer, load_reader
 from histoeval.runtime.transformer import require_hf
 from histoeval.train.concordance.train import ConcordanceSettings, train_concordance
 from histoeval.view.terminal.models import (
@@ -77,6 +77,7 @@ def concordance(
     config: TrainingConfig,
     reader: ReaderOption = None,
     aligner: AlignerOption = None,
+    nli: NliOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Fit the weights of concordance to sheets of scored pairs; results are cross-validated.
@@ -87,9 +88,8 @@ def concordance(
     settings, folder = config.read(ConcordanceSettings)
     outcome = outcome_of(folder, overwrite)
     models = Models(reader=reader, aligner=aligner)
-    train_concordance(
-        settings, folder, load_reader(models), load_aligner(models), overwrite=overwrite
-    )
+    loaded = load_reader(models), load_aligner(models), load_entailer(nli)
+    train_concordance(settings, folder, *loaded, overwrite=overwrite)
     print_tables([Markdown((folder / "README.md").read_text("utf-8"))])
     typer.echo(outcome)
 

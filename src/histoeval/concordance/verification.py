@@ -159,9 +159,10 @@ def statements_of(facts: Facts) -> tuple[ReportStatement, ...]:
     """The sentences of a report that say something."""
     text = facts.stated.text
     named = [each.entity for each in (*facts.made, *facts.denied)]
-    values = [each.entity for each in (*facts.grades, *facts.stages)]
+    grades = [each.entity for each in facts.grades]
+    stages = [each.entity for each in facts.stages]
     results = [each.entity for each in facts.markers.values()]
-    decisive = [entity.start for entity in (*named, *values, *results)]
+    decisive = [entity.start for entity in (*named, *grades, *stages, *results)]
     return tuple(
         ReportStatement(
             " ".join(span.of(text).split()),

@@ -48,7 +48,7 @@ too few candidates that are right but for one error."""
 
 _ENTAILED = 0.5
 """The share of statements from which on reports count as entailing each other."""
-_UNENTAILED = 0.5
+UNENTAILED = 0.5
 """What is left of the mean of all terms where nothing is entailed."""
 
 FACTORS = ("safety", "kept", "supported")
@@ -160,7 +160,7 @@ def matrix_of(rows: Sequence[Mapping[str, float | None]]) -> Floats:
 def _terms(columns: Mapping[str, Floats], ones: Floats) -> Floats:
     """A row for each term, from the values of each part that is not always 1."""
     entailed = np.minimum(columns.get("kept", ones), columns.get("supported", ones))
-    factor = _UNENTAILED + (1 - _UNENTAILED) * np.minimum(1, entailed / _ENTAILED)
+    factor = UNENTAILED + (1 - UNENTAILED) * np.minimum(1, entailed / _ENTAILED)
     factor = factor * columns.get("safety", ones)
     return np.array(
         [

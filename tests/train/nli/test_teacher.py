@@ -75,7 +75,7 @@ def _far(one: list[float], other: list[float]) -> float:
     return float(sum(p * np.log(p / q) for p, q in zip(one, other, strict=True)))
 
 
-class FirstToken(torch.nn.Module):  # type: ignore[misc]
+class FirstToken(torch.nn.Module):  # type: ignore[misc, name-defined]
     """Answers with the number of tokens, and refuses more than its batch is wide."""
 
     def forward(self, tokens: Any, kinds: Any, mask: Any) -> Any:

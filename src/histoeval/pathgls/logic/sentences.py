@@ -30,6 +30,8 @@ MAX_SENTENCES = 400
 
 _MAX_CHARS = 60_000
 _PART = "specimen_part"
+_ORDINAL = re.compile(r"(?:part|specimen)?[\s#(]*(?:(\d{1,2})|([A-Z])(?![A-Z]))", re.IGNORECASE)
+_LETTER = re.compile(r"([A-Z]|\d{1,2})[.):]\s")
 _CLAUSE = re.compile(r"[,;()]|\b(?:with|but|while|although|however|which)\b", re.IGNORECASE)
 _SHORT = 1_000
 """A report of up to this many characters has no sections of several sentences."""

@@ -3,9 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from histoeval.concordance.weights import Combination, Combinations
+from histoeval.concordance.weights import SAFETY, UNENTAILED, Combination, Combinations
 from histoeval.table import markdown_table
 from histoeval.train.core.card import card
+
+_EDITS = (
+    "The set `edits` holds reports that language models wrote and edited, each scored by how "
+    "severe its writer says that the edit is; no network learned from these, but catalogues and "
+    "rules were written with an eye on them.\n\n"
+)
 
 
 def concordance_card(combinations: Combinations, results: Mapping[str, Any]) -> str:
@@ -16,11 +22,13 @@ def concordance_card(combinations: Combinations, results: Mapping[str, Any]) -> 
         pairs=results["pairs"],
         groups=results["groups"],
         sheets=", ".join(f"`{s['name']}` ({s['sha256'][:12]})" for s in results["sheets"]),
-        reader=results["models"]["reader"],
-        aligner=results["models"]["aligner"],
+        models=", ".join(f"{name} {model}" for name, model in results["models"].items()),
+        edits=_EDITS if results["settings"].get("edits") else "",
         weights=_weights(combinations.expert),
         curve=_curve(combinations.expert),
         floor=combinations.expert.floor,
+        safety=", ".join(f"{s.name.lower()} {v:g}" for s, v in SAFETY.items() if s),
+        unentailed=f"{UNENTAILED:g}",
         expert=_expert_table(results["expert"]),
         criteria=_criteria_table(results["criteria"]),
         notes=results["settings"]["notes"],

@@ -1,6 +1,6 @@
 """`histoeval train concordance CONFIG`: from scored sheets to weights, scores and a card."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from histoeval.errors import InputError
 from histoeval.io.sheets import RatedPair, read_sheet
 from histoeval.io.writing import write_json
 from histoeval.metrics.concordance import TOP, Concordance
-from histoeval.report import Noun
+from histoeval.report import Noun, Pair
+from histoeval.resources import resource_path
 from histoeval.statistics.raters import kappa_of_two
 from histoeval.train.concordance.card import concordance_card
 from histoeval.train.concordance.fit import FitData, choose, cross_validated, fit, joined_groups
@@ -21,6 +22,8 @@ from histoeval.train.core.checkpoint import Checkpoint
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.provenance import file_of, sha256_of
 from histoeval.train.core.settings import FilePath
+from histoeval.train.nli.llm_edits import FILE as EDITS
+from histoeval.train.nli.llm_edits import edited_reports
 
 FLOOR = 0.6
 """What comes to little more than half a point is a zero: experts who write whole points, or half
@@ -49,6 +52,8 @@ class ConcordanceSettings(Noun):
     sheets: tuple[SheetFile, ...] = Field(min_length=1)
     seed: int = 0
     folds: int = Field(default=10, ge=2)
+    edits: bool = False
+    """Whether weights also follow how severe edits are of reports that language models wrote."""
     output: FilePath | None = None
     notes: str = ""
 
@@ -58,6 +63,7 @@ def train_concordance(
     output: Path,
     reader: Any,
     aligner: Any,
+    nli: Any = None,
     *,
     overwrite: bool = False,
 ) -> dict[str, Any]:
@@ -67,12 +73,13 @@ def train_concordance(
     """
     if not any(sheet.criteria for sheet in settings.sheets):
         raise InputError("no sheet has the criteria of the rubric: set `criteria: true`")
-    request = concordance_request(settings, reader, aligner)
+    models = {"reader": reader, "aligner": aligner} | ({} if nli is None else {"nli": nli})
+    request = concordance_request(settings, models)
     fitted: list[Combinations] = []
 
     def make(draft: Path, _: Checkpoint) -> dict[str, Any]:
         """The results of weights that are written to a draft folder."""
-        combinations, results = _fit_all(settings, reader, aligner)
+        combinations, results = _fit_all(settings, models)
         content = combinations.model_dump(mode="json")
         write_json(draft / "combination.json", content, private=False)
         fitted.append(combinations)
@@ -89,11 +96,13 @@ def train_concordance(
 
 
 def _fit_all(
-    settings: ConcordanceSettings, reader: Any, aligner: Any
+    settings: ConcordanceSettings, models: Mapping[str, Any]
 ) -> tuple[Combinations, dict[str, Any]]:
     """The weights for the score and for each criterion, and their cross-validated scores."""
     rated = [(sheet, each) for sheet in settings.sheets for each in _read(sheet)]
-    metric = Concordance(name="concordance", reader=reader, aligner=aligner)
+    if settings.edits:
+        rated += [(_EDITS, each) for each in _edited()]
+    metric = Concordance(name="concordance", verify="nli" in models, **models)
     compared = metric.compare([each.pair for _, each in rated])
     terms = matrix_of([each.values for each in compared])
     sets = [each.set or sheet.name for sheet, each in rated]
@@ -118,7 +127,7 @@ def _fit_all(
     }
 
 
-def concordance_request(settings: ConcordanceSettings, reader: Any, aligner: Any) -> dict[str, Any]:
+def concordance_request(settings: ConcordanceSettings, models: Mapping[str, Any]) -> dict[str, Any]:
     """What makes two trainings the same, without a word on where files lie."""
     return {
         "task": "concordance",
@@ -128,8 +137,22 @@ def concordance_request(settings: ConcordanceSettings, reader: Any, aligner: Any
             | {"files": [sha256_of(file) for file in (sheet.file, sheet.cases) if file is not None]}
             for sheet in settings.sheets
         ],
-        "models": {"reader": reader.identity, "aligner": aligner.identity},
+        "models": {name: model.identity for name, model in models.items()},
     }
+
+
+_EDITS = SheetFile(file=Path(resource_path(EDITS)), name="edits")
+_BY_SEVERITY = (TOP, 4.5, 3.5, 2.5, 1.0)
+"""The score that an edit counts as having, by how severe it is."""
+
+
+def _edited() -> Iterator[RatedPair]:
+    """Edited reports that no network learned from, as if somebody had scored them."""
+    for probe in edited_reports(kept_back=True):
+        for number, edit in enumerate(probe.edits):
+            pair = Pair(id=f"{probe.id}/{number}", reference=probe.reference, candidate=edit.text)
+            score = _BY_SEVERITY[min(edit.severity, len(_BY_SEVERITY) - 1)]
+            yield RatedPair(pair=pair, group=probe.id, scores={_EDITS.score: score})
 
 
 def _read(sheet: SheetFile) -> Sequence[RatedPair]:

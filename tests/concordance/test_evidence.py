@@ -28,6 +28,7 @@ def explained(reference: str, candidate: str, rubric: bool = False) -> Explanati
         name="concordance",
         reader=MarkedReader([reference, candidate]),
         aligner=LexicalAligner(),
+        verify=False,
     )
     pair = Pair(id="1", reference=report(reference).text, candidate=report(candidate).text)
     answer = metric.explain(pair)

@@ -101,6 +101,17 @@ class VerifiedStatement:
     answer: Entailment
     settled: bool = False
 
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether the other report says the opposite, as far as the model can tell."""
+        return self.answer.contradiction >= CONTRADICTED
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is that the other report says the opposite."""
+        certain = self.answer.contradiction >= _CERTAIN
+        return Severity(int(Severity.MODERATE) + (self.statement.decisive and certain))
+
 
 @dataclass(frozen=True, slots=True)
 class Verification:
@@ -291,6 +302,7 @@ def _entailed(error: ReportError, found: Verification) -> bool:
 
 def verified_parts(found: Verification, parts: Parts, entailed: Excused) -> dict[str, ComparedPart]:
     """The parts of a comparison, and those that the statements make."""
+    parts = {name: _sharpened(part, found) for name, part in parts.items()}
     errors = [error for part in parts.values() for error in part.mistakes]
     kept, supported = _share(found.reference), _share(found.candidate)
     matched = tuple(_matches(found, entailed))
@@ -325,19 +337,39 @@ def _matches(found: Verification, entailed: Excused) -> Iterator[EntityMatch]:
             break
 
 
+_ONE_SIDED = frozenset({ErrorKind.OMISSION, ErrorKind.INVENTION})
+
+
+def _sharpened(part: ComparedPart, found: Verification) -> ComparedPart:
+    """A part in which an omission or invention that the other report contradicts is told as that."""
+    return replace(part, mistakes=tuple(_as_contradiction(each, found) for each in part.mistakes))
+
+
+def _as_contradiction(error: ReportError, found: Verification) -> ReportError:
+    if error.kind not in _ONE_SIDED or None not in (error.reference, error.candidate):
+        return error
+    for each in found.reference if error.reference else found.candidate:
+        entity = error.reference or error.candidate
+        if each.statement.holds(entity) and each.is_contradicted and each.nearest:
+            other = each.nearest.entity
+            return replace(
+                error,
+                kind=ErrorKind.CONTRADICTION,
+                severity=max(error.severity, each.severity),
+                reference=error.reference or other,
+                candidate=error.candidate or other,
+            )
+    return error
+
+
 def _contradictions(found: Verification, errors: Sequence[ReportError]) -> Iterator[ReportError]:
     """Statements that the other report contradicts, where no error says so yet."""
     for side, those in enumerate((found.reference, found.candidate)):
         for each in those:
-            if each.answer.contradiction < CONTRADICTED or each.nearest is None:
+            if not each.is_contradicted or each.nearest is None:
                 continue
             if any(each.statement.holds((e.reference, e.candidate)[side]) for e in errors):
                 continue
             pair = (each.statement.entity, each.nearest.entity)
-            certain = each.answer.contradiction >= _CERTAIN
-            yield ReportError(
-                ErrorKind.CONTRADICTION,
-                "consistent",
-                Severity(int(Severity.MODERATE) + each.statement.decisive + certain),
-                *(pair[::-1] if side else pair),
-            )
+            kind = ErrorKind.CONTRADICTION
+            yield ReportError(kind, "consistent", each.severity, *(pair[::-1] if side else pair))

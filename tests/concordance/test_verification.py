@@ -1,0 +1,134 @@
+"""What catalogues leave unmatched is put to an NLI model, both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from histoeval import Pair, Score
+from histoeval.align.lexical import LexicalAligner
+from histoeval.concordance.verification import questions_about
+from histoeval.metrics.concordance import Concordance
+from histoeval.nli.entailer import Entailment, NliPair
+from histoeval.reader.builtin import BuiltinReader
+
+REFERENCE = "Right colon, resection: Adenocarcinoma. The serosal surface is puckered."
+REWORDED = "Right colon, resection: Adenocarcinoma. Dimpling is noted of the outer covering."
+LONG = (
+    "Sections show a moderately differentiated tumour with glandular architecture. The glands are "
+    "lined by columnar cells with elongated nuclei. The stroma is desmoplastic with scattered "
+    "lymphocytes and a few eosinophils. The background mucosa is unremarkable throughout. The "
+    "proximal and distal ends show intact mucosa with preserved crypts and no inflammation. The "
+    "attached fat contains small vessels without thrombosis and nerves that are unremarkable."
+)
+
+YES, NO, OPEN = (
+    Entailment(0.97, 0.02, 0.01),
+    Entailment(0.01, 0.02, 0.97),
+    Entailment(0.0, 1.0, 0.0),
+)
+
+
+class ScriptedEntailer:
+    """Answers by the first word of the script that stands in a hypothesis."""
+
+    identity = "scripted"
+
+    def __init__(self, script: Mapping[str, Entailment], otherwise: Entailment = YES) -> None:
+        self.script, self.otherwise = script, otherwise
+        self.judged: list[NliPair] = []
+
+    def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
+        """One answer for each pair."""
+        self.judged.extend(pairs)
+        return [
+            next((a for word, a in self.script.items() if word in p.hypothesis), self.otherwise)
+            for p in pairs
+        ]
+
+
+def verified(
+    reader: BuiltinReader, entailer: ScriptedEntailer, reference: str, candidate: str
+) -> Score:
+    metric = Concordance("concordance", reader=reader, aligner=LexicalAligner(), nli=entailer)
+    (score,) = metric.score([Pair(id="1", reference=reference, candidate=candidate)])
+    assert isinstance(score, Score)
+    return score
+
+
+def errors(score: Score) -> list[dict[str, Any]]:
+    return list(score.evidence["errors"])
+
+
+def test_what_the_other_report_entails_is_no_error(reader: BuiltinReader) -> None:
+    open_ = verified(reader, ScriptedEntailer({}, OPEN), REFERENCE, REWORDED)
+    found = verified(reader, ScriptedEntailer({}), REFERENCE, REWORDED)
+    assert errors(open_)
+    assert not errors(found)
+    assert found.value == pytest.approx(1.0, abs=0.03)
+    assert open_.value < found.value
+
+
+def test_it_is_listed_with_a_mark_of_its_own(reader: BuiltinReader) -> None:
+    found = verified(reader, ScriptedEntailer({}), REFERENCE, REWORDED)
+    marked = [each for each in found.evidence["matches"] if each["part"] == "kept"]
+    assert marked
+    for each in marked:
+        for side, text in (("reference", REFERENCE), ("candidate", REWORDED)):
+            mention = each[side]
+            assert text[mention["start"] : mention["end"]] == mention["text"]
+
+
+def test_what_the_other_report_contradicts_is_a_contradiction(reader: BuiltinReader) -> None:
+    script = ScriptedEntailer({"puckered": NO, "Dimpling": NO})
+    found = verified(reader, script, REFERENCE, REWORDED)
+    assert found.value < verified(reader, ScriptedEntailer({}, OPEN), REFERENCE, REWORDED).value
+    assert found.parts["consistent"] == pytest.approx(0.03)
+
+
+def test_a_wrong_value_is_an_error_whatever_the_model_says(reader: BuiltinReader) -> None:
+    reference = "Breast: invasive ductal carcinoma. HER2 negative."
+    candidate = "Breast: invasive ductal carcinoma. HER2 positive (3+)."
+    found = verified(reader, ScriptedEntailer({}), reference, candidate)
+    assert "marker_flip" in {each["kind"] for each in errors(found)}
+    assert found.value < 0.7
+
+
+def test_statements_in_the_same_words_are_not_asked_about(reader: BuiltinReader) -> None:
+    entailer = ScriptedEntailer({})
+    verified(reader, entailer, REFERENCE, REFERENCE.upper().replace("THE SEROSAL", "The serosal"))
+    assert not [each for each in entailer.judged if "Adenocarcinoma" in each.hypothesis]
+
+
+def test_long_reports_are_asked_about_only_where_they_differ(reader: BuiltinReader) -> None:
+    entailer = ScriptedEntailer({})
+    verified(reader, entailer, f"{REFERENCE} {LONG}", f"{REWORDED} {LONG}")
+    assert {each.hypothesis for each in entailer.judged} <= {
+        "The serosal surface is puckered.",
+        "Dimpling is noted of the outer covering.",
+    }
+
+
+def test_a_report_that_was_not_asked_about_as_a_whole_is_not_raised(reader: BuiltinReader) -> None:
+    long, other = f"{REFERENCE} {LONG}", f"{REWORDED} {LONG} Margins: 3 mm."
+    metric = Concordance(
+        "concordance", reader=reader, aligner=LexicalAligner(), nli=ScriptedEntailer({})
+    )
+    (compared,) = metric.compare([Pair(id="1", reference=long, candidate=other)])
+    assert compared.verification is None or compared.verification.mutual == 0.0
+
+
+def test_nothing_is_asked_where_verification_is_off(reader: BuiltinReader) -> None:
+    metric = Concordance("concordance", reader=reader, aligner=LexicalAligner(), verify=False)
+    (score,) = metric.score([Pair(id="1", reference=REFERENCE, candidate=REWORDED)])
+    assert isinstance(score, Score)
+    assert "kept" not in score.parts
+
+
+def test_an_empty_report_has_no_statement_to_ask_about(reader: BuiltinReader) -> None:
+    metric = Concordance("concordance", reader=reader, aligner=LexicalAligner(), verify=False)
+    (compared,) = metric.compare([Pair(id="1", reference=REFERENCE, candidate="")])
+    asked = questions_about(compared.reference, compared.candidate, compared.parts)
+    assert not list(asked.pairs)

@@ -18,6 +18,7 @@ from histoeval.concordance.rubric import CRITERIA
 from histoeval.concordance.weights import (
     SAFETY,
     TERMS,
+    UNENTAILED,
     Combination,
     Combinations,
     MonotoneCurve,
@@ -94,8 +95,8 @@ def test_the_worst_error_takes_a_share_of_all_agreement() -> None:
     assert weights().expert({"safety": SAFETY[Severity.CRITICAL]}) / 5 < 0.7
 
 
-@pytest.mark.parametrize(("kept", "supported", "left"), [(1, 1, 1), (0.5, 1, 1), (1, 0, 0.5)])
-def test_reports_that_do_not_entail_each_other_agree_by_half_at_most(
+@pytest.mark.parametrize(("kept", "supported", "left"), [(1, 1, 1), (0.5, 1, 1), (1, 0, UNENTAILED)])
+def test_reports_that_do_not_entail_each_other_agree_in_part_at_most(
     kept: float, supported: float, left: float
 ) -> None:
     combination = Combination(weights={"diagnosis": 1.0}, curve=LINE)

@@ -26,9 +26,11 @@ from histoeval.terms.plain import words_of
 Judge = Callable[[Sequence[NliPair]], Sequence[Entailment]]
 Parts = Mapping[str, ComparedPart]
 
-ENTAILED, CONTRADICTED = 0.6, 0.8
+ENTAILED, CONTRADICTED = 0.5, 0.8
 """Probabilities from which on a statement counts as entailed, and as contradicted."""
 _CERTAIN = 0.95
+_REVERSED = 0.75
+"""The probability of entailment that it takes where the comparison sees a finding reversed."""
 _MUTUAL = 0.8
 """The least entailment of any statement from which on two reports say the same."""
 _WHOLE = 70
@@ -87,8 +89,6 @@ class StatementQuestion:
     known: Entailment | None = None
     nearest: ReportStatement | None = None
     pair: NliPair | None = None
-    settled: bool = False
-    """What it says was matched by the comparison; nothing is known of its wording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,6 @@ class VerifiedStatement:
     nearest: ReportStatement | None
     """The statement of the other report that is nearest to it."""
     answer: Entailment
-    settled: bool = False
 
     @property
     def is_contradicted(self) -> bool:
@@ -119,6 +118,8 @@ class Verification:
 
     reference: tuple[VerifiedStatement, ...]
     candidate: tuple[VerifiedStatement, ...]
+    whole: bool
+    """Whether all statements were asked about, and not only those that were left unmatched."""
 
     def without(self, excused: Excused) -> "Verification":
         """With the statements entailed that errors which do not count are about."""
@@ -128,13 +129,14 @@ class Verification:
         return Verification(
             tuple(_granted(each, [one for one, _ in sides]) for each in self.reference),
             tuple(_granted(each, [other for _, other in sides]) for each in self.candidate),
+            self.whole,
         )
 
     @property
     def mutual(self) -> float:
         """How far each report entails every statement of the other: the least of all."""
-        both = (*self.reference, *self.candidate)
-        return min((0.0 if e.settled else e.answer.entailment for e in both), default=0.0)
+        both = (*self.reference, *self.candidate) if self.whole else ()
+        return min((each.answer.entailment for each in both), default=0.0)
 
     @property
     def consistent(self) -> float:
@@ -204,7 +206,7 @@ def questions(
             yield StatementQuestion(one, SAME)
             continue
         if open_to_doubt is not None and not any(map(one.holds, open_to_doubt)):
-            yield StatementQuestion(one, SAME, settled=True)
+            yield StatementQuestion(one, SAME)
             continue
         counterparts = [other for mine, other in links if one.holds(mine)]
         near = [
@@ -227,6 +229,7 @@ class PairQuestions:
 
     reference: tuple[StatementQuestion, ...]
     candidate: tuple[StatementQuestion, ...]
+    whole: bool
 
     @property
     def pairs(self) -> Iterator[NliPair]:
@@ -235,17 +238,14 @@ class PairQuestions:
 
     def answered(self, answers: Mapping[NliPair, Entailment]) -> Verification:
         """The statements with the answers to what was asked."""
-        return Verification(
-            *(
-                tuple(
-                    VerifiedStatement(
-                        q.statement, q.nearest, q.known or _answer(q, answers), q.settled
-                    )
-                    for q in side
-                )
-                for side in (self.reference, self.candidate)
+        reference, candidate = (
+            tuple(
+                VerifiedStatement(q.statement, q.nearest, q.known or _answer(q, answers))
+                for q in side
             )
+            for side in (self.reference, self.candidate)
         )
+        return Verification(reference, candidate, self.whole)
 
 
 def _answer(asked: StatementQuestion, answers: Mapping[NliPair, Entailment]) -> Entailment:
@@ -268,6 +268,7 @@ def questions_about(reference: Facts, candidate: Facts, parts: Parts) -> PairQue
     return PairQuestions(
         tuple(questions(ones, others, links, here)),
         tuple(questions(others, ones, [(b, a) for a, b in links], there)),
+        whole,
     )
 
 
@@ -293,8 +294,10 @@ def entailed_errors(errors: Iterable[ReportError], found: Verification) -> Excus
 
 def _entailed(error: ReportError, found: Verification) -> bool:
     sides = ((error.reference, found.reference), (error.candidate, found.candidate))
-    return error.kind in _DOUBTFUL and all(
-        any(v.answer.entailment >= ENTAILED for v in those if v.statement.holds(entity))
+    reversal = error.kind == ErrorKind.CONTRADICTION and error.part == "findings"
+    least = _REVERSED if reversal else ENTAILED
+    return (error.kind in _DOUBTFUL or reversal) and all(
+        any(v.answer.entailment >= least for v in those if v.statement.holds(entity))
         for entity, those in sides
         if entity is not None
     )
@@ -304,7 +307,9 @@ def verified_parts(found: Verification, parts: Parts, entailed: Excused) -> dict
     """The parts of a comparison, and those that the statements make."""
     parts = {name: _sharpened(part, found) for name, part in parts.items()}
     errors = [error for part in parts.values() for error in part.mistakes]
-    kept, supported = _share(found.reference), _share(found.candidate)
+    kept, supported = (
+        _share(side) if found.whole else None for side in (found.reference, found.candidate)
+    )
     matched = tuple(_matches(found, entailed))
     mistakes = tuple(_contradictions(found, errors))
     return {
@@ -341,7 +346,7 @@ _ONE_SIDED = frozenset({ErrorKind.OMISSION, ErrorKind.INVENTION})
 
 
 def _sharpened(part: ComparedPart, found: Verification) -> ComparedPart:
-    """A part in which an omission or invention that the other report contradicts is told as that."""
+    """A part in which what the other report contradicts is no omission, but a contradiction."""
     return replace(part, mistakes=tuple(_as_contradiction(each, found) for each in part.mistakes))
 
 

@@ -95,7 +95,9 @@ def test_the_worst_error_takes_a_share_of_all_agreement() -> None:
     assert weights().expert({"safety": SAFETY[Severity.CRITICAL]}) / 5 < 0.7
 
 
-@pytest.mark.parametrize(("kept", "supported", "left"), [(1, 1, 1), (0.5, 1, 1), (1, 0, UNENTAILED)])
+@pytest.mark.parametrize(
+    ("kept", "supported", "left"), [(1, 1, 1), (0.5, 1, 1), (1, 0, UNENTAILED)]
+)
 def test_reports_that_do_not_entail_each_other_agree_in_part_at_most(
     kept: float, supported: float, left: float
 ) -> None:

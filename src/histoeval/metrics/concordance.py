@@ -32,6 +32,7 @@ from histoeval.concordance.evidence import (
 from histoeval.concordance.reconcile import reconciled
 from histoeval.concordance.specimens import compare_reports
 from histoeval.concordance.verification import (
+    OF_STATEMENTS,
     Verification,
     entailed_errors,
     questions_about,
@@ -75,7 +76,8 @@ class ReportComparison:
     @property
     def says_something(self) -> bool:
         """Whether there is anything in either report to go by."""
-        return any(part.value is not None for part in self.parts.values())
+        facts = (part for name, part in self.parts.items() if name not in OF_STATEMENTS)
+        return any(part.value is not None for part in facts)
 
     @property
     def values(self) -> dict[str, float | None]:

@@ -48,7 +48,7 @@ _LEAST_CHARS, _MOST_CHARS = 25, 260
 _MOST_PREMISE = 3
 
 
-class OntologyConcept(NamedTuple):
+class ConceptNames(NamedTuple):
     """A concept of an ontology, by all of its names."""
 
     id: str
@@ -59,7 +59,7 @@ class OntologyConcept(NamedTuple):
 def ontology_pairs(path: Path, count: int, seed: int) -> Iterator[LabelledPair]:
     """Pairs of names from JSON lines of `id`, `name`, `synonyms` and `parents`, also with .gz."""
     concepts = {each.id: each for each in _concepts(path)}
-    children: dict[str, list[OntologyConcept]] = {}
+    children: dict[str, list[ConceptNames]] = {}
     for each in concepts.values():
         for parent in each.parents:
             if parent in concepts:
@@ -80,7 +80,7 @@ def ontology_pairs(path: Path, count: int, seed: int) -> Iterator[LabelledPair]:
         yield pair
 
 
-def _concepts(path: Path) -> Iterator[OntologyConcept]:
+def _concepts(path: Path) -> Iterator[ConceptNames]:
     for row in _rows(path, "id", "name", "synonyms", "parents"):
         names = [row["name"], *row["synonyms"]]
         plain = [
@@ -89,14 +89,14 @@ def _concepts(path: Path) -> Iterator[OntologyConcept]:
             if not _NOT_MORPHOLOGY.search(name) and len(name.split()) <= _MOST_WORDS
         ]
         if plain and row["name"] in plain:
-            yield OntologyConcept(row["id"], tuple(plain), tuple(row["parents"]))
+            yield ConceptNames(row["id"], tuple(plain), tuple(row["parents"]))
 
 
 def _pair(
-    concept: OntologyConcept,
+    concept: ConceptNames,
     kind: str,
-    concepts: dict[str, OntologyConcept],
-    children: dict[str, list[OntologyConcept]],
+    concepts: dict[str, ConceptNames],
+    children: dict[str, list[ConceptNames]],
     chance: random.Random,
 ) -> LabelledPair | None:
     """A pair of names of which it is known what one says of the other, if there is one."""
@@ -126,7 +126,7 @@ def _pair(
     return _framed(chance.choice(one.names), chance.choice(other.names), label, kind, chance)
 
 
-def _share_a_name(one: OntologyConcept, other: OntologyConcept) -> bool:
+def _share_a_name(one: ConceptNames, other: ConceptNames) -> bool:
     return not {name.casefold() for name in one.names}.isdisjoint(map(str.casefold, other.names))
 
 

@@ -1,4 +1,4 @@
-"""Pairs written by ten language models, one by one: the nearest there is to reports.
+"""Pairs written by eleven language models, one by one: the nearest there is to reports.
 
 The models were instructed what to vary and saw neither code nor tests. No network learns from the
 pairs of two of them: the re-ranker is fitted on these.

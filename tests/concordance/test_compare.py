@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from histoeval.concordance.compare import PARTS, compare
+from histoeval.concordance.compare import OF_FACTS, compare
 from histoeval.concordance.evidence import evidence_of
 from histoeval.metrics.concordance import weights
 from tests.support.report_builder import alike, facts, parts_of, report
@@ -79,7 +79,7 @@ def test_even_a_report_that_says_little_or_contradicts_itself_agrees_with_itself
 @given(texts, texts)
 def test_every_part_is_between_0_and_1_or_nothing(reference: str, candidate: str) -> None:
     parts = parts_of(reference, candidate)
-    assert tuple(parts) == PARTS
+    assert tuple(parts) == OF_FACTS
     for part in parts.values():
         assert part.value is None or 0 <= part.value <= 1
         assert all(0 <= match.similarity <= 1 for match in part.matched)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from histoeval.concordance.compare import PARTS, compare
+from histoeval.concordance.compare import OF_FACTS, compare
 from histoeval.concordance.evidence import (
     ComparedPart,
     ErrorKind,
@@ -82,7 +82,7 @@ def test_whatever_the_parts_values_are_shares_and_evidence_is_in_the_texts(
 ) -> None:
     """The same facts give the same comparison, too."""
     parts = compared(reference, candidate)
-    assert tuple(parts) == PARTS
+    assert tuple(parts) == OF_FACTS
     assert all(part.value is None or 0 <= part.value <= 1 for part in parts.values())
     assert parts == compared(reference, candidate)
     evidence = evidence_of(parts.values())
@@ -140,7 +140,7 @@ def test_a_report_of_several_parts_agrees_with_itself() -> None:
     parts = compared(BREAST, BREAST)
     assert {part.value for part in parts.values()} <= {1.0, None}
     assert errors(BREAST, BREAST) == []
-    assert tuple(parts) == PARTS
+    assert tuple(parts) == OF_FACTS
 
 
 def test_diagnoses_that_change_places_are_one_critical_error() -> None:

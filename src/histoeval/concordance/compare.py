@@ -33,7 +33,10 @@ from histoeval.facts.facts import Facts
 from histoeval.facts.normalise import NormalisedText
 from histoeval.report import Entity
 
-PARTS = (
+OF_STATEMENTS = ("kept", "supported", "consistent")
+"""The parts that an NLI model makes; all others are of facts."""
+
+OF_FACTS = (
     "diagnosis",
     "behaviour",
     "spread",
@@ -48,10 +51,9 @@ PARTS = (
     "no_inventions",
     "measurements",
     "specimens",
-    "kept",
-    "supported",
-    "consistent",
 )
+
+PARTS = (*OF_FACTS, *OF_STATEMENTS)
 """The names of the parts, in the order in which they are shown."""
 
 

@@ -42,9 +42,6 @@ _MATCHED = 2
 _DECISIVE_WEIGHT = 3.0
 _LEAST_WORDS = 2
 
-OF_STATEMENTS = ("kept", "supported", "consistent")
-"""The parts that the NLI model makes; all others are of facts."""
-
 SAME, OPEN = Entailment(1.0, 0.0, 0.0), Entailment(0.0, 1.0, 0.0)
 """The answers for a statement that the other report has word for word, and for one that has no word
 of weight in common with it."""

@@ -19,7 +19,7 @@ import numpy as np
 from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import Aligner, Vectors
-from histoeval.concordance.compare import restored
+from histoeval.concordance.compare import OF_STATEMENTS, restored
 from histoeval.concordance.evidence import (
     NOTHING_EXCUSED,
     ComparedPart,
@@ -32,7 +32,6 @@ from histoeval.concordance.evidence import (
 from histoeval.concordance.reconcile import reconciled
 from histoeval.concordance.specimens import compare_reports
 from histoeval.concordance.verification import (
-    OF_STATEMENTS,
     Verification,
     entailed_errors,
     questions_about,

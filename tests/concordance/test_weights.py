@@ -41,7 +41,8 @@ def combinations(draw: st.DrawFn) -> Combination:
     at = draw(st.lists(st.floats(0, 1), min_size=2, max_size=6, unique=True))
     heights = draw(st.lists(st.floats(0, 5), min_size=len(at), max_size=len(at)))
     curve = MonotoneCurve(at=tuple(sorted(at)), value=tuple(sorted(heights)))
-    return Combination(weights=given, curve=curve, floor=draw(st.floats(0, 5)))
+    floor, factored = draw(st.floats(0, 5)), draw(st.booleans())
+    return Combination(weights=given, curve=curve, floor=floor, factored=factored)
 
 
 @given(combinations(), values, st.sampled_from(PARTS), shares)
@@ -88,7 +89,7 @@ def test_a_part_that_neither_speaks_of_takes_nothing_away() -> None:
 
 
 def test_the_worst_error_takes_a_share_of_all_agreement() -> None:
-    combination = Combination(weights={"diagnosis": 3.0, "site": 1.0}, curve=LINE)
+    combination = Combination(weights={"diagnosis": 3.0, "site": 1.0}, curve=LINE, factored=True)
     alone = combination({"safety": SAFETY[Severity.CRITICAL]})
     assert alone == pytest.approx(5 * SAFETY[Severity.CRITICAL])
     assert list(SAFETY.values()) == sorted(SAFETY.values(), reverse=True)
@@ -101,7 +102,7 @@ def test_the_worst_error_takes_a_share_of_all_agreement() -> None:
 def test_reports_that_do_not_entail_each_other_agree_in_part_at_most(
     kept: float, supported: float, left: float
 ) -> None:
-    combination = Combination(weights={"diagnosis": 1.0}, curve=LINE)
+    combination = Combination(weights={"diagnosis": 1.0}, curve=LINE, factored=True)
     assert combination({"kept": kept, "supported": supported}) == pytest.approx(5 * left)
 
 

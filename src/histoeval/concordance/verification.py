@@ -35,6 +35,8 @@ _MUTUAL = 0.8
 """The least entailment of any statement from which on two reports say the same."""
 _WHOLE = 70
 """Words up to which a report is a premise as a whole, and all its statements are asked about."""
+_BRIEF = 40
+"""Words up to which it counts how much of two reports is entailed."""
 _NEAREST = 3
 """Statements of a longer report that a statement is compared with."""
 _MATCHED = 2
@@ -120,6 +122,14 @@ class Verification:
     candidate: tuple[VerifiedStatement, ...]
     whole: bool
     """Whether all statements were asked about, and not only those that were left unmatched."""
+
+    @property
+    def brief(self) -> bool:
+        """Whether both reports are no more than a line or two."""
+        sides = (
+            [len(each.statement.words) for each in s] for s in (self.reference, self.candidate)
+        )
+        return self.whole and max(map(sum, sides)) <= _BRIEF
 
     def without(self, excused: Excused) -> "Verification":
         """With the statements entailed that errors which do not count are about."""
@@ -308,7 +318,7 @@ def verified_parts(found: Verification, parts: Parts, entailed: Excused) -> dict
     parts = {name: _sharpened(part, found) for name, part in parts.items()}
     errors = [error for part in parts.values() for error in part.mistakes]
     kept, supported = (
-        _share(side) if found.whole else None for side in (found.reference, found.candidate)
+        _share(side) if found.brief else None for side in (found.reference, found.candidate)
     )
     matched = tuple(_matches(found, entailed))
     mistakes = tuple(_contradictions(found, errors))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
-from histoeval.concordance.compare import PARTS
+from histoeval.concordance.compare import OF_FACTS, PARTS
 from histoeval.concordance.evidence import Severity
 from histoeval.errors import ModelError
 from histoeval.metric import PartCost
@@ -32,7 +32,7 @@ TERMS = (
     "diagnosis*behaviour",
     "diagnosis*site",
     "behaviour*site",
-    *(f"diagnosis*behaviour*{part}" for part in PARTS if part not in CORE),
+    *(f"diagnosis*behaviour*{part}" for part in OF_FACTS if part not in CORE),
 )
 """What can be given a weight: details count as far as the diagnosis is right."""
 
@@ -40,15 +40,15 @@ SAFETY: Mapping[Severity | None, float] = {
     None: 1.0,
     Severity.MINOR: 0.995,
     Severity.MODERATE: 0.97,
-    Severity.MAJOR: 0.87,
-    Severity.CRITICAL: 0.72,
+    Severity.MAJOR: 0.9,
+    Severity.CRITICAL: 0.75,
 }
 """What the worst error leaves of the mean of all terms. Set by us: sheets of generated reports hold
 too few candidates that are right but for one error."""
 
 _ENTAILED = 0.5
 """The share of statements from which on reports count as entailing each other."""
-UNENTAILED = 0.72
+UNENTAILED = 0.85
 """What is left of the mean of all terms where nothing is entailed."""
 
 FACTORS = ("safety", "kept", "supported")
@@ -84,6 +84,8 @@ class Combination(Noun):
     curve: MonotoneCurve
     floor: FiniteFloat = 0.0
     """Anything below counts as zero, as an expert would have scored it."""
+    factored: bool = False
+    """Whether the worst error and what is entailed are factors of the mean."""
 
     @model_validator(mode="after")
     def _knows_its_terms(self) -> Self:
@@ -95,12 +97,17 @@ class Combination(Noun):
 
     def __call__(self, parts: Mapping[str, float | None]) -> float:
         """The value for one pair of reports."""
-        return float(self.of_terms(matrix_of([parts]).T)[0])
+        return float(self._of(_columns([parts]), np.ones(1))[0])
 
-    def of_terms(self, terms: Floats) -> Floats:
-        """The values for some pairs, from a row for each term in the order of `TERMS`."""
+    def _of(self, columns: Mapping[str, Floats], ones: Floats) -> Floats:
+        return self.of_terms(
+            _terms(columns, ones).T, _factor(columns, ones) if self.factored else ones
+        )
+
+    def of_terms(self, terms: Floats, factors: Floats) -> Floats:
+        """The values for some pairs, from a row of terms in the order of `TERMS` for each."""
         weights = np.array([self.weights.get(term, 0.0) for term in TERMS])
-        return self.scaled(weights @ terms / weights.sum())
+        return self.scaled(factors * (terms @ weights) / weights.sum())
 
     def breakdown(self, parts: Mapping[str, float | None]) -> list[PartCost]:
         """What each part that is below 1 takes off the best value: their Shapley values.
@@ -113,7 +120,7 @@ class Combination(Noun):
         held = (subsets[:, None] >> np.arange(len(low))) & 1 == 1
         sizes = held.sum(axis=1)
         columns = dict(zip(low, np.where(held, list(low.values()), 1.0).T, strict=True))
-        left = self.of_terms(_terms(columns, np.ones(len(subsets))))
+        left = self._of(columns, np.ones(len(subsets)))
         share = np.array([1 / (len(low) * comb(len(low) - 1, size)) for size in range(len(low))])
         costs = {}
         for place, name in enumerate(low):
@@ -122,14 +129,16 @@ class Combination(Noun):
             costs[name] = float(taken @ share[sizes[without]])
         total = sum(self.weights.values())
         weight = {
-            name: sum(w for t, w in self.weights.items() if name in FACTORS or name in t.split("*"))
-            / total
+            name: sum(w for t, w in self.weights.items() if self._counts(name, t)) / total
             for name in low
         }
         return [
             PartCost(part=name, value=low[name], weight=weight[name], cost=cost)
             for name, cost in costs.items()
         ]
+
+    def _counts(self, name: str, term: str) -> bool:
+        return (self.factored and name in FACTORS) or name in term.split("*")
 
     def scaled(self, means: Floats) -> Floats:
         """From means of terms to the scale of those whose scores they were fitted to."""
@@ -150,24 +159,32 @@ def matrix_of(rows: Sequence[Mapping[str, float | None]]) -> Floats:
 
     A part that neither report mentions costs nothing.
     """
-    columns = {
+    return _terms(_columns(rows), np.ones(len(rows))).T
+
+
+def factors_of(rows: Sequence[Mapping[str, float | None]]) -> Floats:
+    """What the worst error, and statements that are not entailed, leave of each pair's terms."""
+    return _factor(_columns(rows), np.ones(len(rows)))
+
+
+def _columns(rows: Sequence[Mapping[str, float | None]]) -> dict[str, Floats]:
+    return {
         part: np.array([1.0 if (value := row.get(part)) is None else value for row in rows])
         for part in (*PARTS, "safety")
     }
-    return _terms(columns, np.ones(len(rows))).T
 
 
 def _terms(columns: Mapping[str, Floats], ones: Floats) -> Floats:
     """A row for each term, from the values of each part that is not always 1."""
-    entailed = np.minimum(columns.get("kept", ones), columns.get("supported", ones))
-    factor = UNENTAILED + (1 - UNENTAILED) * np.minimum(1, entailed / _ENTAILED)
-    factor = factor * columns.get("safety", ones)
     return np.array(
-        [
-            factor * prod((columns.get(part, ones) for part in term.split("*")), start=ones)
-            for term in TERMS
-        ]
+        [prod((columns.get(p, ones) for p in term.split("*")), start=ones) for term in TERMS]
     )
+
+
+def _factor(columns: Mapping[str, Floats], ones: Floats) -> Floats:
+    entailed = np.minimum(columns.get("kept", ones), columns.get("supported", ones))
+    left = UNENTAILED + (1 - UNENTAILED) * np.minimum(1, entailed / _ENTAILED)
+    return left * columns.get("safety", ones)
 
 
 def read_combinations(path: Path) -> Combinations:

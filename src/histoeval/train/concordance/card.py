@@ -7,12 +7,6 @@ from histoeval.concordance.weights import SAFETY, UNENTAILED, Combination, Combi
 from histoeval.table import markdown_table
 from histoeval.train.core.card import card
 
-_EDITS = (
-    "The set `edits` holds reports that language models wrote and edited, each scored by how "
-    "severe its writer says that the edit is; no network learned from these, but catalogues and "
-    "rules were written with an eye on them.\n\n"
-)
-
 
 def concordance_card(combinations: Combinations, results: Mapping[str, Any]) -> str:
     """The card as markdown."""
@@ -23,7 +17,6 @@ def concordance_card(combinations: Combinations, results: Mapping[str, Any]) -> 
         groups=results["groups"],
         sheets=", ".join(f"`{s['name']}` ({s['sha256'][:12]})" for s in results["sheets"]),
         models=", ".join(f"{name} {model}" for name, model in results["models"].items()),
-        edits=_EDITS if results["settings"].get("edits") else "",
         weights=_weights(combinations.expert),
         curve=_curve(combinations.expert),
         floor=combinations.expert.floor,

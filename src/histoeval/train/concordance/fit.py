@@ -51,11 +51,18 @@ class FitData:
     scores: Floats
     sets: NDArray[np.str_]
     groups: NDArray[np.str_]
+    factors: Floats | None = None
+    """What is left of the terms of each pair; nothing is fitted to it, but all is judged with it.
+    The curve is fitted without it, so that it takes off what the experts' curve leaves."""
 
     def some(self, places: Integers) -> FitData:
         """Only these pairs."""
         return FitData(
-            self.terms[places], self.scores[places], self.sets[places], self.groups[places]
+            self.terms[places],
+            self.scores[places],
+            self.sets[places],
+            self.groups[places],
+            None if self.factors is None else self.factors[places],
         )
 
 
@@ -65,7 +72,8 @@ def fit(scored: FitData, strength: float, top: float, floor: float = 0.0) -> Com
     means = scored.terms @ weights / weights.sum()
     curve = fit_curve(means, scored.scores, float(scored.scores.min()), top)
     kept = {term: round(float(w), 4) for term, w in zip(TERMS, weights, strict=True) if w > 5e-4}
-    return Combination(weights=kept, curve=curve, floor=floor)
+    factored = scored.factors is not None
+    return Combination(weights=kept, curve=curve, floor=floor, factored=factored)
 
 
 def fit_weights(scored: FitData, strength: float) -> Floats:
@@ -119,10 +127,13 @@ def fit_curve(means: Floats, scores: Floats, bottom: float, top: float) -> Monot
     return MonotoneCurve(at=_KNOTS, value=tuple(round(height, 4) for height in heights))
 
 
-def predict(combination: Combination, terms: Floats) -> Floats:
+def predict(combination: Combination, terms: Floats, factors: Floats | None = None) -> Floats:
     """The value of each row of terms."""
-    weights = np.array([combination.weights.get(term, 0.0) for term in TERMS])
-    return combination.scaled(terms @ weights / weights.sum())
+    return combination.of_terms(terms, np.ones(len(terms)) if factors is None else factors)
+
+
+def _predicted(combination: Combination, scored: FitData) -> Floats:
+    return predict(combination, scored.terms, scored.factors)
 
 
 def cross_validated(
@@ -142,7 +153,7 @@ def cross_validated(
         if len(here):
             strength = choose(scored.some(there), top, inner, seed)
             fitted = fit(scored.some(there), strength, top, floor)
-            values[here] = predict(fitted, scored.terms[here])
+            values[here] = _predicted(fitted, scored.some(here))
     return values
 
 
@@ -162,7 +173,7 @@ def _validated(scored: FitData, fold: Integers, strength: float, top: float) -> 
     values = np.zeros(len(scored.scores))
     for number in np.unique(fold):
         here, there = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
-        values[here] = predict(fit(scored.some(there), strength, top), scored.terms[here])
+        values[here] = _predicted(fit(scored.some(there), strength, top), scored.some(here))
     return values
 
 

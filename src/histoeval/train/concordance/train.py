@@ -1,6 +1,6 @@
 """`histoeval train concordance CONFIG`: from scored sheets to weights, scores and a card."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +8,12 @@ import numpy as np
 from pydantic import Field
 
 from histoeval.concordance.rubric import CRITERIA
-from histoeval.concordance.weights import Combination, Combinations, matrix_of
+from histoeval.concordance.weights import Combination, Combinations, factors_of, matrix_of
 from histoeval.errors import InputError
 from histoeval.io.sheets import RatedPair, read_sheet
 from histoeval.io.writing import write_json
 from histoeval.metrics.concordance import TOP, Concordance
-from histoeval.report import Noun, Pair
-from histoeval.resources import resource_path
+from histoeval.report import Noun
 from histoeval.statistics.raters import kappa_of_two
 from histoeval.train.concordance.card import concordance_card
 from histoeval.train.concordance.fit import FitData, choose, cross_validated, fit, joined_groups
@@ -22,8 +21,6 @@ from histoeval.train.core.checkpoint import Checkpoint
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.provenance import file_of, sha256_of
 from histoeval.train.core.settings import FilePath
-from histoeval.train.nli.llm_edits import FILE as EDITS
-from histoeval.train.nli.llm_edits import edited_reports
 
 FLOOR = 0.6
 """What comes to little more than half a point is a zero: experts who write whole points, or half
@@ -52,8 +49,6 @@ class ConcordanceSettings(Noun):
     sheets: tuple[SheetFile, ...] = Field(min_length=1)
     seed: int = 0
     folds: int = Field(default=10, ge=2)
-    edits: bool = False
-    """Whether weights also follow how severe edits are of reports that language models wrote."""
     output: FilePath | None = None
     notes: str = ""
 
@@ -100,8 +95,6 @@ def _fit_all(
 ) -> tuple[Combinations, dict[str, Any]]:
     """The weights for the score and for each criterion, and their cross-validated scores."""
     rated = [(sheet, each) for sheet in settings.sheets for each in _read(sheet)]
-    if settings.edits:
-        rated += [(_EDITS, each) for each in _edited()]
     metric = Concordance(name="concordance", verify="nli" in models, **models)
     compared = metric.compare([each.pair for _, each in rated])
     terms = matrix_of([each.values for each in compared])
@@ -111,7 +104,8 @@ def _fit_all(
         [each.pair.reference for _, each in rated],
     )
     scores = [each.scores[sheet.score] for sheet, each in rated]
-    scored = FitData(terms, np.array(scores), np.array(sets), np.array(groups))
+    factors = factors_of([each.values for each in compared])
+    scored = FitData(terms, np.array(scores), np.array(sets), np.array(groups), factors)
     expert, figures = _fitted(scored, TOP, FLOOR, settings)
     criteria, agreed = {}, {}
     rubric = np.flatnonzero([sheet.criteria for sheet, _ in rated])
@@ -139,20 +133,6 @@ def concordance_request(settings: ConcordanceSettings, models: Mapping[str, Any]
         ],
         "models": {name: model.identity for name, model in models.items()},
     }
-
-
-_EDITS = SheetFile(file=Path(resource_path(EDITS)), name="edits")
-_BY_SEVERITY = (TOP, 4.5, 3.5, 2.5, 1.0)
-"""The score that an edit counts as having, by how severe it is."""
-
-
-def _edited() -> Iterator[RatedPair]:
-    """Edited reports that no network learned from, as if somebody had scored them."""
-    for probe in edited_reports(kept_back=True):
-        for number, edit in enumerate(probe.edits):
-            pair = Pair(id=f"{probe.id}/{number}", reference=probe.reference, candidate=edit.text)
-            score = _BY_SEVERITY[min(edit.severity, len(_BY_SEVERITY) - 1)]
-            yield RatedPair(pair=pair, group=probe.id, scores={_EDITS.score: score})
 
 
 def _read(sheet: SheetFile) -> Sequence[RatedPair]:

@@ -32,7 +32,7 @@ _MOST_WORDS = 170
 """Words of both texts of a pair: of more, the model would not read all."""
 _LEAST_CHARS = 12
 _KEPT_BACK = 0.25
-"""Share of the reports that no network learns from: concordance is fitted on these."""
+"""Share of the reports that no network learns from: there to develop on."""
 
 
 @cache

@@ -221,7 +221,8 @@ def test_excusing_every_error_never_lowers_a_score(reference: str, candidate: st
 def test_an_explanation_prints_what_parts_and_errors_cost() -> None:
     score = explained(BREAST, BREAST.replace("Left", "Right"))
     assert str(score) == (
-        "concordance = 0.722 (0 to 1)\n"
-        "  laterality  0.00  costs 0.278\n"
-        "  wrong laterality: 'Right breast' for 'Left breast'; without this error: 1.000 (+0.278)"
+        "concordance = 0.476 (0 to 1)\n"
+        "  laterality  0.00  costs 0.175\n"
+        "  safety      0.75  costs 0.349\n"
+        "  wrong laterality: 'Right breast' for 'Left breast'; without this error: 1.000 (+0.524)"
     )

@@ -54,6 +54,9 @@ UNENTAILED = 0.85
 FACTORS = ("safety", "kept", "supported")
 """Parts that all terms are multiplied by."""
 
+_DIGITS = 12
+"""Of a mean: the next ones are of rounding, and would keep what is perfect below the top."""
+
 Weight = Annotated[FiniteFloat, Field(ge=0)]
 
 
@@ -107,7 +110,8 @@ class Combination(Noun):
     def of_terms(self, terms: Floats, factors: Floats) -> Floats:
         """The values for some pairs, from a row of terms in the order of `TERMS` for each."""
         weights = np.array([self.weights.get(term, 0.0) for term in TERMS])
-        return self.scaled(factors * (terms @ weights) / weights.sum())
+        means = np.round(terms @ weights / weights.sum(), _DIGITS)
+        return self.scaled(factors * means)
 
     def breakdown(self, parts: Mapping[str, float | None]) -> list[PartCost]:
         """What each part that is below 1 takes off the best value: their Shapley values.

@@ -20,6 +20,7 @@ from histoeval.evaluate.probe_scores import PairShare, ProbeFigures, evaluate_pr
 from histoeval.evaluate.probes import Effect, Probe, read_probes, shipped
 from histoeval.metric import Metric
 from histoeval.metrics.registry import create
+from histoeval.nli.builtin import BuiltinEntailer
 from histoeval.reader.builtin import BuiltinReader
 from histoeval.run.models import load_metrics
 from histoeval.view.terminal.probes import probe_markdown
@@ -104,7 +105,8 @@ def unseen() -> list[Probe]:
 
 @pytest.fixture(scope="module")
 def metric(reader: BuiltinReader, aligner: BuiltinAligner) -> Metric:
-    return create("concordance", {"reader": reader, "aligner": aligner})
+    models = {"reader": reader, "aligner": aligner, "nli": BuiltinEntailer()}
+    return create("concordance", models)
 
 
 @pytest.fixture(scope="module")

@@ -193,7 +193,7 @@ def test_the_two_scales_agree_and_the_score_survives_json(
     assert 0 <= score.value <= 1
     assert abs(score.parts["expert_scale"] - 5 * score.value) <= 0.25 + 1e-9
     assert (2 * score.parts["expert_scale"]).is_integer()
-    assert set(score.parts) - {"expert_scale"} <= set(PARTS)
+    assert set(score.parts) - {"expert_scale"} <= {*PARTS, "safety"}
     assert Score.model_validate_json(score.model_dump_json()) == score
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -68,6 +68,7 @@ def test_swapping_sides_swaps_precision_and_recall(left: Vectors, right: Vectors
 
 
 @given(rows, rows)
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 def test_nearest_is_the_largest_cosine_however_many_rows_go_at_once(
     left: Vectors, right: Vectors
 ) -> None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from histoeval.facts.specimen_places import Clause, Gazetteer, clauses_about
 from histoeval.facts.specimens import (
@@ -157,6 +156,8 @@ def _assigned(
             for i, one in enumerate(ref)
         ]
     )
+    from scipy.optimize import linear_sum_assignment
+
     rows, columns = linear_sum_assignment(alike, maximize=True)
     pairs = {int(i): int(j) for i, j in zip(rows, columns, strict=True)}
     sure = {i: j for i, j in pairs.items() if alike[i, j] >= _MATCHED}

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from histoeval.facts.assertions import is_committed, is_left_open
 from histoeval.facts.names import sharpened
@@ -336,10 +337,16 @@ def ranked(diagnoses: Sequence[Diagnosis], within: float) -> tuple[Diagnosis, ..
     return tuple(each for each in diagnoses if each.rank >= top - within)
 
 
+@cache
+def _implied() -> tuple[tuple[re.Pattern[str], str], ...]:
+    wordings = table("diagnoses")["wording"]["implied"]
+    return tuple((re.compile(rf"\b{w}\b", re.IGNORECASE), id_) for w, id_ in wordings.items())
+
+
 def implied(text: str) -> Iterator[Diagnosis]:
     """What a scheme presupposes in a report that names no diagnosis: Gleason 4+3 is of a cancer."""
-    for words, id_ in table("diagnoses")["wording"]["implied"].items():
-        if found := re.search(rf"\b{words}\b", text, re.IGNORECASE):
+    for wording, id_ in _implied():
+        if found := wording.search(text):
             entity = Entity(
                 text=found.group(),
                 start=found.start(),

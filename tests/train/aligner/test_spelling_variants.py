@@ -29,7 +29,7 @@ def only(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
         ("inversion", "squamous cell carcinoma", "carcinoma, squamous cell"),
         ("inversion", "Carcinoma, Squamous Cell", "Squamous Cell Carcinoma"),
         ("inversion", "carcinoma of the left breast", "left breast carcinoma"),
-        ("abbreviation", "metastatic invasive ductal carcinoma", "metastatic IDC"),
+        ("abbreviation", "metastatic invasive ductal carcinoma", "metastatic IC-NST"),
         ("hyphen", "low-grade glioma", "low grade glioma"),
         ("hyphen", "clear cell", "clear-cell"),
         ("case", "lipoma", "LIPOMA"),

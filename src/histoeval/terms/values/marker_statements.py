@@ -217,9 +217,10 @@ def read_marker_statements(text: str) -> tuple[StatedValue, ...]:
     """Markers with a polarity, decisive variants and the light chain that a text states."""
     found: list[StatedValue] = []
     start, waiting = 0, _NOTHING
+    about_her2, about_genes = "HER2" in text, bool(_GENE_TEST.search(text))
     for stop in [*_BREAK.finditer(text), None]:
         end = stop.start() if stop else len(text)
-        clause = _Clause(text[start:end], start, "HER2" in text, bool(_GENE_TEST.search(text)))
+        clause = _Clause(text[start:end], start, about_her2, about_genes)
         values, waiting = _of_clause(clause, waiting)
         found += values
         start = stop.end() if stop else end

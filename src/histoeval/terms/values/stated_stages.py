@@ -37,6 +37,10 @@ def read_stages(text: str) -> tuple[StatedValue, ...]:
     return (*_categories(text), *_groups(text))
 
 
+_REACH = 80
+"""Characters in which an N stands before its M."""
+
+
 def _categories(text: str) -> Iterator[StatedValue]:
     mark = frozenset({_INVASIVE}) if _BLADDER.search(text) else frozenset[str]()
     for found in _TNM.finditer(text):
@@ -45,7 +49,7 @@ def _categories(text: str) -> Iterator[StatedValue]:
         if (
             found["m"]
             and not re.search(r"[pc]\s?M", found.group())
-            and not re.search(r"N[0-3X]", text[: found.start()])
+            and not re.search(r"N[0-3X]", text[max(0, found.start() - _REACH) : found.start()])
         ):
             continue
         for axis, value in (("T", found["t"]), ("N", found["n"] or found["n2"]), ("M", found["m"])):

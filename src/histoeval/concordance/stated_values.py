@@ -84,6 +84,10 @@ def _meet(one: Entity | None, other: Entity | None) -> bool:
     return bool(one and other and one.start < other.end and other.start < one.end)
 
 
+_MOST_CHARS = 20_000
+"""Of a text: in longer ones what follows is compared by entities alone."""
+
+
 @lru_cache(maxsize=1 << 11)
 def _in_scope(text: str, kind: str) -> tuple[StatedValue, ...]:
     """The values of a text that are its own, and not of history or advice."""
@@ -95,7 +99,7 @@ def _in_scope(text: str, kind: str) -> tuple[StatedValue, ...]:
         "margins": read_margins,
         "measurements": read_amounts,
     }[kind]
-    found = read(text)
+    found = read(text[:_MOST_CHARS])
     return tuple(value for value in found if not _scope(text).is_gap(value.start))
 
 

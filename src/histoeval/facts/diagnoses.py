@@ -1,6 +1,7 @@
 """Diagnoses: which of those that a report names it makes, and which of them lead."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -167,13 +168,17 @@ def named_diagnoses(
 ) -> Iterator[Diagnosis]:
     """What entities name a diagnosis, with what the likely sites of the report tell of it."""
     named = list(entities)
+    heads = sorted((e for e in named if e.type == EntityType.DIAGNOSIS), key=lambda e: e.start)
+    starts = [each.start for each in heads]
     for entity, stretch in zip(named, _neighbours(named, text), strict=True):
         if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING):
             continue
         concept = _as_one(entity, stretch, text, likely) or _concept(
             entity, details.get(entity.start, ()), likely
         )
-        concept = sharpened(concept, entity, named, text, likely)
+        first = max(0, bisect_left(starts, entity.start) - 1)
+        near = heads[first : bisect_left(starts, entity.end) + 1]
+        concept = sharpened(concept, entity, near, text, likely)
         if entity.type == EntityType.FINDING and (concept is None or concept.generic):
             continue
         yield Diagnosis(

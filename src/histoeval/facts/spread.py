@@ -78,6 +78,10 @@ def speaks_of_tumour(text: str) -> bool:
     )
 
 
+_STATEMENT = 400
+"""Characters before a diagnosis in which its statement begins."""
+
+
 def spread_of(concept: Concept | None, entity: Entity, text: str) -> str | None:
     """`metastatic` where a report says of a diagnosis that it came from elsewhere."""
     if concept is not None and concept.behaviour not in (
@@ -99,7 +103,7 @@ def _is_elsewhere(concept: Concept | None, entity: Entity, text: str) -> bool:
     tree = diagnosis_tree()
     if concept is None or not any(tree.is_a(concept.id, kind) for kind in _TRAVELS):
         return False
-    statement = re.split(r"[.;\n]", text[: entity.start])[-1]
+    statement = re.split(r"[.;\n]", text[max(0, entity.start - _STATEMENT) : entity.start])[-1]
     places = [m for m in find_sites(statement) if organ_of(m.id) != "lymph_node"]
     named = _ELSEWHERE.search(statement)
     return named is not None and not any(p.end <= named.start() - 25 for p in places)

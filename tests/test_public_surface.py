@@ -101,9 +101,9 @@ def test_importing_takes_less_than_150_ms() -> None:
 
 
 @pytest.mark.alone
-def test_a_short_pair_takes_a_loaded_concordance_less_than_60_ms() -> None:
+def test_a_short_pair_takes_a_loaded_concordance_less_than_120_ms() -> None:
     times = pair_times()
-    assert times[len(times) // 2] < 60
+    assert times[len(times) // 2] < 120
 
 
 @pytest.mark.alone

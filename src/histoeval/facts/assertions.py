@@ -13,7 +13,7 @@ _LIKELY = re.compile(
 )
 """Before a diagnosis: words by which pathologists commit themselves to it."""
 _FAVOURED = re.compile(
-    r"[ ]+(?:is|are|being)?[ ]*(?:strongly |most |highly )?"
+    r"[ ]{1,3}(?:is|are|being)?[ ]{0,3}(?:strongly |most |highly )?"
     r"(?:favou?red|likely|supported|would fit)\b",
     re.IGNORECASE,
 )
@@ -36,10 +36,10 @@ _PLAIN_NO = re.compile(
     re.IGNORECASE,
 )
 """A denial right before a diagnosis."""
-_AFTER_COMMA = re.compile(r"\b(?:no|without|negative for)\b[^,]*,[^,]*$", re.IGNORECASE)
+_AFTER_COMMA = re.compile(r"\b(?:no|without|negative for)\b[^,]{0,80},[^,]{0,80}$", re.IGNORECASE)
 _ANEW_BEFORE = re.compile(
-    r"\b(?:no|without|negative for)\b[^,]*,\s*(?:(?:focal|a|an|single|small)\s+)*"
-    r"(?:(?:low|high)[- ]grade|mild|moderate|severe|focal|subcapsular|a|an)\s+$",
+    r"\b(?:no|without|negative for)\b[^,]{0,80},\s{0,3}(?:(?:focal|a|an|single|small)\s{1,3}){0,3}"
+    r"(?:(?:low|high)[- ]grade|mild|moderate|severe|focal|subcapsular|a|an)\s{1,3}$",
     re.IGNORECASE,
 )
 _ANEW_AFTER = re.compile(r"\s*(?:arising|present|seen|identified|measuring|invading|of)\b")

@@ -10,7 +10,7 @@ from histoeval.terms.spelling import respelt
 
 _REACH = 70
 """Characters before and after an entity that may belong to its name."""
-_LEFT = re.compile(r"(?:[\w'\u2019/-]+[ ]+){1,4}$")
+_LEFT = re.compile(r"(?<![\w'\u2019/-])(?:[\w'\u2019/-]{1,40}[ ]{1,3}){1,4}$")
 _RIGHT = re.compile(
     r"(?:,?[ ]+(?!(?:with|without|no|not|and|or|is|are|was|were|in|at|on|by|involving|arising|"
     r"invading|see|but|also|margins?|nodes?)\b)[\w'\u2019/-]+){1,6}",

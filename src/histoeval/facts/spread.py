@@ -16,7 +16,7 @@ _SPREAD = re.compile(
 )
 _SPREAD_BEFORE = re.compile(rf"{_SPREAD.pattern}[^.;:,\n]*$", re.IGNORECASE)
 _SPREAD_AFTER = re.compile(
-    r"[ ]*[,(]?[ ]*(?:metastatic\b|metasta(?:sis|ses)\b|deposits?\b|secondar(?:y|ies)\b)",
+    r"[ ]{0,3}[,(]?[ ]{0,3}(?:metastatic\b|metasta(?:sis|ses)\b|deposits?\b|secondar(?:y|ies)\b)",
     re.IGNORECASE,
 )
 _PRIMARY = re.compile(r"\bprimary\b(?! (?:site|tumou?r))[^.;:,\n]{0,20}$", re.IGNORECASE)
@@ -46,7 +46,7 @@ _NUMBER = (
 _POSITIVE = re.compile(
     rf"\bmetasta(?:sis|ses|tic)\b|\bdeposits?\b|\bp?N[1-3][abc]?\b|\bsecondar(?:y|ies)\b|"
     rf"\bnodes?,? (?:(?:is|are|were|was) )?(?:positive|involved)\b|\b(?:positive|involved) "
-    rf"(?:lymph )?nodes?\b|\b{_NUMBER}(?: (?:out )?of (?:the )?|/)(?:\w+[ -]?){{1,3}}"
+    rf"(?:lymph )?nodes?\b|\b{_NUMBER}(?: (?:out )?of (?:the )?|/)(?:\w{{1,30}}[ -]?){{1,3}}"
     rf"(?:lymph )?nodes?\b(?! (?:negative|free|clear))|\bnodes?\b[^.;]{{0,30}}\b{_NUMBER} "
     rf"(?:are |is )?(?:positive|involved)",
     re.IGNORECASE,

@@ -132,3 +132,11 @@ def test_an_empty_report_has_no_statement_to_ask_about(reader: BuiltinReader) ->
     (compared,) = metric.compare([Pair(id="1", reference=REFERENCE, candidate="")])
     asked = questions_about(compared.reference, compared.candidate, compared.parts)
     assert not list(asked.pairs)
+
+
+def test_a_statement_over_two_lines_is_asked_about_on_one(reader: BuiltinReader) -> None:
+    broken = "Right colon, resection: Adenocarcinoma. Dimpling is noted\n  of the outer covering."
+    nli = ScriptedEntailer({})
+    verified(reader, nli, REFERENCE, broken)
+    assert "Dimpling is noted of the outer covering." in {pair.hypothesis for pair in nli.judged}
+    assert not errors(verified(reader, nli, broken, REFERENCE))

@@ -67,6 +67,11 @@ class ReportStatement:
         return entity is not None and self.span.start <= entity.start < self.span.end
 
     @property
+    def on_one_line(self) -> str:
+        """As a model is asked about it."""
+        return " ".join(self.text.split())
+
+    @property
     def weight(self) -> float:
         """How much it counts among the statements of its report."""
         return _DECISIVE_WEIGHT if self.decisive else 1.0
@@ -188,7 +193,7 @@ def statements_of(facts: Facts) -> tuple[ReportStatement, ...]:
     decisive = [entity.start for entity in (*named, *grades, *stages, *results)]
     return tuple(
         ReportStatement(
-            " ".join(span.of(text).split()),
+            span.of(text),
             span,
             words,
             frozenset(word for word in words if len(word) >= _WEIGHTY or not word.isalpha()),
@@ -228,8 +233,8 @@ def questions(
             yield StatementQuestion(one, OPEN)
             continue
         chosen = range(len(others)) if short else sorted(order[:_NEAREST])
-        premise = " ".join(others[place].text for place in chosen)
-        pair = NliPair(premise, one.text)
+        premise = " ".join(others[place].on_one_line for place in chosen)
+        pair = NliPair(premise, one.on_one_line)
         yield StatementQuestion(one, None, others[order[0]], pair)
 
 

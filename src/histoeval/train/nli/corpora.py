@@ -9,6 +9,7 @@ import json
 import random
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -149,14 +150,21 @@ def _cased(name: str, chance: random.Random) -> str:
 def companion_pairs(paths: Sequence[Path], count: int, seed: int) -> Iterator[NliPair]:
     """Sentences of one true report: some of them as the premise, another as the hypothesis."""
     chance = random.Random(f"{seed}/companions")
-    reports = [found for path in paths for row in _rows(path) if (found := _statements(row))]
-    if count and paths and not reports:
-        raise InputError(f"no report of {', '.join(map(str, paths))} has two sentences as `text`")
+    reports = [report for path in paths for report in reports_of(path)] if count else []
     for _ in range(count if reports else 0):
         report = chance.choice(reports)
         most = min(len(report) - 1, _MOST_PREMISE)
         *premise, hypothesis = chance.sample(report, chance.randint(1, most) + 1)
         yield NliPair(" ".join(premise), hypothesis)
+
+
+@cache
+def reports_of(path: Path) -> tuple[Sequence[str], ...]:
+    """The statements of each report of a file that has two at least."""
+    reports = tuple(found for row in _rows(path) if (found := _statements(row)))
+    if not reports:
+        raise InputError(f"no report of {path} has two sentences as `text`")
+    return reports
 
 
 def _statements(row: dict[str, Any]) -> list[str]:

@@ -30,6 +30,8 @@ _MOST_CONDITION = 6
 
 NO_CONTRADICTION = -1
 """In the place of a label: the pair is entailed or neutral, and nobody knows which."""
+NO_ENTAILMENT = -3
+"""In the place of a label: the pair is neutral or a contradiction, and nobody knows which."""
 UNKNOWN = -2
 """In the place of a label: only a teacher says what it is."""
 
@@ -159,8 +161,9 @@ def encode_pairs(
     pairs: Iterable[LabelledPair | NliPair],
     tokenizer: Any,
     limits: EntailerManifest,
+    unlabelled: int = NO_CONTRADICTION,
 ) -> EncodedPairs:
-    """Pairs as the model will read them."""
+    """Pairs as the model will read them, and what is known of those without a label."""
     values: list[NDArray[np.uint16]] = []
     starts, seconds, labels = [0], [], []
     for pair in pairs:
@@ -168,9 +171,7 @@ def encode_pairs(
         values.append(np.asarray(tokens, np.uint16))
         starts.append(starts[-1] + len(tokens))
         seconds.append(kinds.index(1))
-        labels.append(
-            LABELS.index(pair.label) if isinstance(pair, LabelledPair) else NO_CONTRADICTION
-        )
+        labels.append(LABELS.index(pair.label) if isinstance(pair, LabelledPair) else unlabelled)
     return EncodedPairs(
         np.concatenate(values),
         np.asarray(starts, np.int64),

@@ -9,7 +9,7 @@ other text: its label is not sure.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from histoeval.evaluate.probes import Edit, Probe, read_probes
@@ -40,6 +40,14 @@ def edited_reports(*, kept_back: bool) -> tuple[Probe, ...]:
     """The reports and their edits: those that networks learn from, or those that none does."""
     every = read_probes(resource_path(FILE))
     return tuple(each for each in every if is_held_out(each.id, _KEPT_BACK) == kept_back)
+
+
+def edited_statements() -> tuple[Sequence[str], ...]:
+    """The statements of each report to learn from, and of each edit that changes nothing."""
+    learned = edited_reports(kept_back=False)
+    harmless = (e.text for probe in learned for e in probe.edits if e.severity == 0)
+    found = (_statements(text) for text in (*(each.reference for each in learned), *harmless))
+    return tuple(each for each in found if each)
 
 
 def edit_pairs() -> Iterator[LabelledPair]:

@@ -18,7 +18,7 @@ from histoeval.train.core.checkpoint import TrainingStage
 from histoeval.train.core.encoder import TorchEncoder, load_encoder
 from histoeval.train.core.loop import Schedule, fit
 from histoeval.train.core.settings import ModelName
-from histoeval.train.nli.data import NO_CONTRADICTION, UNKNOWN, EncodedPairs
+from histoeval.train.nli.data import NO_CONTRADICTION, NO_ENTAILMENT, UNKNOWN, EncodedPairs
 from histoeval.train.nli.model import CrossEncoder
 
 Floats = NDArray[np.float32]
@@ -43,7 +43,7 @@ class NliTeacher(Schedule):
 
 
 def pair_loss(logits: Tensor, labels: Tensor, answers: Tensor | None, share: float) -> Tensor:
-    """The loss of a batch, with labels that are known, that are no contradiction, or unknown.
+    """The loss of a batch, with labels that are known, that are known not to be one, or unknown.
 
     `answers` are a teacher's log probabilities, and weigh `share` of the whole; all of it where
     nothing else is known. Without a teacher, nothing is learned from pairs of unknown label.
@@ -51,7 +51,9 @@ def pair_loss(logits: Tensor, labels: Tensor, answers: Tensor | None, share: flo
     spread = nn.functional.log_softmax(logits, dim=-1)
     right = spread.gather(1, labels.clamp(min=0)[:, None])[:, 0]
     no_contradiction = torch.logsumexp(spread[:, :2], dim=-1)
+    no_entailment = torch.logsumexp(spread[:, 1:], dim=-1)
     loss = -torch.where(labels == NO_CONTRADICTION, no_contradiction, right)
+    loss = torch.where(labels == NO_ENTAILMENT, -no_entailment, loss)
     loss = torch.where(labels == UNKNOWN, 0.0, loss)
     if answers is None:
         return loss.mean()

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from histoeval.nli.entailer import LabelledPair, NliPair
-from histoeval.nli.manifest import TOKENS, limits_of
+from histoeval.nli.manifest import TOKENS, EntailerManifest, limits_of
 from histoeval.progress import ignore
 from histoeval.report import Noun
 from histoeval.train.aligner.embedder import cut_pieces
@@ -27,8 +27,10 @@ from histoeval.train.core.provenance import (
 )
 from histoeval.train.core.settings import FilePath, ModelName
 from histoeval.train.nli.card import nli_card
-from histoeval.train.nli.corpora import companion_pairs, ontology_pairs
+from histoeval.train.nli.changed import changed_pairs, stranger_pairs
+from histoeval.train.nli.corpora import companion_pairs, ontology_pairs, reports_of
 from histoeval.train.nli.data import (
+    NO_ENTAILMENT,
     EncodedPairs,
     General,
     encode_pairs,
@@ -36,7 +38,8 @@ from histoeval.train.nli.data import (
     read_pairs,
     split_general,
 )
-from histoeval.train.nli.llm_edits import edit_pairs
+from histoeval.train.nli.llm_edits import edit_pairs, edited_statements
+from histoeval.train.nli.llm_statements import statement_pairs, written_statements
 from histoeval.train.nli.llm_written import llm_pairs
 from histoeval.train.nli.mixed import mixed_pairs
 from histoeval.train.nli.model import CrossEncoder
@@ -107,7 +110,16 @@ class Material:
     train: Sequence[LabelledPair]
     companions: Sequence[NliPair]
     """Pairs of which only one thing is known: they do not contradict each other."""
+    strangers: Sequence[NliPair]
+    """Pairs of which it is only known that the premise does not entail the hypothesis."""
     tests: dict[str, Sequence[LabelledPair]]
+
+    def encoded(self, tokenizer: Any, limits: EntailerManifest) -> EncodedPairs:
+        """All pairs to learn from, as the model will read them."""
+        pairs = encode_pairs([*self.train, *self.companions], tokenizer, limits)
+        if not self.strangers:
+            return pairs
+        return pairs.with_more(encode_pairs(self.strangers, tokenizer, limits, NO_ENTAILMENT))
 
 
 def train_nli(
@@ -129,7 +141,7 @@ def train_nli(
         encoder = load_encoder(settings.encoder, settings.tokens, device)
         tokenizer = smaller(encoder, material.train, settings.least_pieces)
         limits = limits_of(settings.name, settings.tokens)
-        encoded = encode_pairs([*material.train, *material.companions], tokenizer, limits)
+        encoded = material.encoded(tokenizer, limits)
         answers = None
         if settings.teacher is not None:
             tell("training the teacher")
@@ -195,6 +207,9 @@ def gather(settings: NliSettings) -> Material:
     train += pairs_of_organs(made.organs, "train", settings.seed)
     train += llm_pairs(made.by_hand, settings.seed)
     train += [pair for _ in range(made.edits) for pair in edit_pairs()]
+    train += statement_pairs(made.statements, settings.seed)
+    sources = edited_statements(), written_statements(), *map(reports_of, settings.reports)
+    train += changed_pairs(sources, made.changed, settings.seed)
     if settings.ontology is not None:
         train += ontology_pairs(settings.ontology, made.names, settings.seed)
     if settings.negation is not None:
@@ -208,7 +223,10 @@ def gather(settings: NliSettings) -> Material:
     if settings.test is not None:
         tests["written pairs"] = read_pairs(settings.test)
     companions = list(companion_pairs(settings.reports, made.companions, settings.seed))
-    return Material(train, companions, {name: pairs for name, pairs in tests.items() if pairs})
+    strangers = list(stranger_pairs(sources, made.strangers, settings.seed))
+    return Material(
+        train, companions, strangers, {name: pairs for name, pairs in tests.items() if pairs}
+    )
 
 
 def smaller(encoder: TorchEncoder, pairs: Sequence[LabelledPair], least: int | None) -> Any:

@@ -111,6 +111,12 @@ class PairSettings(Noun):
     """Pairs of names from the ontology."""
     companions: Annotated[int, Field(ge=0)] = 0
     """Pairs of sentences of one true report, which do not contradict each other."""
+    statements: Annotated[int, Field(ge=0)] = 0
+    """Pairs from the statements that language models wrote with others of known effect."""
+    changed: Annotated[int, Field(ge=0)] = 0
+    """Pairs from true reports of which one thing was changed."""
+    strangers: Annotated[int, Field(ge=0)] = 0
+    """Pairs of statements of two true reports, which do not entail each other."""
     dev: Annotated[int, Field(ge=3)] = 6_000
     """Pairs of the development set."""
 
@@ -121,6 +127,7 @@ def pairs_sha256() -> str:
     lists += ["organ_frames", "unlearned", "sentences"]
     places = [f"train/nli/synthetic/data/{name}.toml" for name in lists]
     written = ["train/nli/data/llm_written.jsonl", "train/nli/data/llm_edits.jsonl.gz"]
+    written.append("train/nli/data/llm_statements.jsonl.gz")
     content = map(resource_bytes, [*places, *written])
     return lists_sha256(*content, names_sha256().encode())
 

@@ -5,6 +5,7 @@ statement by statement and both ways: a statement of one report against those of
 nearest to it. An omission or an invention in a statement that the other report entails is none.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -29,6 +30,11 @@ Parts = Mapping[str, ComparedPart]
 ENTAILED, CONTRADICTED = 0.5, 0.8
 """Probabilities from which on a statement counts as entailed, and as contradicted."""
 _CERTAIN = 0.95
+_FIRM = 0.85
+"""The probability of entailment that it takes where the catalogue knows the diagnosis that is left
+out or invented."""
+_UNSAID = 0.15
+"""The probability of entailment below which the other report does not say a statement."""
 _REVERSED = 0.75
 """The probability of entailment that it takes where the comparison sees a finding reversed."""
 _MUTUAL = 0.8
@@ -47,6 +53,8 @@ _LEAST_WORDS = 2
 SAME, OPEN = Entailment(1.0, 0.0, 0.0), Entailment(0.0, 1.0, 0.0)
 """The answers for a statement that the other report has word for word, and for one that has no word
 of weight in common with it."""
+_BORDER = re.compile(r"\s*\n\s*(?=[A-Z0-9(*\u2022-])|\s*;\s+")
+"""Where one statement ends and the next begins inside of what the reader takes for a sentence."""
 _WEIGHTY = 4
 """Letters from which on a word has weight."""
 
@@ -178,9 +186,24 @@ def _share(verified: Sequence[VerifiedStatement]) -> float | None:
 
 
 @lru_cache(maxsize=1 << 10)
-def _sentences(text: str) -> tuple[tuple[TextSpan, tuple[str, ...]], ...]:
-    found = ((span, tuple(w.plain for w in words_of(span.of(text)))) for span in sentences(text))
+def _spans(text: str) -> tuple[tuple[TextSpan, tuple[str, ...]], ...]:
+    """What a report says one by one: its sentences, divided where a line or a clause of its own
+    begins."""
+    found = [
+        (span, tuple(word.plain for word in words_of(span.of(text))))
+        for sentence in sentences(text)
+        for span in _divided(sentence, text)
+    ]
     return tuple((span, words) for span, words in found if len(words) >= _LEAST_WORDS)
+
+
+def _divided(sentence: TextSpan, text: str) -> Iterator[TextSpan]:
+    start = sentence.start
+    for border in _BORDER.finditer(text, sentence.start, sentence.end):
+        if len(text[start : border.start()].split()) >= _LEAST_WORDS:
+            yield TextSpan(start, border.start())
+            start = border.end()
+    yield TextSpan(start, sentence.end)
 
 
 def statements_of(facts: Facts) -> tuple[ReportStatement, ...]:
@@ -199,7 +222,7 @@ def statements_of(facts: Facts) -> tuple[ReportStatement, ...]:
             frozenset(word for word in words if len(word) >= _WEIGHTY or not word.isalpha()),
             any(span.start <= at < span.end for at in decisive),
         )
-        for span, words in _sentences(text)
+        for span, words in _spans(text)
     )
 
 
@@ -207,20 +230,13 @@ def questions(
     ones: Sequence[ReportStatement],
     others: Sequence[ReportStatement],
     links: Sequence[tuple[Entity, Entity]],
-    open_to_doubt: Sequence[Entity] | None,
 ) -> Iterator[StatementQuestion]:
-    """Each statement of one report with what is to be asked of it.
-
-    `links` are entities of both that match. Where entities that are open to doubt are given, only
-    the statements that hold one are asked about.
-    """
+    """Each statement of one report with what is to be asked of it; `links` are entities of both
+    that match."""
     known = {each.words for each in others}
     short = sum(len(each.words) for each in others) <= _WHOLE
     for one in ones:
         if one.words in known:
-            yield StatementQuestion(one, SAME)
-            continue
-        if open_to_doubt is not None and not any(map(one.holds, open_to_doubt)):
             yield StatementQuestion(one, SAME)
             continue
         counterparts = [other for mine, other in links if one.holds(mine)]
@@ -268,21 +284,15 @@ def _answer(asked: StatementQuestion, answers: Mapping[NliPair, Entailment]) -> 
 
 
 def questions_about(reference: Facts, candidate: Facts, parts: Parts) -> PairQuestions:
-    """What is to be asked about two reports that have been compared.
-
-    Of short reports everything that is not word for word the same; of longer ones only what the
-    comparison has left unmatched.
-    """
+    """What is to be asked about two reports that have been compared: all that is not word for word
+    the same."""
     ones, others = statements_of(reference), statements_of(candidate)
     links = [(m.reference, m.candidate) for part in parts.values() for m in part.matched]
-    errors = [error for part in parts.values() for error in part.mistakes]
     words = max(sum(len(each.words) for each in side) for side in (ones, others))
     whole = words <= _WHOLE
-    here = None if whole else [e.reference for e in errors if e.reference]
-    there = None if whole else [e.candidate for e in errors if e.candidate]
     return PairQuestions(
-        tuple(questions(ones, others, links, here)),
-        tuple(questions(others, ones, [(b, a) for a, b in links], there)),
+        tuple(questions(ones, others, links)),
+        tuple(questions(others, ones, [(b, a) for a, b in links])),
         whole,
     )
 
@@ -301,20 +311,47 @@ _DOUBTFUL = frozenset(
 )
 """Errors that follow from not knowing that two phrases mean the same."""
 
-
-def entailed_errors(errors: Iterable[ReportError], found: Verification) -> Excused:
-    """The errors that are none, since the other report says the same in other words."""
-    return Excused(frozenset(each for each in errors if _entailed(each, found)))
+_Sides = tuple[Facts, Facts]
 
 
-def _entailed(error: ReportError, found: Verification) -> bool:
-    sides = ((error.reference, found.reference), (error.candidate, found.candidate))
+def entailed_errors(
+    errors: Iterable[ReportError], found: Verification, reports: _Sides
+) -> Excused:
+    """The errors that are none, since the other report says the same in other words.
+
+    Not one between two diagnoses that the catalogue knows: that they differ is a fact.
+    """
+    known = tuple(map(_known, reports))
+    return Excused(frozenset(each for each in errors if _entailed(each, found, known)))
+
+
+def _known(report: Facts) -> frozenset[int]:
+    """Where the diagnoses stand that the catalogue knows."""
+    named = (*report.diagnoses, *report.others, *report.made, *report.denied)
+    return frozenset(each.entity.start for each in named if each.known)
+
+
+def _entailed(
+    error: ReportError, found: Verification, known: Sequence[frozenset[int]]
+) -> bool:
+    sides = [
+        (entity, those, entity.start in there)
+        for entity, those, there in zip(
+            (error.reference, error.candidate),
+            (found.reference, found.candidate),
+            known,
+            strict=True,
+        )
+        if entity is not None
+    ]
+    of_diagnosis = sum(is_known for *_, is_known in sides)
+    if of_diagnosis == 2:
+        return False
     reversal = error.kind == ErrorKind.CONTRADICTION and error.part == "findings"
-    least = _REVERSED if reversal else ENTAILED
+    least = _REVERSED if reversal else _FIRM if of_diagnosis else ENTAILED
     return (error.kind in _DOUBTFUL or reversal) and all(
         any(v.answer.entailment >= least for v in those if v.statement.holds(entity))
-        for entity, those in sides
-        if entity is not None
+        for entity, those, _ in sides
     )
 
 
@@ -326,7 +363,7 @@ def verified_parts(found: Verification, parts: Parts, entailed: Excused) -> dict
         _share(side) if found.brief else None for side in (found.reference, found.candidate)
     )
     matched = tuple(_matches(found, entailed))
-    mistakes = tuple(_contradictions(found, errors))
+    mistakes = (*_contradictions(found, errors), *_unsaid(found, errors))
     return {
         **{name: _raised(part, found.mutual) for name, part in parts.items()},
         "kept": ComparedPart(kept, matched),
@@ -393,3 +430,15 @@ def _contradictions(found: Verification, errors: Sequence[ReportError]) -> Itera
             pair = (each.statement.entity, each.nearest.entity)
             kind = ErrorKind.CONTRADICTION
             yield ReportError(kind, "consistent", each.severity, *(pair[::-1] if side else pair))
+
+
+def _unsaid(found: Verification, errors: Sequence[ReportError]) -> Iterator[ReportError]:
+    """Statements that the other report does not have, where no error says so yet."""
+    for side, those in enumerate((found.reference, found.candidate)):
+        kind = (ErrorKind.OMISSION, ErrorKind.INVENTION)[side]
+        for each in those:
+            if each.answer.entailment >= _UNSAID or each.is_contradicted:
+                continue
+            if not any(each.statement.holds((e.reference, e.candidate)[side]) for e in errors):
+                entity = each.statement.entity
+                yield ReportError.one_sided(kind, "consistent", Severity.MINOR, entity)

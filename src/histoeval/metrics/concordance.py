@@ -205,7 +205,7 @@ class Concordance(EnglishMetric):
                 continue
             found = questions.answered(answers)
             errors = [error for part in each.parts.values() for error in part.mistakes]
-            entailed = entailed_errors(errors, found)
+            entailed = entailed_errors(errors, found, (each.reference, each.candidate))
             known = replace(each, verification=found, entailed=entailed)
             verified.append(self._compared_again(known))
         return verified

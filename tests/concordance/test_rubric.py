@@ -15,8 +15,8 @@ from histoeval.concordance.evidence import (
     ReportError,
     Severity,
 )
-from histoeval.concordance.rubric import CRITERIA, judge, overall, reasoning
-from histoeval.concordance.weights import Combination, MonotoneCurve
+from histoeval.concordance.rubric import CRITERIA, coverage, judge, overall, reasoning
+from histoeval.concordance.weights import COVERED, Combination, MonotoneCurve
 from histoeval.report import Assertion, Entity, EntityType
 from tests.support.report_builder import parts_of
 
@@ -64,6 +64,51 @@ def test_with_a_major_error_two_reports_are_not_equivalent() -> None:
     )
     assert small["overall_equivalence"] == 4
     assert large["overall_equivalence"] == 3
+
+
+def omissions(severities: list[Severity]) -> ComparedPart:
+    mistakes = (mistake(severity, f"finding {n}") for n, severity in enumerate(severities))
+    return ComparedPart(0.5, (), tuple(mistakes))
+
+
+@given(st.lists(st.sampled_from(Severity), max_size=8), st.sampled_from(Severity))
+def test_each_omission_takes_something_off_the_coverage(
+    severities: list[Severity], one_more: Severity
+) -> None:
+    before, after = (coverage([omissions(s)]) for s in (severities, [*severities, one_more]))
+    assert 0 < after < before <= 1
+
+
+def test_the_graver_an_omission_the_less_is_covered() -> None:
+    found = [coverage([omissions([severity])]) for severity in sorted(Severity)]
+    assert found == sorted(found, reverse=True)
+    assert found[-1] == 0.5
+    assert coverage([omissions([Severity.MAJOR] * 2)]) == 0.5
+    assert coverage([]) == 1
+
+
+def test_an_omission_that_two_parts_tell_counts_once() -> None:
+    both = [mistake(Severity.MAJOR, "melanoma"), mistake(Severity.MINOR, "melanoma")]
+    assert coverage([ComparedPart(0.0, (), tuple(both))]) == coverage([omissions([Severity.MAJOR])])
+
+
+def test_what_is_invented_or_said_otherwise_is_not_left_out() -> None:
+    invented = mistake(Severity.CRITICAL, "melanoma", ErrorKind.INVENTION)
+    otherwise = ReportError(
+        ErrorKind.WRONG_GRADE, "grade", Severity.MAJOR, entity("grade 1"), entity("grade 3")
+    )
+    assert coverage([ComparedPart(0.0, (), (invented, otherwise))]) == 1
+
+
+def test_completeness_falls_with_what_is_left_out() -> None:
+    curve = MonotoneCurve(at=(0.0, 1.0), value=(1.0, 3.0))
+    same = dict.fromkeys(CRITERIA, Combination(weights={COVERED: 1.0}, curve=curve))
+    found = [
+        judge(same, {"diagnosis": 1.0}, [omissions([Severity.MAJOR] * n)])["factual_completeness"]
+        for n in (0, 2, 8)
+    ]
+    assert found == [3, 2, 1]
+    assert judge(same, {"diagnosis": 0.0}, [])["factual_completeness"] == 1
 
 
 def test_the_best_is_1_and_the_worst_is_0() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError, Severity, listed
-from histoeval.concordance.weights import Combination
+from histoeval.concordance.weights import COVERED, Combination
 
 CRITERIA: Mapping[str, int] = {
     "critical_finding_concordance": 4,
@@ -12,6 +12,21 @@ CRITERIA: Mapping[str, int] = {
     "overall_equivalence": 4,
 }
 """The criteria with their highest score; the lowest is 1."""
+
+TERMS_OF: Mapping[str, tuple[str, ...]] = {"factual_completeness": (COVERED,)}
+"""The terms of a criterion whose terms are not left to the fit. Completeness has one, a product: a
+report with an invention is no less complete, and a short reference is not covered by a report with
+a wrong diagnosis."""
+
+_OMITTED: Mapping[Severity, float] = {
+    Severity.MINOR: 1,
+    Severity.MODERATE: 2,
+    Severity.MAJOR: 4,
+    Severity.CRITICAL: 8,
+}
+"""How much is left out with an omission."""
+_HALVED = 8.0
+"""How much is left out where half of the coverage is gone: a critical omission, two major ones."""
 
 _VERDICTS = {
     4: "The leading diagnosis is clinically the same.",
@@ -35,14 +50,38 @@ def judge(
     parts: Iterable[ComparedPart],
 ) -> dict[str, int]:
     """A whole score for each criterion; with a major error two reports are not equivalent."""
-    worst = max((m.severity for part in parts for m in part.mistakes), default=Severity.MINOR)
+    compared = list(parts)
+    covered = with_coverage(values, compared)
+    worst = max((m.severity for part in compared for m in part.mistakes), default=Severity.MINOR)
     scores = {
-        criterion: int(min(top, max(1, round(combinations[criterion](values)))))
+        criterion: int(min(top, max(1, round(combinations[criterion](covered)))))
         for criterion, top in CRITERIA.items()
     }
     if worst >= Severity.MAJOR:
         scores["overall_equivalence"] = min(3, scores["overall_equivalence"])
     return scores
+
+
+def with_coverage(
+    values: Mapping[str, float | None], parts: Iterable[ComparedPart]
+) -> dict[str, float | None]:
+    """The parts of a comparison as numbers, and the coverage of the reference among them."""
+    return {**values, "coverage": coverage(parts)}
+
+
+def coverage(parts: Iterable[ComparedPart]) -> float:
+    """How little of the reference is left out: 1 for nothing, and less with each omission.
+
+    Omissions add up without end: the findings of a long reference that are left out count one by
+    one. What the candidate has otherwise than the reference is not left out.
+    """
+    _, errors = listed(parts)
+    omitted = sum(_OMITTED[e.shown.severity] for e in errors if _is_left_out(e.shown))
+    return _HALVED / (_HALVED + omitted)
+
+
+def _is_left_out(error: ReportError) -> bool:
+    return error.reference is not None and error.candidate is None
 
 
 def overall(scores: Mapping[str, int]) -> float:

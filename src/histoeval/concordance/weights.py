@@ -27,12 +27,17 @@ Floats = NDArray[np.float64]
 CORE = ("diagnosis", "behaviour", "site", "completeness", "soundness")
 """Parts that count by themselves, and two by two."""
 
+COVERED = "diagnosis*behaviour*site*coverage"
+"""The right diagnosis at the right site, as far as the rest of the reference is there too. Only the
+rubric has a coverage, and only its completeness is made of this."""
+
 TERMS = (
     *CORE,
     "diagnosis*behaviour",
     "diagnosis*site",
     "behaviour*site",
     *(f"diagnosis*behaviour*{part}" for part in OF_FACTS if part not in CORE),
+    COVERED,
 )
 """What can be given a weight: details count as far as the diagnosis is right."""
 
@@ -174,7 +179,7 @@ def factors_of(rows: Sequence[Mapping[str, float | None]]) -> Floats:
 def _columns(rows: Sequence[Mapping[str, float | None]]) -> dict[str, Floats]:
     return {
         part: np.array([1.0 if (value := row.get(part)) is None else value for row in rows])
-        for part in (*PARTS, "safety")
+        for part in (*PARTS, "safety", "coverage")
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ pytest.importorskip("scipy")
 
 from scipy.stats import spearmanr
 
-from histoeval.concordance.weights import TERMS, Combination
+from histoeval.concordance.weights import COVERED, TERMS, Combination
 from histoeval.errors import InputError
 from histoeval.train.concordance import fit as concordance
 from histoeval.train.concordance.fit import (
@@ -83,6 +85,18 @@ def test_no_weight_is_negative_and_details_keep_their_least(seed: int) -> None:
     weights = dict(zip(TERMS, fit_weights(scored, 0.1), strict=True))
     assert min(weights.values()) >= 0
     assert all(weights[term] >= least - 1e-9 for term, least in LEAST.items())
+
+
+@pytest.mark.parametrize("counted", [("site",), ("site", "diagnosis*behaviour*grade")])
+def test_only_terms_that_are_counted_are_given_a_weight(counted: tuple[str, ...]) -> None:
+    fitted = fit(replace(made_up(60), counted=counted), PLAIN, 3.0)
+    assert set(fitted.weights) <= set(counted)
+    values = cross_validated(replace(made_up(60), counted=("site",)), 5.0, folds=3)
+    assert spearmanr(values, made_up(60).terms[:, TERMS.index("site")])[0] > 0.95
+
+
+def test_coverage_is_no_part_of_what_experts_score() -> None:
+    assert COVERED not in fit(made_up(60), PLAIN, 5.0).weights
 
 
 def test_the_least_weights_are_of_terms_that_exist() -> None:

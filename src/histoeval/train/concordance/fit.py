@@ -14,12 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from histoeval.concordance.weights import TERMS, Combination, MonotoneCurve
+from histoeval.concordance.weights import COVERED, TERMS, Combination, MonotoneCurve
 from histoeval.errors import InputError
 from histoeval.statistics.calibration import fit_monotone
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+FITTED = tuple(term for term in TERMS if term != COVERED)
+"""The terms among which the fit chooses, where nothing else is said."""
 
 STRENGTHS = (0.02, 0.1)
 """How strongly large weights are held back; the inner folds choose."""
@@ -54,6 +57,8 @@ class FitData:
     factors: Floats | None = None
     """What is left of the terms of each pair; nothing is fitted to it, but all is judged with it.
     The curve is fitted without it, so that it takes off what the experts' curve leaves."""
+    counted: tuple[str, ...] = FITTED
+    """The terms that may be given a weight."""
 
     def some(self, places: Integers) -> FitData:
         """Only these pairs."""
@@ -63,6 +68,7 @@ class FitData:
             self.sets[places],
             self.groups[places],
             None if self.factors is None else self.factors[places],
+            self.counted,
         )
 
 
@@ -81,7 +87,8 @@ def fit_weights(scored: FitData, strength: float) -> Floats:
     from scipy.optimize import minimize
 
     better, worse, share = _ordered(scored)
-    differences = scored.terms[better] - scored.terms[worse]
+    places = [TERMS.index(term) for term in scored.counted]
+    differences = (scored.terms[better] - scored.terms[worse])[:, places]
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         """How unsure the order of pairs is, with its slope; large weights cost too."""
@@ -90,9 +97,10 @@ def fit_weights(scored: FitData, strength: float) -> Floats:
         slope = -(share * chance) @ differences * _SHARPNESS + 2 * strength * weights
         return float(share @ np.logaddexp(0, -ahead) + strength * weights @ weights), slope
 
-    start = np.full(len(TERMS), 0.1)
-    bounds = [(LEAST.get(term, 0.0), None) for term in TERMS]
-    found: Floats = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
+    start = np.full(len(places), 0.1)
+    bounds = [(LEAST.get(term, 0.0), None) for term in scored.counted]
+    found = np.zeros(len(TERMS))
+    found[places] = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
     if not found.sum() > 0:
         raise InputError("the scores do not follow any part of the comparison")
     return found

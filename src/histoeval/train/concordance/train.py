@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from histoeval.concordance.rubric import CRITERIA
+from histoeval.concordance.rubric import CRITERIA, TERMS_OF, with_coverage
 from histoeval.concordance.weights import Combination, Combinations, factors_of, matrix_of
 from histoeval.errors import InputError
 from histoeval.io.sheets import RatedPair, read_sheet
@@ -16,7 +16,14 @@ from histoeval.metrics.concordance import TOP, Concordance
 from histoeval.report import Noun
 from histoeval.statistics.raters import kappa_of_two
 from histoeval.train.concordance.card import concordance_card
-from histoeval.train.concordance.fit import FitData, choose, cross_validated, fit, joined_groups
+from histoeval.train.concordance.fit import (
+    FITTED,
+    FitData,
+    choose,
+    cross_validated,
+    fit,
+    joined_groups,
+)
 from histoeval.train.core.checkpoint import Checkpoint
 from histoeval.train.core.model_folder import ModelFolder
 from histoeval.train.core.provenance import file_of, sha256_of
@@ -109,9 +116,13 @@ def _fit_all(
     expert, figures = _fitted(scored, TOP, FLOOR, settings)
     criteria, agreed = {}, {}
     rubric = np.flatnonzero([sheet.criteria for sheet, _ in rated])
+    covered = matrix_of(
+        [with_coverage(compared[i].values, compared[i].parts.values()) for i in rubric]
+    )
     for criterion, top in CRITERIA.items():
         given = np.array([rated[i][1].scores[criterion] for i in rubric])
-        some = FitData(terms[rubric], given, scored.sets[rubric], scored.groups[rubric])
+        counted = TERMS_OF.get(criterion, FITTED)
+        some = FitData(covered, given, scored.sets[rubric], scored.groups[rubric], counted=counted)
         criteria[criterion], agreed[criterion] = _fitted(some, float(top), 0.0, settings)
     return Combinations(expert=expert, criteria=criteria), {
         "pairs": len(rated),

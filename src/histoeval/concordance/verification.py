@@ -187,8 +187,7 @@ def _share(verified: Sequence[VerifiedStatement]) -> float | None:
 
 @lru_cache(maxsize=1 << 10)
 def _spans(text: str) -> tuple[tuple[TextSpan, tuple[str, ...]], ...]:
-    """What a report says one by one: its sentences, divided where a line or a clause of its own
-    begins."""
+    """The sentences of a report, divided where a line or a clause of its own begins."""
     found = [
         (span, tuple(word.plain for word in words_of(span.of(text))))
         for sentence in sentences(text)
@@ -231,8 +230,7 @@ def questions(
     others: Sequence[ReportStatement],
     links: Sequence[tuple[Entity, Entity]],
 ) -> Iterator[StatementQuestion]:
-    """Each statement of one report with what is to be asked of it; `links` are entities of both
-    that match."""
+    """Each statement of one report with what is to be asked; `links` are entities that match."""
     known = {each.words for each in others}
     short = sum(len(each.words) for each in others) <= _WHOLE
     for one in ones:
@@ -284,8 +282,7 @@ def _answer(asked: StatementQuestion, answers: Mapping[NliPair, Entailment]) -> 
 
 
 def questions_about(reference: Facts, candidate: Facts, parts: Parts) -> PairQuestions:
-    """What is to be asked about two reports that have been compared: all that is not word for word
-    the same."""
+    """What is to be asked about two reports: all that is not word for word the same."""
     ones, others = statements_of(reference), statements_of(candidate)
     links = [(m.reference, m.candidate) for part in parts.values() for m in part.matched]
     words = max(sum(len(each.words) for each in side) for side in (ones, others))
@@ -314,9 +311,7 @@ _DOUBTFUL = frozenset(
 _Sides = tuple[Facts, Facts]
 
 
-def entailed_errors(
-    errors: Iterable[ReportError], found: Verification, reports: _Sides
-) -> Excused:
+def entailed_errors(errors: Iterable[ReportError], found: Verification, reports: _Sides) -> Excused:
     """The errors that are none, since the other report says the same in other words.
 
     Not one between two diagnoses that the catalogue knows: that they differ is a fact.
@@ -331,9 +326,7 @@ def _known(report: Facts) -> frozenset[int]:
     return frozenset(each.entity.start for each in named if each.known)
 
 
-def _entailed(
-    error: ReportError, found: Verification, known: Sequence[frozenset[int]]
-) -> bool:
+def _entailed(error: ReportError, found: Verification, known: Sequence[frozenset[int]]) -> bool:
     sides = [
         (entity, those, entity.start in there)
         for entity, those, there in zip(

@@ -87,7 +87,7 @@ def changed_pairs(sources: Sources, count: int, seed: int) -> Iterator[LabelledP
 
 
 def stranger_pairs(sources: Sources, count: int, seed: int) -> Iterator[NliPair]:
-    """Statements of one report, and one of another that shares words with them, every other time."""
+    """Statements of one report, and one of another; every other one shares words with them."""
     chance = random.Random(f"{seed}/strangers")
     made = 0
     while made < count:

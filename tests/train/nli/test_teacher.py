@@ -17,7 +17,7 @@ from histoeval.errors import ModelError, SettingError
 from histoeval.train.core.settings import read_settings
 from histoeval.train.nli import train as nli
 from histoeval.train.nli.card import nli_card
-from histoeval.train.nli.data import NO_CONTRADICTION, UNKNOWN, EncodedPairs
+from histoeval.train.nli.data import NO_CONTRADICTION, NO_ENTAILMENT, UNKNOWN, EncodedPairs
 from histoeval.train.nli.model import CrossEncoder
 from histoeval.train.nli.teacher import answers_of, pair_loss
 from histoeval.train.nli.train import NliSettings, nli_request, train_nli
@@ -46,6 +46,10 @@ def test_a_pair_that_is_no_contradiction_may_be_entailed_or_neutral() -> None:
     assert loss_of([NO_CONTRADICTION]) == pytest.approx(-np.log(0.9))
     both = loss_of([0, NO_CONTRADICTION])
     assert both == pytest.approx(-(np.log(0.7) + np.log(0.4)) / 2)
+
+
+def test_a_pair_that_is_not_entailed_may_be_neutral_or_a_contradiction() -> None:
+    assert loss_of([NO_ENTAILMENT]) == pytest.approx(-np.log(0.3))
 
 
 def test_a_network_that_is_sure_of_a_contradiction_still_learns_that_there_is_none() -> None:

@@ -165,8 +165,8 @@ def _site(statement: str, chance: random.Random) -> tuple[str, Label] | None:
         tree = site_tree()
         kin = tree.is_a(other, site.id) or tree.is_a(site.id, other)
         if not kin and (other in beside or site_closeness(site.id, other) <= _DISTANT):
-            names = sites()[other].names
-            return _with(statement, match.start, match.end, names, "contradiction", chance)
+            others = sites()[other].names
+            return _with(statement, match.start, match.end, others, "contradiction", chance)
     return None
 
 

@@ -5,10 +5,8 @@ statement by statement and both ways: a statement of one report against those of
 nearest to it. An omission or an invention in a statement that the other report entails is none.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from histoeval.concordance.evidence import (
     ComparedPart,
@@ -18,11 +16,10 @@ from histoeval.concordance.evidence import (
     ReportError,
     Severity,
 )
+from histoeval.concordance.statements import ReportStatement, statements_of
 from histoeval.facts.facts import Facts
 from histoeval.nli.entailer import Entailment, NliPair
-from histoeval.reader.sentences import TextSpan, sentences
-from histoeval.report import Entity, EntityType
-from histoeval.terms.plain import words_of
+from histoeval.report import Entity
 
 Judge = Callable[[Sequence[NliPair]], Sequence[Entailment]]
 Parts = Mapping[str, ComparedPart]
@@ -47,49 +44,10 @@ _NEAREST = 3
 """Statements of a longer report that a statement is compared with."""
 _MATCHED = 2
 """How many words in common an entity is worth that both statements have."""
-_DECISIVE_WEIGHT = 3.0
-_LEAST_WORDS = 2
 
 SAME, OPEN = Entailment(1.0, 0.0, 0.0), Entailment(0.0, 1.0, 0.0)
 """The answers for a statement that the other report has word for word, and for one that has no word
 of weight in common with it."""
-_BORDER = re.compile(r"\s*\n\s*(?=[A-Z0-9(*\u2022-])|\s*;\s+")
-"""Where one statement ends and the next begins inside of what the reader takes for a sentence."""
-_WEIGHTY = 4
-"""Letters from which on a word has weight."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReportStatement:
-    """A sentence of a report, and how much it counts."""
-
-    text: str
-    span: TextSpan
-    words: tuple[str, ...]
-    weighty: frozenset[str]
-    decisive: bool
-    """It has a diagnosis, a grade, a stage or a marker."""
-
-    def holds(self, entity: Entity | None) -> bool:
-        """Whether an entity stands in it."""
-        return entity is not None and self.span.start <= entity.start < self.span.end
-
-    @property
-    def on_one_line(self) -> str:
-        """As a model is asked about it."""
-        return " ".join(self.text.split())
-
-    @property
-    def weight(self) -> float:
-        """How much it counts among the statements of its report."""
-        return _DECISIVE_WEIGHT if self.decisive else 1.0
-
-    @property
-    def entity(self) -> Entity:
-        """The whole statement, as evidence."""
-        return Entity(
-            text=self.text, start=self.span.start, end=self.span.end, type=EntityType.FINDING
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,46 +141,6 @@ def _share(verified: Sequence[VerifiedStatement]) -> float | None:
 
 
 # --- what is asked -------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=1 << 10)
-def _spans(text: str) -> tuple[tuple[TextSpan, tuple[str, ...]], ...]:
-    """The sentences of a report, divided where a line or a clause of its own begins."""
-    found = [
-        (span, tuple(word.plain for word in words_of(span.of(text))))
-        for sentence in sentences(text)
-        for span in _divided(sentence, text)
-    ]
-    return tuple((span, words) for span, words in found if len(words) >= _LEAST_WORDS)
-
-
-def _divided(sentence: TextSpan, text: str) -> Iterator[TextSpan]:
-    start = sentence.start
-    for border in _BORDER.finditer(text, sentence.start, sentence.end):
-        if len(text[start : border.start()].split()) >= _LEAST_WORDS:
-            yield TextSpan(start, border.start())
-            start = border.end()
-    yield TextSpan(start, sentence.end)
-
-
-def statements_of(facts: Facts) -> tuple[ReportStatement, ...]:
-    """The sentences of a report that say something."""
-    text = facts.stated.text
-    named = [each.entity for each in (*facts.made, *facts.denied)]
-    grades = [each.entity for each in facts.grades]
-    stages = [each.entity for each in facts.stages]
-    results = [each.entity for each in facts.markers.values()]
-    decisive = [entity.start for entity in (*named, *grades, *stages, *results)]
-    return tuple(
-        ReportStatement(
-            span.of(text),
-            span,
-            words,
-            frozenset(word for word in words if len(word) >= _WEIGHTY or not word.isalpha()),
-            any(span.start <= at < span.end for at in decisive),
-        )
-        for span, words in _spans(text)
-    )
 
 
 def questions(

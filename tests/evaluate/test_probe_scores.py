@@ -56,6 +56,13 @@ def test_shares_are_those_counted_by_hand() -> None:
     assert (found.auroc.pairs, share(found.auroc)) == (15, 12.5 / 15)
 
 
+def test_a_critical_edit_that_costs_little_has_passed() -> None:
+    assert share(evaluate_probes(TableMetric(VALUES), PROBES).critical_passed) == 0
+    passed = evaluate_probes(TableMetric(VALUES | {"a4": 0.71}), PROBES).critical_passed
+    assert (passed.pairs, share(passed)) == (1, 1)
+    assert evaluate_probes(TableMetric(VALUES), PROBES[1:]).critical_passed.share is None
+
+
 def test_costs_are_means_over_kinds_and_severities() -> None:
     found = evaluate_probes(TableMetric(VALUES), PROBES)
     assert list(found.severities) == [0, 1, 2, 4]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from histoeval.errors import Problem, SettingError
 from histoeval.evaluate.estimates import ReportEstimate, draws_of, ratio_estimate, share_estimate
-from histoeval.evaluate.probes import Edit, Effect, Probe, pairs_of
+from histoeval.evaluate.probes import CRITICAL, Edit, Effect, Probe, pairs_of
 from histoeval.metric import Metric, Score
 from histoeval.report import Noun
 
@@ -26,6 +26,8 @@ Belong = Callable[[Edit, Edit], bool]
 K = TypeVar("K", bound=Hashable)
 
 RESAMPLES = 1000
+LEAST_CRITICAL = 0.3
+"""What an edit that could seriously harm a patient should cost at least."""
 DIGITS = 9
 """Costs that differ only beyond these decimals differ by rounding, and are the same."""
 
@@ -54,8 +56,9 @@ class ProbeFigures(Noun):
     scores below, a tie is wrong. `auroc`: the same over all references together; a tie is half
     right. `in_order`: pairs of harmful edits of one reference and of different severity; right
     where the worse one scores below. `below_by_kind` is `below` for the pairs that have an edit of
-    a kind, and so says where what is wrong comes from. `missing` edits have no score, and are in
-    no figure; `problem` says why the first of them has none.
+    a kind, and so says where what is wrong comes from. `critical_passed`: edits that could
+    seriously harm a patient and cost less than `LEAST_CRITICAL`. `missing` edits have no score, and are in no
+    figure; `problem` says why the first of them has none.
     """
 
     metric: str
@@ -68,6 +71,7 @@ class ProbeFigures(Noun):
     auroc: PairShare
     in_order: PairShare
     below_by_kind: Mapping[str, PairShare]
+    critical_passed: PairShare
     kinds: Mapping[str, Cost]
     severities: Mapping[int, Cost]
 
@@ -104,6 +108,7 @@ def figures_of(
         auroc=_across(edits, costs, draws),
         in_order=_within(edits, costs, _harmful_then_worse, draws),
         below_by_kind={kind: _within(edits, costs, _with_one_of(kind), draws) for kind in kinds},
+        critical_passed=_critical_passed(edits, costs, draws),
         kinds=kinds,
         severities=_means(edits, costs, lambda edit: edit.severity, draws),
     )
@@ -168,6 +173,17 @@ def _within(
         known = ~np.isnan(theirs)
         wanted &= known[:, None] & known[None, :]
         counts[place] = (wanted & (theirs[None, :] > theirs[:, None])).sum(), wanted.sum()
+    return PairShare(pairs=int(counts[:, 1].sum()), share=share_estimate(counts, draws))
+
+
+def _critical_passed(
+    edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], draws: Numbers
+) -> PairShare:
+    """Of the edits of the worst severity, those that cost next to nothing."""
+    counts = np.zeros((len(edits), 2))
+    for place, (some, theirs) in enumerate(zip(edits, costs, strict=True)):
+        critical = np.array([edit.severity >= CRITICAL for edit in some]) & ~np.isnan(theirs)
+        counts[place] = (theirs[critical] < LEAST_CRITICAL).sum(), critical.sum()
     return PairShare(pairs=int(counts[:, 1].sum()), share=share_estimate(counts, draws))
 
 

@@ -23,6 +23,10 @@ Words = Annotated[str, Field(pattern=r"\S")]
 """A text that has something in it."""
 
 
+CRITICAL = 4
+"""The severity from which on an edit could seriously harm a patient."""
+
+
 class Effect(StrEnum):
     """Whether a reader of the edited report would be misled."""
 

@@ -36,7 +36,14 @@ def _tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
     first = figures[0]
     yield ResultTable(
         f"{first.edits:,} edits of {first.references:,} references (95 % interval)",
-        ["metric", "harmful below harmless", "AUROC", "in order of severity", "scored"],
+        [
+            "metric",
+            "harmful below harmless",
+            "AUROC",
+            "in order of severity",
+            "critical passed",
+            "scored",
+        ],
         [_headline(each) for each in figures],
     )
     yield ResultTable(
@@ -79,7 +86,12 @@ def _plain(kind: str) -> str:
 
 def _headline(each: ProbeFigures) -> list[str]:
     shares = [_share(share) for share in (each.below, each.auroc, each.in_order)]
-    return [each.metric, *shares, f"{each.edits - each.missing:,} of {each.edits:,}"]
+    return [
+        each.metric,
+        *shares,
+        _number(each.critical_passed.share),
+        f"{each.edits - each.missing:,} of {each.edits:,}",
+    ]
 
 
 def _costs(costs: Iterator[Cost]) -> list[str]:

@@ -57,8 +57,8 @@ class ProbeFigures(Noun):
     right. `in_order`: pairs of harmful edits of one reference and of different severity; right
     where the worse one scores below. `below_by_kind` is `below` for the pairs that have an edit of
     a kind, and so says where what is wrong comes from. `critical_passed`: edits that could
-    seriously harm a patient and cost less than `LEAST_CRITICAL`. `missing` edits have no score, and are in no
-    figure; `problem` says why the first of them has none.
+    seriously harm a patient and cost less than `LEAST_CRITICAL`. `missing` edits have no score, and
+    are in no figure; `problem` says why the first of them has none.
     """
 
     metric: str

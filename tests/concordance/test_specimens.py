@@ -15,8 +15,8 @@ from histoeval.concordance.evidence import (
     Severity,
     evidence_of,
 )
-from histoeval.concordance.specimen_matching import match_specimens
-from histoeval.concordance.specimens import compare_reports
+from histoeval.concordance.specimens.compare import compare_reports
+from histoeval.concordance.specimens.matching import match_specimens
 from tests.support.report_builder import alike, facts, report
 
 BREAST = """A. {site:Left breast}, excision: {diagnosis:invasive ductal carcinoma}, {grade:grade 2}.

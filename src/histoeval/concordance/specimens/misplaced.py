@@ -1,8 +1,4 @@
-"""Errors between the parts of two reports.
-
-A part is missing, invented, from another site or side, or changed places with another; or a finding
-stands with another part than in the reference.
-"""
+"""Specimens that changed places, and findings that stand with another one than in the reference."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,85 +7,19 @@ from itertools import combinations
 from histoeval.concordance.diagnosis import Alike, diagnosis_closeness
 from histoeval.concordance.diagnosis_errors import severity_of
 from histoeval.concordance.evidence import ErrorKind, ReportError, Severity
-from histoeval.concordance.specimen_content import (
-    IN_SITU,
-    LOW_GRADE,
-    MALIGNANT,
-    Content,
-    contents_alike,
-)
-from histoeval.concordance.specimen_matching import MatchedSpecimens, SpecimenPair
+from histoeval.concordance.specimens.content import IN_SITU, Content, contents_alike
+from histoeval.concordance.specimens.matching import MatchedSpecimens
+from histoeval.concordance.specimens.misnamed import PART, SEVERITY
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import FindingFact
-from histoeval.facts.specimen_places import place_of
 from histoeval.report import Entity
 from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.findings import findings as known_findings
-from histoeval.terms.sites import site_closeness
 
-PART = "specimens"
-"""What these errors are listed under."""
-_SEVERITY = (*(Severity.MAJOR,) * IN_SITU, Severity.CRITICAL, Severity.CRITICAL)
-"""How bad it is to miss a specimen, by how grave what is in it is."""
 _SAME, _NEARLY, _ALIKE = 0.8, 0.65, 0.45
 _SWAPPED, _CROSSWISE = 0.7, 0.3
-_OTHER_PLACE, _SAME_ORGAN = 0.6, 0.5
-"""Up to this nearness two sites are different ones; below the other, of different organs."""
-_NUMBERED = ("level", "station", "segment", "clock", "cm")
-"""Numbers of places that nobody changes when parts are counted anew."""
 _TELLING = 2
 """From this importance on, a finding that stands with another part is an error."""
-
-
-# --- missing, invented and misnamed parts ---------------------------------------------------------
-
-
-def misnamed(
-    matched: MatchedSpecimens, ref: Sequence[Content], cand: Sequence[Content]
-) -> Iterator[ReportError]:
-    """Parts that only one report has, and parts from another site or side in the candidate."""
-    for pair, here, there in zip(matched.pairs, ref, cand, strict=True):
-        if pair.candidate.absent:
-            if matched.divided or here.gravity >= LOW_GRADE:  # prose may sum up what is benign
-                yield _one_sided(ErrorKind.MISSING_SPECIMEN, here, pair.name)
-        elif pair.reference.absent:
-            if matched.divided or there.gravity >= LOW_GRADE:
-                yield _one_sided(ErrorKind.INVENTED_SPECIMEN, there, pair.name)
-        elif pair.candidate.other_side or pair.reference.other_side:
-            severity = Severity.CRITICAL if here.gravity >= IN_SITU else Severity.MAJOR
-            yield ReportError(
-                ErrorKind.WRONG_LATERALITY,
-                PART,
-                severity,
-                here.site,
-                there.site,
-                specimen=pair.name,
-            )
-        elif (near := _nearness(pair)) <= _OTHER_PLACE:
-            grave = near < _SAME_ORGAN and here.gravity == MALIGNANT
-            severity = Severity.CRITICAL if grave else Severity.MAJOR
-            entities = here.site, there.site
-            yield ReportError(ErrorKind.WRONG_SITE, PART, severity, *entities, specimen=pair.name)
-
-
-def _one_sided(kind: ErrorKind, content: Content, name: str) -> ReportError:
-    severity = Severity.MODERATE if content.normal else _SEVERITY[content.gravity]
-    if kind == ErrorKind.MISSING_SPECIMEN:
-        return ReportError(kind, PART, severity, content.lead, None, name, specimen=name)
-    return ReportError(kind, PART, severity, None, content.lead, "", name, specimen=name)
-
-
-def _nearness(pair: SpecimenPair) -> float:
-    """How near the sites of two headings are; 1 where one of them names none."""
-    here, there = place_of(pair.reference.heading), place_of(pair.candidate.heading)
-    for kind in _NUMBERED:
-        one, other = ({n for k, n in each.numbers if k == kind} for each in (here, there))
-        if one and other and not one & other:
-            return _OTHER_PLACE
-    return max((site_closeness(a, b) for a in here.sites for b in there.sites), default=1.0)
-
-
-# --- swapped parts and moved findings -------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +80,7 @@ def misplaced(sides: Sides, swapped: Mapping[int, int], alike: Alike) -> Iterato
 
 def _severity_of_swap(one: Content, other: Content) -> Severity:
     if one.gravity != other.gravity or not _are_kin(one, other):
-        return _SEVERITY[max(one.gravity, other.gravity)]
+        return SEVERITY[max(one.gravity, other.gravity)]
     return Severity.MAJOR
 
 

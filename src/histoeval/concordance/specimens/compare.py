@@ -20,23 +20,18 @@ from histoeval.concordance.evidence import (
     ErrorKind,
     Excused,
     ReportError,
-    Severity,
     without_errors,
 )
-from histoeval.concordance.specimen_content import Content, content_of
-from histoeval.concordance.specimen_errors import (
-    PART,
-    Sides,
-    misnamed,
-    misplaced,
-    swapped_specimens,
-)
-from histoeval.concordance.specimen_matching import (
+from histoeval.concordance.specimens.combine import by_severity, together, with_errors
+from histoeval.concordance.specimens.content import Content, content_of
+from histoeval.concordance.specimens.matching import (
     MatchedSpecimens,
     SpecimenPair,
     SpecimenSide,
     match_specimens,
 )
+from histoeval.concordance.specimens.misnamed import PART, misnamed
+from histoeval.concordance.specimens.misplaced import Sides, misplaced, swapped_specimens
 from histoeval.facts.facts import Facts, facts_of
 from histoeval.facts.lexical import lexical_facts
 from histoeval.facts.scope import stance_at
@@ -44,19 +39,8 @@ from histoeval.facts.specimens import Stretch, only
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.values.laterality import Side
 
-_LEFT = {
-    Severity.CRITICAL: 0.35,
-    Severity.MAJOR: 0.6,
-    Severity.MODERATE: 0.85,
-    Severity.MINOR: 0.95,
-}
-"""What an error between the parts leaves of the parts that it concerns."""
-_CONCERNED = ("diagnosis", "behaviour", "completeness", "soundness")
 _IMPORTANCE = (0.5, 0.6, 0.85, 1.0, 1.0)
 """How much the worst part pulls all of them down, by how grave its content is."""
-_WORDED = (*_CONCERNED, "site", "spread")
-_SHARE = (0.1, 0.1, 0.3, 1.0, 1.0)
-"""How much of what is lost in one part counts, by its worst error."""
 _PLACED = ("site", "laterality", "no_inventions")
 """What is wrong of necessity where two parts are swapped."""
 _MISSED = frozenset(
@@ -92,7 +76,7 @@ def compare_reports(
         parts = _by_specimen(reference, candidate, crossed, (ref, cand), alike, excused)
     else:
         parts = _in_prose(reference, candidate, matched, alike, excused)
-    return _with_errors(parts, errors, tuple(_beside(sides)), excused)
+    return with_errors(parts, errors, tuple(_beside(sides)), excused)
 
 
 def _beside(sides: Sides) -> Iterator[EntityMatch]:
@@ -208,22 +192,10 @@ def _by_specimen(
             if pair.swapped:
                 compared |= dict.fromkeys(_PLACED, NOT_MENTIONED)
             weight = _IMPORTANCE[max(ref.gravity, cand.gravity)]
-            views.append((weight, _by_severity(compared)))
+            views.append((weight, by_severity(compared)))
     views.append((_IMPORTANCE[0], _common(reference, candidate, matched, alike, excused)))
     names = views[-1][1]
-    return {name: _together([(weight, view[name]) for weight, view in views]) for name in names}
-
-
-def _by_severity(parts: Mapping[str, ComparedPart]) -> dict[str, ComparedPart]:
-    """A part of a report; other words for what is benign in it cost less than a grave error."""
-    worst = max((each.severity for part in parts.values() for each in part.mistakes), default=0)
-    share = _SHARE[worst]
-    return {
-        name: replace(part, value=1 - share * (1 - part.value))
-        if name in _WORDED and part.value is not None
-        else part
-        for name, part in parts.items()
-    }
+    return {name: together([(weight, view[name]) for weight, view in views]) for name in names}
 
 
 def _without_common(
@@ -308,51 +280,3 @@ def _common(
         )
         for name, part in parts.items()
     }
-
-
-def _together(parts: Sequence[tuple[float, ComparedPart]]) -> ComparedPart:
-    """One value of several: their mean, pulled down by the worst, so that many do not hide one."""
-    valued = [(weight, part.value) for weight, part in parts if part.value is not None]
-    matched = tuple(match for _, part in parts for match in part.matched)
-    mistakes = tuple(mistake for _, part in parts for mistake in part.mistakes)
-    if not valued:
-        return ComparedPart(None, matched, mistakes)
-    lost = sum(weight * (1 - value) for weight, value in valued) / sum(w for w, _ in valued)
-    worst = max(weight * (1 - value) for weight, value in valued)
-    return ComparedPart(1 - (lost + worst) / 2, matched, mistakes)
-
-
-def _with_errors(
-    parts: Mapping[str, ComparedPart],
-    errors: Sequence[ReportError],
-    beside: tuple[EntityMatch, ...],
-    excused: Excused,
-) -> dict[str, ComparedPart]:
-    """The parts with the errors between specimens, and less for those that these concern."""
-    left = 1.0
-    for severity in sorted((each.severity for each in errors if not excused(each)), reverse=True):
-        left *= _LEFT[severity] if left == 1.0 else _LEFT[severity] ** 0.5
-    moved = {
-        (entity.start, entity.end, at)
-        for each in errors
-        if each.kind in (ErrorKind.MOVED_FINDING, ErrorKind.SWAPPED_SPECIMENS)
-        for at, entity in enumerate((each.reference, each.candidate))
-        if entity
-    }
-
-    def is_moved(error: ReportError) -> bool:
-        return any(
-            entity is not None and (entity.start, entity.end, at) in moved
-            for at, entity in enumerate((error.reference, error.candidate))
-        )
-
-    found = {}
-    for name, part in parts.items():
-        value = part.value
-        if value is not None and name in _CONCERNED:
-            value *= left
-        mistakes = tuple(
-            each for each in part.mistakes if name not in _CONCERNED or not is_moved(each)
-        )
-        found[name] = ComparedPart(value, part.matched, mistakes)
-    return {**found, PART: ComparedPart(left, beside, tuple(errors))}

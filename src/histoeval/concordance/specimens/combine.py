@@ -50,6 +50,24 @@ def together(parts: Sequence[tuple[float, ComparedPart]]) -> ComparedPart:
     return ComparedPart(1 - (lost + worst) / 2, matched, mistakes)
 
 
+def in_both_views(
+    whole: ComparedPart, apart: ComparedPart, wrong: Sequence[ReportError]
+) -> ComparedPart:
+    """A part of the comparison of two wholes, as far as it is `wrong` specimen by specimen too."""
+    if whole.value is None or apart.value is None:
+        return whole
+    mistakes = tuple(error for error in whole.mistakes if any(_share(error, e) for e in wrong))
+    return ComparedPart(max(whole.value, apart.value), whole.matched, mistakes)
+
+
+def _share(one: ReportError, other: ReportError) -> bool:
+    """Whether two errors are about the same words of one of the reports."""
+    return any(
+        a is not None and b is not None and a.start < b.end and b.start < a.end
+        for a, b in ((one.reference, other.reference), (one.candidate, other.candidate))
+    )
+
+
 def with_errors(
     parts: Mapping[str, ComparedPart],
     errors: Sequence[ReportError],

@@ -22,7 +22,12 @@ from histoeval.concordance.evidence import (
     ReportError,
     without_errors,
 )
-from histoeval.concordance.specimens.combine import by_severity, together, with_errors
+from histoeval.concordance.specimens.combine import (
+    by_severity,
+    in_both_views,
+    together,
+    with_errors,
+)
 from histoeval.concordance.specimens.content import Content, content_of
 from histoeval.concordance.specimens.matching import (
     MatchedSpecimens,
@@ -75,7 +80,7 @@ def compare_reports(
         crossed = _crosswise(matched, swapped)
         parts = _by_specimen(reference, candidate, crossed, (ref, cand), alike, excused)
     else:
-        parts = _in_prose(reference, candidate, matched, alike, excused)
+        parts = _in_prose(reference, candidate, matched, (ref, cand), alike, excused)
     return with_errors(parts, errors, tuple(_beside(sides)), excused)
 
 
@@ -126,10 +131,31 @@ def _in_prose(
     reference: Facts,
     candidate: Facts,
     matched: MatchedSpecimens,
+    contents: tuple[Sequence[Content], Sequence[Content]],
     alike: Alike,
     excused: Excused,
 ) -> dict[str, ComparedPart]:
-    """The reports as wholes; what they say of different specimens is no difference."""
+    """The reports as wholes; what they say of different specimens is no difference.
+
+    Where the prose speaks of every specimen, only what is wrong in both views counts: as a whole,
+    a specimen is set against another; specimen by specimen, a sentence may count for the wrong one.
+    """
+    parts = _as_wholes(reference, candidate, matched, alike, excused)
+    if not all(pair.reference.known and pair.candidate.known for pair in matched.pairs):
+        return parts
+    apart = _by_specimen(reference, candidate, matched, contents, alike, excused)
+    wrong = [error for part in apart.values() for error in part.mistakes]
+    return {name: in_both_views(part, apart[name], wrong) for name, part in parts.items()}
+
+
+def _as_wholes(
+    reference: Facts,
+    candidate: Facts,
+    matched: MatchedSpecimens,
+    alike: Alike,
+    excused: Excused,
+) -> dict[str, ComparedPart]:
+    """Two reports without their division."""
     first = compare(reference, candidate, alike, excused)
     across = frozenset(
         error

@@ -88,14 +88,16 @@ def match_specimens(reference: str, candidate: str) -> MatchedSpecimens | None:
     if ref and cand and (both := _both_divided(reference, candidate, ref, cand)):
         return both
     if ref:
-        sides = _in_prose(ref, reference, candidate)
+        sides, rest = _in_prose(ref, reference, candidate)
         pairs = zip(_own(ref, reference), sides, strict=True)
-        return MatchedSpecimens(tuple(SpecimenPair(*pair) for pair in pairs), False)
-    if cand:
-        sides = _in_prose(cand, candidate, reference)
+        common = _common(ref, reference), rest
+    elif cand:
+        sides, rest = _in_prose(cand, candidate, reference)
         pairs = zip(sides, _own(cand, candidate), strict=True)
-        return MatchedSpecimens(tuple(SpecimenPair(*pair) for pair in pairs), False)
-    return None
+        common = rest, _common(cand, candidate)
+    else:
+        return None
+    return MatchedSpecimens(tuple(SpecimenPair(*pair) for pair in pairs), False, *common)
 
 
 def _both_divided(
@@ -252,8 +254,10 @@ def _common(parts: Sequence[SpecimenText], text: str) -> tuple[Stretch, ...]:
     return _less(outside(taken, len(text)), superseded(text))
 
 
-def _in_prose(parts: Sequence[SpecimenText], own: str, text: str) -> list[SpecimenSide]:
-    """What a report in prose says of the parts of another."""
+def _in_prose(
+    parts: Sequence[SpecimenText], own: str, text: str
+) -> tuple[list[SpecimenSide], tuple[Stretch, ...]]:
+    """What a report in prose says of the parts of another, and of none of them."""
     places = Gazetteer.of(parts)
     clauses = clauses_about(text, places)
     gone = superseded(text)
@@ -272,10 +276,11 @@ def _in_prose(parts: Sequence[SpecimenText], own: str, text: str) -> list[Specim
                 other_side=() if sure else places.on_other_side(place, clauses),
             )
         )
+    rest = _less(outside([s for side in found for s in side.stretches], len(text)), gone)
     told = sum(bool(side.sure) for side in found)
     if told < len(found) / 2:
-        return [replace(side, absent=False) for side in found]
-    return found
+        found = [replace(side, absent=False) for side in found]
+    return found, rest
 
 
 def _joined(clauses: Sequence[Clause]) -> list[Stretch]:

@@ -7,7 +7,7 @@ B"). All other text is common to the parts.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -26,23 +26,29 @@ from histoeval.terms.values.laterality import side_of
 Stretch = tuple[int, int]
 
 _MARK = r"(?P<{0}>[A-Z]|\d{{1,2}}|[IVX]{{2,5}})"
-_NAMED = r"(?:part|specimen|sample|jar|pot|container)[ \t]{0,2}(?:no\.?[ \t]?)?#?[ \t]?"
+_NAMED = r"(?:part|specimen|sample|jar|pot|container|bottle|vial|twin|fetus|triplet)[ \t]{0,2}(?:no\.?[ \t]?)?#?[ \t]?"
 _LABEL = (
     rf"(?:(?i:{_NAMED}){_MARK.format('named')}(?![\w/+])[ \t]?(?:[).:,]|[-\u2013\u2014](?=\s))?"
     rf"|\(?#?(?i:{_MARK.format('mark')})(?:\)[.:]?|[.:](?=\s|\Z|[A-Z\"])|,(?=\s)"
     r"|/(?=\s)|[ \t]?[-\u2013\u2014](?=\s))|#(?P<hash>\d{1,2})(?=[ \t])"
 )
-_BARE = r"(?P<bare>\d{1,2}(?=[ \t][A-Z][a-z])|[A-Z](?=[ \t]\())"
+_BARE = r"(?P<bare>\d{1,2}(?=[ \t][A-Z][A-Za-z])|[A-Z](?=[ \t]\())"
 _AT_LINE = re.compile(rf"^[ \t>*\u2022_-]{{0,6}}(?:{_LABEL}|{_BARE}))[ \t]{{0,8}}", re.MULTILINE)
 _AT_SENTENCE = re.compile(
     rf"(?:\A|(?<=[.;:][ \n])|(?<=[.;:][ \n]{{2}}))\s{{0,4}}{_LABEL}|(?P<bare>(?!)))[ \t]{{0,8}}"
 )
 _HEAD_END = re.compile(r":(?=\s|\Z|[A-Z])|[ \t][-\u2013\u2014|][ \t]|[.;](?=\s|\Z)|[\n\r|]")
+_PLACE_FIELD = re.compile(
+    r"\s{0,8}(?:(?:site|procedure|specimen|location|source|organ|anatomic(?:al)? site|side)\b"
+    r"(?:[ ]?[/,&][ ]?|[ ]and[ ])?){1,3}[ \t]?:[ \t]{0,4}",
+    re.IGNORECASE,
+)
+"""A line below a label that gives the place as if in a checklist."""
 _MAX_HEAD = 160
 _MAX_CHARS, _MAX_PARTS = 60_000, 60
 """A longer text, or one of more labels, is not divided."""
 _HEADED = re.compile(
-    r"^[ \t>*\u2022_-]{0,6}(?P<head>[A-Z\"](?:[^\n\r:.;|]|\.(?=\d)){2,110}?)"
+    r"^[ \t>*\u2022_-]{0,6}(?P<head>[A-Za-z\"](?:[^\n\r:.;|]|\.(?=\d)){2,110}?)"
     r"(?::(?=\s|\Z)|[ \t][-\u2013\u2014|][ \t])",
     re.MULTILINE,
 )
@@ -50,7 +56,7 @@ _HEADED_SENTENCE = re.compile(
     r"(?:\A|(?<=[.;]\s))(?P<head>[A-Z](?:[^\n\r:.;|]|\.(?=\d)){2,70}?):(?=\s)"
 )
 _OVER_LIST = re.compile(
-    r"^(?P<head>[A-Z][^\n\r:.;]{3,110}?):?[ \t]{0,8}(?=[\n\r]{1,4}[ \t]{0,8}[-*\u2022][ \t])",
+    r"^[ \t]{0,4}(?P<head>[A-Za-z][^\n\r:.;]{3,110}?):?[ \t]{0,8}(?=[\n\r]{1,4}[ \t]{0,8}[-*>\u2022][ \t])",
     re.MULTILINE,
 )
 _NO_SPECIMEN = re.compile(
@@ -74,9 +80,12 @@ _NUMBERED_PLACE = re.compile(
     r"\b\d{1,2}(?::00| o.?clock|[RL])\b|\b(?:station|level|segment|quadrant|ebus)\b", re.IGNORECASE
 )
 _REFERENCE = re.compile(
-    rf"(?i:\b(?:part|specimen|sample)s?[ \t]){_MARK.format('part')}(?![\w/+])"
+    rf"(?i:\b(?:parts?|specimens?|samples?|pots?|jars?|tumou?rs?|blocks?)[ \t]){_MARK.format('part')}"
+    rf"(?=\d?\b)(?![\w/+]{{2}})"
     rf"|\(#?{_MARK.format('bracket')}\)|(?:\A|(?<=[.;:][ \t])){_MARK.format('lead')}[ \t]?[-:][ \t]"
+    r"|(?<!\d )\b(?:in|on|of|from|for)[ \t](?P<prep>[A-Z](?=[\s,.;:)]|\Z)|\d{1,2}(?=[:;)]))"
 )
+_CLAUSE = re.compile(r";\s|,\s(?:and|but|while|whereas)\s|\s(?:but|while|whereas)\s")
 _ROMANS = {"I": 1, "V": 5, "X": 10}
 _SPARE = 2
 """How many labels of a sequence may be missing."""
@@ -123,6 +132,8 @@ class _Begin:
     start: int
     after: int
     label: str
+    named: bool = False
+    """It says that it is one: part 2, specimen B."""
 
 
 @lru_cache(maxsize=1 << 10)
@@ -192,7 +203,7 @@ def _within(entity: Entity, stretches: Iterable[Stretch]) -> Entity | None:
 
 def _labelled(text: str, pattern: re.Pattern[str]) -> list[_Begin]:
     return [
-        _Begin(found.start(), found.end(), label.upper())
+        _Begin(found.start(), found.end(), label.upper(), bool(found["named"]))
         for found in pattern.finditer(text)
         if (label := found["named"] or found["mark"] or found["hash"] or found["bare"])
     ]
@@ -253,7 +264,7 @@ def _parts(text: str, begins: Sequence[_Begin]) -> tuple[SpecimenText, ...]:
     if not 2 <= len(labels) <= _MAX_PARTS or not numbers or max(numbers) > len(labels) + _SPARE:
         return ()
     heads = {label: _head(text, firsts[label].after) for label in labels}
-    if sum(map(_names_place, heads.values())) < _NAME_A_PLACE * len(heads):
+    if not _are_labels(text, [firsts[label] for label in labels], list(heads.values())):
         return ()
     taken = [(each.start, each.after) for each in begins]
     stretches = _with_references(text, labels, list(_reach(text, begins)), taken)
@@ -265,6 +276,33 @@ def _parts(text: str, begins: Sequence[_Begin]) -> tuple[SpecimenText, ...]:
             tuple((each.start, each.after) for each in begins if each.label == label),
         )
         for label in labels
+    )
+
+
+def _are_labels(text: str, begins: Sequence[_Begin], heads: Sequence[str]) -> bool:
+    """Whether labels are of specimens: they say so, or half of them are followed by a place.
+
+    One place will do where all others are followed by a few words and a colon, and are no lines of
+    a checklist.
+    """
+    if all(begin.named for begin in begins):
+        return True
+    named = [_names_place(head) for head in heads]
+    if sum(named) >= _NAME_A_PLACE * len(heads):
+        return True
+    return any(named) and all(
+        place or _is_short_heading(text, begin.after, head)
+        for begin, head, place in zip(begins, heads, named, strict=True)
+    )
+
+
+def _is_short_heading(text: str, start: int, head: str) -> bool:
+    return (
+        bool(head)
+        and len(head.split()) <= _SHORT_HEAD
+        and text[start : start + len(head) + 1].endswith(":")
+        and not is_field(head)
+        and not _NO_SPECIMEN.search(head)
     )
 
 
@@ -281,6 +319,8 @@ def _is_of_kind(label: str, kind: str) -> bool:
 def _head(text: str, start: int) -> str:
     """The words after a label, up to the colon."""
     line = text[start : start + _MAX_HEAD].lstrip(" (")
+    if field := _PLACE_FIELD.match(line):
+        line = line[field.end() :]
     end = _HEAD_END.search(line)
     head = line[: end.start() if end else _MAX_HEAD].strip(" \t()*\"'")
     says_it = not end or end.group() in ".;\n\r"
@@ -335,17 +375,34 @@ def _with_references(
     for start, end in outside([*taken, *(stretch for _, stretch in reach)], len(text)):
         for sentence in sentences(text[start:end]):
             at, until = start + sentence.start, start + sentence.end
-            named = [
-                (at + each.start(), label)
-                for each in _REFERENCE.finditer(text[at:until])
-                if (label := each["part"] or each["bracket"] or each["lead"]) in found
-            ]
-            if len(named) == 1:
-                found[named[0][1]].append((at, until))
-            for (place, label), (after, _) in pairwise([*named, (until, "")]):
-                if len(named) > 1:
-                    found[label].append((place, after))
+            for label, stretch in _references(text, at, until, found):
+                found[label].append(stretch)
     return found
+
+
+def _references(
+    text: str, start: int, end: int, labels: Collection[str]
+) -> list[tuple[str, Stretch]]:
+    """What a sentence says of the parts that it refers to.
+
+    Clause by clause where each is of one part at most (amplified in A; not amplified in B), else
+    from each reference to the next (A: positive, B: negative).
+    """
+    named = [
+        (each.start(), label)
+        for each in _REFERENCE.finditer(text, start, end)
+        if (label := each["part"] or each["bracket"] or each["lead"] or each["prep"]) in labels
+    ]
+    if len({label for _, label in named}) < 2:
+        return [(label, (start, end)) for _, label in named[:1]]
+    cuts = [start, *(each.start() for each in _CLAUSE.finditer(text, start, end)), end]
+    clauses = [
+        (stretch, {label for at, label in named if stretch[0] <= at < stretch[1]})
+        for stretch in pairwise(cuts)
+    ]
+    if all(len(about) == 1 for _, about in clauses):
+        return [(about.pop(), stretch) for stretch, about in clauses]
+    return [(label, (at, after)) for (at, label), (after, _) in pairwise([*named, (end, "")])]
 
 
 # --- headings without labels ---------------------------------------------------------------------
@@ -371,6 +428,13 @@ def _heads(text: str, *patterns: re.Pattern[str]) -> dict[int, str]:
         if not _NO_SPECIMEN.search(found["head"]) and not is_field(found["head"])
     }
     named = [at for at, head in every.items() if _is_specimen(head)]
+    items = {at for at in every if _is_item(text, at)}
+    if items and not _are_specimens([every[at] for at in named if at in items], listed=True):
+        every = {at: head for at, head in every.items() if at not in items}
+        named = [at for at in named if at in every]
+    elif items and _are_specimens([every[at] for at in named if at in items], listed=True):
+        every = {at: head for at, head in every.items() if at in items or not _is_over(text, at)}
+        named = [at for at in named if at in every]
     listed = sum(1 for pattern in patterns for _ in pattern.finditer(text)) > len(every)
     if not _are_specimens([every[at] for at in named], listed=listed):
         return {}
@@ -380,6 +444,16 @@ def _heads(text: str, *patterns: re.Pattern[str]) -> dict[int, str]:
         for at, head in every.items()
         if at in named or (at in between and len(head.split()) <= _SHORT_HEAD)
     }
+
+
+def _is_item(text: str, at: int) -> bool:
+    """Whether what begins at a place is an item of a list."""
+    return text[text.rfind("\n", 0, at) + 1 : at].strip()[:1] in tuple("-*>\u2022")
+
+
+def _is_over(text: str, at: int) -> bool:
+    """Whether what begins at a place is the heading of a list."""
+    return bool(_OVER_LIST.match(text, text.rfind("\n", 0, at) + 1))
 
 
 def _are_specimens(heads: Sequence[str], *, listed: bool) -> bool:
@@ -406,7 +480,7 @@ def _under_heads(
         lines = text[start:following].splitlines(keepends=True)
         end = _sentence_end(text, start, following) if within else start + len(lines[0])
         for line in () if within else lines[1:]:
-            if line.strip() and line.lstrip()[0] not in "-*\u2022":
+            if line.strip() and line.lstrip()[0] not in "-*>\u2022":
                 break
             end += len(line)
         parts.append(SpecimenText("", heads[start], ((start, end),)))

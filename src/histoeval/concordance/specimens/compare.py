@@ -6,6 +6,7 @@ name the sites of the other's parts, a finding that stands with the wrong one is
 One part against one part is compared as ever.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -238,6 +239,10 @@ def _without_common(
 
     def stands(error: ReportError) -> bool:
         """Whether the other report has the very words in this part, only read otherwise."""
+        if _has_sentence(there, here, error.reference) and _has_sentence(
+            here, there, error.candidate
+        ):
+            return True
         return error.kind in _MISSED and (
             _has_words(there, error.reference) or _has_words(here, error.candidate)
         )
@@ -264,6 +269,24 @@ def _without_common(
         )
         for name, part in parts.items()
     }
+
+
+_STOP = re.compile(r"[.;](?=\s|\Z)|\n")
+
+
+def _has_sentence(facts: Facts, own: Facts, entity: Entity | None) -> bool:
+    """Whether a report has the very sentence that an entity of the other stands in."""
+    if entity is None:
+        return True
+    text = own.stated.text
+    start = max((each.end() for each in _STOP.finditer(text, 0, entity.start)), default=0)
+    stop = _STOP.search(text, entity.end)
+    sentence = text[start : stop.start() if stop else len(text)]
+    return bool(sentence.strip()) and _folded(sentence) in _folded(facts.stated.text)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _has_words(facts: Facts, entity: Entity | None) -> bool:

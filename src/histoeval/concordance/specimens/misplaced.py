@@ -10,6 +10,7 @@ from histoeval.concordance.evidence import ErrorKind, ReportError, Severity
 from histoeval.concordance.specimens.content import IN_SITU, Content, contents_alike
 from histoeval.concordance.specimens.matching import MatchedSpecimens
 from histoeval.concordance.specimens.misnamed import PART, SEVERITY
+from histoeval.concordance.specimens.statements import moved_statements
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import FindingFact
 from histoeval.report import Entity
@@ -69,13 +70,21 @@ def misplaced(sides: Sides, swapped: Mapping[int, int], alike: Alike) -> Iterato
                 pairs[j].name,
                 specimen=f"{pairs[i].name} / {pairs[j].name}",
             )
-    told: set[str | None] = set()
+    told: list[ReportError] = []
     for i in sides.clear:
         if i not in swapped:
-            for error in _moved_from(sides, i, alike):
-                if error.words[0] not in told:
-                    told.add(error.words[0])
+            for error in (*_moved_from(sides, i, alike), *_moved_words(sides, i)):
+                if not any(_is_told(error, each) for each in told):
+                    told.append(error)
                     yield error
+
+
+def _is_told(error: ReportError, known: ReportError) -> bool:
+    """Whether an error is in the words of another, or about a part of them."""
+    here, there = error.reference, known.reference
+    if here is None or there is None:
+        return False
+    return error.words[0] == known.words[0] or (here.start < there.end and there.start < here.end)
 
 
 def _severity_of_swap(one: Content, other: Content) -> Severity:
@@ -107,15 +116,7 @@ def _are_swapped(ref: Sequence[Content], cand: Sequence[Content], i: int, j: int
 
 def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
     """What the reference says of one part, and the candidate only of others."""
-    pairs, others = sides.matched.pairs, [j for j in sides.clear if j != i]
-
-    def error(here: Entity, j: int, there: Entity, severity: Severity) -> ReportError:
-        name = f"{pairs[i].name} \u2192 {pairs[j].name}"
-        called = f"{here.text} ({pairs[i].name})", f"{there.text} ({pairs[j].name})"
-        return ReportError(
-            ErrorKind.MOVED_FINDING, PART, severity, here, there, *called, specimen=name
-        )
-
+    others = [j for j in sides.clear if j != i]
     for diagnosis in sides.reference_sure[i].facts.made:
         if diagnosis.hedged or not diagnosis.known or diagnosis.behaviour == Behaviour.NORMAL:
             continue
@@ -124,7 +125,7 @@ def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
         for j in others:
             there = _makes(sides.candidate_sure[j], diagnosis, alike, _SAME)
             if there and not _makes(sides.reference[j], diagnosis, alike, _NEARLY):
-                yield error(diagnosis.entity, j, there.entity, severity_of(diagnosis))
+                yield _moved(sides, (i, diagnosis.entity), (j, there.entity), severity_of(diagnosis))
                 break
     if not sides.matched.divided:
         return
@@ -137,8 +138,37 @@ def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
             if found and not _has(sides.reference[j], finding):
                 grave = importance > _TELLING
                 severity = Severity.MAJOR if grave else Severity.MODERATE
-                yield error(finding.entity, j, found.entity, severity)
+                yield _moved(sides, (i, finding.entity), (j, found.entity), severity)
                 break
+
+
+def _moved_words(sides: Sides, i: int) -> Iterator[ReportError]:
+    """The clauses of one part that stand with others in the candidate, in their words."""
+    if not sides.matched.divided:
+        return
+    others = [j for j in sides.clear if j != i]
+    headings = [pair.reference.heading for pair in sides.matched.pairs]
+    for here, j, there in moved_statements(
+        i, sides.reference, sides.candidate, others, headings
+    ):
+        yield _moved(sides, (i, here.entity), (j, there.entity), here.severity)
+
+
+def _moved(
+    sides: Sides, here: tuple[int, Entity], there: tuple[int, Entity], severity: Severity
+) -> ReportError:
+    """The error of what stands with one part in the reference, and with another here."""
+    names = [sides.matched.pairs[at].name for at, _ in (here, there)]
+    entities = here[1], there[1]
+    called = (f"{each.text} ({name})" for each, name in zip(entities, names, strict=True))
+    return ReportError(
+        ErrorKind.MOVED_FINDING,
+        PART,
+        severity,
+        *entities,
+        *called,
+        specimen=" \u2192 ".join(names),
+    )
 
 
 def _makes(content: Content, diagnosis: Diagnosis, alike: Alike, least: float) -> Diagnosis | None:

@@ -37,7 +37,11 @@ _AT_LINE = re.compile(rf"^[ \t>*\u2022_-]{{0,6}}(?:{_LABEL}|{_BARE}))[ \t]{{0,8}
 _AT_SENTENCE = re.compile(
     rf"(?:\A|(?<=[.;:][ \n])|(?<=[.;:][ \n]{{2}}))\s{{0,4}}{_LABEL}|(?P<bare>(?!)))[ \t]{{0,8}}"
 )
-_HEAD_END = re.compile(r":(?=\s|\Z|[A-Z])|[ \t][-\u2013\u2014|][ \t]|[.;](?=\s|\Z)|[\n\r|]")
+_HEAD_END = re.compile(
+    r":(?=\s|\Z|[A-Z])|[ \t][-\u2013\u2014|][ \t]|[.;](?=\s|\Z)|[\n\r|]"
+    r"|[ ](?:is|are|was|were|shows?|contains?|has|have|holds?|reveals?|consists?|comprises?|gave|"
+    r"demonstrates?|includes?|yields?)[ ]"
+)
 _PLACE_FIELD = re.compile(
     r"\s{0,8}(?:(?:site|procedure|specimen|location|source|organ|anatomic(?:al)? site|side)\b"
     r"(?:[ ]?[/,&][ ]?|[ ]and[ ])?){1,3}[ \t]?:[ \t]{0,4}",
@@ -69,6 +73,18 @@ _NO_SPECIMEN = re.compile(
     re.IGNORECASE,
 )
 """Words of a head that is not the head of a specimen, but of a line of a checklist."""
+_CHECKLIST = re.compile(
+    r"[ \t]{0,8}(?:(?:histolog\w*|tumou?r) )?(?:type|grade|size|subtype|margins?|depth|extent|histology|"
+    r"extension|invasion|greatest dimension|dimensions?|differentiation|focality|in situ|doi|breslow|"
+    r"\w{1,24} invasion|necrosis|mitos[ei]s|mitotic \w+|weight|diagnosis|procedure|excision)"
+    r"[^:\n]{0,24}:[ \t]",
+    re.IGNORECASE,
+)
+"""A line of a checklist on the specimen that is named above it."""
+_TITLE = re.compile(
+    r"\s{0,4}(?:synop\w+|report|check ?list|data ?set|protocol|case summary)\b", re.IGNORECASE
+)
+"""What follows the name of an organ in the title of a report."""
 _MARGIN = re.compile(r"\bmargins?\b", re.IGNORECASE)
 _PLACE = re.compile(
     r"\b\d{1,2}(?::00| o.?clock| cm\b)|\b(?:level|station|segment|quadrant|margin|base|apex|mid|"
@@ -79,13 +95,21 @@ _PLACE = re.compile(
 _NUMBERED_PLACE = re.compile(
     r"\b\d{1,2}(?::00| o.?clock|[RL])\b|\b(?:station|level|segment|quadrant|ebus)\b", re.IGNORECASE
 )
+_ONE = r"(?:[A-Z]|\d{1,2}|[IVX]{2,5})"
+_LIST = rf"{_ONE}(?:(?:,[ ]|,?[ ](?:and|or)[ ]|[ ]?&[ ]?){_ONE}(?![\w/+%]))*"
 _REFERENCE = re.compile(
-    rf"(?i:\b(?:parts?|specimens?|samples?|pots?|jars?|tumou?rs?|blocks?)[ \t]){_MARK.format('part')}"
-    rf"(?=\d?\b)(?![\w/+]{{2}})"
-    rf"|\(#?{_MARK.format('bracket')}\)|(?:\A|(?<=[.;:][ \t])){_MARK.format('lead')}[ \t]?[-:][ \t]"
-    r"|(?<!\d )\b(?:in|on|of|from|for)[ \t](?P<prep>[A-Z](?=[\s,.;:)]|\Z)|\d{1,2}(?=[:;)]))"
+    rf"(?i:\b(?:parts?|specimens?|samples?|pots?|jars?|tumou?rs?|twins?)[ \t])(?P<part>{_LIST})(?![\w/+])"
+    rf"|(?i:\bblocks?[ \t])(?P<block>[A-Z])\d{{0,2}}\b"
+    rf"|\(#?(?P<bracket>{_LIST})\)|(?:\A|(?<=[.;:][ \t]))(?P<lead>{_ONE})[ \t]?[-:][ \t]"
+    r"|(?<!\d )\b(?:in|on|of|from|for)[ \t]"
+    rf"(?P<prep>[A-Z](?:(?:,[ ]|,?[ ]and[ ])[A-Z](?!\w))*(?=[\s,.;:)]|\Z)|\d{{1,2}}(?=[:;)]))"
 )
-_CLAUSE = re.compile(r";\s|,\s(?:and|but|while|whereas)\s|\s(?:but|while|whereas)\s")
+"""A sentence that is about a part: in part B, (C), on A and B, block A2."""
+_TAG = re.compile(
+    rf"\(#?(?:(?:part|specimen|pot|sample|jar)[ ]#?)?(?P<tag>{_ONE}|[a-h])(?=[,;)]|\Z)", re.IGNORECASE
+)
+_EACH = re.compile(rf"\b{_ONE}\b")
+_CLAUSE_START = re.compile(r"(?:\A|[.;:]\s|,\s(?:and\s|but\s|while\s|whereas\s)?)[^.;:,]{0,2}\Z")
 _ROMANS = {"I": 1, "V": 5, "X": 10}
 _SPARE = 2
 """How many labels of a sequence may be missing."""
@@ -119,6 +143,12 @@ class SpecimenText:
         """Label and heading, to be shown."""
         heading = " ".join(self.heading.split())
         return f"{self.label}: {heading}" if self.label and heading else self.label or heading
+
+    @property
+    def tag(self) -> str:
+        """Its label, or the one that its heading gives in brackets."""
+        found = _TAG.search(self.heading)
+        return self.label or (found["tag"].upper() if found else "")
 
     def has(self, place: int) -> bool:
         """Whether a place of the text is in it."""
@@ -224,9 +254,9 @@ def _counts_on(before: Sequence[_Begin], begin: _Begin) -> bool:
     """Whether a label is the next after the last one, or the first of all."""
     if not before:
         return _numbers([begin.label]) == [1]
-    labels = list(dict.fromkeys([*(each.label for each in before), begin.label]))
-    numbers = _numbers(labels)
-    return len(numbers) > 1 and labels[-1] == begin.label and numbers[-1] == numbers[-2] + 1
+    known = list(dict.fromkeys(each.label for each in before))
+    numbers = _numbers([*known, begin.label])
+    return begin.label not in known and len(numbers) > 1 and numbers[-1] == numbers[-2] + 1
 
 
 def _numbers(labels: Sequence[str]) -> list[int]:
@@ -267,13 +297,20 @@ def _parts(text: str, begins: Sequence[_Begin]) -> tuple[SpecimenText, ...]:
     if not _are_labels(text, [firsts[label] for label in labels], list(heads.values())):
         return ()
     taken = [(each.start, each.after) for each in begins]
-    stretches = _with_references(text, labels, list(_reach(text, begins)), taken)
+    reach = list(_reach(text, begins))
+    referring = _referring(text, labels, outside([*taken, *(each for _, each in reach)], len(text)))
     return tuple(
         SpecimenText(
             label,
             heads[label],
-            tuple(stretches[label]),
-            tuple((each.start, each.after) for each in begins if each.label == label),
+            (
+                *(stretch for each, stretch in reach if each == label),
+                *(stretch for each, stretch, _ in referring if each == label),
+            ),
+            (
+                *((each.start, each.after) for each in begins if each.label == label),
+                *(span for each, _, written in referring if each == label for span in written),
+            ),
         )
         for label in labels
     )
@@ -362,47 +399,71 @@ def _reach(text: str, begins: Sequence[_Begin]) -> Iterator[tuple[str, Stretch]]
         yield begin.label, (min(begin.after, until), until)
 
 
-def _with_references(
-    text: str,
-    labels: Sequence[str],
-    reach: Sequence[tuple[str, Stretch]],
-    taken: Sequence[Stretch],
-) -> dict[str, list[Stretch]]:
-    """The stretches of each part, with the sentences elsewhere that refer to it."""
-    found: dict[str, list[Stretch]] = {label: [] for label in labels}
-    for label, stretch in reach:
-        found[label].append(stretch)
-    for start, end in outside([*taken, *(stretch for _, stretch in reach)], len(text)):
-        for sentence in sentences(text[start:end]):
-            at, until = start + sentence.start, start + sentence.end
-            for label, stretch in _references(text, at, until, found):
-                found[label].append(stretch)
-    return found
+_Referring = tuple[str, Stretch, tuple[Stretch, ...]]
+"""A label, what is said of its part outside of it, and where the label stands in that."""
+
+
+def _referring(
+    text: str, labels: Collection[str], stretches: Iterable[Stretch]
+) -> list[_Referring]:
+    """The sentences in some stretches that refer to parts."""
+    return [
+        found
+        for start, end in stretches
+        for sentence in sentences(text[start:end])
+        for found in _references(text, start + sentence.start, start + sentence.end, labels)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    """Where a sentence refers to parts."""
+
+    start: int
+    end: int
+    labels: frozenset[str]
+    written: tuple[Stretch, ...]
+    leads: bool
+    """What is said of them follows: A: positive. Else it stands before: positive in A."""
 
 
 def _references(
     text: str, start: int, end: int, labels: Collection[str]
-) -> list[tuple[str, Stretch]]:
+) -> Iterator[_Referring]:
     """What a sentence says of the parts that it refers to.
 
-    Clause by clause where each is of one part at most (amplified in A; not amplified in B), else
-    from each reference to the next (A: positive, B: negative).
+    All of it where it refers to them once; else from each reference to the next, or from each to
+    the one before (amplified in A; not amplified in B). Numbers of parts are left out: they are no
+    findings.
     """
-    named = [
-        (each.start(), label)
-        for each in _REFERENCE.finditer(text, start, end)
-        if (label := each["part"] or each["bracket"] or each["lead"] or each["prep"]) in labels
-    ]
-    if len({label for _, label in named}) < 2:
-        return [(label, (start, end)) for _, label in named[:1]]
-    cuts = [start, *(each.start() for each in _CLAUSE.finditer(text, start, end)), end]
-    clauses = [
-        (stretch, {label for at, label in named if stretch[0] <= at < stretch[1]})
-        for stretch in pairwise(cuts)
-    ]
-    if all(len(about) == 1 for _, about in clauses):
-        return [(about.pop(), stretch) for stretch, about in clauses]
-    return [(label, (at, after)) for (at, label), (after, _) in pairwise([*named, (end, "")])]
+    named = list(_refers(text, start, end, labels))
+    if not named:
+        return
+    leads = named[0].leads
+    cuts = [each.start if leads else each.end for each in named]
+    cuts = [start, *(cuts[1:] if leads else cuts[:-1]), end]
+    for each, (first, last) in zip(named, pairwise(cuts), strict=True):
+        written = tuple(span for span in each.written if text[slice(*span)].isdigit())
+        inside = [(a - first, b - first) for a, b in written]
+        for a, b in outside(inside, last - first):
+            if any(map(str.isalnum, text[first + a : first + b])):
+                for label in sorted(each.labels):
+                    yield label, (first + a, first + b), written
+
+
+def _refers(text: str, start: int, end: int, labels: Collection[str]) -> Iterator[_Reference]:
+    for each in _REFERENCE.finditer(text, start, end):
+        group = next(name for name, found in each.groupdict().items() if found)
+        written = [
+            (each.start(group) + found.start(), each.start(group) + found.end())
+            for found in _EACH.finditer(each[group])
+        ] or [each.span(group)]
+        meant = frozenset(text[a:b] for a, b in written)
+        if meant <= set(labels):
+            leads = text[each.end() : each.end() + 1] == ":" or bool(
+                each["lead"] or _CLAUSE_START.search(text[start : each.start()])
+            )
+            yield _Reference(each.start(), each.end(), meant, tuple(written), leads)
 
 
 # --- headings without labels ---------------------------------------------------------------------
@@ -422,10 +483,10 @@ def _headed(text: str) -> tuple[SpecimenText, ...]:
 def _heads(text: str, *patterns: re.Pattern[str]) -> dict[int, str]:
     """What may be the heading of a specimen, by where it stands."""
     every = {
-        found.start("head"): found["head"].strip()
+        found.start("head"): head
         for pattern in patterns
         for found in pattern.finditer(text)
-        if not _NO_SPECIMEN.search(found["head"]) and not is_field(found["head"])
+        if (head := _whole_head(text, found)) and not _TITLE.match(text, found.end())
     }
     named = [at for at, head in every.items() if _is_specimen(head)]
     items = {at for at in every if _is_item(text, at)}
@@ -444,6 +505,14 @@ def _heads(text: str, *patterns: re.Pattern[str]) -> dict[int, str]:
         for at, head in every.items()
         if at in named or (at in between and len(head.split()) <= _SHORT_HEAD)
     }
+
+
+def _whole_head(text: str, found: re.Match[str]) -> str:
+    """A heading; one of a line in a checklist that gives the label of a part, with that line."""
+    head = found["head"].strip()
+    if _TAG.search(head) and not _is_specimen(head):
+        return head + text[found.end("head") :].split("\n", 1)[0]
+    return "" if _NO_SPECIMEN.search(head) or is_field(head) else head
 
 
 def _is_item(text: str, at: int) -> bool:
@@ -480,11 +549,16 @@ def _under_heads(
         lines = text[start:following].splitlines(keepends=True)
         end = _sentence_end(text, start, following) if within else start + len(lines[0])
         for line in () if within else lines[1:]:
-            if line.strip() and line.lstrip()[0] not in "-*>\u2022":
+            if line.strip() and not _is_below(line):
                 break
             end += len(line)
         parts.append(SpecimenText("", heads[start], ((start, end),)))
     return tuple(parts)
+
+
+def _is_below(line: str) -> bool:
+    """Whether a line goes on about the specimen above: an item of a list, a line of a checklist."""
+    return line.lstrip()[0] in "-*>\u2022" or bool(_CHECKLIST.match(line))
 
 
 def _sentence_end(text: str, start: int, end: int) -> int:

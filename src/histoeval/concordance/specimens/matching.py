@@ -151,7 +151,7 @@ def _assigned(
         [
             [
                 (here.likeness(i, there.places[j]) + there.likeness(j, here.places[i])) / 2
-                + _SAME_LABEL * (bool(one.label) and one.label == other.label)
+                + _SAME_LABEL * (bool(one.tag) and one.tag == other.tag)
                 + _SAME_WORDS * _overlap(words[i], others[j])
                 for j, other in enumerate(cand)
             ]

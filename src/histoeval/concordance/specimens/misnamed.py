@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from histoeval.concordance.evidence import ErrorKind, ReportError, Severity
 from histoeval.concordance.specimens.content import IN_SITU, LOW_GRADE, MALIGNANT, Content
@@ -18,7 +17,7 @@ _OTHER_PLACE, _SAME_ORGAN = 0.6, 0.5
 """Up to this nearness two sites are different ones; below the other, of different organs."""
 _NODES = re.compile(r"\b(?:nod(?:es?|al)|sentinels?|dissection|lymphadenectomy)\b", re.IGNORECASE)
 _NODE = "lymph_node"
-"""Nodes may be called by their region alone: neck dissection."""
+"""Nodes without a region, which may be those of any: neck dissection."""
 _NUMBERED = ("level", "station", "segment", "clock", "cm")
 """Numbers of places that nobody changes when parts are counted anew."""
 
@@ -65,6 +64,7 @@ def _nearness(pair: SpecimenPair) -> float:
         one, other = ({n for k, n in each.numbers if k == kind} for each in (here, there))
         if one and other and not one & other:
             return _OTHER_PLACE
-    if all(_NODES.search(each.heading) for each in (pair.reference, pair.candidate)):
-        here, there = (replace(each, sites=each.sites - {_NODE}) for each in (here, there))
+    nodal = all(_NODES.search(each.heading) for each in (pair.reference, pair.candidate))
+    if nodal and {_NODE} in (here.sites, there.sites):
+        return 1.0
     return max((site_closeness(a, b) for a in here.sites for b in there.sites), default=1.0)

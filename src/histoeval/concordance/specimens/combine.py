@@ -11,19 +11,38 @@ from histoeval.concordance.evidence import (
     ReportError,
     Severity,
 )
+from histoeval.concordance.specimens.content import IN_SITU
 from histoeval.concordance.specimens.misnamed import PART
 
 _LEFT = {
     Severity.CRITICAL: 0.35,
-    Severity.MAJOR: 0.6,
-    Severity.MODERATE: 0.85,
-    Severity.MINOR: 0.95,
+    Severity.MAJOR: 0.65,
+    Severity.MODERATE: 0.94,
+    Severity.MINOR: 0.98,
 }
 """What an error between the parts leaves of the parts that it concerns."""
 _CONCERNED = ("diagnosis", "behaviour", "completeness", "soundness")
 _WORDED = (*_CONCERNED, "site", "spread")
+_PLACED = ("site", "laterality")
 _SHARE = (0.1, 0.1, 0.3, 1.0, 1.0)
 """How much of what is lost in one part counts, by its worst error."""
+
+
+def by_gravity(parts: Mapping[str, ComparedPart], gravity: int) -> dict[str, ComparedPart]:
+    """A part of a report; the wrong side of what is benign is not critical."""
+    if gravity >= IN_SITU:
+        return dict(parts)
+    placed = {
+        name: replace(
+            parts[name],
+            mistakes=tuple(
+                replace(each, severity=min(each.severity, Severity.MAJOR))
+                for each in parts[name].mistakes
+            ),
+        )
+        for name in _PLACED
+    }
+    return {**parts, **placed}
 
 
 def by_severity(parts: Mapping[str, ComparedPart]) -> dict[str, ComparedPart]:

@@ -24,6 +24,7 @@ from histoeval.concordance.evidence import (
     without_errors,
 )
 from histoeval.concordance.specimens.combine import (
+    by_gravity,
     by_severity,
     in_both_views,
     together,
@@ -36,7 +37,7 @@ from histoeval.concordance.specimens.matching import (
     SpecimenSide,
     match_specimens,
 )
-from histoeval.concordance.specimens.misnamed import PART, misnamed
+from histoeval.concordance.specimens.misnamed import PART, misnamed, on_other_side
 from histoeval.concordance.specimens.misplaced import Sides, misplaced, swapped_specimens
 from histoeval.facts.facts import Facts, facts_of
 from histoeval.facts.lexical import lexical_facts
@@ -76,7 +77,11 @@ def compare_reports(
         [_content(candidate, pair.candidate, sure=True) for pair in matched.pairs],
     )
     swapped = swapped_specimens(sides)
-    errors = [*misnamed(matched, ref, cand), *misplaced(sides, swapped, alike)]
+    errors = [
+        *misnamed(matched, ref, cand),
+        *on_other_side(matched, reference.report, candidate.report),
+        *misplaced(sides, swapped, alike),
+    ]
     if matched.divided:
         crossed = _crosswise(matched, swapped)
         parts = _by_specimen(reference, candidate, crossed, (ref, cand), alike, excused)
@@ -218,8 +223,8 @@ def _by_specimen(
             compared = _without_common(here, there, pair, alike, excused)
             if pair.swapped:
                 compared |= dict.fromkeys(_PLACED, NOT_MENTIONED)
-            weight = _IMPORTANCE[max(ref.gravity, cand.gravity)]
-            views.append((weight, by_severity(compared)))
+            gravity = max(ref.gravity, cand.gravity)
+            views.append((_IMPORTANCE[gravity], by_severity(by_gravity(compared, gravity))))
     views.append((_IMPORTANCE[0], _common(reference, candidate, matched, alike, excused)))
     names = views[-1][1]
     return {name: together([(weight, view[name]) for weight, view in views]) for name in names}

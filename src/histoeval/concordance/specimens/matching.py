@@ -163,10 +163,17 @@ def _assigned(
     rows, columns = linear_sum_assignment(alike, maximize=True)
     pairs = {int(i): int(j) for i, j in zip(rows, columns, strict=True)}
     sure = {i: j for i, j in pairs.items() if alike[i, j] >= _MATCHED}
-    return sure | {
+    sure |= {
         i: j
         for i, j in pairs.items()
         if i not in sure and _overlap(words[i], others[j]) >= _SAME_CONTENT
+    }
+    return sure | {  # of a part without a heading, there is only the label
+        i: j
+        for i, one in enumerate(ref)
+        for j, other in enumerate(cand)
+        if i not in sure and j not in sure.values()
+        if one.tag and one.tag == other.tag and not (one.heading and other.heading)
     }
 
 
@@ -207,8 +214,10 @@ def _speaks_of(
             clauses.append(each)
     for place in wanted:
         said = _said_in(text, [each for each in clauses if place in each.about])
-        named = any(each.named and place in each.about for each in clauses)
+        named = [each for each in clauses if each.named and place in each.about]
         if named and _covered(own, parts[place], said) >= _COVERED:
+            return True
+        if not others[0].label and any(each.clear for each in named):
             return True
     return False
 

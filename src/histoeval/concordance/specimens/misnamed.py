@@ -4,13 +4,24 @@ import re
 from collections.abc import Iterator, Sequence
 
 from histoeval.concordance.evidence import ErrorKind, ReportError, Severity
-from histoeval.concordance.specimens.content import IN_SITU, LOW_GRADE, MALIGNANT, Content
+from histoeval.concordance.specimens.content import (
+    IN_SITU,
+    LOW_GRADE,
+    MALIGNANT,
+    Content,
+    entity_of,
+)
 from histoeval.concordance.specimens.matching import MatchedSpecimens, SpecimenPair
 from histoeval.facts.specimen_places import place_of
+from histoeval.facts.specimens import only
+from histoeval.report import EntityType, Report
 from histoeval.terms.sites import site_closeness
+from histoeval.terms.values.laterality import Side, side_of
 
 PART = "specimens"
 """What errors between specimens are listed under."""
+_OPPOSITE = {Side.LEFT: Side.RIGHT, Side.RIGHT: Side.LEFT}
+_HEAD = re.compile(r"\S[^\n]*")
 SEVERITY = (*(Severity.MAJOR,) * IN_SITU, Severity.CRITICAL, Severity.CRITICAL)
 """How bad it is to miss a specimen, by how grave what is in it is."""
 _OTHER_PLACE, _SAME_ORGAN = 0.6, 0.5
@@ -48,6 +59,31 @@ def misnamed(
             severity = Severity.CRITICAL if grave else Severity.MAJOR
             entities = here.site, there.site
             yield ReportError(ErrorKind.WRONG_SITE, PART, severity, *entities, specimen=pair.name)
+
+
+def on_other_side(
+    matched: MatchedSpecimens, reference: Report, candidate: Report
+) -> Iterator[ReportError]:
+    """The side that both reports give above all parts, where it is not the same."""
+    named = []
+    for report, common, sides in (
+        (reference, matched.reference_common, [pair.reference for pair in matched.pairs]),
+        (candidate, matched.candidate_common, [pair.candidate for pair in matched.pairs]),
+    ):
+        first = min((start for side in sides for start, _ in side.stretches), default=0)
+        above = [stretch for stretch in common if stretch[1] <= first]
+        title = only(report, above).text.rstrip()
+        found = _HEAD.search(title) if side_of(title) in _OPPOSITE else None
+        named.append((found, side_of(title)))
+    (here, one), (there, other) = named
+    if here and there and one and _OPPOSITE.get(one) == other:
+        yield ReportError(
+            ErrorKind.WRONG_LATERALITY,
+            PART,
+            Severity.CRITICAL,
+            entity_of(here, EntityType.SITE),
+            entity_of(there, EntityType.SITE),
+        )
 
 
 def _one_sided(kind: ErrorKind, content: Content, name: str) -> ReportError:

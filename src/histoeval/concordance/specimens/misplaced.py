@@ -8,7 +8,7 @@ from histoeval.concordance.diagnosis import Alike, diagnosis_closeness
 from histoeval.concordance.diagnosis_errors import severity_of
 from histoeval.concordance.evidence import ErrorKind, ReportError, Severity
 from histoeval.concordance.specimens.content import IN_SITU, Content, contents_alike
-from histoeval.concordance.specimens.matching import MatchedSpecimens
+from histoeval.concordance.specimens.matching import MatchedSpecimens, SpecimenSide
 from histoeval.concordance.specimens.misnamed import PART, SEVERITY
 from histoeval.concordance.specimens.statements import moved_statements
 from histoeval.facts.diagnoses import Diagnosis
@@ -124,7 +124,9 @@ def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
             continue
         for j in others:
             there = _makes(sides.candidate_sure[j], diagnosis, alike, _SAME)
-            if there and not _makes(sides.reference[j], diagnosis, alike, _NEARLY):
+            if there is None or _is_heading(there.entity, sides.matched.pairs[j].candidate):
+                continue
+            if not _makes(sides.reference[j], diagnosis, alike, _NEARLY):
                 yield _moved(sides, (i, diagnosis.entity), (j, there.entity), severity_of(diagnosis))
                 break
     if not sides.matched.divided:
@@ -140,6 +142,11 @@ def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
                 severity = Severity.MAJOR if grave else Severity.MODERATE
                 yield _moved(sides, (i, finding.entity), (j, found.entity), severity)
                 break
+
+
+def _is_heading(entity: Entity, side: SpecimenSide) -> bool:
+    """Whether an entity is only what a specimen is called: nasal polyp."""
+    return entity.text.casefold() in side.heading.casefold()
 
 
 def _moved_words(sides: Sides, i: int) -> Iterator[ReportError]:

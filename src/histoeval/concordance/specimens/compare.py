@@ -54,6 +54,7 @@ _MISSED = frozenset(
     {ErrorKind.OMISSION, ErrorKind.INVENTION, ErrorKind.WRONG_DIAGNOSIS, ErrorKind.UNDERCALL}
 )
 """Errors that a reader makes who overlooks a phrase."""
+_ONE_SIDED = frozenset({ErrorKind.OMISSION, ErrorKind.INVENTION})
 _GLOBAL = frozenset({EntityType.DIAGNOSIS, EntityType.SITE, EntityType.PROCEDURE})
 """What is said outside of the parts is not said of each of them."""
 
@@ -248,6 +249,8 @@ def _without_common(
             here, there, error.candidate
         ):
             return True
+        if _counts_positive(there, error.reference) or _counts_positive(here, error.candidate):
+            return error.kind in _ONE_SIDED or error.part == "spread"
         return error.kind in _MISSED and (
             _has_words(there, error.reference) or _has_words(here, error.candidate)
         )
@@ -276,6 +279,11 @@ def _without_common(
     }
 
 
+_POSITIVE_NODES = re.compile(
+    r"\bnod(?:es?|al)\b[^.\n]{0,60}?\b(?:[1-9]\d? ?(?:/|of|out of) ?\d{1,2}\b|[1-9]\d? positive)"
+    r"|\b[1-9]\d? ?(?:/|of|out of) ?\d{1,2} (?:lymph )?nodes?\b",
+    re.IGNORECASE,
+)
 _STOP = re.compile(r"[.;](?=\s|\Z)|\n")
 
 
@@ -292,6 +300,16 @@ def _has_sentence(facts: Facts, own: Facts, entity: Entity | None) -> bool:
 
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
+
+
+def _counts_positive(facts: Facts, entity: Entity | None) -> bool:
+    """Whether a report has nodes with tumour by their number, as the other has by name."""
+    return (
+        entity is not None
+        and entity.assertion == Assertion.PRESENT
+        and "metasta" in entity.text.casefold()
+        and bool(_POSITIVE_NODES.search(facts.report.text))
+    )
 
 
 def _has_words(facts: Facts, entity: Entity | None) -> bool:

@@ -6,7 +6,6 @@ name the sites of the other's parts, a finding that stands with the wrong one is
 One part against one part is compared as ever.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -18,7 +17,6 @@ from histoeval.concordance.evidence import (
     NOTHING_EXCUSED,
     ComparedPart,
     EntityMatch,
-    ErrorKind,
     Excused,
     ReportError,
     without_errors,
@@ -39,22 +37,17 @@ from histoeval.concordance.specimens.matching import (
 )
 from histoeval.concordance.specimens.misnamed import PART, misnamed, on_other_side
 from histoeval.concordance.specimens.misplaced import Sides, misplaced, swapped_specimens
+from histoeval.concordance.specimens.wording import says_the_same
 from histoeval.facts.facts import Facts, facts_of
 from histoeval.facts.lexical import lexical_facts
-from histoeval.facts.scope import stance_at
-from histoeval.facts.specimens import Stretch, only
-from histoeval.report import Assertion, Entity, EntityType, Report
+from histoeval.facts.specimens.text import Stretch, only
+from histoeval.report import Entity, EntityType, Report
 from histoeval.terms.values.laterality import Side
 
 _IMPORTANCE = (0.5, 0.6, 0.85, 1.0, 1.0)
 """How much the worst part pulls all of them down, by how grave its content is."""
 _PLACED = ("site", "laterality", "no_inventions")
 """What is wrong of necessity where two parts are swapped."""
-_MISSED = frozenset(
-    {ErrorKind.OMISSION, ErrorKind.INVENTION, ErrorKind.WRONG_DIAGNOSIS, ErrorKind.UNDERCALL}
-)
-"""Errors that a reader makes who overlooks a phrase."""
-_ONE_SIDED = frozenset({ErrorKind.OMISSION, ErrorKind.INVENTION})
 _GLOBAL = frozenset({EntityType.DIAGNOSIS, EntityType.SITE, EntityType.PROCEDURE})
 """What is said outside of the parts is not said of each of them."""
 
@@ -243,24 +236,12 @@ def _without_common(
             for entity, stretches in zip((error.reference, error.candidate), own, strict=True)
         )
 
-    def stands(error: ReportError) -> bool:
-        """Whether the other report has the very words in this part, only read otherwise."""
-        if _has_sentence(there, here, error.reference) and _has_sentence(
-            here, there, error.candidate
-        ):
-            return True
-        if _counts_positive(there, error.reference) or _counts_positive(here, error.candidate):
-            return error.kind in _ONE_SIDED or error.part == "spread"
-        return error.kind in _MISSED and (
-            _has_words(there, error.reference) or _has_words(here, error.candidate)
-        )
-
     first = compare(here, there, alike, excused)
     elsewhere = frozenset(
         error
         for part in first.values()
         for error in part.mistakes
-        if not is_own(error) or stands(error)
+        if not is_own(error) or says_the_same(error, here, there)
     )
     parts = first
     if elsewhere:
@@ -272,55 +253,11 @@ def _without_common(
             tuple(
                 replace(each, specimen=pair.name)
                 for each in part.mistakes
-                if is_own(each) and not stands(each)
+                if is_own(each) and not says_the_same(each, here, there)
             ),
         )
         for name, part in parts.items()
     }
-
-
-_POSITIVE_NODES = re.compile(
-    r"\bnod(?:es?|al)\b[^.\n]{0,60}?\b(?:[1-9]\d? ?(?:/|of|out of) ?\d{1,2}\b|[1-9]\d? positive)"
-    r"|\b[1-9]\d? ?(?:/|of|out of) ?\d{1,2} (?:lymph )?nodes?\b",
-    re.IGNORECASE,
-)
-_STOP = re.compile(r"[.;](?=\s|\Z)|\n")
-
-
-def _has_sentence(facts: Facts, own: Facts, entity: Entity | None) -> bool:
-    """Whether a report has the very sentence that an entity of the other stands in."""
-    if entity is None:
-        return True
-    text = own.stated.text
-    start = max((each.end() for each in _STOP.finditer(text, 0, entity.start)), default=0)
-    stop = _STOP.search(text, entity.end)
-    sentence = text[start : stop.start() if stop else len(text)]
-    return bool(sentence.strip()) and _folded(sentence) in _folded(facts.stated.text)
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
-def _counts_positive(facts: Facts, entity: Entity | None) -> bool:
-    """Whether a report has nodes with tumour by their number, as the other has by name."""
-    return (
-        entity is not None
-        and entity.assertion == Assertion.PRESENT
-        and "metasta" in entity.text.casefold()
-        and bool(_POSITIVE_NODES.search(facts.report.text))
-    )
-
-
-def _has_words(facts: Facts, entity: Entity | None) -> bool:
-    """Whether a report has the words of an entity of the other, and denies them as that does."""
-    if entity is None:
-        return False
-    at = facts.stated.text.lower().find(entity.text.lower())
-    if at < 0:
-        return False
-    stance = stance_at(facts.stated.text, at, at + len(entity.text))
-    return (stance is False) == (entity.assertion == Assertion.ABSENT)
 
 
 def _common(

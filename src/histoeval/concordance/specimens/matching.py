@@ -6,14 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from histoeval.facts.specimen_places import Clause, Gazetteer, clauses_about
-from histoeval.facts.specimens import (
-    SpecimenText,
-    Stretch,
-    outside,
-    specimens_of_text,
-    superseded,
-)
+from histoeval.facts.specimens.divide import specimens_of_text
+from histoeval.facts.specimens.places import Clause, Gazetteer, clauses_about
+from histoeval.facts.specimens.text import SpecimenText, Stretch, outside, superseded
 from histoeval.terms.plain import words_of
 
 _SAME_LABEL, _SAME_WORDS = 0.1, 0.15

@@ -12,8 +12,8 @@ from histoeval.concordance.specimens.content import (
     entity_of,
 )
 from histoeval.concordance.specimens.matching import MatchedSpecimens, SpecimenPair
-from histoeval.facts.specimen_places import place_of
-from histoeval.facts.specimens import only
+from histoeval.facts.specimens.places import place_of
+from histoeval.facts.specimens.text import only
 from histoeval.report import EntityType, Report
 from histoeval.terms.sites import site_closeness
 from histoeval.terms.values.laterality import Side, side_of

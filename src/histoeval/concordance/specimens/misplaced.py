@@ -127,7 +127,9 @@ def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
             if there is None or _is_heading(there.entity, sides.matched.pairs[j].candidate):
                 continue
             if not _makes(sides.reference[j], diagnosis, alike, _NEARLY):
-                yield _moved(sides, (i, diagnosis.entity), (j, there.entity), severity_of(diagnosis))
+                yield _moved(
+                    sides, (i, diagnosis.entity), (j, there.entity), severity_of(diagnosis)
+                )
                 break
     if not sides.matched.divided:
         return
@@ -155,9 +157,7 @@ def _moved_words(sides: Sides, i: int) -> Iterator[ReportError]:
         return
     others = [j for j in sides.clear if j != i]
     headings = [pair.reference.heading for pair in sides.matched.pairs]
-    for here, j, there in moved_statements(
-        i, sides.reference, sides.candidate, others, headings
-    ):
+    for here, j, there in moved_statements(i, sides.reference, sides.candidate, others, headings):
         yield _moved(sides, (i, here.entity), (j, there.entity), here.severity)
 
 
@@ -165,16 +165,17 @@ def _moved(
     sides: Sides, here: tuple[int, Entity], there: tuple[int, Entity], severity: Severity
 ) -> ReportError:
     """The error of what stands with one part in the reference, and with another here."""
-    names = [sides.matched.pairs[at].name for at, _ in (here, there)]
-    entities = here[1], there[1]
-    called = (f"{each.text} ({name})" for each, name in zip(entities, names, strict=True))
+    (i, one), (j, other) = here, there
+    first, second = sides.matched.pairs[i].name, sides.matched.pairs[j].name
     return ReportError(
         ErrorKind.MOVED_FINDING,
         PART,
         severity,
-        *entities,
-        *called,
-        specimen=" \u2192 ".join(names),
+        one,
+        other,
+        f"{one.text} ({first})",
+        f"{other.text} ({second})",
+        specimen=f"{first} \u2192 {second}",
     )
 
 

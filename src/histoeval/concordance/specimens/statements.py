@@ -98,9 +98,12 @@ def _share(statement: Statement, words: frozenset[str]) -> float:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(
-        word.plain for word in words_of(text) if len(word.plain) > 1 or word.plain.isdigit()
-    ) - _little()
+    return (
+        frozenset(
+            word.plain for word in words_of(text) if len(word.plain) > 1 or word.plain.isdigit()
+        )
+        - _little()
+    )
 
 
 @cache

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log
 
-from histoeval.facts.specimens import SpecimenText
+from histoeval.facts.specimens.text import SpecimenText
 from histoeval.reader.lexicon import names_procedure
 from histoeval.reader.sentences import sentences
 from histoeval.resources import load_toml

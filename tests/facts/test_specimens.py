@@ -226,3 +226,25 @@ def test_a_heading_gives_its_label_in_brackets() -> None:
     """Left ovary (specimen B)."""
     text = "Left ovary (specimen B): cyst.\nRight ovary (A, biopsy): normal."
     assert [part.tag for part in specimens_of_text(text)] == ["B", "A"]
+
+
+def test_headings_may_stand_in_a_list_above() -> None:
+    """What was found follows by number alone."""
+    text = (
+        "SPECIMENS: 1 right tube (salpingectomy); 2 endometrium (curettings)\nDIAGNOSES:\n"
+        "1 - Ectopic pregnancy\n2 - Decidua without villi"
+    )
+    first, second = specimens_of_text(text)
+    assert first.heading.startswith("right tube")
+    assert second.has(text.index("Decidua"))
+
+
+def test_a_side_by_itself_is_of_what_follows() -> None:
+    """Left side. The nasal polyp is inflamed."""
+    parts = specimens_of_text("A. Right nasal cavity: papilloma.\nB. Left maxillary sinus: mucin.")
+    text = (
+        "Right side. The nasal cavity has a papilloma.\nLeft side. The maxillary sinus has mucin."
+    )
+    about = [(text[c.start : c.end], c.about) for c in clauses_about(text, Gazetteer.of(parts))]
+    assert not any("side" in said for said, _ in about)
+    assert [places for _, places in about] == [frozenset({0}), frozenset({1})]

@@ -181,6 +181,10 @@ def _is_across(error: ReportError, pairs: Sequence[SpecimenPair]) -> bool:
     if error.reference is None or error.candidate is None:
         return False
     here = [i for i, pair in enumerate(pairs) if _inside(error.reference, pair.reference.sure)]
+    if error.part == "laterality":  # a side above several parts is of those below it
+        return bool(here) and not any(
+            _inside(error.candidate, pairs[i].candidate.stretches) for i in here
+        )
     there = [i for i, pair in enumerate(pairs) if _inside(error.candidate, pair.candidate.sure)]
     return bool(here and there) and not set(here) & set(there)
 

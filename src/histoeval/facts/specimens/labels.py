@@ -51,6 +51,12 @@ _PLACE = re.compile(
     r"nodes?|nodule|lesion|polyps?|mass|lobe|wall|fornix|lip|smear|eus|ebus)\b",
     re.IGNORECASE,
 )
+_ITEM = re.compile(
+    r"(?:^|[:;,(]\s?|\band\s|\bspecimens?\s)(?P<label>[A-Z]|\d{1,2}|[IVX]{2,5})[).:=]?[ ]"
+    r"(?P<head>\([^()\n]{3,80}\)|[A-Za-z][^;\n]{2,80}?)(?=[;.\n]|\Z|,?\sand\s(?:[A-Z]|\d)|,\s\d)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""An item of a list of specimens that stands above what was found in them."""
 _ROMANS = {"I": 1, "V": 5, "X": 10}
 _SPARE = 2
 """How many labels of a sequence may be missing."""
@@ -138,7 +144,9 @@ def _parts(text: str, begins: Sequence[_Begin]) -> tuple[SpecimenText, ...]:
         return ()
     heads = {label: _head(text, firsts[label].after) for label in labels}
     if not _are_labels(text, [firsts[label] for label in labels], list(heads.values())):
-        return ()
+        heads = _listed(text[: begins[0].start], labels)
+        if not all(map(_names_place, heads.values())):
+            return ()
     taken = [(each.start, each.after) for each in begins]
     reach = list(_reach(text, begins))
     elsewhere = referring(text, labels, outside([*taken, *(each for _, each in reach)], len(text)))
@@ -157,6 +165,16 @@ def _parts(text: str, begins: Sequence[_Begin]) -> tuple[SpecimenText, ...]:
         )
         for label in labels
     )
+
+
+def _listed(text: str, labels: Sequence[str]) -> dict[str, str]:
+    """The headings of parts from a list of them above: 1 right tube; 2 endometrium, curettings."""
+    found = dict.fromkeys(labels, "")
+    for item in _ITEM.finditer(text):
+        label = item["label"].upper()
+        if not found.get(label, "known"):
+            found[label] = item["head"].strip(" ()")
+    return found
 
 
 def _are_labels(text: str, begins: Sequence[_Begin], heads: Sequence[str]) -> bool:

@@ -233,6 +233,8 @@ def clauses_about(text: str, places: Gazetteer) -> list[Clause]:
             place = place_of(text[start:end])
             named = _named(places, place, side, _label(text[start:end], places.labels))
             side = place.side if place.side in (Side.LEFT, Side.RIGHT) else side
+            if place.side and not place.features and not named:
+                continue  # left side: of what follows
             if not named and not began:
                 waiting.append((start, end, place))
                 continue

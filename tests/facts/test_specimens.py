@@ -188,7 +188,7 @@ def test_the_lines_of_a_checklist_belong_to_the_specimen_above() -> None:
     assert not second.has(text.index("pT1a"))
 
 
-LABELLED = "A. Left lung: adenocarcinoma.\nB. Right lung: carcinoid.\nC. Node: reactive.\n"
+LUNGS = "A. Left lung: adenocarcinoma.\nB. Right lung: carcinoid.\nC. Node: reactive.\n"
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_sentence_belongs_to_all_parts_that_it_refers_to(
     sentence: str, words: str, labels: str
 ) -> None:
     """Before the label or after it, for one part or for several."""
-    text = LABELLED + sentence
+    text = LUNGS + sentence
     place = text.index(words)
     assert "".join(part.label for part in specimens_of_text(text) if part.has(place)) == labels
 

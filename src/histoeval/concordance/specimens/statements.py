@@ -30,7 +30,7 @@ _GONE, _THERE = 0.5, 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class SpecimenStatement:
     """A few words between two commas."""
 
     entity: Entity
@@ -50,7 +50,7 @@ def moved_statements(
     candidate: Sequence[Content],
     others: Sequence[int],
     headings: Sequence[str],
-) -> Iterator[tuple[Statement, int, Statement]]:
+) -> Iterator[tuple[SpecimenStatement, int, SpecimenStatement]]:
     """What the reference says of one specimen and the candidate of another, with which one."""
     left = _words(candidate[at].facts.report.text)
     own = _words(headings[at])
@@ -73,7 +73,7 @@ def moved_statements(
                 break
 
 
-def _statements(content: Content) -> Iterator[Statement]:
+def _statements(content: Content) -> Iterator[SpecimenStatement]:
     text = content.facts.report.text
     start = 0
     for cut in (*(each.span() for each in _CUT.finditer(text)), (len(text), len(text))):
@@ -89,11 +89,11 @@ def _statements(content: Content) -> Iterator[Statement]:
                 type=EntityType.FINDING,
                 assertion=Assertion.PRESENT,
             )
-            yield Statement(entity, words, bool(_DENIED.search(written)))
+            yield SpecimenStatement(entity, words, bool(_DENIED.search(written)))
         start = cut[1]
 
 
-def _share(statement: Statement, words: frozenset[str]) -> float:
+def _share(statement: SpecimenStatement, words: frozenset[str]) -> float:
     return len(statement.words & words) / len(statement.words)
 
 

@@ -15,8 +15,8 @@ from histoeval.concordance.evidence import (
     Severity,
     evidence_of,
 )
-from histoeval.concordance.specimen_matching import match_specimens
-from histoeval.concordance.specimens import compare_reports
+from histoeval.concordance.specimens.compare import compare_reports
+from histoeval.concordance.specimens.matching import match_specimens
 from tests.support.report_builder import alike, facts, report
 
 BREAST = """A. {site:Left breast}, excision: {diagnosis:invasive ductal carcinoma}, {grade:grade 2}.
@@ -224,7 +224,11 @@ def test_a_part_from_the_other_side_or_another_site_is_an_error() -> None:
 B. {site:Left ovary}: {diagnosis:serous cystadenoma}."""
     side = reference.replace("Left ovary", "Right ovary")
     site = reference.replace("Sigmoid colon", "Caecum")
-    assert (ErrorKind.WRONG_LATERALITY, Severity.CRITICAL) in kinds(reference, side)
+    assert (ErrorKind.WRONG_LATERALITY, Severity.MAJOR) in kinds(reference, side)
+    grave = reference.replace("serous cystadenoma", "serous carcinoma")
+    assert (ErrorKind.WRONG_LATERALITY, Severity.CRITICAL) in kinds(
+        grave, grave.replace("Left ovary", "Right ovary")
+    )
     assert ErrorKind.WRONG_SITE in {kind for kind, _ in kinds(reference, site)}
 
 
@@ -280,3 +284,85 @@ def test_parts_are_matched_one_to_one() -> None:
         ("Pleura", "Pleura"),
     ]
     assert match_specimens("Left lung: x.", "Right lung: x.") is None
+
+
+POLYPS = """A. {site:Ascending colon}, polypectomy: {diagnosis:tubular adenoma}. Completely removed.
+B. {site:Rectum}, polypectomy: {diagnosis:hyperplastic polyp}."""
+
+
+def test_a_statement_with_another_part_is_moved_though_no_catalogue_knows_it() -> None:
+    """By its words: they are gone from one part and new in the other."""
+    moved = POLYPS.replace(" Completely removed.", "") + " Completely removed."
+    assert of_specimens(POLYPS, moved) == [(ErrorKind.MOVED_FINDING, Severity.MODERATE)]
+    assert of_specimens(POLYPS, POLYPS.replace("Completely removed", "Removal complete")) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "severity"),
+    [
+        ("Scattered fungal spores", Severity.MAJOR),
+        ("Stalk base involved", Severity.MAJOR),
+        ("Mild surface oedema", Severity.MODERATE),
+        ("No fungal spores", Severity.MODERATE),
+    ],
+)
+def test_a_moved_statement_is_as_bad_as_what_it_says(statement: str, severity: Severity) -> None:
+    """What changes the treatment is major."""
+    reference = POLYPS.replace("Completely removed", statement)
+    moved = f"{reference.replace(f' {statement}.', '')} {statement}."
+    assert of_specimens(reference, moved) == [(ErrorKind.MOVED_FINDING, severity)]
+
+
+def test_a_result_that_is_given_for_the_other_part_is_moved() -> None:
+    """Amplified in A; not amplified in B."""
+    reference = """A. {site:Right thigh}, excision: {diagnosis:liposarcoma}.
+B. {site:Left arm}, excision: {diagnosis:lipoma}.
+Gene test: amplified in A; not amplified in B."""
+    candidate = reference.replace("in A", "in X").replace("in B", "in A").replace("in X", "in B")
+    assert ErrorKind.MOVED_FINDING in {kind for kind, _ in of_specimens(reference, candidate)}
+    assert of_specimens(reference, reference) == []
+
+
+def test_the_side_above_all_parts_is_compared() -> None:
+    """Where it stands in the title, and not with the parts."""
+    reference = """Left hip revision
+1. {site:Femoral bone} membrane: wear particles.
+2. {site:Acetabular bone} membrane: fibrin."""
+    other = reference.replace("Left", "Right")
+    assert of_specimens(reference, other) == [(ErrorKind.WRONG_LATERALITY, Severity.CRITICAL)]
+
+
+def test_a_part_in_the_same_words_has_no_errors() -> None:
+    """Even if the reader took one of the two otherwise."""
+    reference = """A. {site:Brain}, posterior {finding:margin}: glial tissue. Nothing else.
+B. {site:Dura}: {diagnosis:meningioma}."""
+    candidate = reference.replace("{finding:margin}", "{finding:-margin}")
+    assert errors(reference, candidate) == []
+
+
+def test_prose_that_speaks_of_every_part_is_compared_part_by_part() -> None:
+    """What is wrong only in one of the two views is no error."""
+    reference = """A. {site:Left breast}, biopsy: {diagnosis:invasive ductal carcinoma}.
+B. {site:Right breast}, biopsy: {diagnosis:fibroadenoma}. No {diagnosis:-carcinoma}."""
+    candidate = (
+        "The biopsy of the {site:right breast} shows a {diagnosis:fibroadenoma} without "
+        "{diagnosis:-carcinoma}. The biopsy of the {site:left breast} shows "
+        "{diagnosis:invasive ductal carcinoma}."
+    )
+    assert kinds(reference, candidate) == set()
+
+
+def test_positive_nodes_by_number_answer_a_metastasis_by_name() -> None:
+    """2 of 7 nodes positive says that there is one."""
+    reference = """A. {site:Thyroid}, lobectomy: {diagnosis:papillary thyroid carcinoma}.
+B. {site:Neck lymph nodes}: {diagnosis:metastatic papillary carcinoma} in 2 of 7 nodes."""
+    candidate = reference.replace("{diagnosis:metastatic papillary carcinoma} in 2 of 7", "2 of 7")
+    assert kinds(reference, candidate) == set()
+
+
+def test_nodes_without_a_region_are_at_no_other_site() -> None:
+    """Neck dissection, or nodes of level II: the same."""
+    reference = """1. {site:Tongue}, excision: {diagnosis:squamous cell carcinoma}.
+2. Right neck dissection, level II: 1/24 nodes."""
+    candidate = reference.replace("Right neck dissection, level II", "Nodes, right level II")
+    assert of_specimens(reference, candidate) == []

@@ -2,8 +2,9 @@
 
 import pytest
 
-from histoeval.facts.specimen_places import Gazetteer, clauses_about, place_of
-from histoeval.facts.specimens import only, outside, specimens_of_text, superseded
+from histoeval.facts.specimens.divide import specimens_of_text
+from histoeval.facts.specimens.places import Gazetteer, clauses_about, place_of
+from histoeval.facts.specimens.text import only, outside, superseded
 from histoeval.report import Entity, EntityType, Relation, Report
 from histoeval.terms.values.laterality import Side
 
@@ -143,3 +144,107 @@ def test_clauses_of_prose_are_about_the_parts_that_they_name() -> None:
     assert about["Segment 7 holds a metastasis"] == "B"
     assert about["segment 3 does not"] == "C"
     assert about["whereas the right ovary is normal"] == "E"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 TERMINAL ILEUM: normal.\n2 RECTUM: proctitis.",
+        "Twin A (one clamp): 300 g.\nTwin B (two clamps): 250 g.",
+        "A. Station 4R: tumour cells.\nB. Station 7: lymphocytes.",
+        "Specimen A\n  Site / procedure: caecum, biopsy\n  Diagnosis: adenoma\n"
+        "Specimen B\n  Site / procedure: rectum, biopsy\n  Diagnosis: polyp",
+        "1. Membrane: fibrin.\n2. Right femoral head: arthrosis.",
+        "Left wrist (a, punch)\n- lichen planus\n- IgM, C3: negative\n"
+        "Right shin (b, punch)\n- vasculitis",
+        "Nodal sites\n - Left cervical node (1, excision): lymphoma\n"
+        " - Right axillary node (2, core): reactive",
+        "(A) The left tonsil is inflamed. (B) The right tonsil contains carcinoma.",
+    ],
+)
+def test_parts_are_found_in_every_layout(text: str) -> None:
+    """Bare numbers, twins, stations, blocks of fields, lists below and above headings."""
+    assert len(specimens_of_text(text)) == 2
+
+
+def test_a_heading_ends_where_the_sentence_begins() -> None:
+    """What is found is no part of the place."""
+    text = "A: the left tonsil is inflamed. B: the right tonsil contains carcinoma."
+    assert [part.heading for part in specimens_of_text(text)] == [
+        "the left tonsil",
+        "the right tonsil",
+    ]
+
+
+def test_the_lines_of_a_checklist_belong_to_the_specimen_above() -> None:
+    """The type and the size of its tumour; the stage belongs to none."""
+    text = (
+        "Right kidney, nephrectomy: tumour\nType: clear cell carcinoma\nSize: 4 cm\n"
+        "Left kidney, biopsy: oncocytoma\nStage: pT1a"
+    )
+    first, second = specimens_of_text(text)
+    assert first.has(text.index("clear cell"))
+    assert first.has(text.index("4 cm"))
+    assert not second.has(text.index("pT1a"))
+
+
+LUNGS = "A. Left lung: adenocarcinoma.\nB. Right lung: carcinoid.\nC. Node: reactive.\n"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words", "labels"),
+    [
+        ("TTF-1 positive in A and B.", "TTF-1", "AB"),
+        ("Gene test: amplified in A; not found in B.", "not found", "B"),
+        ("Stains: part A CK7 positive, part B CK7 negative.", "CK7 positive", "A"),
+        ("Ki-67 2% (B). ALK lost (A).", "ALK lost", "A"),
+        ("Cell block (C): lymphocytes.", "lymphocytes", "C"),
+        ("Keratin on block B2: no deposits.", "no deposits", "B"),
+        ("Vitamin stores are low.", "stores", ""),
+    ],
+)
+def test_a_sentence_belongs_to_all_parts_that_it_refers_to(
+    sentence: str, words: str, labels: str
+) -> None:
+    """Before the label or after it, for one part or for several."""
+    text = LUNGS + sentence
+    place = text.index(words)
+    assert "".join(part.label for part in specimens_of_text(text) if part.has(place)) == labels
+
+
+def test_numbers_of_parts_are_no_findings() -> None:
+    """They are neither said of a part nor of all."""
+    text = "1. Left lung: adenocarcinoma.\n2. Node: reactive.\nGram stain of 2: cocci."
+    parts = specimens_of_text(text)
+    at = text.index("2: cocci")
+    assert parts[1].has(text.index("cocci"))
+    assert not any(part.has(at) for part in parts)
+    assert (at, at + 1) in parts[1].labels
+
+
+def test_a_heading_gives_its_label_in_brackets() -> None:
+    """Left ovary (specimen B)."""
+    text = "Left ovary (specimen B): cyst.\nRight ovary (A, biopsy): normal."
+    assert [part.tag for part in specimens_of_text(text)] == ["B", "A"]
+
+
+def test_headings_may_stand_in_a_list_above() -> None:
+    """What was found follows by number alone."""
+    text = (
+        "SPECIMENS: 1 right tube (salpingectomy); 2 endometrium (curettings)\nDIAGNOSES:\n"
+        "1 - Ectopic pregnancy\n2 - Decidua without villi"
+    )
+    first, second = specimens_of_text(text)
+    assert first.heading.startswith("right tube")
+    assert second.has(text.index("Decidua"))
+
+
+def test_a_side_by_itself_is_of_what_follows() -> None:
+    """Left side. The nasal polyp is inflamed."""
+    parts = specimens_of_text("A. Right nasal cavity: papilloma.\nB. Left maxillary sinus: mucin.")
+    text = (
+        "Right side. The nasal cavity has a papilloma.\nLeft side. The maxillary sinus has mucin."
+    )
+    about = [(text[c.start : c.end], c.about) for c in clauses_about(text, Gazetteer.of(parts))]
+    assert not any("side" in said for said, _ in about)
+    assert [places for _, places in about] == [frozenset({0}), frozenset({1})]

@@ -8,6 +8,7 @@
 | changed_numbers | numbers and severity words that differ but belong to no entity |
 | compare | all parts of a comparison |
 | evidence | matches and errors: their kind, how severe they are, where they are |
+| specimens | reports of several parts, compared part by part |
 | weights | from the parts to the experts' scale, with fitted weights |
 | rubric | from the parts to the four criteria of the rubric |
 """

@@ -124,7 +124,7 @@ def _expanded(text: str) -> Iterator[tuple[int, int, str]]:
             text[max(0, token.start() - 20) : token.start()]
         ):
             continue
-        if len(short.meanings) == 1:
+        if len(short.meanings) == 1 and not short.meanings[0][1]:
             meaning: str | None = short.meanings[0][0]
         else:
             words = f" {plain(text)} " if words is None else words

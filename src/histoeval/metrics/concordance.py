@@ -30,7 +30,7 @@ from histoeval.concordance.evidence import (
     without_errors,
 )
 from histoeval.concordance.reconcile import reconciled
-from histoeval.concordance.specimens import compare_reports
+from histoeval.concordance.specimens.compare import compare_reports
 from histoeval.concordance.verification import (
     Verification,
     entailed_errors,

@@ -17,7 +17,7 @@ _WORD = re.compile(rf"[^\W\d_]{{{_LEAST},}}")
 _VOWELS = frozenset("aeiouy")
 _MORE = (
     "differentiated moderately poorly undifferentiated grade nuclear histologic histological "
-    "positive negative infiltrating lymphovascular perineural"
+    "positive negative infiltrating lymphovascular perineural station stations"
 ).split()
 
 

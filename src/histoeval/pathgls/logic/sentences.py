@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Generic, TypeVar
 
-from histoeval.facts.specimens import SpecimenText, specimens_of_text, superseded
+from histoeval.facts.specimens.divide import specimens_of_text
+from histoeval.facts.specimens.text import SpecimenText, superseded
 from histoeval.pathgls.logic.lexicon import LOGIC, pattern
 from histoeval.pathgls.results import ReportSpan
 from histoeval.reader.sections import Section, sections

@@ -1,8 +1,4 @@
-"""Errors between the parts of two reports.
-
-A part is missing, invented, from another site or side, or changed places with another; or a finding
-stands with another part than in the reference.
-"""
+"""Specimens that changed places, and findings that stand with another one than in the reference."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,85 +7,20 @@ from itertools import combinations
 from histoeval.concordance.diagnosis import Alike, diagnosis_closeness
 from histoeval.concordance.diagnosis_errors import severity_of
 from histoeval.concordance.evidence import ErrorKind, ReportError, Severity
-from histoeval.concordance.specimen_content import (
-    IN_SITU,
-    LOW_GRADE,
-    MALIGNANT,
-    Content,
-    contents_alike,
-)
-from histoeval.concordance.specimen_matching import MatchedSpecimens, SpecimenPair
+from histoeval.concordance.specimens.content import IN_SITU, Content, contents_alike
+from histoeval.concordance.specimens.matching import MatchedSpecimens, SpecimenSide
+from histoeval.concordance.specimens.misnamed import PART, SEVERITY
+from histoeval.concordance.specimens.statements import moved_statements
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import FindingFact
-from histoeval.facts.specimen_places import place_of
 from histoeval.report import Entity
 from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.findings import findings as known_findings
-from histoeval.terms.sites import site_closeness
 
-PART = "specimens"
-"""What these errors are listed under."""
-_SEVERITY = (*(Severity.MAJOR,) * IN_SITU, Severity.CRITICAL, Severity.CRITICAL)
-"""How bad it is to miss a specimen, by how grave what is in it is."""
 _SAME, _NEARLY, _ALIKE = 0.8, 0.65, 0.45
 _SWAPPED, _CROSSWISE = 0.7, 0.3
-_OTHER_PLACE, _SAME_ORGAN = 0.6, 0.5
-"""Up to this nearness two sites are different ones; below the other, of different organs."""
-_NUMBERED = ("level", "station", "segment", "clock", "cm")
-"""Numbers of places that nobody changes when parts are counted anew."""
 _TELLING = 2
 """From this importance on, a finding that stands with another part is an error."""
-
-
-# --- missing, invented and misnamed parts ---------------------------------------------------------
-
-
-def misnamed(
-    matched: MatchedSpecimens, ref: Sequence[Content], cand: Sequence[Content]
-) -> Iterator[ReportError]:
-    """Parts that only one report has, and parts from another site or side in the candidate."""
-    for pair, here, there in zip(matched.pairs, ref, cand, strict=True):
-        if pair.candidate.absent:
-            if matched.divided or here.gravity >= LOW_GRADE:  # prose may sum up what is benign
-                yield _one_sided(ErrorKind.MISSING_SPECIMEN, here, pair.name)
-        elif pair.reference.absent:
-            if matched.divided or there.gravity >= LOW_GRADE:
-                yield _one_sided(ErrorKind.INVENTED_SPECIMEN, there, pair.name)
-        elif pair.candidate.other_side or pair.reference.other_side:
-            severity = Severity.CRITICAL if here.gravity >= IN_SITU else Severity.MAJOR
-            yield ReportError(
-                ErrorKind.WRONG_LATERALITY,
-                PART,
-                severity,
-                here.site,
-                there.site,
-                specimen=pair.name,
-            )
-        elif (near := _nearness(pair)) <= _OTHER_PLACE:
-            grave = near < _SAME_ORGAN and here.gravity == MALIGNANT
-            severity = Severity.CRITICAL if grave else Severity.MAJOR
-            entities = here.site, there.site
-            yield ReportError(ErrorKind.WRONG_SITE, PART, severity, *entities, specimen=pair.name)
-
-
-def _one_sided(kind: ErrorKind, content: Content, name: str) -> ReportError:
-    severity = Severity.MODERATE if content.normal else _SEVERITY[content.gravity]
-    if kind == ErrorKind.MISSING_SPECIMEN:
-        return ReportError(kind, PART, severity, content.lead, None, name, specimen=name)
-    return ReportError(kind, PART, severity, None, content.lead, "", name, specimen=name)
-
-
-def _nearness(pair: SpecimenPair) -> float:
-    """How near the sites of two headings are; 1 where one of them names none."""
-    here, there = place_of(pair.reference.heading), place_of(pair.candidate.heading)
-    for kind in _NUMBERED:
-        one, other = ({n for k, n in each.numbers if k == kind} for each in (here, there))
-        if one and other and not one & other:
-            return _OTHER_PLACE
-    return max((site_closeness(a, b) for a in here.sites for b in there.sites), default=1.0)
-
-
-# --- swapped parts and moved findings -------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,18 +70,26 @@ def misplaced(sides: Sides, swapped: Mapping[int, int], alike: Alike) -> Iterato
                 pairs[j].name,
                 specimen=f"{pairs[i].name} / {pairs[j].name}",
             )
-    told: set[str | None] = set()
+    told: list[ReportError] = []
     for i in sides.clear:
         if i not in swapped:
-            for error in _moved_from(sides, i, alike):
-                if error.words[0] not in told:
-                    told.add(error.words[0])
+            for error in (*_moved_from(sides, i, alike), *_moved_words(sides, i)):
+                if not any(_is_told(error, each) for each in told):
+                    told.append(error)
                     yield error
+
+
+def _is_told(error: ReportError, known: ReportError) -> bool:
+    """Whether an error is in the words of another, or about a part of them."""
+    here, there = error.reference, known.reference
+    if here is None or there is None:
+        return False
+    return error.words[0] == known.words[0] or (here.start < there.end and there.start < here.end)
 
 
 def _severity_of_swap(one: Content, other: Content) -> Severity:
     if one.gravity != other.gravity or not _are_kin(one, other):
-        return _SEVERITY[max(one.gravity, other.gravity)]
+        return SEVERITY[max(one.gravity, other.gravity)]
     return Severity.MAJOR
 
 
@@ -177,15 +116,7 @@ def _are_swapped(ref: Sequence[Content], cand: Sequence[Content], i: int, j: int
 
 def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
     """What the reference says of one part, and the candidate only of others."""
-    pairs, others = sides.matched.pairs, [j for j in sides.clear if j != i]
-
-    def error(here: Entity, j: int, there: Entity, severity: Severity) -> ReportError:
-        name = f"{pairs[i].name} \u2192 {pairs[j].name}"
-        called = f"{here.text} ({pairs[i].name})", f"{there.text} ({pairs[j].name})"
-        return ReportError(
-            ErrorKind.MOVED_FINDING, PART, severity, here, there, *called, specimen=name
-        )
-
+    others = [j for j in sides.clear if j != i]
     for diagnosis in sides.reference_sure[i].facts.made:
         if diagnosis.hedged or not diagnosis.known or diagnosis.behaviour == Behaviour.NORMAL:
             continue
@@ -193,8 +124,12 @@ def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
             continue
         for j in others:
             there = _makes(sides.candidate_sure[j], diagnosis, alike, _SAME)
-            if there and not _makes(sides.reference[j], diagnosis, alike, _NEARLY):
-                yield error(diagnosis.entity, j, there.entity, severity_of(diagnosis))
+            if there is None or _is_heading(there.entity, sides.matched.pairs[j].candidate):
+                continue
+            if not _makes(sides.reference[j], diagnosis, alike, _NEARLY):
+                yield _moved(
+                    sides, (i, diagnosis.entity), (j, there.entity), severity_of(diagnosis)
+                )
                 break
     if not sides.matched.divided:
         return
@@ -207,8 +142,41 @@ def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
             if found and not _has(sides.reference[j], finding):
                 grave = importance > _TELLING
                 severity = Severity.MAJOR if grave else Severity.MODERATE
-                yield error(finding.entity, j, found.entity, severity)
+                yield _moved(sides, (i, finding.entity), (j, found.entity), severity)
                 break
+
+
+def _is_heading(entity: Entity, side: SpecimenSide) -> bool:
+    """Whether an entity is only what a specimen is called: nasal polyp."""
+    return entity.text.casefold() in side.heading.casefold()
+
+
+def _moved_words(sides: Sides, i: int) -> Iterator[ReportError]:
+    """The clauses of one part that stand with others in the candidate, in their words."""
+    if not sides.matched.divided:
+        return
+    others = [j for j in sides.clear if j != i]
+    headings = [pair.reference.heading for pair in sides.matched.pairs]
+    for here, j, there in moved_statements(i, sides.reference, sides.candidate, others, headings):
+        yield _moved(sides, (i, here.entity), (j, there.entity), here.severity)
+
+
+def _moved(
+    sides: Sides, here: tuple[int, Entity], there: tuple[int, Entity], severity: Severity
+) -> ReportError:
+    """The error of what stands with one part in the reference, and with another here."""
+    (i, one), (j, other) = here, there
+    first, second = sides.matched.pairs[i].name, sides.matched.pairs[j].name
+    return ReportError(
+        ErrorKind.MOVED_FINDING,
+        PART,
+        severity,
+        one,
+        other,
+        f"{one.text} ({first})",
+        f"{other.text} ({second})",
+        specimen=f"{first} \u2192 {second}",
+    )
 
 
 def _makes(content: Content, diagnosis: Diagnosis, alike: Alike, least: float) -> Diagnosis | None:

@@ -75,7 +75,7 @@ class Content:
     def head(self) -> Entity | None:
         """Its first words, up to a colon or a stop."""
         found = _HEAD.search(self.facts.report.text)
-        return _entity(found, EntityType.SITE) if found else None
+        return entity_of(found, EntityType.SITE) if found else None
 
     @property
     def said(self) -> bool:
@@ -117,10 +117,11 @@ def _affirmed_tumours(text: str) -> Iterator[Entity]:
     """Words for a malignancy that nothing denies."""
     for found in (*_TUMOUR.finditer(text), *_POSITIVE.finditer(text)):
         if stance_at(text, found.start(), found.end()) is not False:
-            yield _entity(found, EntityType.DIAGNOSIS)
+            yield entity_of(found, EntityType.DIAGNOSIS)
 
 
-def _entity(found: re.Match[str], type_: EntityType) -> Entity:
+def entity_of(found: re.Match[str], type_: EntityType) -> Entity:
+    """What a pattern found in a report, as an entity of it."""
     return Entity(
         text=found.group(),
         start=found.start(),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log
 
-from histoeval.facts.specimens import SpecimenText
+from histoeval.facts.specimens.text import SpecimenText
 from histoeval.reader.lexicon import names_procedure
 from histoeval.reader.sentences import sentences
 from histoeval.resources import load_toml
@@ -211,11 +211,12 @@ class Gazetteer:
 
 
 _PIECES = re.compile(
-    r"[;|]\s?|,\s(?:and|but|while|whereas|with the)?\s?|\s(?:whereas|while|but)\s|\sand the\s",
+    r"[;|\n]\s?|,\s(?:and|but|while|whereas|with the)?\s?|\s(?:whereas|while|but)\s|\sand the\s",
     re.IGNORECASE,
 )
 _BRACKETS = re.compile(r"\([^()]{0,400}\)")
-_HEAD = re.compile(r"[^.:;\n]{3,110}:(?=\s)")
+_HEAD = re.compile(r"(?:^|(?<=\n))[^.:;\n]{3,110}(?::(?=\s)|[ ][-\u2013\u2014][ ])")
+_HEADING = re.compile(r"[^.:;\n]{3,110}:(?=\s)")
 """A heading inside of a text, which is not cut at its commas."""
 _BY_LABEL = 0.35
 
@@ -232,6 +233,8 @@ def clauses_about(text: str, places: Gazetteer) -> list[Clause]:
             place = place_of(text[start:end])
             named = _named(places, place, side, _label(text[start:end], places.labels))
             side = place.side if place.side in (Side.LEFT, Side.RIGHT) else side
+            if place.side and not place.features and not named:
+                continue  # left side: of what follows
             if not named and not began:
                 waiting.append((start, end, place))
                 continue
@@ -278,7 +281,8 @@ def _named(places: Gazetteer, place: Place, side: Side | None, label: str) -> fr
 def _pieces(text: str, start: int, end: int) -> Iterable[tuple[int, int]]:
     """A sentence cut into clauses, none inside of brackets."""
     brackets = [each.span() for each in _BRACKETS.finditer(text, start, end)]
-    if head := _HEAD.match(text, start, end):
+    brackets += [each.span() for each in _HEAD.finditer(text[:end], start)]
+    if head := _HEADING.match(text, start, end):
         brackets.append(head.span())
     at = start
     for cut in _PIECES.finditer(text, start, end):

@@ -17,52 +17,37 @@ from histoeval.concordance.evidence import (
     NOTHING_EXCUSED,
     ComparedPart,
     EntityMatch,
-    ErrorKind,
     Excused,
     ReportError,
-    Severity,
     without_errors,
 )
-from histoeval.concordance.specimen_content import Content, content_of
-from histoeval.concordance.specimen_errors import (
-    PART,
-    Sides,
-    misnamed,
-    misplaced,
-    swapped_specimens,
+from histoeval.concordance.specimens.combine import (
+    by_gravity,
+    by_severity,
+    in_both_views,
+    together,
+    with_errors,
 )
-from histoeval.concordance.specimen_matching import (
+from histoeval.concordance.specimens.content import Content, content_of
+from histoeval.concordance.specimens.matching import (
     MatchedSpecimens,
     SpecimenPair,
     SpecimenSide,
     match_specimens,
 )
+from histoeval.concordance.specimens.misnamed import PART, misnamed, on_other_side
+from histoeval.concordance.specimens.misplaced import Sides, misplaced, swapped_specimens
+from histoeval.concordance.specimens.wording import says_the_same
 from histoeval.facts.facts import Facts, facts_of
 from histoeval.facts.lexical import lexical_facts
-from histoeval.facts.scope import stance_at
-from histoeval.facts.specimens import Stretch, only
-from histoeval.report import Assertion, Entity, EntityType, Report
+from histoeval.facts.specimens.text import Stretch, only
+from histoeval.report import Entity, EntityType, Report
 from histoeval.terms.values.laterality import Side
 
-_LEFT = {
-    Severity.CRITICAL: 0.35,
-    Severity.MAJOR: 0.6,
-    Severity.MODERATE: 0.85,
-    Severity.MINOR: 0.95,
-}
-"""What an error between the parts leaves of the parts that it concerns."""
-_CONCERNED = ("diagnosis", "behaviour", "completeness", "soundness")
 _IMPORTANCE = (0.5, 0.6, 0.85, 1.0, 1.0)
 """How much the worst part pulls all of them down, by how grave its content is."""
-_WORDED = (*_CONCERNED, "site", "spread")
-_SHARE = (0.1, 0.1, 0.3, 1.0, 1.0)
-"""How much of what is lost in one part counts, by its worst error."""
 _PLACED = ("site", "laterality", "no_inventions")
 """What is wrong of necessity where two parts are swapped."""
-_MISSED = frozenset(
-    {ErrorKind.OMISSION, ErrorKind.INVENTION, ErrorKind.WRONG_DIAGNOSIS, ErrorKind.UNDERCALL}
-)
-"""Errors that a reader makes who overlooks a phrase."""
 _GLOBAL = frozenset({EntityType.DIAGNOSIS, EntityType.SITE, EntityType.PROCEDURE})
 """What is said outside of the parts is not said of each of them."""
 
@@ -86,13 +71,17 @@ def compare_reports(
         [_content(candidate, pair.candidate, sure=True) for pair in matched.pairs],
     )
     swapped = swapped_specimens(sides)
-    errors = [*misnamed(matched, ref, cand), *misplaced(sides, swapped, alike)]
+    errors = [
+        *misnamed(matched, ref, cand),
+        *on_other_side(matched, reference.report, candidate.report),
+        *misplaced(sides, swapped, alike),
+    ]
     if matched.divided:
         crossed = _crosswise(matched, swapped)
         parts = _by_specimen(reference, candidate, crossed, (ref, cand), alike, excused)
     else:
-        parts = _in_prose(reference, candidate, matched, alike, excused)
-    return _with_errors(parts, errors, tuple(_beside(sides)), excused)
+        parts = _in_prose(reference, candidate, matched, (ref, cand), alike, excused)
+    return with_errors(parts, errors, tuple(_beside(sides)), excused)
 
 
 def _beside(sides: Sides) -> Iterator[EntityMatch]:
@@ -142,10 +131,31 @@ def _in_prose(
     reference: Facts,
     candidate: Facts,
     matched: MatchedSpecimens,
+    contents: tuple[Sequence[Content], Sequence[Content]],
     alike: Alike,
     excused: Excused,
 ) -> dict[str, ComparedPart]:
-    """The reports as wholes; what they say of different specimens is no difference."""
+    """The reports as wholes; what they say of different specimens is no difference.
+
+    Where the prose speaks of every specimen, only what is wrong in both views counts: as a whole,
+    a specimen is set against another; specimen by specimen, a sentence may count for the wrong one.
+    """
+    parts = _as_wholes(reference, candidate, matched, alike, excused)
+    if not all(pair.reference.known and pair.candidate.known for pair in matched.pairs):
+        return parts
+    apart = _by_specimen(reference, candidate, matched, contents, alike, excused)
+    wrong = [error for part in apart.values() for error in part.mistakes]
+    return {name: in_both_views(part, apart[name], wrong) for name, part in parts.items()}
+
+
+def _as_wholes(
+    reference: Facts,
+    candidate: Facts,
+    matched: MatchedSpecimens,
+    alike: Alike,
+    excused: Excused,
+) -> dict[str, ComparedPart]:
+    """Two reports without their division."""
     first = compare(reference, candidate, alike, excused)
     across = frozenset(
         error
@@ -171,6 +181,10 @@ def _is_across(error: ReportError, pairs: Sequence[SpecimenPair]) -> bool:
     if error.reference is None or error.candidate is None:
         return False
     here = [i for i, pair in enumerate(pairs) if _inside(error.reference, pair.reference.sure)]
+    if error.part == "laterality":  # a side above several parts is of those below it
+        return bool(here) and not any(
+            _inside(error.candidate, pairs[i].candidate.stretches) for i in here
+        )
     there = [i for i, pair in enumerate(pairs) if _inside(error.candidate, pair.candidate.sure)]
     return bool(here and there) and not set(here) & set(there)
 
@@ -207,23 +221,11 @@ def _by_specimen(
             compared = _without_common(here, there, pair, alike, excused)
             if pair.swapped:
                 compared |= dict.fromkeys(_PLACED, NOT_MENTIONED)
-            weight = _IMPORTANCE[max(ref.gravity, cand.gravity)]
-            views.append((weight, _by_severity(compared)))
+            gravity = max(ref.gravity, cand.gravity)
+            views.append((_IMPORTANCE[gravity], by_severity(by_gravity(compared, gravity))))
     views.append((_IMPORTANCE[0], _common(reference, candidate, matched, alike, excused)))
     names = views[-1][1]
-    return {name: _together([(weight, view[name]) for weight, view in views]) for name in names}
-
-
-def _by_severity(parts: Mapping[str, ComparedPart]) -> dict[str, ComparedPart]:
-    """A part of a report; other words for what is benign in it cost less than a grave error."""
-    worst = max((each.severity for part in parts.values() for each in part.mistakes), default=0)
-    share = _SHARE[worst]
-    return {
-        name: replace(part, value=1 - share * (1 - part.value))
-        if name in _WORDED and part.value is not None
-        else part
-        for name, part in parts.items()
-    }
+    return {name: together([(weight, view[name]) for weight, view in views]) for name in names}
 
 
 def _without_common(
@@ -238,18 +240,12 @@ def _without_common(
             for entity, stretches in zip((error.reference, error.candidate), own, strict=True)
         )
 
-    def stands(error: ReportError) -> bool:
-        """Whether the other report has the very words in this part, only read otherwise."""
-        return error.kind in _MISSED and (
-            _has_words(there, error.reference) or _has_words(here, error.candidate)
-        )
-
     first = compare(here, there, alike, excused)
     elsewhere = frozenset(
         error
         for part in first.values()
         for error in part.mistakes
-        if not is_own(error) or stands(error)
+        if not is_own(error) or says_the_same(error, here, there)
     )
     parts = first
     if elsewhere:
@@ -261,22 +257,11 @@ def _without_common(
             tuple(
                 replace(each, specimen=pair.name)
                 for each in part.mistakes
-                if is_own(each) and not stands(each)
+                if is_own(each) and not says_the_same(each, here, there)
             ),
         )
         for name, part in parts.items()
     }
-
-
-def _has_words(facts: Facts, entity: Entity | None) -> bool:
-    """Whether a report has the words of an entity of the other, and denies them as that does."""
-    if entity is None:
-        return False
-    at = facts.stated.text.lower().find(entity.text.lower())
-    if at < 0:
-        return False
-    stance = stance_at(facts.stated.text, at, at + len(entity.text))
-    return (stance is False) == (entity.assertion == Assertion.ABSENT)
 
 
 def _common(
@@ -308,51 +293,3 @@ def _common(
         )
         for name, part in parts.items()
     }
-
-
-def _together(parts: Sequence[tuple[float, ComparedPart]]) -> ComparedPart:
-    """One value of several: their mean, pulled down by the worst, so that many do not hide one."""
-    valued = [(weight, part.value) for weight, part in parts if part.value is not None]
-    matched = tuple(match for _, part in parts for match in part.matched)
-    mistakes = tuple(mistake for _, part in parts for mistake in part.mistakes)
-    if not valued:
-        return ComparedPart(None, matched, mistakes)
-    lost = sum(weight * (1 - value) for weight, value in valued) / sum(w for w, _ in valued)
-    worst = max(weight * (1 - value) for weight, value in valued)
-    return ComparedPart(1 - (lost + worst) / 2, matched, mistakes)
-
-
-def _with_errors(
-    parts: Mapping[str, ComparedPart],
-    errors: Sequence[ReportError],
-    beside: tuple[EntityMatch, ...],
-    excused: Excused,
-) -> dict[str, ComparedPart]:
-    """The parts with the errors between specimens, and less for those that these concern."""
-    left = 1.0
-    for severity in sorted((each.severity for each in errors if not excused(each)), reverse=True):
-        left *= _LEFT[severity] if left == 1.0 else _LEFT[severity] ** 0.5
-    moved = {
-        (entity.start, entity.end, at)
-        for each in errors
-        if each.kind in (ErrorKind.MOVED_FINDING, ErrorKind.SWAPPED_SPECIMENS)
-        for at, entity in enumerate((each.reference, each.candidate))
-        if entity
-    }
-
-    def is_moved(error: ReportError) -> bool:
-        return any(
-            entity is not None and (entity.start, entity.end, at) in moved
-            for at, entity in enumerate((error.reference, error.candidate))
-        )
-
-    found = {}
-    for name, part in parts.items():
-        value = part.value
-        if value is not None and name in _CONCERNED:
-            value *= left
-        mistakes = tuple(
-            each for each in part.mistakes if name not in _CONCERNED or not is_moved(each)
-        )
-        found[name] = ComparedPart(value, part.matched, mistakes)
-    return {**found, PART: ComparedPart(left, beside, tuple(errors))}

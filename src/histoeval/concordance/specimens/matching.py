@@ -6,14 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from histoeval.facts.specimen_places import Clause, Gazetteer, clauses_about
-from histoeval.facts.specimens import (
-    SpecimenText,
-    Stretch,
-    outside,
-    specimens_of_text,
-    superseded,
-)
+from histoeval.facts.specimens.divide import specimens_of_text
+from histoeval.facts.specimens.places import Clause, Gazetteer, clauses_about
+from histoeval.facts.specimens.text import SpecimenText, Stretch, outside, superseded
 from histoeval.terms.plain import words_of
 
 _SAME_LABEL, _SAME_WORDS = 0.1, 0.15
@@ -88,14 +83,16 @@ def match_specimens(reference: str, candidate: str) -> MatchedSpecimens | None:
     if ref and cand and (both := _both_divided(reference, candidate, ref, cand)):
         return both
     if ref:
-        sides = _in_prose(ref, reference, candidate)
+        sides, rest = _in_prose(ref, reference, candidate)
         pairs = zip(_own(ref, reference), sides, strict=True)
-        return MatchedSpecimens(tuple(SpecimenPair(*pair) for pair in pairs), False)
-    if cand:
-        sides = _in_prose(cand, candidate, reference)
+        common = _common(ref, reference), rest
+    elif cand:
+        sides, rest = _in_prose(cand, candidate, reference)
         pairs = zip(sides, _own(cand, candidate), strict=True)
-        return MatchedSpecimens(tuple(SpecimenPair(*pair) for pair in pairs), False)
-    return None
+        common = rest, _common(cand, candidate)
+    else:
+        return None
+    return MatchedSpecimens(tuple(SpecimenPair(*pair) for pair in pairs), False, *common)
 
 
 def _both_divided(
@@ -149,7 +146,7 @@ def _assigned(
         [
             [
                 (here.likeness(i, there.places[j]) + there.likeness(j, here.places[i])) / 2
-                + _SAME_LABEL * (bool(one.label) and one.label == other.label)
+                + _SAME_LABEL * (bool(one.tag) and one.tag == other.tag)
                 + _SAME_WORDS * _overlap(words[i], others[j])
                 for j, other in enumerate(cand)
             ]
@@ -161,10 +158,17 @@ def _assigned(
     rows, columns = linear_sum_assignment(alike, maximize=True)
     pairs = {int(i): int(j) for i, j in zip(rows, columns, strict=True)}
     sure = {i: j for i, j in pairs.items() if alike[i, j] >= _MATCHED}
-    return sure | {
+    sure |= {
         i: j
         for i, j in pairs.items()
         if i not in sure and _overlap(words[i], others[j]) >= _SAME_CONTENT
+    }
+    return sure | {  # of a part without a heading, there is only the label
+        i: j
+        for i, one in enumerate(ref)
+        for j, other in enumerate(cand)
+        if i not in sure and j not in sure.values()
+        if one.tag and one.tag == other.tag and not (one.heading and other.heading)
     }
 
 
@@ -205,8 +209,10 @@ def _speaks_of(
             clauses.append(each)
     for place in wanted:
         said = _said_in(text, [each for each in clauses if place in each.about])
-        named = any(each.named and place in each.about for each in clauses)
+        named = [each for each in clauses if each.named and place in each.about]
         if named and _covered(own, parts[place], said) >= _COVERED:
+            return True
+        if not others[0].label and any(each.clear for each in named):
             return True
     return False
 
@@ -252,8 +258,10 @@ def _common(parts: Sequence[SpecimenText], text: str) -> tuple[Stretch, ...]:
     return _less(outside(taken, len(text)), superseded(text))
 
 
-def _in_prose(parts: Sequence[SpecimenText], own: str, text: str) -> list[SpecimenSide]:
-    """What a report in prose says of the parts of another."""
+def _in_prose(
+    parts: Sequence[SpecimenText], own: str, text: str
+) -> tuple[list[SpecimenSide], tuple[Stretch, ...]]:
+    """What a report in prose says of the parts of another, and of none of them."""
     places = Gazetteer.of(parts)
     clauses = clauses_about(text, places)
     gone = superseded(text)
@@ -272,10 +280,11 @@ def _in_prose(parts: Sequence[SpecimenText], own: str, text: str) -> list[Specim
                 other_side=() if sure else places.on_other_side(place, clauses),
             )
         )
+    rest = _less(outside([s for side in found for s in side.stretches], len(text)), gone)
     told = sum(bool(side.sure) for side in found)
     if told < len(found) / 2:
-        return [replace(side, absent=False) for side in found]
-    return found
+        found = [replace(side, absent=False) for side in found]
+    return found, rest
 
 
 def _joined(clauses: Sequence[Clause]) -> list[Stretch]:

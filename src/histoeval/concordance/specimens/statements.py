@@ -1,0 +1,120 @@
+"""Statements that stand with another specimen than in the reference, by their words.
+
+They need no catalogue: the words of a clause are gone from one specimen of the candidate, and stand
+with another, which has nothing like it in the reference.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from histoeval.concordance.evidence import Severity
+from histoeval.concordance.specimens.content import Content
+from histoeval.report import Assertion, Entity, EntityType
+from histoeval.resources import load_toml
+from histoeval.terms.plain import words_of
+
+_CUT = re.compile(
+    r"[.;,:()](?=\s|\Z)|[()\n|]|\s{2,}|\s[-\u2013\u2014]\s"
+    r"|\s(?:and|with|but|while|whereas|showing|shows|contains)\s",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"\b(?:no|not|non|without|negative|absent|free|uninvolved|neither|nor|none)\b", re.IGNORECASE
+)
+_LEAST_WORDS = 2
+"""A single word is too easily another way to say the same."""
+_GONE, _THERE = 0.5, 0.75
+"""How much of a statement at most is left where it stood, and how much at least is elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpecimenStatement:
+    """A few words between two commas."""
+
+    entity: Entity
+    words: frozenset[str]
+    denied: bool
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is to say it of another specimen."""
+        weighty = not self.denied and bool(self.words & _weighty())
+        return Severity.MAJOR if weighty else Severity.MODERATE
+
+
+def moved_statements(
+    at: int,
+    reference: Sequence[Content],
+    candidate: Sequence[Content],
+    others: Sequence[int],
+    headings: Sequence[str],
+) -> Iterator[tuple[SpecimenStatement, int, SpecimenStatement]]:
+    """What the reference says of one specimen and the candidate of another, with which one."""
+    left = _words(candidate[at].facts.report.text)
+    own = _words(headings[at])
+    for statement in _statements(reference[at]):
+        if statement.words <= own or _share(statement, left) > _GONE:
+            continue
+        for other in others:
+            if _share(statement, _words(reference[other].facts.report.text)) > _GONE:
+                continue
+            found = next(
+                (
+                    each
+                    for each in _statements(candidate[other])
+                    if each.denied == statement.denied and _share(statement, each.words) >= _THERE
+                ),
+                None,
+            )
+            if found:
+                yield statement, other, found
+                break
+
+
+def _statements(content: Content) -> Iterator[SpecimenStatement]:
+    text = content.facts.report.text
+    start = 0
+    for cut in (*(each.span() for each in _CUT.finditer(text)), (len(text), len(text))):
+        written = text[start : cut[0]]
+        words = _words(written)
+        if len(words) >= _LEAST_WORDS:
+            begin = start + len(written) - len(written.lstrip())
+            shown = written.strip()
+            entity = Entity(
+                text=shown,
+                start=begin,
+                end=begin + len(shown),
+                type=EntityType.FINDING,
+                assertion=Assertion.PRESENT,
+            )
+            yield SpecimenStatement(entity, words, bool(_DENIED.search(written)))
+        start = cut[1]
+
+
+def _share(statement: SpecimenStatement, words: frozenset[str]) -> float:
+    return len(statement.words & words) / len(statement.words)
+
+
+def _words(text: str) -> frozenset[str]:
+    return (
+        frozenset(
+            word.plain for word in words_of(text) if len(word.plain) > 1 or word.plain.isdigit()
+        )
+        - _little()
+    )
+
+
+@cache
+def _little() -> frozenset[str]:
+    return frozenset(load_toml("facts/data/specimens.toml")["statements"]["little"])
+
+
+@cache
+def _weighty() -> frozenset[str]:
+    return frozenset(
+        word.plain
+        for each in load_toml("facts/data/specimens.toml")["statements"]["weighty"]
+        for word in words_of(each)
+    )

@@ -1,0 +1,162 @@
+"""Parts of a report without labels: lines or sentences headed by a site or a procedure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from histoeval.facts.specimens.text import TAG, SpecimenText
+from histoeval.reader.lexicon import is_field, names_procedure
+from histoeval.reader.sentences import sentences
+from histoeval.terms.sites import find_operated, find_sites, organ_of
+from histoeval.terms.values.laterality import side_of
+
+_HEADED = re.compile(
+    r"^[ \t>*\u2022_-]{0,6}(?P<head>[A-Za-z\"](?:[^\n\r:.;|]|\.(?=\d)){2,110}?)"
+    r"(?::(?=\s|\Z)|[ \t][-\u2013\u2014|][ \t])",
+    re.MULTILINE,
+)
+_HEADED_SENTENCE = re.compile(
+    r"(?:\A|(?<=[.;]\s))(?P<head>[A-Z](?:[^\n\r:.;|]|\.(?=\d)){2,70}?):(?=\s)"
+)
+_OVER_LIST = re.compile(
+    r"^[ \t]{0,4}(?P<head>[A-Za-z][^\n\r:.;]{3,110}?):?[ \t]{0,8}"
+    r"(?=[\n\r]{1,4}[ \t]{0,8}[-*>\u2022][ \t])",
+    re.MULTILINE,
+)
+NO_SPECIMEN = re.compile(
+    r"\b(?:margins?|stag(?:e|ing)|grade|type|size|receptors?|immuno\w*|ihc|background|comment|note|"
+    r"addendum|amended|summary|synops\w*|synoptic|diagnos[ie]s|history|procedure|invasion|extension|"
+    r"extent|site|histology|component|necrosis|budding|biomarkers?|fish|"
+    r"molecular|stains?|immunostains|final|frozen|protocol|data ?set|pt|pn|"
+    r"negative|positive|other|distant|depth|activity|dysplasia|granulomas?|tumou?r (?:\w+)|"
+    r"characteristics|lines?|background \w+)\b",
+    re.IGNORECASE,
+)
+"""Words of a head that is not the head of a specimen, but of a line of a checklist."""
+_CHECKLIST = re.compile(
+    r"[ \t]{0,8}(?:(?:histolog\w*|tumou?r) )?(?:type|grade|size|subtype|margins?|depth|extent|"
+    r"histology|extension|invasion|greatest dimension|dimensions?|differentiation|focality|in situ|"
+    r"doi|breslow|\w{1,24} invasion|necrosis|mitos[ei]s|mitotic \w+|weight|diagnosis|procedure|"
+    r"excision)[^:\n]{0,24}:[ \t]",
+    re.IGNORECASE,
+)
+"""A line of a checklist on the specimen that is named above it."""
+_TITLE = re.compile(
+    r"\s{0,4}(?:synop\w+|report|check ?list|data ?set|protocol|case summary)\b", re.IGNORECASE
+)
+"""What follows the name of an organ in the title of a report."""
+_NUMBERED_PLACE = re.compile(
+    r"\b\d{1,2}(?::00| o.?clock|[RL])\b|\b(?:station|level|segment|quadrant|ebus)\b", re.IGNORECASE
+)
+MAX_PARTS = 60
+"""A text of more labels is not divided."""
+SHORT_HEAD = 3
+"""How many words a heading has that names no known place, but stands between others that do."""
+
+
+def headed_parts(text: str) -> tuple[SpecimenText, ...]:
+    """Parts by lines or sentences that begin with a site or a procedure."""
+    lines = _heads(text, _HEADED, _OVER_LIST)
+    if found := _under_heads(text, lines):
+        return found
+    within = _heads(text, _HEADED_SENTENCE)
+    if min(within, default=1):
+        return ()  # prose, which only comes to a heading later
+    return _under_heads(text, within, within=True)
+
+
+def _heads(text: str, *patterns: re.Pattern[str]) -> dict[int, str]:
+    """What may be the heading of a specimen, by where it stands."""
+    every = {
+        found.start("head"): head
+        for pattern in patterns
+        for found in pattern.finditer(text)
+        if (head := _whole_head(text, found)) and not _TITLE.match(text, found.end())
+    }
+    named = [at for at, head in every.items() if _is_specimen(head)]
+    if items := {at for at in every if _is_item(text, at)}:
+        of_items = _are_specimens([every[at] for at in named if at in items], listed=True)
+        every = {
+            at: head
+            for at, head in every.items()
+            if (of_items and not _is_over(text, at)) or (at in items) == of_items
+        }
+        named = [at for at in named if at in every]
+    listed = sum(1 for pattern in patterns for _ in pattern.finditer(text)) > len(every)
+    if not _are_specimens([every[at] for at in named], listed=listed):
+        return {}
+    between = range(min(named, default=0), max(named, default=0) + 1)
+    return {
+        at: head
+        for at, head in every.items()
+        if at in named or (at in between and len(head.split()) <= SHORT_HEAD)
+    }
+
+
+def _whole_head(text: str, found: re.Match[str]) -> str:
+    """A heading; one of a line in a checklist that gives the label of a part, with that line."""
+    head = found["head"].strip()
+    if TAG.search(head) and not _is_specimen(head):
+        return head + text[found.end("head") :].split("\n", 1)[0]
+    return "" if NO_SPECIMEN.search(head) or is_field(head) else head
+
+
+def _is_item(text: str, at: int) -> bool:
+    """Whether what begins at a place is an item of a list."""
+    return text[text.rfind("\n", 0, at) + 1 : at].strip()[:1] in tuple("-*>\u2022")
+
+
+def _is_over(text: str, at: int) -> bool:
+    """Whether what begins at a place is the heading of a list."""
+    return bool(_OVER_LIST.match(text, text.rfind("\n", 0, at) + 1))
+
+
+def _are_specimens(heads: Sequence[str], *, listed: bool) -> bool:
+    """Whether headings are of specimens, and not of the lines of a checklist on one of them.
+
+    Two say how or on which side they were taken; or each is of an organ of its own, and no line
+    says grade or margin.
+    """
+    if sum(bool(side_of(head)) or names_procedure(head) for head in heads) > 1:
+        return True
+    organs = [organ_of(sites[0].id) for head in heads if (sites := find_sites(head))]
+    return not listed and len(organs) == len(heads) == len(set(organs))
+
+
+def _under_heads(
+    text: str, heads: Mapping[int, str], *, within: bool = False
+) -> tuple[SpecimenText, ...]:
+    """What stands under headings: their line and a list below it; inside of a line, a sentence."""
+    if not 2 <= len({head.casefold() for head in heads.values()}) <= MAX_PARTS:
+        return ()
+    starts = sorted(heads)
+    parts = []
+    for start, following in pairwise([*starts, len(text)]):
+        lines = text[start:following].splitlines(keepends=True)
+        end = _sentence_end(text, start, following) if within else start + len(lines[0])
+        for line in () if within else lines[1:]:
+            if line.strip() and not _is_below(line):
+                break
+            end += len(line)
+        parts.append(SpecimenText("", heads[start], ((start, end),)))
+    return tuple(parts)
+
+
+def _is_below(line: str) -> bool:
+    """Whether a line goes on about the specimen above: an item of a list, a line of a checklist."""
+    return line.lstrip()[0] in "-*>\u2022" or bool(_CHECKLIST.match(line))
+
+
+def _sentence_end(text: str, start: int, end: int) -> int:
+    """Where the sentence ends that begins at a place."""
+    return start + next((each.end for each in sentences(text[start:end])), end - start)
+
+
+def _is_specimen(head: str) -> bool:
+    return bool(
+        find_sites(head)
+        or find_operated(head)
+        or side_of(head)
+        or names_procedure(head)
+        or _NUMBERED_PLACE.search(head)
+    )

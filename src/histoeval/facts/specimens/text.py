@@ -1,0 +1,104 @@
+"""The specimens of a report as stretches of its text."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from histoeval.report import Entity, Report
+
+Stretch = tuple[int, int]
+ONE = r"(?:[A-Z]|\d{1,2}|[IVX]{2,5})"
+TAG = re.compile(
+    rf"\(#?(?:(?:part|specimen|pot|sample|jar)[ ]#?)?(?P<tag>{ONE}|[a-h])(?=[,;)]|\Z)",
+    re.IGNORECASE,
+)
+_SUPERSEDED = re.compile(
+    r"^[ \t]{0,8}frozen[^\n:]{0,60}:[^\n]*"
+    r"|\b(?:FS|frozen(?:[ ]sections?)?)\b[ ]?(?:[:(-]|was|is|:)[^.;\n)]*"
+    r"|\b(?:original|initial|previous|earlier)(?:ly)?[ ](?:report(?:ed)?|diagnosis|stated|issued)\b"
+    r"[^.;\n)]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LATER = re.compile(r"\b(?:final|permanents?|paraffin|amended|corrected|revised)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecimenText:
+    """One part of a report: what it is called, and where the report speaks of it."""
+
+    label: str
+    """Its letter or number; empty where it has only a heading."""
+    heading: str
+    """The site and the procedure, as far as the report names them with the label."""
+    stretches: tuple[Stretch, ...]
+    labels: tuple[Stretch, ...] = ()
+    """Where its label stands."""
+
+    @property
+    def name(self) -> str:
+        """Label and heading, to be shown."""
+        heading = " ".join(self.heading.split())
+        return f"{self.label}: {heading}" if self.label and heading else self.label or heading
+
+    @property
+    def tag(self) -> str:
+        """Its label, or the one that its heading gives in brackets."""
+        found = TAG.search(self.heading)
+        return self.label or (found["tag"].upper() if found else "")
+
+    def has(self, place: int) -> bool:
+        """Whether a place of the text is in it."""
+        return any(start <= place < end for start, end in self.stretches)
+
+
+def superseded(text: str) -> tuple[Stretch, ...]:
+    """What a report says itself was replaced: a frozen section before the final diagnosis."""
+    if not _LATER.search(text):
+        return ()
+    return tuple(found.span() for found in _SUPERSEDED.finditer(text))
+
+
+def outside(stretches: Iterable[Stretch], length: int) -> tuple[Stretch, ...]:
+    """What is left of a text."""
+    found, at = [], 0
+    for start, end in sorted(stretches):
+        if start > at:
+            found.append((at, start))
+        at = max(at, end)
+    return (*found, (at, length)) if at < length else tuple(found)
+
+
+def only(report: Report, stretches: Sequence[Stretch]) -> Report:
+    """A report with all but some stretches blank; what stays keeps its place."""
+    text = list(" " * len(report.text))
+    for place, character in enumerate(report.text):
+        if character in "\n\r":
+            text[place] = character
+    for start, end in stretches:
+        text[start:end] = report.text[start:end]
+    kept = {
+        place: entity
+        for place, whole in enumerate(report.entities)
+        if (entity := _within(whole, stretches))
+    }
+    at = {old: new for new, old in enumerate(kept)}
+    relations = tuple(
+        each.model_copy(update={"head": at[each.head], "tail": at[each.tail]})
+        for each in report.relations
+        if each.head in at and each.tail in at
+    )
+    entities = tuple(kept.values())
+    return report.model_copy(
+        update={"text": "".join(text), "entities": entities, "relations": relations}
+    )
+
+
+def _within(entity: Entity, stretches: Iterable[Stretch]) -> Entity | None:
+    """An entity of one of some stretches, without the label that was read with it: 1. 38 cm."""
+    for start, end in stretches:
+        if start <= entity.start and entity.end <= end:
+            return entity
+        if entity.start < start < entity.end <= end:
+            text = entity.text[start - entity.start :]
+            return entity.model_copy(update={"text": text, "start": start})
+    return None

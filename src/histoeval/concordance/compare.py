@@ -15,7 +15,7 @@ from histoeval.concordance.evidence import (
     Severity,
     closed,
 )
-from histoeval.concordance.findings import compare_findings
+from histoeval.concordance.findings import compare_findings, with_decisive
 from histoeval.concordance.grade_stage_size import (
     compare_grades,
     compare_measurements,
@@ -83,7 +83,7 @@ def compare(
     markers = compare_markers(*both, excused)
     sizes = compare_measurements(*both, excused)
     wrong = sum(len(part.mistakes) for part in (grade, stage, markers, sizes))
-    return {
+    parts = {
         "diagnosis": diagnoses.identity,
         "behaviour": with_denials(diagnoses.behaviour, *both, excused),
         "spread": diagnoses.spread,
@@ -99,6 +99,7 @@ def compare(
         "measurements": with_numbers(sizes, wrong, *texts, excused),
         "specimens": NOT_MENTIONED,
     }
+    return with_decisive(parts, *both, excused)
 
 
 def _and_matched(excused: Excused, findings: ComparedPart) -> Excused:

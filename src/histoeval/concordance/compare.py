@@ -27,7 +27,13 @@ from histoeval.concordance.other_diagnoses import (
     compare_denials,
     with_denials,
 )
-from histoeval.concordance.site import compare_sides, compare_sites, extra_sites, same_named
+from histoeval.concordance.site import (
+    compare_sides,
+    compare_sites,
+    extra_sites,
+    same_named,
+    with_specimen,
+)
 from histoeval.concordance.stated_values import stated_margins, without_margins
 from histoeval.facts.facts import Facts
 from histoeval.facts.normalise import NormalisedText
@@ -89,7 +95,7 @@ def compare(
         "spread": diagnoses.spread,
         "completeness": _without(diagnoses.completeness, known),
         "soundness": _without(diagnoses.soundness, known),
-        "site": _site(*both, diagnoses.identity, excused),
+        "site": with_specimen(_site(*both, diagnoses.identity, excused), *both, excused),
         "laterality": compare_sides(*both, excused),
         "grade": with_degrees(grade, *texts, excused),
         "stage": stage,

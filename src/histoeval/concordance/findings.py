@@ -269,16 +269,24 @@ def _unshared(reference: Facts, candidate: Facts) -> Iterator[ReportError]:
     for name in sorted({*ref, *cand}):
         here, there = ref.get(name), cand.get(name)
         standings = {each.standing if each else None for each in (here, there)}
-        if Standing.AFFIRMED not in standings or len(standings) == 1:
+        known = here or there
+        if Standing.AFFIRMED not in standings or len(standings) == 1 or known is None:
             continue
+        silent = None in standings or (
+            Standing.IMPLIED in standings and all(each and each.implied for each in (here, there))
+        )
         one = _decisive_entity(reference, here) if here else None
         other = _decisive_entity(candidate, there) if there else None
-        severity = max(each.severity for each in (here, there) if each)
-        if here is None or there is None:
-            kind = ErrorKind.INVENTION if here is None else ErrorKind.OMISSION
-            yield ReportError(kind, _FINDINGS, Severity(severity), one, other)
-        elif Standing.DENIED in standings:
-            yield ReportError(ErrorKind.CONTRADICTION, _FINDINGS, Severity(severity), one, other)
+        if silent and not known.both:
+            left_out = here is not None and here.standing == Standing.AFFIRMED
+            kind = ErrorKind.OMISSION if left_out else ErrorKind.INVENTION
+            entity = one if left_out else other
+            if entity is not None:
+                yield ReportError.one_sided(kind, _FINDINGS, Severity(known.severity), entity)
+        elif Standing.DENIED in standings and not known.compared:
+            yield ReportError(
+                ErrorKind.CONTRADICTION, _FINDINGS, Severity(known.severity), one, other
+            )
 
 
 def _decisive_entity(facts: Facts, found: DecisiveFinding) -> Entity:

@@ -42,7 +42,11 @@ _EVERYWHERE = frozenset(
         "skin",
         "musculoskeletal_system",
         "body_region",
-        "body_cavity",
+        "peritoneum",
+        "pleura",
+        "pericardium",
+        "mediastinum",
+        "retroperitoneum",
         "cardiovascular_system",
         "nervous_system",
         "special_sense_organs",
@@ -52,7 +56,20 @@ _EVERYWHERE = frozenset(
     }
 )
 """Systems and organs that a region may be named for, or the other way round."""
-_SAME_SPECIMEN = (frozenset({"uterus", "placenta"}), frozenset({"fallopian_tube", "ovary"}))
+_SAME_SPECIMEN = tuple(
+    frozenset(pair)
+    for pair in (
+        ("uterus", "placenta"),
+        ("fallopian_tube", "ovary"),
+        ("kidney", "renal_pelvis"),
+        ("kidney", "ureter"),
+        ("renal_pelvis", "ureter"),
+        ("liver", "biliary_tract"),
+        ("gallbladder", "biliary_tract"),
+        ("lung", "bronchus"),
+        ("uterus", "female_genital_system"),
+    )
+)
 """Organs that a specimen may be called after alike: uterine contents are products of conception."""
 _ONE_OF_BOTH = 0.5
 _ONE_SILENT = 0.6
@@ -101,8 +118,10 @@ def with_specimen(
 def _other_specimen(reference: Facts, candidate: Facts) -> Iterator[ReportError]:
     """What both reports say was sampled, where they do not say the same."""
     here, there = reference.stated.text, candidate.stated.text
-    for read in (heading_sites, tumour_sites):
-        ref, cand = read(here), read(there)
+    for ref, cand in (
+        (_sampled(reference), _sampled(candidate)),
+        (tumour_sites(here), tumour_sites(there)),
+    ):
         if (
             (ref and cand)
             and all(_are_apart(one.id, other.id) for one in ref for other in cand)
@@ -116,6 +135,17 @@ def _other_specimen(reference: Facts, candidate: Facts) -> Iterator[ReportError]
     graft = kinds == {"graft"} and None in hosts
     if len(kinds) == 2 or (graft and not (may_be_graft(here) and may_be_graft(there))):
         yield _wrong_specimen(reference, candidate, *(each[1] if each else None for each in hosts))
+
+
+def _sampled(facts: Facts) -> list[NameMatch]:
+    """The sites that a report names before its diagnosis; regions only where no organ is named."""
+    verdict = min((each.entity.start for each in (*facts.made, *facts.denied)), default=0)
+    named = [each for each in heading_sites(facts.stated.text) if each.end <= verdict]
+    return [each for each in named if not _is_everywhere(each.id)] or named
+
+
+def _is_everywhere(site: str) -> bool:
+    return bool({system_of(site), organ_of(site)} & _EVERYWHERE)
 
 
 def _is_named(sites: Sequence[NameMatch], facts: Facts) -> bool:
@@ -140,7 +170,7 @@ def _are_apart(one: str, other: str) -> bool:
     organs = {organ_of(one), organ_of(other)}
     if len(organs) == 1:
         return True
-    everywhere = any(system_of(each) in _EVERYWHERE or each in _EVERYWHERE for each in organs)
+    everywhere = _is_everywhere(one) or _is_everywhere(other)
     return not everywhere and organs not in _SAME_SPECIMEN
 
 

@@ -15,15 +15,16 @@ _ARISES = re.compile(
     re.IGNORECASE,
 )
 _GRAFT = re.compile(
-    r"\b(?:allo-?grafts?|grafts?|transplant(?:s|ed)?|homograft)\b"
+    r"(?<!for )(?<!for a )\b(?:allo-?grafts?|grafts?|transplant(?:s|ed)?|homograft)\b"
     r"(?!\W+(?:list|candidate|work-?up|assessment|referral|recipient awaiting|versus))",
     re.IGNORECASE,
 )
 _OF_TRANSPLANTATION = re.compile(
     r"\b(?:allo-?\w*|graft\w*|\w*transplant\w*|reject\w+|TCMR|ABMR|AMR|ACR|banff|ISHLT|RAI|quilty"
-    r"|donor|recipient|GVHD|protocol biopsy|OLT|reperfusion)\b",
+    r"|donor|recipient|explant\w*|GVHD|protocol biopsy|OLT|reperfusion)\b",
     re.IGNORECASE,
 )
+_KIND = re.compile(r"[ -]?(?:sub)?type\b| phenotype\b|[ -]metaplasia\b|\)", re.IGNORECASE)
 _NATIVE = re.compile(r"\bnative\b", re.IGNORECASE)
 _TWIN = re.compile(
     r"\b(?:twins?|triplets?|(?:di|mono)chorionic|(?:di|mono)amniotic)\b", re.IGNORECASE
@@ -42,7 +43,8 @@ def heading_sites(text: str) -> tuple[NameMatch, ...]:
         return ()
     lead = len(text) - len(text.lstrip())
     words = heading.group()
-    found = (*find_sites(words), *find_operated(words))
+    found = [*find_sites(words), *find_operated(words)]
+    found = [each for each in found if not _KIND.match(words, each.end)]
     return tuple(NameMatch(each.start + lead, each.end + lead, each.id) for each in found)
 
 

@@ -7,7 +7,7 @@ structures that it has grown into are listed in `data/decisive_findings.toml`.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 from itertools import islice
@@ -47,6 +47,7 @@ class Standing(StrEnum):
     AFFIRMED = "affirmed"
     DENIED = "denied"
     MENTIONED = "mentioned"
+    IMPLIED = "implied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,12 @@ class DecisiveFinding:
     start: int
     end: int
     severity: int
+    both: bool = False
+    """Whether it matters only where one text affirms it and the other denies it."""
+    compared: bool = False
+    """Whether it matters only where one text is silent about it."""
+    implied: bool = False
+    """Whether other words of the text, such as a stage, imply it."""
 
 
 @lru_cache(maxsize=1 << 11)
@@ -66,12 +73,19 @@ def read_decisive(text: str) -> Mapping[str, DecisiveFinding]:
     found: dict[str, DecisiveFinding] = {}
     for each in (*_read(text, "finding", _standing), *_read(text, "structure", _reached)):
         held = found.get(each.name)
+        implied = each.implied or (held is not None and held.implied)
         if held is None or _RANK[each.standing] > _RANK[held.standing]:
-            found[each.name] = each
+            held = each
+        found[each.name] = replace(held, implied=implied)
     return found
 
 
-_RANK = {Standing.MENTIONED: 0, Standing.DENIED: 1, Standing.AFFIRMED: 2}
+_RANK = {
+    Standing.IMPLIED: 0,
+    Standing.MENTIONED: 1,
+    Standing.DENIED: 2,
+    Standing.AFFIRMED: 3,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +117,11 @@ class _Entry:
     name: str
     words: _Words
     mention: _Words
+    implied: _Words
     severity: int
+    both: bool
+    compared: bool
+    explicit: bool
 
 
 @cache
@@ -116,7 +134,11 @@ def _entry(row: Mapping[str, Any]) -> _Entry:
         row["name"],
         _Words.of(row["words"]),
         _Words.of(row.get("mention", ())),
+        _Words.of(row.get("implied", ())),
         row.get("severity", MAJOR),
+        row.get("both", False),
+        row.get("compared", False),
+        row.get("explicit", False),
     )
 
 
@@ -129,11 +151,28 @@ def _read(
 ) -> Iterator[DecisiveFinding]:
     lowered = text.lower()
     for entry in _entries(table):
+
+        def found(match: re.Match[str], said: Standing, entry: _Entry = entry) -> DecisiveFinding:
+            return DecisiveFinding(
+                entry.name,
+                said,
+                match.start(),
+                match.end(),
+                entry.severity,
+                entry.both,
+                entry.compared,
+                said == Standing.IMPLIED,
+            )
+
         for match in entry.words.find(text, lowered):
             said = standing(text, *match.span())
-            yield DecisiveFinding(entry.name, said, *match.span(), entry.severity)
+            if entry.explicit and said == Standing.AFFIRMED and not stance_at(text, *match.span()):
+                said = Standing.MENTIONED
+            yield found(match, said)
         for match in islice(entry.mention.find(text, lowered), 1):
-            yield DecisiveFinding(entry.name, Standing.MENTIONED, *match.span(), entry.severity)
+            yield found(match, Standing.MENTIONED)
+        for match in islice(entry.implied.find(text, lowered), 1):
+            yield found(match, Standing.IMPLIED)
 
 
 def _standing(text: str, start: int, end: int) -> Standing:

@@ -126,3 +126,9 @@ def test_a_marker_without_its_result_is_told_and_is_no_match() -> None:
     (silent,) = mistakes_of(reference, "{marker:HER2}")
     assert (silent.kind, silent.severity) == (ErrorKind.OMISSION, Severity.MINOR)
     assert parts_of(reference, "{marker:HER2}")["markers"].matched == ()
+
+
+def test_one_of_two_sizes_that_was_left_out_is_a_minor_omission() -> None:
+    reference = "Invasive size {measurement:24 mm}; total size {measurement:31 mm}."
+    (missed,) = mistakes_of(reference, "Invasive size {measurement:24 mm}.")
+    assert (missed.kind, missed.severity) == (ErrorKind.OMISSION, Severity.MINOR)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from histoeval.concordance.evidence import ComparedPart, ErrorKind
+from histoeval.concordance.evidence import ComparedPart, ErrorKind, Severity
 from histoeval.concordance.other_diagnoses import compare_additional, compare_denials, with_denials
 from histoeval.facts.lexical import lexical_facts
 from tests.support.report_builder import alike, facts
@@ -73,3 +73,20 @@ def test_a_text_states_findings_grades_and_markers_without_a_reader() -> None:
     assert said.has_words("invasion, perineural")
     assert not said.has_words("perineural ER")
     assert said.has_word_of("perineural ER")
+
+
+def test_a_statement_that_nothing_is_found_contradicts_a_disease() -> None:
+    disease = facts("{site:Liver}. {diagnosis:Steatohepatitis}. Stage F2.")
+    clear = facts("{site:Liver}. No significant abnormality. Stage F2.")
+    for pair in ((disease, clear), (clear, disease)):
+        (wrong,) = [
+            each for each in compare_denials(*pair).mistakes if each.kind != ErrorKind.OMISSION
+        ]
+        assert (wrong.kind, wrong.severity) == (ErrorKind.CONTRADICTION, Severity.MAJOR)
+    assert not compare_denials(clear, clear).mistakes
+
+
+def test_a_denial_in_the_words_of_a_diagnosis_counts_beside_another_name_of_it() -> None:
+    made = facts("{diagnosis:Acute chorioamnionitis}. {diagnosis:Fetal inflammatory response}.")
+    denied = facts("No {diagnosis:-chorioamnionitis}. {diagnosis:Fetal inflammatory response}.")
+    assert ErrorKind.CONTRADICTION in {each.kind for each in compare_denials(made, denied).mistakes}

@@ -15,7 +15,7 @@ from histoeval.concordance.evidence import (
     Severity,
     closed,
 )
-from histoeval.concordance.findings import compare_findings
+from histoeval.concordance.findings import compare_findings, with_decisive
 from histoeval.concordance.grade_stage_size import (
     compare_grades,
     compare_measurements,
@@ -27,7 +27,13 @@ from histoeval.concordance.other_diagnoses import (
     compare_denials,
     with_denials,
 )
-from histoeval.concordance.site import compare_sides, compare_sites, extra_sites, same_named
+from histoeval.concordance.site import (
+    compare_sides,
+    compare_sites,
+    extra_sites,
+    same_named,
+    with_specimen,
+)
 from histoeval.concordance.stated_values import stated_margins, without_margins
 from histoeval.facts.facts import Facts
 from histoeval.facts.normalise import NormalisedText
@@ -83,13 +89,13 @@ def compare(
     markers = compare_markers(*both, excused)
     sizes = compare_measurements(*both, excused)
     wrong = sum(len(part.mistakes) for part in (grade, stage, markers, sizes))
-    return {
+    parts = {
         "diagnosis": diagnoses.identity,
         "behaviour": with_denials(diagnoses.behaviour, *both, excused),
         "spread": diagnoses.spread,
         "completeness": _without(diagnoses.completeness, known),
         "soundness": _without(diagnoses.soundness, known),
-        "site": _site(*both, diagnoses.identity, excused),
+        "site": with_specimen(_site(*both, diagnoses.identity, excused), *both, excused),
         "laterality": compare_sides(*both, excused),
         "grade": with_degrees(grade, *texts, excused),
         "stage": stage,
@@ -99,6 +105,7 @@ def compare(
         "measurements": with_numbers(sizes, wrong, *texts, excused),
         "specimens": NOT_MENTIONED,
     }
+    return with_decisive(parts, *both, excused)
 
 
 def _and_matched(excused: Excused, findings: ComparedPart) -> Excused:

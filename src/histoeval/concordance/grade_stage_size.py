@@ -176,6 +176,8 @@ def _compare(
         cost += 0.0 if excused(wrong) else _cost(sort, value)
     answered, answered_cand = {i for i, _, _ in pairs}, {j for _, j, _ in pairs}
     left_ref = _unanswered(ref, answered | done, cand, agreement, elsewhere[0])
+    if sort.part == "measurements":
+        left_ref = [*left_ref, *_dropped(done, ref, cand, agreement, elsewhere[0], stated)]
     left_cand = _unanswered(cand, answered_cand | done_cand, ref, agreement, elsewhere[1])
     omitted = [
         ReportError(ErrorKind.OMISSION, sort.part, sort.omission_of(ref[i]), ref[i].entity, None)
@@ -189,6 +191,23 @@ def _compare(
     cost += min(_MAX_INVENTED, _INVENTED * sum(not excused(each) for each in invented))
     part = ComparedPart(max(0.0, 1 - cost), tuple(matched), (*mistakes, *omitted, *invented))
     return stated.taken_off(part, excused)
+
+
+def _dropped(
+    settled: Iterable[int],
+    ref: Sequence[ValueMention[Value]],
+    cand: Sequence[ValueMention[Value]],
+    agreement: Callable[[Value, Value], float | None],
+    elsewhere: Callable[[ValueMention[Value]], bool],
+    stated: StatedValues,
+) -> Iterator[int]:
+    """Values among several of one kind that the candidate has in no form, nor another for."""
+    compared = [each.reference for each in stated.errors if each.reference]
+    others = set(range(len(ref))) - set(settled)
+    for place in _unanswered(ref, others, cand, agreement, elsewhere):
+        here = ref[place].entity
+        if not any(each.start < here.end and here.start < each.end for each in compared):
+            yield place
 
 
 def _settled(

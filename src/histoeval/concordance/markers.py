@@ -14,7 +14,7 @@ from histoeval.concordance.stated_values import stated_markers
 from histoeval.facts.facts import Facts
 from histoeval.facts.lexical import ValueMention
 from histoeval.terms.values.marker_results import Result, agreement
-from histoeval.terms.values.marker_statements import decides
+from histoeval.terms.values.marker_statements import decides, speaks_of
 from histoeval.terms.values.markers import known_markers
 
 _Marker = ValueMention[Result | None]
@@ -45,7 +45,7 @@ def compare_markers(
         compared = bool(ref and cand and ref.value and cand.value)
         if key in stated.axes and not (compared and value >= _SAME_POLARITY):
             continue  # the words of both reports say what it showed
-        mistake = _mistake(key, ref, cand, value)
+        mistake = _mistake(key, ref, cand, value, _silent(key, reference, candidate))
         cost = 0.0 if excused(mistake) else 1 - value
         if compared:
             wrong += cost
@@ -78,10 +78,18 @@ def _agreement(ref: _Marker | None, cand: _Marker | None) -> float:
     return agreement(ref.value, cand.value)
 
 
-def _mistake(key: str, ref: _Marker | None, cand: _Marker | None, value: float) -> ReportError:
+def _silent(key: str, reference: Facts, candidate: Facts) -> bool:
+    """Whether the report without a marker has no other words for what it shows."""
+    other = candidate if key in reference.markers else reference
+    return not speaks_of(key, other.stated.text)
+
+
+def _mistake(
+    key: str, ref: _Marker | None, cand: _Marker | None, value: float, silent: bool
+) -> ReportError:
     if ref is None or cand is None:
         kind = _one_sided(ref)
-        severity = Severity.MODERATE if decides(key) else Severity.MINOR
+        severity = _of_one(key, ref or cand, silent)
     elif ref.value is None or cand.value is None:
         kind, severity = _one_sided(ref.value), Severity.MINOR
     else:
@@ -89,6 +97,14 @@ def _mistake(key: str, ref: _Marker | None, cand: _Marker | None, value: float) 
         severity = _flip(key) if value < _FLIPPED else Severity.MODERATE
     entities = ref.entity if ref else None, cand.entity if cand else None
     return ReportError(kind, "markers", severity, *entities)
+
+
+def _of_one(key: str, marker: _Marker | None, silent: bool) -> Severity:
+    """How bad it is to leave a marker out, or to add one: most if it is positive and decides."""
+    if not decides(key):
+        return Severity.MINOR
+    positive = marker and marker.value and marker.value.polarity == "positive"
+    return Severity.MAJOR if positive and silent else Severity.MODERATE
 
 
 def _flip(key: str) -> Severity:

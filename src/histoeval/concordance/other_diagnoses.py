@@ -1,5 +1,6 @@
 """Diagnoses besides the leading one: omitted or hallucinated, denied by one report only."""
 
+import re
 from collections.abc import Sequence
 
 from histoeval.concordance.diagnosis import Alike, diagnosis_closeness
@@ -17,8 +18,10 @@ from histoeval.concordance.spread import Near, best_of
 from histoeval.facts.diagnoses import Diagnosis, names_only_spread
 from histoeval.facts.facts import Facts
 from histoeval.facts.spread import states_spread
+from histoeval.report import Entity, EntityType
 from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree
 from histoeval.terms.plain import plain
+from histoeval.terms.values.stated import clauses
 
 _ADDITIONAL, _MAX_ADDITIONAL = 0.2, 0.5
 """The cost of an additional diagnosis that was omitted or hallucinated, and of all of them."""
@@ -31,6 +34,16 @@ _GRAVE_LEFT = 0.7
 """What is left of the behaviour when one of these was denied by one report only."""
 _OPEN = frozenset({Behaviour.MALIGNANT, Behaviour.UNSPECIFIED})
 _LOW_GRADE = "low_grade_dysplasia"
+_CLEAR = re.compile(
+    r"(?:diagnosis:\s{0,3})?(?:no (?:(?:significant|specific|diagnostic|histolog\w+|patholog\w+"
+    r"|microscopic|evident) ){0,2}(?:abnormalit\w+|patholog\w+|changes?|lesions?)"
+    r"(?: (?:is|are|was|were|seen|identified|detected|present|found|evident)){0,2}"
+    r"|(?:histologically |essentially |entirely )?(?:unremarkable|normal)"
+    r"(?: (?:histology|study|biopsy|mucosa|findings|tissue|parenchyma|specimen))?"
+    r"|(?:histology )?within normal limits)",
+    re.IGNORECASE,
+)
+"""A whole statement that there is nothing to find."""
 
 
 # --- additional diagnoses, where the leading one is right ---------------------------------------
@@ -83,7 +96,8 @@ def compare_denials(
     reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
 ) -> ComparedPart:
     """What is left after diagnoses that one report denies and the other makes or omits."""
-    if not reference.denied and not candidate.denied:
+    clear = _all_clear(reference, candidate)
+    if not reference.denied and not candidate.denied and clear is None:
         return NOT_MENTIONED
     contradicted = _contradicted(reference, candidate)
     cost = sum(
@@ -100,6 +114,9 @@ def compare_denials(
     left_out = sum(not excused(mistake) for mistake in omitted)
     cost += min(_MAX_DENIALS_OMITTED, _DENIAL_OMITTED * left_out)
     mistakes = (*(mistake for _, mistake in contradicted), *omitted)
+    if clear is not None and not contradicted:
+        cost += 0.0 if excused(clear) else _REVERSED_OTHER
+        mistakes = (clear, *mistakes)
     return ComparedPart(max(0.0, 1 - cost), (), mistakes)
 
 
@@ -151,11 +168,42 @@ def _reversed(one: Facts, other: Facts) -> list[tuple[Diagnosis, Diagnosis]]:
         if denied.behaviour == Behaviour.NORMAL:
             continue
         made = next((each for each in other.made if _denies(denied, each)), None)
-        if made is None or any(_denies(denied, each) for each in one.made):
+        if made is None:
+            continue
+        kept = [each for each in one.made if _denies(denied, each)]
+        if kept and (not _names(made, denied) or any(_names(each, denied) for each in kept)):
             continue
         if not any(_same(denied, each) or _denies(each, made) for each in other.denied):
             found.setdefault(_name(denied), (denied, made))
     return list(found.values())
+
+
+def _names(made: Diagnosis, denied: Diagnosis) -> bool:
+    """Whether a diagnosis is made in the very words in which another is denied."""
+    words = (set(plain(each.entity.text).split()) for each in (denied, made))
+    return next(words) <= next(words)
+
+
+def _all_clear(reference: Facts, candidate: Facts) -> ReportError | None:
+    """A report that says in so many words that there is nothing, where the other has a disease."""
+    ref, cand = _clear_verdict(reference), _clear_verdict(candidate)
+    other = reference if ref is None else candidate
+    found = next((d for d in other.first if d.known and d.behaviour != Behaviour.NORMAL), None)
+    if (ref is None) == (cand is None) or found is None:
+        return None
+    entities = (found.entity, cand) if ref is None else (ref, found.entity)
+    return ReportError(ErrorKind.CONTRADICTION, "findings", _severity(found), *entities)
+
+
+def _clear_verdict(facts: Facts) -> Entity | None:
+    text = facts.stated.text
+    for start, end in clauses(text):
+        words = text[start:end].strip()
+        if _CLEAR.fullmatch(words):
+            at = text.index(words, start)
+            kind = EntityType.DIAGNOSIS
+            return Entity(text=words, start=at, end=at + len(words), type=kind, score=0.5)
+    return None
 
 
 def _denies(denied: Diagnosis, made: Diagnosis) -> bool:

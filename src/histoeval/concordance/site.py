@@ -1,7 +1,7 @@
 """The site: the organ, the place in it, and the side."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
@@ -15,8 +15,18 @@ from histoeval.concordance.evidence import (
 )
 from histoeval.facts.facts import Facts
 from histoeval.facts.lexical import ValueMention, distinct_values
-from histoeval.report import Entity
-from histoeval.terms.sites import contains, find_sites, organ_of, site_closeness
+from histoeval.facts.sampled import heading_sites, host_of, may_be_graft, tumour_sites
+from histoeval.report import Entity, EntityType
+from histoeval.terms.matching import NameMatch
+from histoeval.terms.sites import (
+    contains,
+    find_operated,
+    find_sites,
+    organ_of,
+    site_closeness,
+    site_tree,
+    system_of,
+)
 from histoeval.terms.values.laterality import Side
 
 _SAME_ORGAN, _OTHER_ORGAN = 0.5, 0.3
@@ -27,6 +37,40 @@ _EXTRA_SITE, _MAX_EXTRA_SITES = 0.25, 0.5
 _SIDE_WORD = re.compile(
     r"\b(?:left|right|bilateral|both|L|R|Lt|Rt)\b|\b[LR][UML]L\b", re.IGNORECASE
 )
+_EVERYWHERE = frozenset(
+    {
+        "skin",
+        "musculoskeletal_system",
+        "body_region",
+        "peritoneum",
+        "pleura",
+        "pericardium",
+        "mediastinum",
+        "retroperitoneum",
+        "cardiovascular_system",
+        "nervous_system",
+        "special_sense_organs",
+        "head_and_neck",
+        "lymph_node",
+        "peripheral_blood",
+    }
+)
+"""Systems and organs that a region may be named for, or the other way round."""
+_SAME_SPECIMEN = tuple(
+    frozenset(pair)
+    for pair in (
+        ("uterus", "placenta"),
+        ("fallopian_tube", "ovary"),
+        ("kidney", "renal_pelvis"),
+        ("kidney", "ureter"),
+        ("renal_pelvis", "ureter"),
+        ("liver", "biliary_tract"),
+        ("gallbladder", "biliary_tract"),
+        ("lung", "bronchus"),
+        ("uterus", "female_genital_system"),
+    )
+)
+"""Organs that a specimen may be called after alike: uterine contents are products of conception."""
 _ONE_OF_BOTH = 0.5
 _ONE_SILENT = 0.6
 """What a site counts for that one of the two does not name."""
@@ -57,6 +101,99 @@ def compare_sites(
         return ComparedPart(_ONE_SILENT)
     wrong = _wrong(reference, candidate)
     return ComparedPart(1.0 if excused(wrong) else value, (), (wrong,))
+
+
+def with_specimen(
+    site: ComparedPart, reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
+) -> ComparedPart:
+    """The site; less where the reports do not say the same of what was sampled."""
+    wrong = next(_other_specimen(reference, candidate), None)
+    if wrong is None or any(each.kind == ErrorKind.WRONG_SITE for each in site.mistakes):
+        return site
+    value = 1.0 if site.value is None else site.value
+    left = value if excused(wrong) else value * _OTHER_PART
+    return ComparedPart(left, site.matched, (*site.mistakes, wrong))
+
+
+def _other_specimen(reference: Facts, candidate: Facts) -> Iterator[ReportError]:
+    """What both reports say was sampled, where they do not say the same."""
+    here, there = reference.stated.text, candidate.stated.text
+    for ref, cand in (
+        (_sampled(reference), _sampled(candidate)),
+        (tumour_sites(here), tumour_sites(there)),
+    ):
+        if (
+            (ref and cand)
+            and all(_are_apart(one.id, other.id) for one in ref for other in cand)
+            and not _is_named(ref, candidate)
+            and not _is_named(cand, reference)
+        ):
+            spans = [(each[0].start, each[0].end) for each in (ref, cand)]
+            yield _wrong_specimen(reference, candidate, *spans)
+    hosts = host_of(here), host_of(there)
+    kinds = {each[0] for each in hosts if each}
+    graft = kinds == {"graft"} and None in hosts
+    if len(kinds) == 2 or (graft and not (may_be_graft(here) and may_be_graft(there))):
+        yield _wrong_specimen(reference, candidate, *(each[1] if each else None for each in hosts))
+
+
+def _sampled(facts: Facts) -> list[NameMatch]:
+    """The sites that a report names before its diagnosis; regions only where no organ is named."""
+    verdict = min((each.entity.start for each in (*facts.made, *facts.denied)), default=0)
+    named = [each for each in heading_sites(facts.stated.text) if each.end <= verdict]
+    return [each for each in named if not _is_everywhere(each.id)] or named
+
+
+def _is_everywhere(site: str) -> bool:
+    return bool({system_of(site), organ_of(site)} & _EVERYWHERE)
+
+
+def _is_named(sites: Sequence[NameMatch], facts: Facts) -> bool:
+    """Whether a report names one of some sites, or a part of it, other than in a diagnosis."""
+    text = facts.stated.text
+    diagnoses = [(each.entity.start, each.entity.end) for each in facts.made]
+    named = {
+        match.id
+        for match in (*find_sites(text), *find_operated(text))
+        if not any(start < match.end and match.start < end for start, end in diagnoses)
+    }
+    return any(site_tree().is_a(name, site.id) for name in named for site in sites)
+
+
+def _are_apart(one: str, other: str) -> bool:
+    """Whether two sites are clearly not the same: neither is a part of the other, or lies over it.
+
+    Skin, muscle, bone, nerves, vessels and nodes are named after the region that they are in.
+    """
+    if contains(one, other):
+        return False
+    organs = {organ_of(one), organ_of(other)}
+    if len(organs) == 1:
+        return True
+    everywhere = _is_everywhere(one) or _is_everywhere(other)
+    return not everywhere and organs not in _SAME_SPECIMEN
+
+
+def _wrong_specimen(
+    reference: Facts,
+    candidate: Facts,
+    ref: tuple[int, int] | None,
+    cand: tuple[int, int] | None,
+) -> ReportError:
+    entities = _mention(reference, ref), _mention(candidate, cand)
+    return ReportError(ErrorKind.WRONG_SITE, "site", Severity.MAJOR, *entities)
+
+
+def _mention(facts: Facts, span: tuple[int, int] | None) -> Entity | None:
+    """The site at a place as it was read, or else the words themselves."""
+    if span is None:
+        return None
+    for site in facts.sites:
+        if site.entity.start < span[1] and span[0] < site.entity.end:
+            return site.entity
+    start, end = span
+    words = facts.stated.text[start:end]
+    return Entity(text=words, start=start, end=end, type=EntityType.SITE, score=0.5)
 
 
 def _other_part(reference: Facts, candidate: Facts) -> ReportError | None:

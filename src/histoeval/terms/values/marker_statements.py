@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from histoeval.resources import load_toml
+from histoeval.terms.lexicon import any_of
 from histoeval.terms.values.marker_results import Result, read_result
 from histoeval.terms.values.markers import MarkerName, named_markers
 from histoeval.terms.values.stated import CRITICAL, MAJOR, MINOR, MODERATE, StatedValue
@@ -547,6 +548,17 @@ def _status(each: StatedValue, deficient: bool) -> StatedValue:
 def decides(marker: str) -> bool:
     """Whether a result of this marker decides on a therapy or on the diagnosis."""
     return marker in _data()["critical"]
+
+
+@cache
+def _also(marker: str) -> re.Pattern[str] | None:
+    words = load_toml("terms/data/decisive.toml")["also"].get(marker)
+    return any_of(words) if words else None
+
+
+def speaks_of(marker: str, text: str) -> bool:
+    """Whether a text has other words for what a decisive marker shows."""
+    return bool((words := _also(marker)) and words.search(text))
 
 
 def covered_markers(axes: frozenset[str]) -> frozenset[str]:

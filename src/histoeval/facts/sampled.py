@@ -1,0 +1,83 @@
+"""What was sampled: the sites that a report begins with, where its tumour arose, a transplant."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from histoeval.terms.matching import NameMatch
+from histoeval.terms.sites import find_operated, find_sites
+
+_HEADING = re.compile(r"[^\n;]{1,160}?(?=\.\s|\.$|[\n;]|:\s|$)")
+_ARISES = re.compile(
+    r"\b(?:carcinomas?|adenocarcinoma|sarcoma|tumou?r|lymphoma|melanoma|neoplasm|adenoma)s?"
+    r"(?: \([^()\n]{1,30}\))? (?:of|arising in|arising from|primary in)"
+    r"(?: (?:the|a|left|right|both)){0,2} (?=\w)",
+    re.IGNORECASE,
+)
+_GRAFT = re.compile(
+    r"(?<!for )(?<!for a )\b(?:allo-?grafts?|grafts?|transplant(?:s|ed)?|homograft)\b"
+    r"(?!\W+(?:list|candidate|work-?up|assessment|referral|recipient awaiting|versus))",
+    re.IGNORECASE,
+)
+_OF_TRANSPLANTATION = re.compile(
+    r"\b(?:allo-?\w*|graft\w*|\w*transplant\w*|reject\w+|TCMR|ABMR|AMR|ACR|banff|ISHLT|RAI|quilty"
+    r"|donor|recipient|explant\w*|GVHD|protocol biopsy|OLT|reperfusion)\b",
+    re.IGNORECASE,
+)
+_KIND = re.compile(r"[ -]?(?:sub)?type\b| phenotype\b|[ -]metaplasia\b|\)", re.IGNORECASE)
+_NATIVE = re.compile(r"\bnative\b", re.IGNORECASE)
+_TWIN = re.compile(
+    r"\b(?:twins?|triplets?|(?:di|mono)chorionic|(?:di|mono)amniotic)\b", re.IGNORECASE
+)
+_SINGLE = re.compile(r"\bsingleton\b", re.IGNORECASE)
+
+Named = tuple[int, int]
+"""Where some words stand."""
+
+
+@lru_cache(maxsize=1 << 10)
+def heading_sites(text: str) -> tuple[NameMatch, ...]:
+    """The sites of the first words of a report, by name or by an operation."""
+    heading = _HEADING.match(text.lstrip())
+    if heading is None:
+        return ()
+    lead = len(text) - len(text.lstrip())
+    words = heading.group()
+    found = [*find_sites(words), *find_operated(words)]
+    found = [each for each in found if not _KIND.match(words, each.end)]
+    return tuple(NameMatch(each.start + lead, each.end + lead, each.id) for each in found)
+
+
+@lru_cache(maxsize=1 << 10)
+def tumour_sites(text: str) -> tuple[NameMatch, ...]:
+    """The sites that a report calls a tumour one of: carcinoma of the ampulla."""
+    return tuple(_tumour_sites(text))
+
+
+def _tumour_sites(text: str) -> Iterator[NameMatch]:
+    for found in _ARISES.finditer(text):
+        end = found.end()
+        named = find_sites(text[end : end + 40])
+        if named and named[0].start == 0:
+            yield NameMatch(end, end + named[0].end, named[0].id)
+
+
+@lru_cache(maxsize=1 << 10)
+def host_of(text: str) -> tuple[str, Named] | None:
+    """Whether the organ of a text is `native` or a `graft`, or it is of one or of `several`."""
+    heading = _HEADING.match(text.lstrip())
+    end = len(text) - len(text.lstrip()) + (heading.end() if heading else 0)
+    for kind, pattern in (
+        ("native", _NATIVE),
+        ("graft", _GRAFT),
+        ("several", _TWIN),
+        ("single", _SINGLE),
+    ):
+        if found := pattern.search(text, 0, end):
+            return kind, found.span()
+    return None
+
+
+def may_be_graft(text: str) -> bool:
+    """Whether any word of a text belongs to transplantation."""
+    return _OF_TRANSPLANTATION.search(text) is not None

@@ -52,6 +52,16 @@ _POLES = (
     ("acute", "chronic"),
 )
 
+_OPPOSITES = {
+    one: [b for a, b in (*_POLES, *(pair[::-1] for pair in _POLES)) if a == one]
+    for one in {word for pair in _POLES for word in pair}
+}
+_POLE = re.compile(
+    rf"(?<![\w-])(?:{'|'.join(sorted(_OPPOSITES, key=lambda word: (-len(word), word)))})"
+    r"(?![\w-]| not\b)",
+    re.IGNORECASE,
+)
+
 Sources = Sequence[Sequence[Sequence[str]]]
 """The statements of each report, by where the reports are from: each source counts the same."""
 
@@ -192,11 +202,12 @@ def _number(statement: str, chance: random.Random) -> tuple[str, Label] | None:
 
 
 def _pole(statement: str, chance: random.Random) -> tuple[str, Label] | None:
-    pairs = [pair if chance.random() < 0.5 else pair[::-1] for pair in _POLES]
-    for one, other in chance.sample(pairs, len(pairs)):
-        if match := re.search(rf"(?<![\w-]){one}(?![\w-]| not\b)", statement, re.IGNORECASE):
-            return _with(statement, match.start(), match.end(), [other], "contradiction", chance)
-    return None
+    found = list(_POLE.finditer(statement))
+    if not found:
+        return None
+    match = chance.choice(found)
+    others = _OPPOSITES[match[0].lower()]
+    return _with(statement, match.start(), match.end(), others, "contradiction", chance)
 
 
 def _with(

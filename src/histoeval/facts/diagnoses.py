@@ -188,8 +188,17 @@ def named_diagnoses(
             spread_of(concept, entity, text),
             main_concept(respelt(entity.text)),
             is_committed(entity, text),
-            bool(_HEADING.match(text, entity.end)),
+            _heads(entity, text),
         )
+
+
+def _heads(entity: Entity, text: str) -> bool:
+    """Whether a colon follows, and after it in the same line a diagnosis or nothing at all."""
+    heading = _HEADING.match(text, entity.end)
+    if heading is None:
+        return False
+    value = text[heading.end() :].partition("\n")[0]
+    return not value.strip() or bool(find_diagnoses(value)) or "\n" not in text.strip()
 
 
 def _neighbours(entities: Sequence[Entity], text: str) -> list[tuple[int, int]]:

@@ -59,6 +59,7 @@ _TO_PLACE = re.compile(
 )
 
 _SENTENCES = re.compile(r"[.;]\s")
+_STATEMENT_END = re.compile(r"[.;]\s|\n")
 
 _CONCLUSION = 3
 """How many mentions a site counts for that stands with the diagnosis."""
@@ -265,12 +266,22 @@ def _observed(
         found = find_findings(respelt(called))
         if not found:
             yield FindingFact(entity, None, absent)
-        linked = [e.text for e in details.get(entity.start, ()) if e.type == EntityType.SITE]
+        linked = [
+            e.text
+            for e in details.get(entity.start, ())
+            if e.type == EntityType.SITE and _in_one_statement(entity, e, report.text)
+        ]
         if called == entity.text:
             called = f"{called} ({linked[0]})" if linked and plain(called) in BARE else ""
         for each in found:
             place = plain(linked[0]) if linked and each.id in BARE else None
             yield FindingFact(entity, each.id, absent or each.denied, place, called)
+
+
+def _in_one_statement(one: Entity, other: Entity, text: str) -> bool:
+    """Whether no sentence or line ends between two entities."""
+    first, second = sorted((one, other), key=lambda each: each.start)
+    return not _STATEMENT_END.search(text, first.end, second.start)
 
 
 def _with_place(entity: Entity, places: Mapping[int, int], text: str) -> str:

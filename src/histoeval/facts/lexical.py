@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Generic, TypeVar
 
 from histoeval.facts.scope import TextScope, before, has_wording, stance_at
 from histoeval.reader.sentences import sentences
 from histoeval.report import Assertion, Entity, EntityType, Report
+from histoeval.resources import load_toml
 from histoeval.terms.catalogue import Behaviour, concepts
 from histoeval.terms.findings import find_findings
 from histoeval.terms.matching import is_cased
@@ -29,6 +30,12 @@ _CLAUSES = re.compile(r"[,;()]")
 _STAIN = re.compile(r"stain|immuno|IHC|PCR|ISH\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"[A-Z]-\d")
 """A grade, as in MF-1, and no diagnosis."""
+_CODE_AFTER = re.compile(r"-?\d|::")
+"""What makes of initials a grade or a gene: MF-1, PML::RARA."""
+_BARE_RANK = re.compile(
+    r"(?:type|grade|class|stage|category|level|score|pattern)\s*(?:[IVX]{1,4}|\d)[A-Ca-c]?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +111,7 @@ def recovered(report: Report, likely: frozenset[str], scope: TextScope) -> Itera
             if (
                 not scope.is_gap(start)
                 and not any(taken[start:end])
+                and not _is_code(start, end, report.text)
                 and _is_more(start, end, places)
             ):
                 taken[start:end] = b"1" * (end - start)
@@ -116,6 +124,13 @@ def recovered(report: Report, likely: frozenset[str], scope: TextScope) -> Itera
                     assertion=Assertion.ABSENT if absent else Assertion.PRESENT,
                     score=0.5,
                 )
+
+
+def _is_code(start: int, end: int, text: str) -> bool:
+    """Whether initials are only the beginning or the end of a grade or of a fusion of genes."""
+    if not is_cased(text[start:end]):
+        return False
+    return bool(_CODE_AFTER.match(text, end)) or text[max(0, start - 2) : start] == "::"
 
 
 def _is_more(start: int, end: int, places: Iterable[Entity]) -> bool:
@@ -166,6 +181,17 @@ def is_stain(phrase: str) -> bool:
     return bool(_STAIN.search(phrase))
 
 
+@cache
+def _eponyms() -> re.Pattern[str]:
+    names = sorted(load_toml("terms/data/schemes.toml")["eponyms"], key=len, reverse=True)
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
+
+
+def _is_rank(phrase: str) -> bool:
+    """Whether what no catalogue knows is a class of some scheme: Krenn type II, Clark V."""
+    return bool(_eponyms().search(phrase) or _BARE_RANK.fullmatch(phrase.strip(" ,.;")))
+
+
 def _names_no_site(phrase: str) -> bool:
     """Whether what was read as a site is as a whole the name of a disease: placenta increta."""
     whole = [m for m in find_diagnoses(phrase) if m.end - m.start == len(phrase)]
@@ -192,6 +218,10 @@ def _kind(entity: Entity) -> EntityType:
             return EntityType.FINDING if find_findings(entity.text) else entity.type
         case EntityType.STAGE if known and read_stage(entity.text) is None:
             return EntityType.DIAGNOSIS
+        case EntityType.DIAGNOSIS if not known and _is_rank(entity.text):
+            return EntityType.GRADE
         case EntityType.DIAGNOSIS if not known and find_findings(entity.text):
             return EntityType.FINDING
+        case EntityType.FINDING if not find_findings(entity.text) and _is_rank(entity.text):
+            return EntityType.GRADE
     return entity.type

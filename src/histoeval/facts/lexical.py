@@ -27,6 +27,16 @@ Value = TypeVar("Value")
 _ATTRIBUTES = frozenset({EntityType.DESCRIPTOR, EntityType.GRADE, EntityType.SITE})
 """What may be a word of a diagnosis that the reader missed: complete mole, placenta increta."""
 _CLAUSES = re.compile(r"[,;()]")
+_CLAUSE_END = re.compile(
+    r"[,;()\n]\s*(?:and|but|while|with|whereas)?\b|\.\s|\s(?:but|while|whereas)\s", re.IGNORECASE
+)
+_OF_SEVERAL = re.compile(
+    r"(?P<neither>\bneither\s)?\b(?P<subjects>(?:[\w-]+[ /,]+){1,12}?(?:and|n?or)\s(?:[\w-]+\s){1,5}?)"
+    r"(?P<verb>is|are|was|were)\s(?P<verdict>(?:not\s)?(?:also\s)?[\w-]+)",
+    re.IGNORECASE,
+)
+"""A statement of several things at once."""
+_ITEMS = re.compile(r"\s*,\s*(?:(?:and|n?or)\s)?|\s(?:and|n?or)\s", re.IGNORECASE)
 _STAIN = re.compile(r"stain|immuno|IHC|PCR|ISH\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"[A-Z]-\d")
 """A grade, as in MF-1, and no diagnosis."""
@@ -78,7 +88,8 @@ class LexicalFacts:
 def lexical_facts(text: str) -> LexicalFacts:
     """The facts of a text without a reader."""
     texts = [sentence.of(text) for sentence in sentences(text)]
-    found = {(each.id, each.denied) for one in texts for each in find_findings(one)}
+    clauses = (part for one in texts for part in (one, *_plain_clauses(one)))
+    found = {(each.id, each.denied) for part in clauses for each in find_findings(part)}
     return LexicalFacts(
         frozenset(found),
         tuple(frozenset(word.plain for word in words_of(one)) for one in texts),
@@ -91,6 +102,21 @@ def lexical_facts(text: str) -> LexicalFacts:
         ),
         text,
     )
+
+
+def _plain_clauses(sentence: str) -> Iterator[str]:
+    """The clauses of a sentence in which a name may be put in other words; a heading as a subject.
+
+    So "Rete testis: invaded" is read as the rete testis that is invaded, and "neither vessels nor
+    nerves are invaded" as two statements.
+    """
+    for said in _OF_SEVERAL.finditer(sentence):
+        denial = "not " if said["neither"] else ""
+        for subject in _ITEMS.split(said["subjects"]):
+            yield f"{subject} {said['verb']} {denial}{said['verdict']}"
+    for clause in _CLAUSE_END.split(sentence):
+        if clause != sentence:
+            yield clause.replace(":", " ")
 
 
 # --- what the reader missed or mistyped ----------------------------------------------------------

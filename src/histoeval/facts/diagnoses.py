@@ -38,6 +38,28 @@ _DEPOSITS = frozenset(
 
 _NO_SPREAD = frozenset({"negative_for_metastasis"})
 
+_FEATURES = frozenset(
+    {
+        "atrophy",
+        "embolism",
+        "fibrosis",
+        "granulomatous_inflammation",
+        "haemorrhage",
+        "hepatic_fibrosis",
+        "hyperplasia",
+        "inflammation",
+        "lesion",
+        "metaplasia",
+        "necrosis",
+        "oedema",
+        "quilty_effect",
+        "reactive_lymphoid_hyperplasia",
+        "steatosis",
+        "villous_atrophy",
+    }
+)
+"""What is a diagnosis by itself, and beside the disease that explains it only one of its signs."""
+
 _PIECES = frozenset({EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.DESCRIPTOR})
 """What a reader may have cut a diagnosis into."""
 
@@ -309,6 +331,19 @@ def is_deposit(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
         return False
     return any(
         each.behaviour == Behaviour.MALIGNANT and each.concept and each.concept.id not in _DEPOSITS
+        for each in concluded
+    )
+
+
+def is_feature(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
+    """Whether this is only a sign of a disease that is named as well: fibrosis in hepatitis."""
+    if diagnosis.concept is None or diagnosis.concept.id not in _FEATURES:
+        return False
+    return any(
+        each.concept is not None
+        and each.concept.id not in _FEATURES
+        and not each.concept.generic
+        and each.behaviour != Behaviour.NORMAL
         for each in concluded
     )
 

@@ -13,6 +13,7 @@ from histoeval.facts.diagnoses import (
     homes_of,
     implied,
     is_deposit,
+    is_feature,
     is_label,
     is_made,
     named_diagnoses,
@@ -155,7 +156,11 @@ def facts_of(report: Report) -> Facts:
         made = list(implied(report.text))
     nothing = has_wording("nothing_found", concluding_text(report.text, scope))
     concluded = concluded_of(made, scope, nothing)
-    concluded = tuple(each for each in concluded if not is_deposit(each, concluded))
+    signs = [each for each in made if is_feature(each, concluded)]
+    made = [each for each in made if each not in signs]
+    concluded = tuple(
+        each for each in concluded if not is_deposit(each, concluded) and each not in signs
+    )
     return Facts(
         diagnoses=concluded,
         others=tuple(others_beside(made, concluded)),
@@ -176,6 +181,7 @@ def facts_of(report: Report) -> Facts:
         findings=(
             *_observed(_of(entities, EntityType.FINDING), report, details),
             *_observed([e.entity for e in named if is_deposit(e, concluded)], report, details),
+            *_observed([e.entity for e in signs if _is_diagnosis(e.entity)], report, details),
         ),
         mentioned=tuple(
             _observed(_of(entities, EntityType.FINDING, EntityType.DIAGNOSIS), report, details)
@@ -185,6 +191,10 @@ def facts_of(report: Report) -> Facts:
         stated=lexical_facts(report.text),
         report=report,
     )
+
+
+def _is_diagnosis(entity: Entity) -> bool:
+    return entity.type == EntityType.DIAGNOSIS
 
 
 def _tails(report: Report) -> dict[int, list[Entity]]:

@@ -52,7 +52,6 @@ _FEATURES = frozenset(
         "metaplasia",
         "necrosis",
         "oedema",
-        "quilty_effect",
         "reactive_lymphoid_hyperplasia",
         "steatosis",
         "villous_atrophy",

@@ -43,6 +43,9 @@ _TISSUES = frozenset(
 )
 """Sites that are everywhere, and say nothing of the organ."""
 
+_BARE_TISSUE = re.compile(r"nerves?", re.IGNORECASE)
+"""Words by which a structure inside of any specimen is meant as often as an organ."""
+
 _GAP = 8
 """Spaces over which a finding and its place still stand together."""
 
@@ -241,6 +244,8 @@ def _organs(text: str, scope: TextScope) -> dict[str, int]:
     """The sites that are named anywhere; those of the conclusion count more."""
     found: Counter[str] = Counter()
     for match in (*find_sites(text), *find_operated(text)):
+        if _BARE_TISSUE.fullmatch(text, match.start, match.end):
+            continue
         if not scope.is_gap(match.start) and organ_of(match.id) not in _TISSUES:
             found[match.id] += _CONCLUSION if scope.concludes(match.start) else 1
     return dict(found)

@@ -33,7 +33,7 @@ _NEAR = 6
 """Words after a name in which it may be denied."""
 _BREAK = re.compile(r"[;:]")
 _STOP = re.compile(r"[.;]")
-_REFUSING = frozenset({"no", "not", "without", "nor"})
+_REFUSING = frozenset({"no", "not", "without", "nor", "free", "clear", "spared", "uninvolved"})
 """Words that no name reaches over: margins that are not clear are not clear margins."""
 _TO_BE = frozenset({"is", "are", "was", "were", "be", "been"})
 

@@ -59,6 +59,14 @@ _FEATURES = frozenset(
 )
 """What is a diagnosis by itself, and beside the disease that explains it only one of its signs."""
 
+_DISEASE = re.compile(
+    r"oma(?:s|ta)?\b|(?:it|os|as|ys)[ie]s\b|[ae]?emia\b|(?:path|atroph|plas)(?:y|ies|ia|tic)\b|sarc|cancer|malign|"
+    r"neoplas|tumou?r|disease|syndrome|disorder|infect|lesion|polyp|cyst|n(?:a?e)v(?:us|i)\b|reject|"
+    r"infarct|abscess|ulcer|hernia|mole\b|metasta|deposit|in situ|dysplas|atypi",
+    re.IGNORECASE,
+)
+"""Words by which a name that is not known may still be one of a disease."""
+
 _PIECES = frozenset({EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.DESCRIPTOR})
 """What a reader may have cut a diagnosis into."""
 
@@ -335,8 +343,14 @@ def is_deposit(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
 
 
 def is_feature(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
-    """Whether this is only a sign of a disease that is named as well: fibrosis in hepatitis."""
-    if diagnosis.concept is None or diagnosis.concept.id not in _FEATURES:
+    """Whether this is only a sign of a disease that is named as well: fibrosis in hepatitis.
+
+    So is a phrase that no catalogue knows and that has no word for a disease.
+    """
+    if diagnosis.concept is None:
+        if _DISEASE.search(diagnosis.entity.text):
+            return False
+    elif diagnosis.concept.id not in _FEATURES:
         return False
     return any(
         each.concept is not None

@@ -19,6 +19,7 @@ from histoeval.facts.lexical import LexicalFacts
 from histoeval.facts.spread import states_spread
 from histoeval.terms.catalogue import Behaviour
 from histoeval.terms.findings import finding_closeness, findings, is_kind_of
+from histoeval.terms.plain import words_of
 
 _SAME = 0.6
 _BESIDE = 0.65
@@ -38,6 +39,9 @@ _DENIAL = 0.5
 _MAX_COST = 0.5
 """The highest cost of omissions, or of hallucinations."""
 _UNKNOWN_IMPORTANCE = 1
+_SUPPORTING = 2
+"""The importance up to which the names of a finding are of several things."""
+_OF_CANCER = "malignant_cells"
 _MARGIN, _SPREAD = "margin_involvement", "metastasis"
 _DEPTHS = (
     "submucosal_invasion",
@@ -120,10 +124,26 @@ def _nearest(
         """Nearness first; of equals, the one that says the same of it."""
         near = _closeness(one, other, alike)
         same = one.denied == other.denied
-        return (near if same or near >= _VERY else 0.0, same)
+        return (near if same or (near >= _VERY and _may_contradict(one, other)) else 0.0, same)
 
     best = max(others, key=rank, default=None)
-    return (_closeness(one, best, alike), best) if best is not None else (0.0, None)
+    if best is None or (one.denied != best.denied and not rank(best)[0]):
+        return 0.0, None
+    return _closeness(one, best, alike), best
+
+
+def _may_contradict(one: FindingFact, other: FindingFact) -> bool:
+    """Whether one may deny what the other affirms: of what matters less, only in words they share.
+
+    Rimmed vacuoles and perifascicular atrophy are both changes of muscle, and no contradiction.
+    """
+    if importance(one) > _SUPPORTING or one.id in BARE:
+        return True
+    return bool(_words(one) & _words(other))
+
+
+def _words(observed: FindingFact) -> frozenset[str]:
+    return frozenset(word.plain for word in words_of(observed.called or observed.entity.text))
 
 
 def _stands(observed: FindingFact, other: LexicalFacts) -> bool:
@@ -222,6 +242,8 @@ def _sound(reference: Facts, candidate: Facts, alike: Alike, excused: Excused) -
     if not affirmed:
         return NOT_MENTIONED
     ref = _once(reference.mentioned)
+    if any(made.behaviour == Behaviour.MALIGNANT for made in reference.made):
+        affirmed = [each for each in affirmed if each.id != _OF_CANCER]
     cost = 0.0
     mistakes = []
     for each in affirmed:

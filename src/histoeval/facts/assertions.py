@@ -37,6 +37,8 @@ _PLAIN_NO = re.compile(
     re.IGNORECASE,
 )
 """A denial right before a diagnosis."""
+_NO_AND_BRACKET = re.compile(r"\b(?:no|without)\s+(?:[\w-]+\s+){1,4}\(\s*$", re.IGNORECASE)
+"""Before a name in brackets of what is denied: no malignant change (carcinoma)."""
 _AFTER_COMMA = re.compile(r"\b(?:no|without|negative for)\b[^,]{0,80},[^,]{0,80}$", re.IGNORECASE)
 _ANEW_BEFORE = re.compile(
     r"\b(?:no|without|negative for)\b[^,]{0,80},\s{0,3}(?:(?:focal|a|an|single|small)\s{1,3}){0,3}"
@@ -102,7 +104,8 @@ def _as_field(entity: Entity, text: str) -> Assertion | None:
 def _reconsidered(entity: Entity, text: str) -> Assertion | None:
     words, after = before(text, entity.start), text[entity.end : entity.end + _AFTER]
     if entity.assertion == Assertion.PRESENT:
-        return Assertion.ABSENT if _PLAIN_NO.search(words) else None
+        denied = _PLAIN_NO.search(words) or _NO_AND_BRACKET.search(words)
+        return Assertion.ABSENT if denied else None
     if entity.assertion != Assertion.ABSENT:
         return None
     if _OF_A_TEST.search(words):

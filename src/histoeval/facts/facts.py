@@ -26,7 +26,7 @@ from histoeval.facts.names import widened
 from histoeval.facts.scope import TextScope, concluding_text, has_wording, scope_of
 from histoeval.facts.spread import origins
 from histoeval.report import Assertion, Entity, EntityType, Report
-from histoeval.terms.findings import find_findings
+from histoeval.terms.findings import FoundFinding, find_findings
 from histoeval.terms.plain import plain
 from histoeval.terms.sites import find_operated, find_sites, organ_of
 from histoeval.terms.spelling import respelt
@@ -60,6 +60,12 @@ _GROWTH = re.compile(
 )
 _TO_PLACE = re.compile(
     r"[ ]+(?:(?:of|into|through|to|beyond|in|by|the|adjacent|surrounding)[ ]+){0,3}"
+)
+
+_QUALITY = re.compile(
+    r"intact|preserved|effaced|disrupted|distorted|maturation|proliferative|normal|unremarkable|"
+    r"fragmented|lost|destroyed",
+    re.IGNORECASE,
 )
 
 _SENTENCES = re.compile(r"[.;]\s")
@@ -277,8 +283,10 @@ def _observed(
     places = {e.end: e.start for e in report.entities if e.type == EntityType.SITE}
     for entity in entities:
         absent = entity.assertion == Assertion.ABSENT
+        if _QUALITY.fullmatch(entity.text):
+            continue
         called = _with_place(entity, places, report.text)
-        found = find_findings(respelt(called))
+        found = [each for each in find_findings(respelt(called)) if not _is_quality(each, called)]
         if not found:
             yield FindingFact(entity, None, absent)
         linked = [
@@ -291,6 +299,11 @@ def _observed(
         for each in found:
             place = plain(linked[0]) if linked and each.id in BARE else None
             yield FindingFact(entity, each.id, absent or each.denied, place, called)
+
+
+def _is_quality(found: FoundFinding, phrase: str) -> bool:
+    """Whether only a word was recognised that is said of anything: intact, effaced, disrupted."""
+    return _QUALITY.fullmatch(respelt(phrase)[found.start : found.end]) is not None
 
 
 def _in_one_statement(one: Entity, other: Entity, text: str) -> bool:

@@ -23,8 +23,10 @@ _LISTED = re.compile(
 )
 _LIST_REACH = 120
 _MOST_CHARS = 50_000
-_OF_TWO_MEANINGS = frozenset({"p53"})
-"""Markers of which negative may be a normal result, or one of the worst."""
+_OF_TWO_MEANINGS = frozenset(
+    {"p53", "EGFR", "KIT mutation", "KRAS", "BRAF", "NRAS", "PDGFRA", "1p/19q codeletion"}
+)
+"""Markers of which negative may be the normal result or a worse one, and deletion a positive one."""
 
 
 def markers_of(

@@ -181,7 +181,9 @@ def _umbrellas() -> frozenset[str]:
 def _severity(observed: FindingFact, own: Facts, other: Facts) -> Severity:
     """How bad it is to leave out or to make up a finding; less where the stage has it in it."""
     depth = observed.id is not None and any(is_kind_of(observed.id, each) for each in _DEPTHS)
-    here, there = ({each.value for each in facts.stages} for facts in (own, other))
+    here, there = (
+        {each.value.t for each in facts.stages if each.value.t} for facts in (own, other)
+    )
     if depth and not observed.denied and there and (not here or here & there):
         return Severity.MINOR
     return Severity(importance(observed))

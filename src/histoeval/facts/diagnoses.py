@@ -66,6 +66,7 @@ _DISEASE = re.compile(
     re.IGNORECASE,
 )
 """Words by which a name that is not known may still be one of a disease."""
+_BEHAVIOUR = re.compile(r"malignant|benign|neoplastic|invasive|in situ", re.IGNORECASE)
 
 _PIECES = frozenset({EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.DESCRIPTOR})
 """What a reader may have cut a diagnosis into."""
@@ -348,7 +349,8 @@ def is_feature(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
     So is a phrase that no catalogue knows and that has no word for a disease.
     """
     if diagnosis.concept is None:
-        if _DISEASE.search(diagnosis.entity.text):
+        named = _DISEASE.search(diagnosis.entity.text)
+        if named and not _BEHAVIOUR.fullmatch(diagnosis.entity.text.strip(" ().,")):
             return False
     elif diagnosis.concept.id not in _FEATURES:
         return False

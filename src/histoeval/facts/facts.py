@@ -166,13 +166,12 @@ def facts_of(report: Report) -> Facts:
     nothing = has_wording("nothing_found", concluding_text(report.text, scope))
     concluded = concluded_of(made, scope, nothing)
     signs = [each for each in made if is_feature(each, concluded)]
-    made = [each for each in made if each not in signs]
     concluded = tuple(
         each for each in concluded if not is_deposit(each, concluded) and each not in signs
     )
     return Facts(
         diagnoses=concluded,
-        others=tuple(others_beside(made, concluded)),
+        others=tuple(others_beside([e for e in made if e not in signs], concluded)),
         made=tuple(made),
         denied=tuple(each for each in named if each.entity.assertion == Assertion.ABSENT),
         nothing_found=nothing and not concluded,

@@ -9,7 +9,6 @@ they are what they are in the reference.
 """
 
 import re
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -61,14 +61,15 @@ _FIELD_BEGINS = re.compile(r"(?:\A|\n)[ \t]*(?:[-*\u2022][ \t]*)?[\w ,/-]{0,30}\
 _FIELD = re.compile(r"[\w ,/-]{0,30}(?:\([^()\n]{1,40}\))?[ \t]*:[ \t]+(?P<value>[^\n]*\S)")
 """What stands around a heading of one line, and the value after its colon."""
 _DENIED_VALUE = re.compile(
-    r"(?:no|none|nil|absent|negative|not (?:seen|identified|present|found|detected|involved|evident|"
-    r"invaded|breached)|free|clear|uninvolved|[-\u2212])(?:[ \t]*[.;,(]|\Z)|no(?:ne| evidence)?\b[^.;,]*\Z",
+    r"(?:no|none|nil|absent|negative|free|clear|uninvolved|[-\u2212]|"
+    r"not (?:seen|identified|present|found|detected|involved|evident|invaded|breached))"
+    r"(?:[ \t]*[.;,(]|\Z)|no(?:ne| evidence)?\b[^.;,]*\Z",
     re.IGNORECASE,
 )
 _AFFIRMED_VALUE = re.compile(
-    r"(?:yes|present|positive|identified|seen|\+|\d+[ ]?%|\d[\d./]*[ ]?(?:/|per|mm|cm)|mild|moderate|"
-    r"severe|marked|extensive|numerous|sparse|focal|patchy|diffuse|few|scattered|occasional|rare|many|"
-    r"non-?brisk|brisk|normal|unremarkable|intact|preserved|low|high|grade|type|stage)\b",
+    r"(?:yes|present|positive|identified|seen|\+|\d+[ ]?%|\d[\d./]*[ ]?(?:/|per|mm|cm)|mild|"
+    r"moderate|severe|marked|extensive|numerous|sparse|focal|patchy|diffuse|few|scattered|occasional|rare|"
+    r"many|non-?brisk|brisk|normal|unremarkable|intact|preserved|low|high|grade|type|stage)\b",
     re.IGNORECASE,
 )
 _JUDGED = re.compile(r"margin|edge|clearance|node|resection|\bends?\b", re.IGNORECASE)
@@ -88,7 +89,7 @@ def reconsidered(entity: Entity, text: str) -> Entity:
 
 
 def _as_field(entity: Entity, text: str) -> Assertion | None:
-    """Whether the value of a heading affirms or denies it, if an entity is the heading of a line."""
+    """Whether the value of a line affirms or denies its heading, if an entity is one."""
     field = _FIELD.match(text, entity.end)
     if field is None or not _FIELD_BEGINS.search(text[max(0, entity.start - 60) : entity.start]):
         return None

@@ -31,7 +31,8 @@ _CLAUSE_END = re.compile(
     r"[,;()\n]\s*(?:and|but|while|with|whereas)?\b|\.\s|\s(?:but|while|whereas)\s", re.IGNORECASE
 )
 _OF_SEVERAL = re.compile(
-    r"(?P<neither>\bneither\s)?\b(?P<subjects>(?:[\w-]+[ /,]+){1,12}?(?:and|n?or)\s(?:[\w-]+\s){1,5}?)"
+    r"(?P<neither>\bneither\s)?"
+    r"\b(?P<subjects>(?:[\w-]+[ /,]+){1,12}?(?:and|n?or)\s(?:[\w-]+\s){1,5}?)"
     r"(?P<verb>is|are|was|were)\s(?P<verdict>(?:not\s)?(?:also\s)?[\w-]+)",
     re.IGNORECASE,
 )
@@ -244,10 +245,14 @@ def _kind(entity: Entity) -> EntityType:
             return EntityType.FINDING if find_findings(entity.text) else entity.type
         case EntityType.STAGE if known and read_stage(entity.text) is None:
             return EntityType.DIAGNOSIS
-        case EntityType.DIAGNOSIS if not known and _is_rank(entity.text):
-            return EntityType.GRADE
-        case EntityType.DIAGNOSIS if not known and find_findings(entity.text):
-            return EntityType.FINDING
-        case EntityType.FINDING if not find_findings(entity.text) and _is_rank(entity.text):
-            return EntityType.GRADE
+        case EntityType.DIAGNOSIS | EntityType.FINDING if not known:
+            return _kind_of_unknown(entity)
     return entity.type
+
+
+def _kind_of_unknown(entity: Entity) -> EntityType:
+    """The type of a diagnosis or finding that is no diagnosis of the catalogue."""
+    observed = bool(find_findings(entity.text))
+    if _is_rank(entity.text) and not (observed and entity.type == EntityType.FINDING):
+        return EntityType.GRADE
+    return EntityType.FINDING if observed else entity.type

@@ -26,7 +26,7 @@ _MOST_CHARS = 50_000
 _OF_TWO_MEANINGS = frozenset(
     {"p53", "EGFR", "KIT mutation", "KRAS", "BRAF", "NRAS", "PDGFRA", "1p/19q codeletion"}
 )
-"""Markers of which negative may be the normal result or a worse one, and deletion a positive one."""
+"""Markers of which negative may be the normal result, or a deletion a positive one."""
 
 
 def markers_of(

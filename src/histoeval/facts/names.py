@@ -12,14 +12,15 @@ _REACH = 70
 """Characters before and after an entity that may belong to its name."""
 _LEFT = re.compile(r"(?<![\w'\u2019/-])(?:[\w'\u2019/-]{1,40}[ ]{1,3}){1,4}$")
 _RIGHT = re.compile(
-    r"(?:[,:]?[ ]+\(?(?!(?:with|without|no|not|and|or|is|are|was|were|in|at|on|by|involving|arising|"
-    r"invading|see|but|also|margins?|nodes?)\b)[\w'\u2019/-]+\)?){1,6}"
+    r"(?:[,:]?[ ]+\(?(?!(?:with|without|no|not|and|or|is|are|was|were|in|at|on|by|involving|"
+    r"arising|invading|see|but|also|margins?|nodes?)\b)[\w'\u2019/-]+\)?){1,6}"
     r"|[ ](?:is|was|are)[ ]of[ ](?:high|low)[ -]grade",
     re.IGNORECASE,
 )
 """Words after a name that may still belong to it, over commas: carcinoma, clear cell type."""
 _GRADED = re.compile(
-    r"(?:^|\n)[ \t]*(?:histolog\w+ |tumou?r |overall )?grade:[ \t]*(?P<grade>high|low)\b", re.IGNORECASE
+    r"(?:^|\n)[ \t]*(?:histolog\w+ |tumou?r |overall )?grade:[ \t]*(?P<grade>high|low)\b",
+    re.IGNORECASE,
 )
 """A line of its own for the grade, low or high."""
 _DENIES = re.compile(r"\b(?:no|not|without|negative|free|absent|denies|nor)\b", re.IGNORECASE)

@@ -19,7 +19,9 @@ from histoeval.terms.plain import plain, plain_word, words_of
 from histoeval.terms.sites import find_sites
 from histoeval.terms.spelling import is_known, respelt
 
-_TOKEN = re.compile(r"(?<![\w/-])(?<!::)[A-Za-z][A-Za-z0-9]*(?:-[A-Z]+)*(?![\w-]|::|/[a-z\d]|\s?\d|\.\s?\d)")
+_TOKEN = re.compile(
+    r"(?<![\w/-])(?<!::)[A-Za-z][A-Za-z0-9]*(?:-[A-Z]+)*(?![\w-]|::|/[a-z\d]|\s?\d|\.\s?\d)"
+)
 _HYPHENATED = re.compile(r"(?<![\w-])([^\W\d_]{2,})-([^\W\d_]{4,})(?![\w-])")
 _APART = frozenset({"non", "in", "wild"})
 """First words of a hyphen that are one with what follows for no reader: in situ, wild type."""

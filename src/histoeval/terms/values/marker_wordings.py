@@ -14,11 +14,13 @@ _MARKER_AHEAD = (
     r"(?=\s+(?:(?:both|all|any)\s)?(?:[A-Z][A-Za-z]*-?\d|[A-Z]{2,}|p\d\d|S-?100|desmin|(?:cyto)?keratin"
     r"|synaptophysin|chromogranin|calretinin|vimentin|cyclin|inhibin|myogenin|mammaglobin|actin))"
 )
-_EVENT = r"(?P<event>amplification|rearrangement|mutation|fusion|deletion|translocation|overexpression)"
+_EVENT = (
+    r"(?P<event>amplification|rearrangement|mutation|fusion|deletion|translocation|overexpression)"
+)
 _SEEN = r"(?:shown|seen|detected|found|identified|demonstrated|present|observed|evident)"
 _ORGANISM = (
-    r"(?P<organism>fung(?:i|al \w+)|acid[- ]fast bacilli|mycobacteria|micro-?organisms|organisms|bacteria"
-    r"|helicobacter(?: pylori)?|H\. pylori)"
+    r"(?P<organism>fung(?:i|al \w+)|acid[- ]fast bacilli|mycobacteria|micro-?organisms|organisms"
+    r"|bacteria|helicobacter(?: pylori)?|H\. pylori)"
 )
 _NOTHING = r"(?:none|nothing|negative|absent|nil|not seen|none seen)"
 
@@ -34,13 +36,14 @@ _WORDINGS: tuple[tuple[re.Pattern[str], _Wording], ...] = tuple(
             False,
         ),
         (
-            rf"\black(?:s|ed|ing)?(?: (?:expression of|staining for|reactivity for))?{_MARKER_AHEAD}",
+            r"\black(?:s|ed|ing)?(?: (?:expression of|staining for|reactivity for))?"
+            rf"{_MARKER_AHEAD}",
             "negative for",
             True,
         ),
         (
-            r"\bno (?:loss of )?(?:mismatch repair|MMR) proteins?(?: expression)?(?: (?:is|are|was|were) "
-            r"(?:lost|missing|absent))",
+            r"\bno (?:mismatch repair|MMR) proteins?(?: expression)? "
+            r"(?:is|are|was|were) (?:lost|missing|absent)",
             "mismatch repair proteins are retained",
             False,
         ),
@@ -83,7 +86,8 @@ _WORDINGS: tuple[tuple[re.Pattern[str], _Wording], ...] = tuple(
             False,
         ),
         (
-            r"\b(?P<name>CD\d+\w*|[A-Z]{2}[A-Z0-9]*(?:-\d+)?)[-\u2212](?= (?:and|or) [A-Z][\w-]*[^\w-])",
+            r"\b(?P<name>CD\d+\w*|[A-Z]{2}[A-Z0-9]*(?:-\d+)?)[-\u2212]"
+            r"(?= (?:and|or) [A-Z][\w-]*[^\w-])",
             lambda found: f"{found['name']} negative",
             True,
         ),

@@ -15,7 +15,8 @@ _MARKER_AHEAD = (
     r"|synaptophysin|chromogranin|calretinin|vimentin|cyclin|inhibin|myogenin|mammaglobin|actin))"
 )
 _EVENT = (
-    r"(?P<event>amplification|rearrangement|mutation|fusion|deletion|translocation|overexpression)"
+    r"(?P<event>[Aa]mplification|[Rr]earrangement|[Mm]utation|[Ff]usion|[Dd]eletion|"
+    r"[Tt]ranslocation|[Oo]verexpression)"
 )
 _SEEN = r"(?:shown|seen|detected|found|identified|demonstrated|present|observed|evident)"
 _ORGANISM = (

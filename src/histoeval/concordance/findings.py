@@ -179,14 +179,29 @@ def _umbrellas() -> frozenset[str]:
 
 
 def _severity(observed: FindingFact, own: Facts, other: Facts) -> Severity:
-    """How bad it is to leave out or to make up a finding; less where the stage has it in it."""
+    """How bad it is to leave out or to make up a finding.
+
+    Less where the stage has it in it, and for what only supports a diagnosis that both make.
+    """
     depth = observed.id is not None and any(is_kind_of(observed.id, each) for each in _DEPTHS)
     here, there = (
         {each.value.t for each in facts.stages if each.value.t} for facts in (own, other)
     )
     if depth and not observed.denied and there and (not here or here & there):
         return Severity.MINOR
-    return Severity(importance(observed))
+    severity = Severity(importance(observed))
+    if severity == Severity.MODERATE and _same_diagnosis(own, other):
+        return Severity.MINOR
+    return severity
+
+
+def _same_diagnosis(one: Facts, other: Facts) -> bool:
+    """Whether both lead with the same diagnosis: what only supports it may then be left out."""
+    here, there = (
+        {each.concept.id for each in facts.first if each.concept and not each.concept.generic}
+        for facts in (one, other)
+    )
+    return bool(here & there)
 
 
 def _turned(observed: FindingFact, reference: Facts) -> Severity:

@@ -41,6 +41,7 @@ _NO_SPREAD = frozenset({"negative_for_metastasis"})
 _FEATURES = frozenset(
     {
         "atrophy",
+        "atypia",
         "embolism",
         "fibrosis",
         "granulomatous_inflammation",

@@ -14,7 +14,7 @@ _LEFT = re.compile(r"(?<![\w'\u2019/-])(?:[\w'\u2019/-]{1,40}[ ]{1,3}){1,4}$")
 _RIGHT = re.compile(
     r"(?:[,:]?[ ]+\(?(?!(?:with|without|no|not|and|or|is|are|was|were|in|at|on|by|involving|"
     r"arising|invading|see|but|also|margins?|nodes?)\b)[\w'\u2019/-]+\)?){1,6}"
-    r"|[ ](?:is|was|are)[ ]of[ ](?:high|low)[ -]grade",
+    r"|[ ](?:is|was|are)[ ]of[ ](?:high|low)[ -]grade|[ ]with[ ](?:cytolog\w+[ ])?atypia",
     re.IGNORECASE,
 )
 """Words after a name that may still belong to it, over commas: carcinoma, clear cell type."""

@@ -84,3 +84,14 @@ def test_a_depth_that_the_stage_tells_is_a_small_invention_however_the_stage_is_
     )
     (made_up,) = mistakes_of(reference, candidate)
     assert made_up.severity == Severity.MINOR
+
+
+@pytest.mark.parametrize(
+    ("finding", "severity"), [("psammoma bodies", Severity.MINOR), ("hyphae", Severity.MODERATE)]
+)
+def test_what_supports_a_diagnosis_that_both_make_is_a_small_omission(
+    finding: str, severity: Severity
+) -> None:
+    both = "Thyroid: {diagnosis:papillary thyroid carcinoma}."
+    (missed,) = mistakes_of(f"{both} {{finding:{finding}}} present.", both)
+    assert missed.severity == severity

@@ -42,6 +42,25 @@ _UNKNOWN_IMPORTANCE = 1
 _SUPPORTING = 2
 """The importance up to which the names of a finding are of several things."""
 _OF_CANCER = "malignant_cells"
+_TREATED = frozenset(
+    {
+        "amyloid",
+        "bacterial_organisms",
+        "blasts",
+        "crescents",
+        "fibrinoid_necrosis",
+        "fungal_organisms",
+        "helicobacter_organisms",
+        "mycobacteria",
+        "neuroendocrine_differentiation",
+        "parasites",
+        "rhabdoid_features",
+        "small_round_blue_cells",
+        "vasculitis",
+        "viral_inclusions",
+    }
+)
+"""Findings that are treated, whatever the diagnosis."""
 _MARGIN, _SPREAD = "margin_involvement", "metastasis"
 _DEPTHS = (
     "submucosal_invasion",
@@ -190,7 +209,8 @@ def _severity(observed: FindingFact, own: Facts, other: Facts) -> Severity:
     if depth and not observed.denied and there and (not here or here & there):
         return Severity.MINOR
     severity = Severity(importance(observed))
-    if severity == Severity.MODERATE and _same_diagnosis(own, other):
+    supports = severity == Severity.MODERATE and observed.id not in _TREATED
+    if supports and _same_diagnosis(own, other):
         return Severity.MINOR
     return severity
 

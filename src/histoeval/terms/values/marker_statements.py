@@ -11,8 +11,8 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from histoeval.resources import load_toml
+from histoeval.terms.marker_wordings import plain_statements
 from histoeval.terms.values.marker_results import Result, read_result
-from histoeval.terms.values.marker_wordings import plain_statements
 from histoeval.terms.values.markers import MarkerName, named_markers
 from histoeval.terms.values.stated import CRITICAL, MAJOR, MINOR, MODERATE, StatedValue
 

@@ -68,3 +68,30 @@ def test_a_finding_that_the_reference_calls_a_diagnosis_is_not_invented() -> Non
 def test_where_nobody_names_a_finding_there_is_nothing_to_compare() -> None:
     parts = parts_of("Pale.", "Red.")
     assert (parts["findings"].value, parts["no_inventions"].value) == (None, None)
+
+
+def test_two_changes_of_one_family_do_not_contradict_each_other() -> None:
+    reference = "{finding:Perifascicular atrophy}. No {finding:-rimmed vacuoles}."
+    candidate = "No {finding:-rimmed vacuoles}. {finding:Fascicles with small fibres}."
+    assert ErrorKind.CONTRADICTION not in kinds_of(reference, candidate)
+
+
+def test_a_depth_that_the_stage_tells_is_a_small_invention_however_the_stage_is_written() -> None:
+    reference = "Colon: {diagnosis:adenocarcinoma}, {stage:pT3 pN0}."
+    candidate = (
+        "Colon: {diagnosis:adenocarcinoma} with {finding:invasion of pericolic fat} "
+        "({stage:pT3}; {stage:pN0})."
+    )
+    (made_up,) = mistakes_of(reference, candidate)
+    assert made_up.severity == Severity.MINOR
+
+
+@pytest.mark.parametrize(
+    ("finding", "severity"), [("psammoma bodies", Severity.MINOR), ("hyphae", Severity.MODERATE)]
+)
+def test_what_supports_a_diagnosis_that_both_make_is_a_small_omission(
+    finding: str, severity: Severity
+) -> None:
+    both = "Thyroid: {diagnosis:papillary thyroid carcinoma}."
+    (missed,) = mistakes_of(f"{both} {{finding:{finding}}} present.", both)
+    assert missed.severity == severity

@@ -59,3 +59,11 @@ def test_the_same_words_are_the_same_thing_as_in_the_reference() -> None:
 def test_the_words_around_say_whether_it_is_denied(true: str, said: str, assertion: str) -> None:
     _, other = reconciled(report(true), report(said))
     assert [str(each.assertion) for each in other.entities] == [assertion]
+
+
+def test_the_same_sentence_is_read_alike_in_both_reports() -> None:
+    true, said = reconciled(
+        report("{finding:-Upper margin} shows colitis. Pale."),
+        report("Pale. {finding:Upper margin} shows colitis."),
+    )
+    assert read(said) == read(true) == [("Upper margin", "finding", "absent")]

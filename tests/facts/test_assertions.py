@@ -83,3 +83,25 @@ def test_a_tumour_is_metastatic_where_the_words_or_the_place_say_so(
 def test_the_primary_is_read_from_the_words() -> None:
     said = facts("Liver: {diagnosis:metastatic adenocarcinoma}, favouring a colorectal primary.")
     assert "large_intestine" in {each.value for each in said.origins}
+
+
+@pytest.mark.parametrize(
+    ("marked", "denied"),
+    [
+        ("Necrosis: none\n{finding:-Lymphoid follicles}: sparse", False),
+        ("Necrosis: none\n{finding:-Fibrosis}: moderate", False),
+        ("Fibrosis: moderate\n{finding:Necrosis}: none", True),
+        ("Type: seminoma\n{finding:Rete testis invasion}: -", True),
+        ("Size: 12 mm\n{finding:-Deep margin}: 3 mm", True),
+    ],
+)
+def test_the_value_of_a_line_tells_whether_its_heading_is_there(marked: str, denied: bool) -> None:
+    (finding,) = facts(marked).findings
+    assert finding.denied == denied
+
+
+def test_a_name_in_brackets_after_a_denial_is_denied() -> None:
+    said = facts(
+        "Parotid: {diagnosis:Warthin tumour}, no malignant change ({diagnosis:carcinoma})."
+    )
+    assert [each.entity.text for each in said.denied] == ["carcinoma"]

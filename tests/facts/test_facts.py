@@ -220,3 +220,67 @@ def test_the_primary_of_a_metastasis_is_no_diagnosis_of_its_own() -> None:
         "{diagnosis:Metastatic adenocarcinoma}, from a {diagnosis:colorectal carcinoma} primary."
     )
     assert [each.entity.text for each in said.diagnoses] == ["Metastatic adenocarcinoma"]
+
+
+@pytest.mark.parametrize("rank", ["Krenn type II", "Clark V", "ISHLT", "type II", "Banff IIA"])
+def test_a_class_of_a_scheme_is_no_diagnosis(rank: str) -> None:
+    said = facts(f"{{diagnosis:Melanoma}}, {{diagnosis:{rank}}}.")
+    assert [each.entity.text for each in said.diagnoses] == ["Melanoma"]
+
+
+@pytest.mark.parametrize(
+    "sign", ["portal fibrosis", "granulomas", "tubular atrophy", "GH-cell kind"]
+)
+def test_a_sign_beside_the_disease_is_a_finding(sign: str) -> None:
+    said = facts(f"{{diagnosis:Crohn disease}} with {{diagnosis:{sign}}}.")
+    assert [each.entity.text for each in said.diagnoses] == ["Crohn disease"]
+    assert sign in [each.entity.text for each in said.findings]
+
+
+def test_a_sign_by_itself_is_the_diagnosis() -> None:
+    assert [each.entity.text for each in facts("{diagnosis:Granulomas}.").diagnoses] == [
+        "Granulomas"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("marked", "concept"),
+    [
+        ("Bladder\nType: {diagnosis:Papillary urothelial carcinoma}\nGrade: High", "high_grade"),
+        (
+            "{diagnosis:Classic Hodgkin lymphoma}, {diagnosis:nodular sclerosis}",
+            "nodular_sclerosis",
+        ),
+        ("Colon: {diagnosis:dysplasia} is of high grade.", "high_grade_dysplasia"),
+    ],
+)
+def test_a_name_that_was_cut_in_two_is_one(marked: str, concept: str) -> None:
+    (made,) = facts(marked).diagnoses
+    assert made.concept is not None
+    assert made.concept.id.startswith(concept)
+
+
+def test_a_heading_with_a_value_is_a_statement_and_no_name_of_a_specimen() -> None:
+    said = facts(
+        "Diagnosis: {diagnosis:Myositis}\n{diagnosis:Perifascicular atrophy}: many fascicles"
+    )
+    assert "Perifascicular atrophy" in [each.entity.text for each in said.findings]
+
+
+@pytest.mark.parametrize(
+    ("text", "finding", "denied"),
+    [
+        ("Nerves are encircled by tumour.", "perineural_invasion", False),
+        ("Nerves and vascular spaces are not invaded.", "perineural_invasion", True),
+        ("Neither vessels nor nerves are invaded.", "lymphovascular_invasion", True),
+        ("Rete testis: invaded (stroma)", "rete_testis_invasion", False),
+        ("Extramural veins contain tumour.", "extramural_venous_invasion", False),
+        ("The capsule is breached with invasion of mediastinal fat.", "capsular_invasion", False),
+    ],
+)
+def test_growth_is_found_in_statements_on_the_place(text: str, finding: str, denied: bool) -> None:
+    assert (finding, denied) in facts(text).stated.findings
+
+
+def test_nerves_in_a_specimen_are_no_organ() -> None:
+    assert facts("Tongue: carcinoma around nerves.").organs.keys() == {"tongue"}

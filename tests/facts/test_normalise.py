@@ -88,3 +88,21 @@ def test_every_stretch_of_what_is_read_stands_somewhere_in_the_report(words: lis
         back = spelt.restored(changed)
         assert (back.start, back.end) == (old_start, old_end)
         assert text[back.start : back.end] == back.text
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("Auto-immune gastritis", "Autoimmune gastritis"),
+        ("de-differentiated tumour", "dedifferentiated tumour"),
+        ("carcinoma in-situ", "carcinoma in-situ"),
+        ("Grade 2\nALVAL: no", "Grade 2\nmetal debris reaction: no"),
+        (
+            "Renal allograft: C4d in PTC negative.",
+            "Renal allograft: C4d in peritubular capillary negative.",
+        ),
+        ("PML::RARA detected in the marrow", "PML::RARA detected in the marrow"),
+    ],
+)
+def test_hyphens_and_initials_are_read_by_what_stands_around_them(written: str, read: str) -> None:
+    assert normalised(written).text == read

@@ -129,3 +129,11 @@ def test_an_operation_is_not_a_site_and_tells_one_that_is_known() -> None:
         (operated,) = find_operated(phrase)
         assert operated.id in sites()
         assert find_sites(phrase) == ()
+
+
+@pytest.mark.parametrize(
+    ("region", "nodes"), [("groin", "inguinal node"), ("axilla", "axillary node")]
+)
+def test_a_region_is_near_the_nodes_that_lie_there(region: str, nodes: str) -> None:
+    (one,), (other,) = find_sites(region), find_sites(nodes)
+    assert site_closeness(one.id, other.id) == site_closeness(other.id, one.id) == 0.5

@@ -73,3 +73,23 @@ def test_only_words_of_letters_are_touched_and_twice_is_as_once(phrase: str) -> 
     once = respelt(phrase)
     assert respelt(once) == once
     assert abs(len(once) - len(phrase)) <= max(1, len(phrase) // 7)
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [
+        ("eosinophill", "eosinophil"),
+        ("pemphygus", "pemphigus"),
+        ("urothelail carcinona", "urothelial carcinoma"),
+        ("liposacroma", "liposarcoma"),
+    ],
+)
+def test_a_doubled_end_a_wrong_vowel_and_letters_in_each_others_place_are_put_right(
+    slip: str, meant: str
+) -> None:
+    assert respelt(slip) == meant
+
+
+@pytest.mark.parametrize("word", ["subscapular", "dilution", "cornual", "hypoplastic", "station"])
+def test_another_word_of_nearly_the_same_letters_is_left_alone(word: str) -> None:
+    assert respelt(word) == word

@@ -23,6 +23,7 @@ from histoeval.report import Entity, EntityType
 from histoeval.terms.catalogue import Behaviour
 from histoeval.terms.decisive_findings import DecisiveFinding, Standing, read_decisive
 from histoeval.terms.findings import finding_closeness, findings, is_kind_of
+from histoeval.terms.plain import words_of
 
 _SAME = 0.6
 _BESIDE = 0.65
@@ -42,6 +43,28 @@ _DENIAL = 0.5
 _MAX_COST = 0.5
 """The highest cost of omissions, or of hallucinations."""
 _UNKNOWN_IMPORTANCE = 1
+_SUPPORTING = 2
+"""The importance up to which the names of a finding are of several things."""
+_OF_CANCER = "malignant_cells"
+_TREATED = frozenset(
+    {
+        "amyloid",
+        "bacterial_organisms",
+        "blasts",
+        "crescents",
+        "fibrinoid_necrosis",
+        "fungal_organisms",
+        "helicobacter_organisms",
+        "mycobacteria",
+        "neuroendocrine_differentiation",
+        "parasites",
+        "rhabdoid_features",
+        "small_round_blue_cells",
+        "vasculitis",
+        "viral_inclusions",
+    }
+)
+"""Findings that are treated, whatever the diagnosis."""
 _MARGIN, _SPREAD = "margin_involvement", "metastasis"
 _DEPTHS = (
     "submucosal_invasion",
@@ -124,10 +147,26 @@ def _nearest(
         """Nearness first; of equals, the one that says the same of it."""
         near = _closeness(one, other, alike)
         same = one.denied == other.denied
-        return (near if same or near >= _VERY else 0.0, same)
+        return (near if same or (near >= _VERY and _may_contradict(one, other)) else 0.0, same)
 
     best = max(others, key=rank, default=None)
-    return (_closeness(one, best, alike), best) if best is not None else (0.0, None)
+    if best is None or (one.denied != best.denied and not rank(best)[0]):
+        return 0.0, None
+    return _closeness(one, best, alike), best
+
+
+def _may_contradict(one: FindingFact, other: FindingFact) -> bool:
+    """Whether one may deny what the other affirms: of what matters less, only in words they share.
+
+    Rimmed vacuoles and perifascicular atrophy are both changes of muscle, and no contradiction.
+    """
+    if importance(one) > _SUPPORTING or one.id in BARE:
+        return True
+    return bool(_words(one) & _words(other))
+
+
+def _words(observed: FindingFact) -> frozenset[str]:
+    return frozenset(word.plain for word in words_of(observed.called or observed.entity.text))
 
 
 def _stands(observed: FindingFact, other: LexicalFacts) -> bool:
@@ -163,12 +202,30 @@ def _umbrellas() -> frozenset[str]:
 
 
 def _severity(observed: FindingFact, own: Facts, other: Facts) -> Severity:
-    """How bad it is to leave out or to make up a finding; less where the stage has it in it."""
+    """How bad it is to leave out or to make up a finding.
+
+    Less where the stage has it in it, and for what only supports a diagnosis that both make.
+    """
     depth = observed.id is not None and any(is_kind_of(observed.id, each) for each in _DEPTHS)
-    here, there = ({each.value for each in facts.stages} for facts in (own, other))
+    here, there = (
+        {each.value.t for each in facts.stages if each.value.t} for facts in (own, other)
+    )
     if depth and not observed.denied and there and (not here or here & there):
         return Severity.MINOR
-    return Severity(importance(observed))
+    severity = Severity(importance(observed))
+    supports = severity == Severity.MODERATE and observed.id not in _TREATED
+    if supports and _same_diagnosis(own, other):
+        return Severity.MINOR
+    return severity
+
+
+def _same_diagnosis(one: Facts, other: Facts) -> bool:
+    """Whether both lead with the same diagnosis: what only supports it may then be left out."""
+    here, there = (
+        {each.concept.id for each in facts.first if each.concept and not each.concept.generic}
+        for facts in (one, other)
+    )
+    return bool(here & there)
 
 
 def _turned(observed: FindingFact, reference: Facts) -> Severity:
@@ -226,6 +283,8 @@ def _sound(reference: Facts, candidate: Facts, alike: Alike, excused: Excused) -
     if not affirmed:
         return NOT_MENTIONED
     ref = _once(reference.mentioned)
+    if any(made.behaviour == Behaviour.MALIGNANT for made in reference.made):
+        affirmed = [each for each in affirmed if each.id != _OF_CANCER]
     cost = 0.0
     mistakes = []
     for each in affirmed:

@@ -4,9 +4,11 @@ A reader may find a phrase in one wording of a sentence and miss it in another. 
 have the same words, and they were found in only one, they count as found in both; where they were
 read as different things, as what they are in the reference. Whether they are denied is looked up
 in the words around them, by the same rule in both reports, so that a mistake of the reader is no
-difference and a `no` that was added or dropped is one.
+difference and a `no` that was added or dropped is one. In a sentence that both have word for word
+they are what they are in the reference.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +19,8 @@ from histoeval.terms.naming import main_concept
 from histoeval.terms.plain import Word, words_of
 
 _Key = tuple[str, ...]
+
+_SENTENCE_END = re.compile(r"\.(?=\s|$)|\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +129,34 @@ def _agreed(ref: _Read, cand: _Read) -> list[tuple[int, Entity]]:
     """Entities of the candidate whose words the reference has, as they were read there."""
     found = []
     for key, places in cand.entities.items():
-        models = _first_of_each(ref, ref.entities.get(key, ()))
+        alike = ref.entities.get(key, ())
+        models = _first_of_each(ref, alike)
         if not models:
             found += [(p, e) for p in places if (e := _named(cand.report.entities[p], ref))]
             continue
         for place in places:
             entity = cand.report.entities[place]
-            agreed = _like(entity, models, cand.report.text, ref.report.text)
+            agreed = _verbatim(entity, [ref.report.entities[p] for p in alike], cand, ref)
+            agreed = agreed or _like(entity, models, cand.report.text, ref.report.text)
             if agreed != entity:
                 found.append((place, agreed))
     return found
+
+
+def _verbatim(entity: Entity, models: Sequence[Entity], cand: _Read, ref: _Read) -> Entity | None:
+    """An entity as it was read in the same sentence of the reference, if that has it."""
+    here = _sentence(cand.report.text, entity)
+    for model in models:
+        if _sentence(ref.report.text, model) == here:
+            return entity.model_copy(update={"type": model.type, "assertion": model.assertion})
+    return None
+
+
+def _sentence(text: str, entity: Entity) -> str:
+    """The sentence or line that an entity stands in, without case and outer spaces."""
+    start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, entity.start)), default=0)
+    end = _SENTENCE_END.search(text, entity.end)
+    return text[start : end.start() if end else len(text)].strip(" .\t-*").casefold()
 
 
 def _first_of_each(ref: _Read, places: Sequence[int]) -> list[Entity]:

@@ -4,6 +4,7 @@ import re
 
 from histoeval.facts.scope import before
 from histoeval.report import Assertion, Entity, EntityType
+from histoeval.terms.assertion import denies
 
 _LIKELY = re.compile(
     r"\b(?:consistent with|compatible with|in keeping with|diagnostic of|typical of|"
@@ -36,6 +37,8 @@ _PLAIN_NO = re.compile(
     re.IGNORECASE,
 )
 """A denial right before a diagnosis."""
+_NO_AND_BRACKET = re.compile(r"\b(?:no|without)\s+(?:[\w-]+\s+){1,4}\(\s*$", re.IGNORECASE)
+"""Before a name in brackets of what is denied: no malignant change (carcinoma)."""
 _AFTER_COMMA = re.compile(r"\b(?:no|without|negative for)\b[^,]{0,80},[^,]{0,80}$", re.IGNORECASE)
 _ANEW_BEFORE = re.compile(
     r"\b(?:no|without|negative for)\b[^,]{0,80},\s{0,3}(?:(?:focal|a|an|single|small)\s{1,3}){0,3}"
@@ -54,20 +57,56 @@ _NOT_EXCLUDED = re.compile(
     re.IGNORECASE,
 )
 """After a diagnosis that is not excluded."""
+_FIELD_BEGINS = re.compile(r"(?:\A|\n)[ \t]*(?:[-*\u2022][ \t]*)?[\w ,/-]{0,30}\Z")
+_FIELD = re.compile(r"[\w ,/-]{0,30}(?:\([^()\n]{1,40}\))?[ \t]*:[ \t]+(?P<value>[^\n]*\S)")
+"""What stands around a heading of one line, and the value after its colon."""
+_DENIED_VALUE = re.compile(
+    r"(?:no|none|nil|absent|negative|free|clear|uninvolved|[-\u2212]|"
+    r"not (?:seen|identified|present|found|detected|involved|evident|invaded|breached))"
+    r"(?:[ \t]*[.;,(]|\Z)|no(?:ne| evidence)?\b[^.;,]*\Z",
+    re.IGNORECASE,
+)
+_AFFIRMED_VALUE = re.compile(
+    r"(?:yes|present|positive|identified|seen|\+|\d+[ ]?%|\d[\d./]*[ ]?(?:/|per|mm|cm)|mild|"
+    r"moderate|severe|marked|extensive|numerous|sparse|focal|patchy|diffuse|few|scattered|occasional|rare|"
+    r"many|non-?brisk|brisk|normal|unremarkable|intact|preserved|low|high|grade|type|stage)\b",
+    re.IGNORECASE,
+)
+_JUDGED = re.compile(r"margin|edge|clearance|node|resection|\bends?\b", re.IGNORECASE)
+"""What is denied by a distance or a count as well: its value tells only with words."""
 
 
 def reconsidered(entity: Entity, text: str) -> Entity:
-    """A diagnosis that was read as denied or made, where the words around it say something else."""
+    """What was read as denied or made, where the words around it say something else."""
+    if entity.type in (EntityType.DIAGNOSIS, EntityType.FINDING):
+        assertion = _as_field(entity, text)
+        if assertion is not None:
+            return entity.model_copy(update={"assertion": assertion})
     if entity.type != EntityType.DIAGNOSIS:
         return entity
     assertion = _reconsidered(entity, text)
     return entity if assertion is None else entity.model_copy(update={"assertion": assertion})
 
 
+def _as_field(entity: Entity, text: str) -> Assertion | None:
+    """Whether the value of a line affirms or denies its heading, if an entity is one."""
+    field = _FIELD.match(text, entity.end)
+    if field is None or not _FIELD_BEGINS.search(text[max(0, entity.start - 60) : entity.start]):
+        return None
+    value = field["value"]
+    if _DENIED_VALUE.match(value):
+        return Assertion.ABSENT
+    if _JUDGED.search(entity.text) or entity.assertion != Assertion.ABSENT:
+        return None
+    affirmed = _AFFIRMED_VALUE.match(value) and not denies(value)
+    return Assertion.PRESENT if affirmed else None
+
+
 def _reconsidered(entity: Entity, text: str) -> Assertion | None:
     words, after = before(text, entity.start), text[entity.end : entity.end + _AFTER]
     if entity.assertion == Assertion.PRESENT:
-        return Assertion.ABSENT if _PLAIN_NO.search(words) else None
+        denied = _PLAIN_NO.search(words) or _NO_AND_BRACKET.search(words)
+        return Assertion.ABSENT if denied else None
     if entity.assertion != Assertion.ABSENT:
         return None
     if _OF_A_TEST.search(words):

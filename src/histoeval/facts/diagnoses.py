@@ -38,6 +38,37 @@ _DEPOSITS = frozenset(
 
 _NO_SPREAD = frozenset({"negative_for_metastasis"})
 
+_FEATURES = frozenset(
+    {
+        "atrophy",
+        "atypia",
+        "embolism",
+        "fibrosis",
+        "granulomatous_inflammation",
+        "haemorrhage",
+        "hepatic_fibrosis",
+        "hyperplasia",
+        "inflammation",
+        "lesion",
+        "metaplasia",
+        "necrosis",
+        "oedema",
+        "reactive_lymphoid_hyperplasia",
+        "steatosis",
+        "villous_atrophy",
+    }
+)
+"""What is a diagnosis by itself, and beside the disease that explains it only one of its signs."""
+
+_DISEASE = re.compile(
+    r"oma(?:s|ta)?\b|(?:it|os|as|ys)[ie]s\b|[ae]?emia\b|(?:path|atroph|plas)(?:y|ies|ia|tic)\b|sarc|cancer|malign|"
+    r"neoplas|tumou?r|disease|syndrome|disorder|infect|lesion|polyp|cyst|n(?:a?e)v(?:us|i)\b|reject|"
+    r"infarct|abscess|ulcer|hernia|mole\b|metasta|deposit|in situ|dysplas|atypi",
+    re.IGNORECASE,
+)
+"""Words by which a name that is not known may still be one of a disease."""
+_BEHAVIOUR = re.compile(r"malignant|benign|neoplastic|invasive|in situ", re.IGNORECASE)
+
 _PIECES = frozenset({EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.DESCRIPTOR})
 """What a reader may have cut a diagnosis into."""
 
@@ -188,8 +219,17 @@ def named_diagnoses(
             spread_of(concept, entity, text),
             main_concept(respelt(entity.text)),
             is_committed(entity, text),
-            bool(_HEADING.match(text, entity.end)),
+            _heads(entity, text),
         )
+
+
+def _heads(entity: Entity, text: str) -> bool:
+    """Whether a colon follows, and after it in the same line a diagnosis or nothing at all."""
+    heading = _HEADING.match(text, entity.end)
+    if heading is None:
+        return False
+    value = text[heading.end() :].partition("\n")[0]
+    return not value.strip() or bool(find_diagnoses(value)) or "\n" not in text.strip()
 
 
 def _neighbours(entities: Sequence[Entity], text: str) -> list[tuple[int, int]]:
@@ -300,6 +340,26 @@ def is_deposit(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
         return False
     return any(
         each.behaviour == Behaviour.MALIGNANT and each.concept and each.concept.id not in _DEPOSITS
+        for each in concluded
+    )
+
+
+def is_feature(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
+    """Whether this is only a sign of a disease that is named as well: fibrosis in hepatitis.
+
+    So is a phrase that no catalogue knows and that has no word for a disease.
+    """
+    if diagnosis.concept is None:
+        named = _DISEASE.search(diagnosis.entity.text)
+        if named and not _BEHAVIOUR.fullmatch(diagnosis.entity.text.strip(" ().,")):
+            return False
+    elif diagnosis.concept.id not in _FEATURES:
+        return False
+    return any(
+        each.concept is not None
+        and each.concept.id not in _FEATURES
+        and not each.concept.generic
+        and each.behaviour != Behaviour.NORMAL
         for each in concluded
     )
 

@@ -13,6 +13,7 @@ from histoeval.facts.diagnoses import (
     homes_of,
     implied,
     is_deposit,
+    is_feature,
     is_label,
     is_made,
     named_diagnoses,
@@ -25,7 +26,7 @@ from histoeval.facts.names import widened
 from histoeval.facts.scope import TextScope, concluding_text, has_wording, scope_of
 from histoeval.facts.spread import origins
 from histoeval.report import Assertion, Entity, EntityType, Report
-from histoeval.terms.findings import find_findings
+from histoeval.terms.findings import FoundFinding, find_findings
 from histoeval.terms.plain import plain
 from histoeval.terms.sites import find_operated, find_sites, organ_of
 from histoeval.terms.spelling import respelt
@@ -41,6 +42,9 @@ _TISSUES = frozenset(
     {"blood_vessel", "lymph_node", "lymphatic_vessel", "soft_tissue", "nerve", "connective_tissue"}
 )
 """Sites that are everywhere, and say nothing of the organ."""
+
+_BARE_TISSUE = re.compile(r"nerves?", re.IGNORECASE)
+"""Words by which a structure inside of any specimen is meant as often as an organ."""
 
 _GAP = 8
 """Spaces over which a finding and its place still stand together."""
@@ -58,7 +62,14 @@ _TO_PLACE = re.compile(
     r"[ ]+(?:(?:of|into|through|to|beyond|in|by|the|adjacent|surrounding)[ ]+){0,3}"
 )
 
+_QUALITY = re.compile(
+    r"intact|preserved|effaced|disrupted|distorted|maturation|proliferative|normal|unremarkable|"
+    r"fragmented|lost|destroyed",
+    re.IGNORECASE,
+)
+
 _SENTENCES = re.compile(r"[.;]\s")
+_STATEMENT_END = re.compile(r"[.;]\s|\n")
 
 _CONCLUSION = 3
 """How many mentions a site counts for that stands with the diagnosis."""
@@ -154,10 +165,13 @@ def facts_of(report: Report) -> Facts:
         made = list(implied(report.text))
     nothing = has_wording("nothing_found", concluding_text(report.text, scope))
     concluded = concluded_of(made, scope, nothing)
-    concluded = tuple(each for each in concluded if not is_deposit(each, concluded))
+    signs = [each for each in made if is_feature(each, concluded)]
+    concluded = tuple(
+        each for each in concluded if not is_deposit(each, concluded) and each not in signs
+    )
     return Facts(
         diagnoses=concluded,
-        others=tuple(others_beside(made, concluded)),
+        others=tuple(others_beside([e for e in made if e not in signs], concluded)),
         made=tuple(made),
         denied=tuple(each for each in named if each.entity.assertion == Assertion.ABSENT),
         nothing_found=nothing and not concluded,
@@ -175,6 +189,7 @@ def facts_of(report: Report) -> Facts:
         findings=(
             *_observed(_of(entities, EntityType.FINDING), report, details),
             *_observed([e.entity for e in named if is_deposit(e, concluded)], report, details),
+            *_observed([e.entity for e in signs if _is_diagnosis(e.entity)], report, details),
         ),
         mentioned=tuple(
             _observed(_of(entities, EntityType.FINDING, EntityType.DIAGNOSIS), report, details)
@@ -184,6 +199,10 @@ def facts_of(report: Report) -> Facts:
         stated=lexical_facts(report.text),
         report=report,
     )
+
+
+def _is_diagnosis(entity: Entity) -> bool:
+    return entity.type == EntityType.DIAGNOSIS
 
 
 def _tails(report: Report) -> dict[int, list[Entity]]:
@@ -230,6 +249,8 @@ def _organs(text: str, scope: TextScope) -> dict[str, int]:
     """The sites that are named anywhere; those of the conclusion count more."""
     found: Counter[str] = Counter()
     for match in (*find_sites(text), *find_operated(text)):
+        if _BARE_TISSUE.fullmatch(text, match.start, match.end):
+            continue
         if not scope.is_gap(match.start) and organ_of(match.id) not in _TISSUES:
             found[match.id] += _CONCLUSION if scope.concludes(match.start) else 1
     return dict(found)
@@ -261,16 +282,33 @@ def _observed(
     places = {e.end: e.start for e in report.entities if e.type == EntityType.SITE}
     for entity in entities:
         absent = entity.assertion == Assertion.ABSENT
+        if _QUALITY.fullmatch(entity.text):
+            continue
         called = _with_place(entity, places, report.text)
-        found = find_findings(respelt(called))
+        found = [each for each in find_findings(respelt(called)) if not _is_quality(each, called)]
         if not found:
             yield FindingFact(entity, None, absent)
-        linked = [e.text for e in details.get(entity.start, ()) if e.type == EntityType.SITE]
+        linked = [
+            e.text
+            for e in details.get(entity.start, ())
+            if e.type == EntityType.SITE and _in_one_statement(entity, e, report.text)
+        ]
         if called == entity.text:
             called = f"{called} ({linked[0]})" if linked and plain(called) in BARE else ""
         for each in found:
             place = plain(linked[0]) if linked and each.id in BARE else None
             yield FindingFact(entity, each.id, absent or each.denied, place, called)
+
+
+def _is_quality(found: FoundFinding, phrase: str) -> bool:
+    """Whether only a word was recognised that is said of anything: intact, effaced, disrupted."""
+    return _QUALITY.fullmatch(respelt(phrase)[found.start : found.end]) is not None
+
+
+def _in_one_statement(one: Entity, other: Entity, text: str) -> bool:
+    """Whether no sentence or line ends between two entities."""
+    first, second = sorted((one, other), key=lambda each: each.start)
+    return not _STATEMENT_END.search(text, first.end, second.start)
 
 
 def _with_place(entity: Entity, places: Mapping[int, int], text: str) -> str:

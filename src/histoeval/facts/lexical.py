@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Generic, TypeVar
 
 from histoeval.facts.scope import TextScope, before, has_wording, stance_at
 from histoeval.reader.sentences import sentences
 from histoeval.report import Assertion, Entity, EntityType, Report
+from histoeval.resources import load_toml
 from histoeval.terms.catalogue import Behaviour, concepts
 from histoeval.terms.findings import find_findings
 from histoeval.terms.matching import is_cased
@@ -26,9 +27,26 @@ Value = TypeVar("Value")
 _ATTRIBUTES = frozenset({EntityType.DESCRIPTOR, EntityType.GRADE, EntityType.SITE})
 """What may be a word of a diagnosis that the reader missed: complete mole, placenta increta."""
 _CLAUSES = re.compile(r"[,;()]")
+_CLAUSE_END = re.compile(
+    r"[,;()\n]\s*(?:and|but|while|with|whereas)?\b|\.\s|\s(?:but|while|whereas)\s", re.IGNORECASE
+)
+_OF_SEVERAL = re.compile(
+    r"(?P<neither>\bneither\s)?"
+    r"\b(?P<subjects>(?:[\w-]+[ /,]+){1,12}?(?:and|n?or)\s(?:[\w-]+\s){1,5}?)"
+    r"(?P<verb>is|are|was|were)\s(?P<verdict>(?:not\s)?(?:also\s)?[\w-]+)",
+    re.IGNORECASE,
+)
+"""A statement of several things at once."""
+_ITEMS = re.compile(r"\s*,\s*(?:(?:and|n?or)\s)?|\s(?:and|n?or)\s", re.IGNORECASE)
 _STAIN = re.compile(r"stain|immuno|IHC|PCR|ISH\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"[A-Z]-\d")
 """A grade, as in MF-1, and no diagnosis."""
+_CODE_AFTER = re.compile(r"-?\d|::")
+"""What makes of initials a grade or a gene: MF-1, PML::RARA."""
+_BARE_RANK = re.compile(
+    r"(?:type|grade|class|stage|category|level|score|pattern)\s*(?:[IVX]{1,4}|\d)[A-Ca-c]?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +89,8 @@ class LexicalFacts:
 def lexical_facts(text: str) -> LexicalFacts:
     """The facts of a text without a reader."""
     texts = [sentence.of(text) for sentence in sentences(text)]
-    found = {(each.id, each.denied) for one in texts for each in find_findings(one)}
+    clauses = (part for one in texts for part in (one, *_plain_clauses(one)))
+    found = {(each.id, each.denied) for part in clauses for each in find_findings(part)}
     return LexicalFacts(
         frozenset(found),
         tuple(frozenset(word.plain for word in words_of(one)) for one in texts),
@@ -84,6 +103,21 @@ def lexical_facts(text: str) -> LexicalFacts:
         ),
         text,
     )
+
+
+def _plain_clauses(sentence: str) -> Iterator[str]:
+    """The clauses of a sentence in which a name may be put in other words; a heading as a subject.
+
+    So "Rete testis: invaded" is read as the rete testis that is invaded, and "neither vessels nor
+    nerves are invaded" as two statements.
+    """
+    for said in _OF_SEVERAL.finditer(sentence):
+        denial = "not " if said["neither"] else ""
+        for subject in _ITEMS.split(said["subjects"]):
+            yield f"{subject} {said['verb']} {denial}{said['verdict']}"
+    for clause in _CLAUSE_END.split(sentence):
+        if clause != sentence:
+            yield clause.replace(":", " ")
 
 
 # --- what the reader missed or mistyped ----------------------------------------------------------
@@ -104,6 +138,7 @@ def recovered(report: Report, likely: frozenset[str], scope: TextScope) -> Itera
             if (
                 not scope.is_gap(start)
                 and not any(taken[start:end])
+                and not _is_code(start, end, report.text)
                 and _is_more(start, end, places)
             ):
                 taken[start:end] = b"1" * (end - start)
@@ -116,6 +151,13 @@ def recovered(report: Report, likely: frozenset[str], scope: TextScope) -> Itera
                     assertion=Assertion.ABSENT if absent else Assertion.PRESENT,
                     score=0.5,
                 )
+
+
+def _is_code(start: int, end: int, text: str) -> bool:
+    """Whether initials are only the beginning or the end of a grade or of a fusion of genes."""
+    if not is_cased(text[start:end]):
+        return False
+    return bool(_CODE_AFTER.match(text, end)) or text[max(0, start - 2) : start] == "::"
 
 
 def _is_more(start: int, end: int, places: Iterable[Entity]) -> bool:
@@ -166,6 +208,17 @@ def is_stain(phrase: str) -> bool:
     return bool(_STAIN.search(phrase))
 
 
+@cache
+def _eponyms() -> re.Pattern[str]:
+    names = sorted(load_toml("terms/data/schemes.toml")["eponyms"], key=len, reverse=True)
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
+
+
+def _is_rank(phrase: str) -> bool:
+    """Whether what no catalogue knows is a class of some scheme: Krenn type II, Clark V."""
+    return bool(_eponyms().search(phrase) or _BARE_RANK.fullmatch(phrase.strip(" ,.;")))
+
+
 def _names_no_site(phrase: str) -> bool:
     """Whether what was read as a site is as a whole the name of a disease: placenta increta."""
     whole = [m for m in find_diagnoses(phrase) if m.end - m.start == len(phrase)]
@@ -192,6 +245,14 @@ def _kind(entity: Entity) -> EntityType:
             return EntityType.FINDING if find_findings(entity.text) else entity.type
         case EntityType.STAGE if known and read_stage(entity.text) is None:
             return EntityType.DIAGNOSIS
-        case EntityType.DIAGNOSIS if not known and find_findings(entity.text):
-            return EntityType.FINDING
+        case EntityType.DIAGNOSIS | EntityType.FINDING if not known:
+            return _kind_of_unknown(entity)
     return entity.type
+
+
+def _kind_of_unknown(entity: Entity) -> EntityType:
+    """The type of a diagnosis or finding that is no diagnosis of the catalogue."""
+    observed = bool(find_findings(entity.text))
+    if _is_rank(entity.text) and not (observed and entity.type == EntityType.FINDING):
+        return EntityType.GRADE
+    return EntityType.FINDING if observed else entity.type

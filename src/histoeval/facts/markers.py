@@ -10,6 +10,7 @@ from histoeval.terms.findings import find_findings
 from histoeval.terms.naming import main_concept
 from histoeval.terms.plain import plain
 from histoeval.terms.values.marker_results import Result, read_result
+from histoeval.terms.values.marker_statements import read_marker_statements
 from histoeval.terms.values.markers import find_markers, singled_out
 
 _NEAR = 60
@@ -21,6 +22,11 @@ _LISTED = re.compile(
     re.IGNORECASE,
 )
 _LIST_REACH = 120
+_MOST_CHARS = 50_000
+_OF_TWO_MEANINGS = frozenset(
+    {"p53", "EGFR", "KIT mutation", "KRAS", "BRAF", "NRAS", "PDGFRA", "1p/19q codeletion"}
+)
+"""Markers of which negative may be the normal result, or a deletion a positive one."""
 
 
 def markers_of(
@@ -40,7 +46,28 @@ def markers_of(
             value = read_result(result, key) if result else None
             if key not in found or found[key].value is None:
                 found[key] = ValueMention(_together(report, [entity, *results]), value)
-    return found
+    return _as_stated(found, report.text)
+
+
+def _as_stated(
+    found: Mapping[str, ValueMention[Result | None]], text: str
+) -> dict[str, ValueMention[Result | None]]:
+    """Markers with the polarity that the words of the report plainly give them."""
+    stated: dict[str, set[str]] = {}
+    for value in read_marker_statements(text[:_MOST_CHARS]):
+        stated.setdefault(value.axis, set()).update(value.options)
+    settled = {
+        key: Result(polarity)
+        for key in found.keys() & stated.keys() - _OF_TWO_MEANINGS
+        for polarity in ("positive", "negative")
+        if stated[key] == {polarity}
+    }
+    return {
+        key: ValueMention(each.entity, settled[key])
+        if key in settled and each.value and each.value.polarity != settled[key].polarity
+        else each
+        for key, each in found.items()
+    }
 
 
 def _unknown(entity: Entity) -> tuple[str, ...]:

@@ -12,11 +12,17 @@ _REACH = 70
 """Characters before and after an entity that may belong to its name."""
 _LEFT = re.compile(r"(?<![\w'\u2019/-])(?:[\w'\u2019/-]{1,40}[ ]{1,3}){1,4}$")
 _RIGHT = re.compile(
-    r"(?:,?[ ]+(?!(?:with|without|no|not|and|or|is|are|was|were|in|at|on|by|involving|arising|"
-    r"invading|see|but|also|margins?|nodes?)\b)[\w'\u2019/-]+){1,6}",
+    r"(?:[,:]?[ ]+\(?(?!(?:with|without|no|not|and|or|is|are|was|were|in|at|on|by|involving|"
+    r"arising|invading|see|but|also|margins?|nodes?)\b)[\w'\u2019/-]+\)?){1,6}"
+    r"|[ ](?:is|was|are)[ ]of[ ](?:high|low)[ -]grade|[ ]with[ ](?:cytolog\w+[ ])?atypia",
     re.IGNORECASE,
 )
 """Words after a name that may still belong to it, over commas: carcinoma, clear cell type."""
+_GRADED = re.compile(
+    r"(?:^|\n)[ \t]*(?:histolog\w+ |tumou?r |overall )?grade:[ \t]*(?P<grade>high|low)\b",
+    re.IGNORECASE,
+)
+"""A line of its own for the grade, low or high."""
 _DENIES = re.compile(r"\b(?:no|not|without|negative|free|absent|denies|nor)\b", re.IGNORECASE)
 _NON_INVASIVE = re.compile(r"\bnon[ -]?invasive|\bin[ -]situ\b|\bpTa\b|\bTa\b", re.IGNORECASE)
 
@@ -91,7 +97,17 @@ def sharpened(
         exact = main_concept(respelt(phrase), likely)
         if exact is not None and exact.id != concept.id and _is_kind(exact, concept, phrase):
             concept = exact
+    concept = _graded(concept, entity, text, likely)
     return _not_invasive(concept, entity, text, likely)
+
+
+def _graded(concept: Concept, entity: Entity, text: str, likely: frozenset[str]) -> Concept:
+    """A tumour of which the grade is part of the name, where a line of its own tells the grade."""
+    if concept.behaviour != Behaviour.MALIGNANT or not (found := _GRADED.search(text)):
+        return concept
+    exact = main_concept(respelt(f"{found['grade']}-grade {entity.text}"), likely)
+    kind = exact is not None and exact.behaviour == concept.behaviour
+    return exact if exact and kind and diagnosis_tree().is_a(exact.id, concept.id) else concept
 
 
 def _not_invasive(concept: Concept, entity: Entity, text: str, likely: frozenset[str]) -> Concept:
@@ -122,9 +138,21 @@ def _precedes(early: Concept, late: Concept) -> bool:
     return diagnosis_tree().are_kin(concepts()[early.precursor_of].id, late.id)
 
 
+def _names_disease(entity: Entity) -> bool:
+    """Whether a phrase is a diagnosis by itself, and no piece of the name before it."""
+    concept = main_concept(respelt(entity.text))
+    return concept is not None and not (
+        concept.generic and concept.behaviour == Behaviour.NON_NEOPLASTIC
+    )
+
+
 def _phrases(entity: Entity, taken: Sequence[Entity], text: str) -> Iterator[str]:
     """An entity with the words before it, and with those after it."""
-    others = [e for e in taken if e.type == EntityType.DIAGNOSIS and e.start != entity.start]
+    others = [
+        e
+        for e in taken
+        if e.type == EntityType.DIAGNOSIS and e.start != entity.start and _names_disease(e)
+    ]
     before_from = max([0, entity.start - _REACH, *(e.end for e in others if e.end <= entity.start)])
     after_to = min([entity.end + _REACH, *(e.start for e in others if e.start >= entity.end)])
     left = _LEFT.search(text[before_from : entity.start])

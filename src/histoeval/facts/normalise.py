@@ -15,11 +15,16 @@ from histoeval.report import Entity
 from histoeval.terms.catalogue import Behaviour, concepts, table
 from histoeval.terms.matching import is_cased
 from histoeval.terms.naming import arises_in, find_diagnoses
-from histoeval.terms.plain import plain, words_of
+from histoeval.terms.plain import plain, plain_word, words_of
 from histoeval.terms.sites import find_sites
 from histoeval.terms.spelling import is_known, respelt
 
-_TOKEN = re.compile(r"(?<![\w/-])[A-Za-z][A-Za-z0-9]*(?:-[A-Z]+)*(?![\w-]|/[a-z\d]|\s?\d|\.\s?\d)")
+_TOKEN = re.compile(
+    r"(?<![\w/-])(?<!::)[A-Za-z][A-Za-z0-9]*(?:-[A-Z]+)*(?![\w-]|::|/[a-z\d]|\s?\d|\.\s?\d)"
+)
+_HYPHENATED = re.compile(r"(?<![\w-])([^\W\d_]{2,})-([^\W\d_]{4,})(?![\w-])")
+_APART = frozenset({"non", "in", "wild"})
+"""First words of a hyphen that are one with what follows for no reader: in situ, wild type."""
 _PART_OF_MORE = frozenset({"CMV", "HSV", "EBV", "HPV", "SLE", "MEST", "SRC"})
 """Abbreviations that mostly stand for a marker, a score or the cause of something named with it."""
 _ROMAN = frozenset("IVX")
@@ -140,7 +145,7 @@ def _is_number(text: str, place: int) -> bool:
 
 def _is_uninformative(text: str, place: int) -> bool:
     """Whether capitals tell nothing: the line has only capitals, or a number makes them a unit."""
-    if text[:place].rstrip()[-1:].isdigit():
+    if text[:place].rstrip(" \t")[-1:].isdigit():
         return True
     start, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
     line = text[start : end if end >= 0 else len(text)]
@@ -175,6 +180,10 @@ def _belongs(meaning: str, organs: frozenset[str]) -> bool:
 
 def _corrected(text: str) -> Iterator[tuple[int, int, str]]:
     """Words that are a letter off one that is known, and known words that were hyphenated."""
+    for pair in _HYPHENATED.finditer(text):
+        joined = plain_word(pair[1] + pair[2])
+        if pair[1].lower() not in _APART and is_known(joined):
+            yield pair.start(), pair.end(), _cased(joined, pair.group())
     for word in words_of(text):
         if "-" in word.text and not word.text.lower().startswith("non") and is_known(word.plain):
             yield word.start, word.end, _cased(word.plain, word.text)

@@ -26,11 +26,14 @@ _MAX_SCATTERED = 14
 _MAX_CACHED = 1_000
 _WIDEST_GAP = 4
 """How many other words may stand between the words of a name."""
+_WIDE_GAP = 7
+"""The same between a place and a word for growth: bone and mucosa of the sinus are invaded."""
+_GROWTH = "invasion"
 _NEAR = 6
 """Words after a name in which it may be denied."""
 _BREAK = re.compile(r"[;:]")
 _STOP = re.compile(r"[.;]")
-_REFUSING = frozenset({"no", "not", "without", "nor"})
+_REFUSING = frozenset({"no", "not", "without", "nor", "free", "clear", "spared", "uninvolved"})
 """Words that no name reaches over: margins that are not clear are not clear margins."""
 _TO_BE = frozenset({"is", "are", "was", "were", "be", "been"})
 
@@ -221,14 +224,32 @@ def _with_scattered(spans: list[_Span], phrase: str, words: Sequence[Word]) -> l
 
 
 def _scattered(words: Sequence[Word]) -> Iterator[_Span]:
-    places = _key_words(words)
+    last = _key_words(words)
+    first = {word: len(words) - 1 - i for word, i in _key_words(reversed(words)).items()}
+    yield from _scattered_at(last, words)
+    if first != last:
+        yield from _scattered_at(first, words)
+
+
+def _scattered_at(places: Mapping[str, int], words: Sequence[Word]) -> Iterator[_Span]:
+    """Names of which every word stands somewhere, near enough to the others."""
     for word in places:
         for needed, id_ in _by_rarest_word().get(word, ()):
             if needed <= places.keys():
                 at = sorted(places[each] for each in needed)
                 between = {word.plain for word in words[at[0] : at[-1]]} - needed
-                if at[-1] - at[0] < len(at) + _WIDEST_GAP and not between & _REFUSING:
+                widest = _WIDE_GAP if _GROWTH in needed else _WIDEST_GAP
+                if at[-1] - at[0] >= len(at) + widest:
+                    continue
+                if not between & _REFUSING:
                     yield _Span(at[0], at[-1], id_, len(at))
+                elif _GROWTH in needed and words[at[-1] - 1].plain in _REFUSING:
+                    yield _Span(at[0], at[-1], _opposite(id_), len(at))
+
+
+def _opposite(id_: str) -> str:
+    """The id of a name that a word of denial stands in: nerves are not invaded."""
+    return id_.removeprefix(_DENIED) if id_.startswith(_DENIED) else _DENIED + id_
 
 
 # --- a head that several share -----------------------------------------------------------------

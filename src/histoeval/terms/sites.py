@@ -95,6 +95,12 @@ def contains(a: str, b: str) -> bool:
 
 
 @cache
+def _regions() -> dict[str, str]:
+    """Regions of the body, each with the nodes that lie there."""
+    return dict(_data()["wording"]["regions"])
+
+
+@cache
 def site_closeness(a: str, b: str) -> float:
     """How near two sites are.
 
@@ -104,6 +110,8 @@ def site_closeness(a: str, b: str) -> float:
     """
     if a == b:
         return 1.0
+    if _regions().get(a) == b or _regions().get(b) == a:
+        return _NEIGHBOUR
     if system_of(a) != system_of(b):
         return 0.0
     if contains(a, b):

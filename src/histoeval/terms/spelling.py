@@ -15,6 +15,12 @@ _LEAST = 7
 """Shorter words are too easily taken for one another."""
 _WORD = re.compile(rf"[^\W\d_]{{{_LEAST},}}")
 _VOWELS = frozenset("aeiouy")
+_PREFIX = 3
+"""Letters in which a vowel makes another word: macro- and micro-."""
+_LONG = 10
+"""From this length on a word with two letters in each other's place is told from all others."""
+_LAST = 2
+"""Letters at the end by which one of two words that could be meant is chosen."""
 _MORE = (
     "differentiated moderately poorly undifferentiated grade nuclear histologic histological "
     "positive negative infiltrating lymphovascular perineural station stations"
@@ -38,6 +44,9 @@ def _meant(word: str) -> str:
     if plain_word(word) in _known():
         return word
     near = list(dict.fromkeys([*_near(plain_word(word)), *_near(word.lower())]))
+    if len(near) > 1:
+        near = [each for each in near if each[-_LAST:] == word.lower()[-_LAST:]]
+    near = near or _exchanged(plain_word(word))
     return near[0] if len(near) == 1 else word
 
 
@@ -53,16 +62,34 @@ def _near(plain: str) -> list[str]:
     ]
 
 
+def _exchanged(plain: str) -> list[str]:
+    """The known words that a long word is, but for two letters in each other's place."""
+    if len(plain) < _LONG:
+        return []
+    return [
+        other
+        for other in _by_length().get(len(plain), ())
+        if other[0] == plain[0]
+        and sorted(other) == sorted(plain)
+        and OSA.distance(plain, other, score_cutoff=2) == 2
+    ]
+
+
 def _is_typo(word: str, meant: str) -> bool:
     """Whether two words that are a letter apart are one word; `sampled` and `sample` are two.
 
-    So are those that differ in nothing but their last letter, or in one vowel (macro- and micro-).
+    So are those that differ in nothing but their last letter, unless that was doubled, or in one
+    vowel of their beginning (macro- and micro-).
     """
+    if word[:-1] == meant and word[-1] == word[-2]:
+        return True
     if word[:-1] in (meant[:-1], meant) or meant[:-1] == word:
         return False
-    apart = [(a, b) for a, b in zip(word, meant, strict=False) if a != b]
+    apart = [i for i, (a, b) in enumerate(zip(word, meant, strict=False)) if a != b]
     one_letter = len(word) == len(meant) and len(apart) == 1
-    return not (one_letter and set(apart[0]) <= _VOWELS)
+    if not one_letter or apart[0] >= _PREFIX:
+        return True
+    return not {word[apart[0]], meant[apart[0]]} <= _VOWELS
 
 
 @cache

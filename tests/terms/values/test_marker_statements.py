@@ -90,3 +90,29 @@ def test_a_flip_is_as_severe_as_what_it_decides(one: str, other: str, severity: 
 
 def test_what_is_only_advised_has_no_result() -> None:
     assert results("MLH1 promoter methylation testing is advised") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "axis", "result"),
+    [
+        ("The cells do not express p16.", "p16", "negative"),
+        ("They lack CD45, CD3 and ALK.", "CD3", "negative"),
+        ("Amplification of MDM2 was not shown.", "MDM2", "negative"),
+        ("No mismatch repair protein is lost.", MISMATCH, "proficient"),
+        ("Fungi (PAS, GMS): negative", "fungi", "negative"),
+        ("PAS and ZN show nothing", "PAS", "negative"),
+        ("CDKN2A (p16) FISH: deleted", "CDKN2A deletion", "positive"),
+        ("1p19q co-deletion is there", "1p/19q codeletion", "positive"),
+        ("neither EGFR mutation nor CDKN2A deletion was detected", "CDKN2A deletion", "negative"),
+        ("CD34- and CD10+", "CD34", "negative"),
+        ("normal p53 staining", "p53", "negative"),
+    ],
+)
+def test_a_result_in_other_words_is_the_same_result(text: str, axis: str, result: str) -> None:
+    assert results(text)[axis] == {result}
+
+
+def test_a_result_in_other_words_stands_where_it_was_written() -> None:
+    text = "Pale. The cells do not express p16 at all."
+    (found,) = read_marker_statements(text)
+    assert "p16" in text[found.start : found.end]

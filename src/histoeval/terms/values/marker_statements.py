@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from histoeval.resources import load_toml
 from histoeval.terms.lexicon import any_of
+from histoeval.terms.marker_wordings import plain_statements
 from histoeval.terms.values.marker_results import Result, read_result
 from histoeval.terms.values.markers import MarkerName, named_markers
 from histoeval.terms.values.stated import CRITICAL, MAJOR, MINOR, MODERATE, StatedValue
@@ -216,6 +217,14 @@ def _others() -> tuple[re.Pattern[str], tuple[str, ...]]:
 @lru_cache(maxsize=1 << 11)
 def read_marker_statements(text: str) -> tuple[StatedValue, ...]:
     """Markers with a polarity, decisive variants and the light chain that a text states."""
+    plainly = plain_statements(text)
+    return tuple(
+        replace(each, start=plainly.place(each.start), end=plainly.place(each.end, end=True))
+        for each in _read_plain(plainly.text)
+    )
+
+
+def _read_plain(text: str) -> tuple[StatedValue, ...]:
     found: list[StatedValue] = []
     start, waiting = 0, _NOTHING
     about_her2, about_genes = "HER2" in text, bool(_GENE_TEST.search(text))

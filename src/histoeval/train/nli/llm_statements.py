@@ -1,4 +1,4 @@
-"""Pairs from statements that six language models wrote, each with others of known effect.
+"""Pairs from statements that fourteen language models wrote, each with others of known effect.
 
 Every statement of a report comes with wordings that say the same, some that exclude it, and one
 that it leaves open. The models were instructed what to vary and saw neither code nor tests.

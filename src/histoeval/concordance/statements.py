@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from histoeval.facts.facts import Facts
+from histoeval.facts.specimens.divide import label_places
 from histoeval.reader.sentences import TextSpan, sentences
 from histoeval.report import Entity, EntityType
 from histoeval.terms.plain import words_of
@@ -23,6 +24,8 @@ class ReportStatement:
     """A sentence of a report, and how much it counts."""
 
     text: str
+    asked: str
+    """As a model is asked about it: on one line, without labels of parts."""
     span: TextSpan
     words: tuple[str, ...]
     weighty: frozenset[str]
@@ -32,11 +35,6 @@ class ReportStatement:
     def holds(self, entity: Entity | None) -> bool:
         """Whether an entity stands in it."""
         return entity is not None and self.span.start <= entity.start < self.span.end
-
-    @property
-    def on_one_line(self) -> str:
-        """As a model is asked about it."""
-        return " ".join(self.text.split())
 
     @property
     def weight(self) -> float:
@@ -52,14 +50,16 @@ class ReportStatement:
 
 
 @lru_cache(maxsize=1 << 10)
-def _spans(text: str) -> tuple[tuple[TextSpan, tuple[str, ...]], ...]:
+def _spans(text: str) -> tuple[tuple[TextSpan, str, tuple[str, ...]], ...]:
     """The sentences of a report, divided where a line or a clause of its own begins."""
-    found = [
-        (span, tuple(word.plain for word in words_of(span.of(text))))
-        for sentence in sentences(text)
-        for span in _divided(sentence, text)
-    ]
-    return tuple((span, words) for span, words in found if len(words) >= _LEAST_WORDS)
+    unlabelled = list(text)
+    for start, end in label_places(text):
+        unlabelled[start:end] = " " * (end - start)
+    plain = "".join(unlabelled)
+    spans = (span for sentence in sentences(text) for span in _divided(sentence, text))
+    asked = ((span, " ".join(span.of(plain).split())) for span in spans)
+    found = ((span, said, tuple(word.plain for word in words_of(said))) for span, said in asked)
+    return tuple(each for each in found if len(each[2]) >= _LEAST_WORDS)
 
 
 def _divided(sentence: TextSpan, text: str) -> Iterator[TextSpan]:
@@ -82,10 +82,11 @@ def statements_of(facts: Facts) -> tuple[ReportStatement, ...]:
     return tuple(
         ReportStatement(
             span.of(text),
+            asked,
             span,
             words,
             frozenset(word for word in words if len(word) >= _WEIGHTY or not word.isalpha()),
             any(span.start <= at < span.end for at in decisive),
         )
-        for span, words in _spans(text)
+        for span, asked, words in _spans(text)
     )

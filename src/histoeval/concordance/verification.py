@@ -19,6 +19,7 @@ from histoeval.concordance.evidence import (
 from histoeval.concordance.statements import ReportStatement, statements_of
 from histoeval.facts.facts import Facts
 from histoeval.nli.entailer import Entailment, NliPair
+from histoeval.reader.sentences import TextSpan
 from histoeval.report import Entity
 
 Judge = Callable[[Sequence[NliPair]], Sequence[Entailment]]
@@ -30,7 +31,7 @@ _CERTAIN = 0.95
 _FIRM = 0.85
 """The probability of entailment that it takes where the catalogue knows the diagnosis that is left
 out or invented."""
-_UNSAID = 0.15
+_UNSAID = 0.1
 """The probability of entailment below which the other report does not say a statement."""
 _REVERSED = 0.75
 """The probability of entailment that it takes where the comparison sees a finding reversed."""
@@ -60,7 +61,8 @@ class StatementQuestion:
 
     statement: ReportStatement
     known: Entailment | None = None
-    nearest: ReportStatement | None = None
+    premise: tuple[ReportStatement, ...] = ()
+    """The statements of the other report that it is put against, the nearest first."""
     pair: NliPair | None = None
 
 
@@ -72,16 +74,18 @@ class VerifiedStatement:
     nearest: ReportStatement | None
     """The statement of the other report that is nearest to it."""
     answer: Entailment
+    opposed: float = 0.0
+    """How surely it and one of those statements contradict each other: the less sure way round."""
 
     @property
     def is_contradicted(self) -> bool:
         """Whether the other report says the opposite, as far as the model can tell."""
-        return self.answer.contradiction >= CONTRADICTED
+        return self.opposed >= CONTRADICTED
 
     @property
     def severity(self) -> Severity:
         """How bad it is that the other report says the opposite."""
-        certain = self.answer.contradiction >= _CERTAIN
+        certain = self.opposed >= _CERTAIN
         return Severity(int(Severity.MODERATE) + (self.statement.decisive and certain))
 
 
@@ -123,7 +127,7 @@ class Verification:
     def consistent(self) -> float:
         """One less the probability of the plainest contradiction."""
         both = (*self.reference, *self.candidate)
-        return 1 - max((each.answer.contradiction for each in both), default=0.0)
+        return 1 - max((each.opposed for each in both), default=0.0)
 
 
 def _granted(each: VerifiedStatement, entities: Iterable[Entity | None]) -> VerifiedStatement:
@@ -164,10 +168,9 @@ def questions(
         if not others or not (short or near[order[0]]):
             yield StatementQuestion(one, OPEN)
             continue
-        chosen = range(len(others)) if short else sorted(order[:_NEAREST])
-        premise = " ".join(others[place].on_one_line for place in chosen)
-        pair = NliPair(premise, one.on_one_line)
-        yield StatementQuestion(one, None, others[order[0]], pair)
+        chosen = order if short else order[:_NEAREST]
+        pair = NliPair(" ".join(others[place].asked for place in sorted(chosen)), one.asked)
+        yield StatementQuestion(one, None, tuple(others[place] for place in chosen), pair)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,18 +188,30 @@ class PairQuestions:
 
     def answered(self, answers: Mapping[NliPair, Entailment]) -> Verification:
         """The statements with the answers to what was asked."""
+        both = self.reference, self.candidate
+        known = [{q.statement.span: _answer(q, answers) for q in side} for side in both]
         reference, candidate = (
-            tuple(
-                VerifiedStatement(q.statement, q.nearest, q.known or _answer(q, answers))
-                for q in side
-            )
-            for side in (self.reference, self.candidate)
+            tuple(_verified(q, own[q.statement.span], other) for q in side)
+            for side, own, other in zip(both, known, known[::-1], strict=True)
         )
         return Verification(reference, candidate, self.whole)
 
 
 def _answer(asked: StatementQuestion, answers: Mapping[NliPair, Entailment]) -> Entailment:
-    return OPEN if asked.pair is None else answers[asked.pair]
+    return asked.known or (OPEN if asked.pair is None else answers[asked.pair])
+
+
+def _verified(
+    asked: StatementQuestion, answer: Entailment, other: Mapping[TextSpan, Entailment]
+) -> VerifiedStatement:
+    """A statement beside the one of the other report that is nearest, or says the opposite."""
+    nearest = asked.premise[0] if asked.premise else None
+    against = max(asked.premise, key=lambda each: other[each.span].contradiction, default=None)
+    if against is None:
+        return VerifiedStatement(asked.statement, nearest, answer)
+    opposed = min(answer.contradiction, other[against.span].contradiction)
+    beside = against if opposed >= CONTRADICTED else nearest
+    return VerifiedStatement(asked.statement, beside, answer, opposed)
 
 
 def questions_about(reference: Facts, candidate: Facts, parts: Parts) -> PairQuestions:

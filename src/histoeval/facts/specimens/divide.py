@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from histoeval.facts.specimens.headings import headed_parts
 from histoeval.facts.specimens.labels import labelled_parts
-from histoeval.facts.specimens.text import SpecimenText
+from histoeval.facts.specimens.references import written_labels
+from histoeval.facts.specimens.text import SpecimenText, Stretch
 
 _MAX_CHARS = 60_000
 """A longer text is not divided."""
@@ -22,3 +23,16 @@ def specimens_of_text(text: str) -> tuple[SpecimenText, ...]:
     if len(text) > _MAX_CHARS:
         return ()
     return labelled_parts(text) or headed_parts(text)
+
+
+def label_places(text: str) -> tuple[Stretch, ...]:
+    """Where the labels of the parts stand: before the parts, and in what refers to them.
+
+    They say which part is meant, and nothing else: another report may call it otherwise.
+    """
+    parts = specimens_of_text(text)
+    labels = {part.tag for part in parts if part.tag}
+    if len(labels) < 2:
+        return ()
+    before = (stretch for part in parts for stretch in part.labels)
+    return tuple(sorted({*before, *written_labels(text, labels)}))

@@ -34,6 +34,11 @@ def referring(text: str, labels: Collection[str], stretches: Iterable[Stretch]) 
     ]
 
 
+def written_labels(text: str, labels: Collection[str]) -> Iterator[Stretch]:
+    """Where a text refers to parts by their labels."""
+    return (stretch for each in _refers(text, 0, len(text), labels) for stretch in each.written)
+
+
 @dataclass(frozen=True, slots=True)
 class _Reference:
     """Where a sentence refers to parts."""

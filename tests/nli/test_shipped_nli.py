@@ -54,12 +54,12 @@ def test_what_a_report_does_not_say_is_left_open(entailer: BuiltinEntailer) -> N
 @pytest.mark.parametrize(
     ("file", "stride", "f1", "accuracy"),
     [
-        ("nli_fresh.jsonl", 1, 0.83, 0.87),
+        ("nli_fresh.jsonl", 1, 0.89, 0.92),
         ("pathology_nli.jsonl", 5, 0.88, 0.87),
         ("pathology_nli_second.jsonl", 5, 0.81, 0.78),
-        pytest.param("nli_dev.jsonl", 1, 0.95, 0.95, marks=pytest.mark.release),
-        pytest.param("pathology_nli.jsonl", 1, 0.90, 0.88, marks=pytest.mark.release),
-        pytest.param("pathology_nli_second.jsonl", 1, 0.85, 0.83, marks=pytest.mark.release),
+        pytest.param("nli_dev.jsonl", 1, 0.92, 0.91, marks=pytest.mark.release),
+        pytest.param("pathology_nli.jsonl", 1, 0.93, 0.91, marks=pytest.mark.release),
+        pytest.param("pathology_nli_second.jsonl", 1, 0.88, 0.87, marks=pytest.mark.release),
     ],
 )
 def test_it_finds_most_contradictions_of_written_pairs_that_it_has_not_learned(

@@ -55,7 +55,7 @@ TOP = 5.0
 _STRANGE, _ALIKE = 0.4, 0.9
 """Cosines up to and from which two phrases have nothing, and everything, in common."""
 
-_SHORT, _IN_COMMON = 60, 0.2
+_SHORT, _IN_COMMON = 60, 0.3
 """Words up to which reports are verified whatever they have in common, and the score from which on
 longer ones are."""
 

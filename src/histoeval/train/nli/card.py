@@ -17,6 +17,12 @@ _REST = (
 _COMPANIONS = (
     "{:,} pairs of sentences of one true report besides, which are learned as no contradiction."
 )
+_STATEMENTS = (
+    "Among the others are pairs from statements that language models wrote with wordings of known "
+    "effect (up to {:,} drawn)."
+)
+_CHANGED = "{:,} are statements of reports of which one thing was changed."
+_STRANGERS = "{:,} pairs of statements of two reports besides, which are learned as not entailed."
 _TEACHER = (
     ", and the answers of a teacher built on `{}`, which learned from the same pairs first and "
     "weighs {:g} of the loss ({:,} pairs of a premise and the hypothesis of another have no other "
@@ -44,8 +50,15 @@ def nli_card(results: Mapping[str, Any]) -> str:
 def _besides(made: Mapping[str, int]) -> Iterator[str]:
     if made["rest"]:
         yield _REST.format(made["rest"])
-    if count := made.get("companions", 0):
-        yield _COMPANIONS.format(count)
+    sentences = {
+        "statements": _STATEMENTS,
+        "changed": _CHANGED,
+        "companions": _COMPANIONS,
+        "strangers": _STRANGERS,
+    }
+    for kind, sentence in sentences.items():
+        if count := made.get(kind, 0):
+            yield sentence.format(count)
 
 
 def _teacher(request: Mapping[str, Any]) -> str:

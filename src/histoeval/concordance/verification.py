@@ -33,6 +33,11 @@ _FIRM = 0.85
 out or invented."""
 _UNSAID = 0.1
 """The probability of entailment below which the other report does not say a statement."""
+_REWORDED, _NEW = 0.6, 0.34
+"""The probability of entailment below which a statement is new to a report that has no larger share
+of its words of weight than this."""
+_LEAST_SHARED = 2
+"""Words of weight that two statements have, of which one says more."""
 _REVERSED = 0.75
 """The probability of entailment that it takes where the comparison sees a finding reversed."""
 _MUTUAL = 0.8
@@ -43,6 +48,10 @@ _BRIEF = 40
 """Words up to which it counts how much of two reports is entailed."""
 _NEAREST = 3
 """Statements of a longer report that a statement is compared with."""
+_AT_ONCE = 4
+"""Statements that a statement is compared with once more, where it is not entailed by those."""
+_FEW = 0.5
+"""The share of statements that may be left open for that."""
 _MATCHED = 2
 """How many words in common an entity is worth that both statements have."""
 
@@ -64,6 +73,8 @@ class StatementQuestion:
     premise: tuple[ReportStatement, ...] = ()
     """The statements of the other report that it is put against, the nearest first."""
     pair: NliPair | None = None
+    rest: tuple[NliPair, ...] = ()
+    """The statement put against what else the other report says in words of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +164,7 @@ def questions(
     links: Sequence[tuple[Entity, Entity]],
 ) -> Iterator[StatementQuestion]:
     """Each statement of one report with what is to be asked; `links` are entities that match."""
-    known = {each.words for each in others}
+    known, own = {each.words for each in others}, {each.words for each in ones}
     short = sum(len(each.words) for each in others) <= _WHOLE
     for one in ones:
         if one.words in known:
@@ -170,7 +181,16 @@ def questions(
             continue
         chosen = order if short else order[:_NEAREST]
         pair = NliPair(" ".join(others[place].asked for place in sorted(chosen)), one.asked)
-        yield StatementQuestion(one, None, tuple(others[place] for place in chosen), pair)
+        left = [others[place] for place in sorted(order if short else order[_NEAREST:])]
+        rest = _rest(one, [each for each in left if each.words not in own])
+        yield StatementQuestion(one, None, tuple(others[place] for place in chosen), pair, rest)
+
+
+def _rest(one: ReportStatement, others: Sequence[ReportStatement]) -> tuple[NliPair, ...]:
+    """A statement against some others, a few at a time."""
+    some = (others[start : start + _AT_ONCE] for start in range(0, len(others), _AT_ONCE))
+    premises = (" ".join(each.asked for each in few) for few in some)
+    return tuple(NliPair(premise, one.asked) for premise in premises)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +206,13 @@ class PairQuestions:
         """What a model has to answer."""
         return (each.pair for each in (*self.reference, *self.candidate) if each.pair)
 
+    def second(self, answers: Mapping[NliPair, Entailment]) -> Iterator[NliPair]:
+        """What a model has to answer where the first answers leave few statements open."""
+        both = (*self.reference, *self.candidate)
+        left = [each for each in both if _answer(each, answers).entailment < ENTAILED]
+        if len(left) <= _FEW * len(both):
+            yield from (pair for each in left for pair in each.rest)
+
     def answered(self, answers: Mapping[NliPair, Entailment]) -> Verification:
         """The statements with the answers to what was asked."""
         both = self.reference, self.candidate
@@ -198,7 +225,11 @@ class PairQuestions:
 
 
 def _answer(asked: StatementQuestion, answers: Mapping[NliPair, Entailment]) -> Entailment:
-    return asked.known or (OPEN if asked.pair is None else answers[asked.pair])
+    if asked.known or asked.pair is None:
+        return asked.known or OPEN
+    found = (answers[pair] for pair in asked.rest if pair in answers)
+    better = max(found, key=lambda answer: answer.entailment, default=OPEN)
+    return better if better.entailment >= _FIRM else answers[asked.pair]
 
 
 def _verified(
@@ -241,13 +272,15 @@ _DOUBTFUL = frozenset(
 )
 """Errors that follow from not knowing that two phrases mean the same."""
 
+_ONE_SIDED = frozenset({ErrorKind.OMISSION, ErrorKind.INVENTION})
 _Sides = tuple[Facts, Facts]
 
 
 def entailed_errors(errors: Iterable[ReportError], found: Verification, reports: _Sides) -> Excused:
     """The errors that are none, since the other report says the same in other words.
 
-    Not one between two diagnoses that the catalogue knows: that they differ is a fact.
+    Not one between two sites, or two diagnoses that the catalogue knows, unless one says less than
+    the other: that they differ is a fact.
     """
     known = tuple(map(_known, reports))
     return Excused(frozenset(each for each in errors if _entailed(each, found, known)))
@@ -271,10 +304,11 @@ def _entailed(error: ReportError, found: Verification, known: Sequence[frozenset
         if entity is not None
     ]
     of_diagnosis = sum(is_known for *_, is_known in sides)
-    if of_diagnosis == 2:
+    grave = error.severity >= Severity.MAJOR
+    if error.kind not in _ONE_SIDED and (of_diagnosis == 2 or (grave and error.part == "site")):
         return False
     reversal = error.kind == ErrorKind.CONTRADICTION and error.part == "findings"
-    least = _REVERSED if reversal else _FIRM if of_diagnosis else ENTAILED
+    least = _FIRM if of_diagnosis or grave else _REVERSED if reversal else ENTAILED
     return (error.kind in _DOUBTFUL or reversal) and all(
         any(v.answer.entailment >= least for v in those if v.statement.holds(entity))
         for entity, those, _ in sides
@@ -320,9 +354,6 @@ def _matches(found: Verification, entailed: Excused) -> Iterator[EntityMatch]:
             break
 
 
-_ONE_SIDED = frozenset({ErrorKind.OMISSION, ErrorKind.INVENTION})
-
-
 def _sharpened(part: ComparedPart, found: Verification) -> ComparedPart:
     """A part in which what the other report contradicts is no omission, but a contradiction."""
     return replace(part, mistakes=tuple(_as_contradiction(each, found) for each in part.mistakes))
@@ -359,12 +390,43 @@ def _contradictions(found: Verification, errors: Sequence[ReportError]) -> Itera
 
 
 def _unsaid(found: Verification, errors: Sequence[ReportError]) -> Iterator[ReportError]:
-    """Statements that the other report does not have, where no error says so yet."""
-    for side, those in enumerate((found.reference, found.candidate)):
+    """Statements that one report lacks, where no error says so yet.
+
+    None where each has some that the other lacks: they may well say the same.
+    """
+    both = found.reference, found.candidate
+    lacking = [
+        [each for each in those if _is_unsaid(each, others)] for those, others in (both, both[::-1])
+    ]
+    if all(lacking):
+        return
+    for side, those in enumerate(lacking):
         kind = (ErrorKind.OMISSION, ErrorKind.INVENTION)[side]
         for each in those:
-            if each.answer.entailment >= _UNSAID or each.is_contradicted:
-                continue
             if not any(each.statement.holds((e.reference, e.candidate)[side]) for e in errors):
                 entity = each.statement.entity
                 yield ReportError.one_sided(kind, "consistent", Severity.MINOR, entity)
+
+
+def _is_unsaid(each: VerifiedStatement, others: Iterable[VerifiedStatement]) -> bool:
+    """Whether the other report does not say it, or not all of it, nor the opposite."""
+    if each.is_contradicted:
+        return False
+    elsewhere = frozenset(word for other in others for word in other.statement.words)
+    new = _says_more(each, elsewhere) or _is_new(each, elsewhere)
+    return each.answer.entailment < _UNSAID or new
+
+
+def _says_more(each: VerifiedStatement, elsewhere: frozenset[str]) -> bool:
+    """Whether it is the nearest statement with words added that the other report does not have."""
+    if each.nearest is None or each.answer.entailment > _FIRM:
+        return False
+    own, other = each.statement.weighty, each.nearest.weighty
+    return len(other) >= _LEAST_SHARED and other < own and not (own - other) & elsewhere
+
+
+def _is_new(each: VerifiedStatement, elsewhere: frozenset[str]) -> bool:
+    """Whether the other report has hardly a word of it, and is not sure to say it in others."""
+    own = each.statement.weighty
+    known = len(own & elsewhere)
+    return each.answer.entailment < _REWORDED and known <= _NEW * len(own)

@@ -43,7 +43,7 @@ from histoeval.facts.facts import Facts, facts_of
 from histoeval.facts.normalise import NormalisedText, normalised
 from histoeval.metric import Explanation, PartCost, Score
 from histoeval.metrics.base import EnglishMetric, explained
-from histoeval.nli.entailer import Entailer
+from histoeval.nli.entailer import Entailer, Entailment, NliPair
 from histoeval.reader.reader import Reader
 from histoeval.report import Pair, Report
 from histoeval.resources import resource_path
@@ -196,8 +196,11 @@ class Concordance(EnglishMetric):
             else None
             for each in compared
         ]
-        pairs = list(dict.fromkeys(pair for each in asked if each for pair in each.pairs))
-        answers = dict(zip(pairs, nli.judge(pairs), strict=True))
+        answers: dict[NliPair, Entailment] = {}
+        for again in (False, True):
+            rounds = (each.second(answers) if again else each.pairs for each in asked if each)
+            pairs = list(dict.fromkeys(pair for each in rounds for pair in each))
+            answers |= zip(pairs, nli.judge(pairs), strict=True)
         verified = []
         for each, questions in zip(compared, asked, strict=True):
             if questions is None:

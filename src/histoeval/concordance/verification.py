@@ -135,6 +135,12 @@ class Verification:
         return min((each.answer.entailment for each in both), default=0.0)
 
     @property
+    def agreement(self) -> float:
+        """The share of statements that each report entails of the other: the smaller one."""
+        shares = (_share(self.reference), _share(self.candidate))
+        return min((share for share in shares if share is not None), default=0.0)
+
+    @property
     def consistent(self) -> float:
         """One less the probability of the plainest contradiction."""
         both = (*self.reference, *self.candidate)
@@ -322,23 +328,29 @@ def verified_parts(found: Verification, parts: Parts, entailed: Excused) -> dict
     kept, supported = (
         _share(side) if found.brief else None for side in (found.reference, found.candidate)
     )
+    worst = max((error.severity for error in errors), default=None)
     matched = tuple(_matches(found, entailed))
     mistakes = (*_contradictions(found, errors), *_unsaid(found, errors))
     return {
-        **{name: _raised(part, found.mutual) for name, part in parts.items()},
+        **{name: _raised(part, found, worst) for name, part in parts.items()},
         "kept": ComparedPart(kept, matched),
         "supported": ComparedPart(supported),
         "consistent": ComparedPart(found.consistent, (), mistakes),
     }
 
 
-def _raised(part: ComparedPart, mutual: float) -> ComparedPart:
-    """A part without a major error, at least as good as two reports that entail each other are."""
-    if mutual < _MUTUAL or part.value is None or part.value >= mutual:
+def _raised(part: ComparedPart, found: Verification, worst: Severity | None) -> ComparedPart:
+    """A part at least as good as two reports are that entail each other.
+
+    Every statement of the other is entailed where the part has an error, and nearly all are where
+    it has none that anybody could name and no other part has a critical one.
+    """
+    least = found.mutual if part.mistakes or worst == Severity.CRITICAL else found.agreement
+    if least < _MUTUAL or part.value is None or part.value >= least:
         return part
     if any(error.severity >= Severity.MAJOR for error in part.mistakes):
         return part
-    return replace(part, value=mutual)
+    return replace(part, value=least)
 
 
 def _matches(found: Verification, entailed: Excused) -> Iterator[EntityMatch]:

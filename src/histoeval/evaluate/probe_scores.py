@@ -71,7 +71,7 @@ class ProbeFigures(Noun):
     auroc: PairShare
     in_order: PairShare
     below_by_kind: Mapping[str, PairShare]
-    critical_passed: PairShare
+    critical_passed: PairShare = PairShare(pairs=0, share=None)
     kinds: Mapping[str, Cost]
     severities: Mapping[int, Cost]
 

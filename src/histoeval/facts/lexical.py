@@ -28,7 +28,8 @@ _ATTRIBUTES = frozenset({EntityType.DESCRIPTOR, EntityType.GRADE, EntityType.SIT
 """What may be a word of a diagnosis that the reader missed: complete mole, placenta increta."""
 _CLAUSES = re.compile(r"[,;()]")
 _CLAUSE_END = re.compile(
-    r"[,;()\n]\s*(?:and|but|while|with|whereas)?\b|\.\s|\s(?:but|while|whereas)\s", re.IGNORECASE
+    r"[,;()\n]\s{0,3}(?:and|but|while|with|whereas)?\b|\.\s|\s(?:but|while|whereas)\s",
+    re.IGNORECASE,
 )
 _OF_SEVERAL = re.compile(
     r"(?P<neither>\bneither\s)?"

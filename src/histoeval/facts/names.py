@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from histoeval.report import Entity, EntityType
 from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tree
@@ -103,11 +104,17 @@ def sharpened(
 
 def _graded(concept: Concept, entity: Entity, text: str, likely: frozenset[str]) -> Concept:
     """A tumour of which the grade is part of the name, where a line of its own tells the grade."""
-    if concept.behaviour != Behaviour.MALIGNANT or not (found := _GRADED.search(text)):
+    if concept.behaviour != Behaviour.MALIGNANT or not (grade := _stated_grade(text)):
         return concept
-    exact = main_concept(respelt(f"{found['grade']}-grade {entity.text}"), likely)
+    exact = main_concept(respelt(f"{grade}-grade {entity.text}"), likely)
     kind = exact is not None and exact.behaviour == concept.behaviour
     return exact if exact and kind and diagnosis_tree().is_a(exact.id, concept.id) else concept
+
+
+@lru_cache(maxsize=1 << 6)  # asked for by each diagnosis of a report
+def _stated_grade(text: str) -> str | None:
+    found = _GRADED.search(text)
+    return found["grade"] if found else None
 
 
 def _not_invasive(concept: Concept, entity: Entity, text: str, likely: frozenset[str]) -> Concept:

@@ -13,7 +13,7 @@ from histoeval.terms.plain import words_of
 
 _DECISIVE_WEIGHT = 3.0
 _LEAST_WORDS = 2
-_BORDER = re.compile(r"\s*\n\s*(?=[A-Z0-9(*\u2022-])|\s*;\s+")
+_BORDER = re.compile(r"\n[ \t]{0,8}(?=[A-Z0-9(*\u2022-])|;\s{1,3}")
 """Where one statement ends and the next begins inside of what the reader takes for a sentence."""
 _WEIGHTY = 4
 """Letters from which on a word has weight."""
@@ -65,8 +65,9 @@ def _spans(text: str) -> tuple[tuple[TextSpan, str, tuple[str, ...]], ...]:
 def _divided(sentence: TextSpan, text: str) -> Iterator[TextSpan]:
     start = sentence.start
     for border in _BORDER.finditer(text, sentence.start, sentence.end):
-        if len(text[start : border.start()].split()) >= _LEAST_WORDS:
-            yield TextSpan(start, border.start())
+        statement = text[start : border.start()].rstrip()
+        if len(statement.split()) >= _LEAST_WORDS:
+            yield TextSpan(start, start + len(statement))
             start = border.end()
     yield TextSpan(start, sentence.end)
 

@@ -33,12 +33,12 @@ _CLAUSE_END = re.compile(
 )
 _OF_SEVERAL = re.compile(
     r"(?P<neither>\bneither\s)?"
-    r"\b(?P<subjects>(?:[\w-]+[ /,]+){1,12}?(?:and|n?or)\s(?:[\w-]+\s){1,5}?)"
-    r"(?P<verb>is|are|was|were)\s(?P<verdict>(?:not\s)?(?:also\s)?[\w-]+)",
+    r"(?<![\w-])(?P<subjects>(?:[\w-]{1,40}[ /,]{1,3}){1,12}?(?:and|n?or)\s(?:[\w-]{1,40}\s){1,5}?)"
+    r"(?P<verb>is|are|was|were)\s(?P<verdict>(?:not\s)?(?:also\s)?[\w-]{1,40})",
     re.IGNORECASE,
 )
 """A statement of several things at once."""
-_ITEMS = re.compile(r"\s*,\s*(?:(?:and|n?or)\s)?|\s(?:and|n?or)\s", re.IGNORECASE)
+_ITEMS = re.compile(r"\s{0,3},\s{0,3}(?:(?:and|n?or)\s)?|\s(?:and|n?or)\s", re.IGNORECASE)
 _STAIN = re.compile(r"stain|immuno|IHC|PCR|ISH\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"[A-Z]-\d")
 """A grade, as in MF-1, and no diagnosis."""

@@ -9,9 +9,9 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import NamedTuple
 
-_NAME = r"(?P<name>[A-Z][\w/.-]*(?: [A-Z]\d+[A-Z]?)?|p\d\d)"
+_NAME = r"(?P<name>[A-Z][\w/.-]{0,20}(?: [A-Z]\d{1,4}[A-Z]?)?|p\d\d)"
 _MARKER_AHEAD = (
-    r"(?=\s+(?:(?:both|all|any)\s)?(?:[A-Z][A-Za-z]*-?\d|[A-Z]{2,}|p\d\d|S-?100|desmin|(?:cyto)?keratin"
+    r"(?=\s{1,3}(?:(?:both|all|any)\s)?(?:[A-Z][A-Za-z]{0,12}-?\d|[A-Z]{2,}|p\d\d|S-?100|desmin|(?:cyto)?keratin"
     r"|synaptophysin|chromogranin|calretinin|vimentin|cyclin|inhibin|myogenin|mammaglobin|actin))"
 )
 _EVENT = (
@@ -20,8 +20,8 @@ _EVENT = (
 )
 _SEEN = r"(?:shown|seen|detected|found|identified|demonstrated|present|observed|evident)"
 _ORGANISM = (
-    r"(?P<organism>fung(?:i|al \w+)|acid[- ]fast bacilli|mycobacteria|micro-?organisms|organisms"
-    r"|bacteria|helicobacter(?: pylori)?|H\. pylori)"
+    r"(?P<organism>fung(?:i|al \w{1,20})|acid[- ]fast bacilli|mycobacteria|micro-?organisms"
+    r"|organisms|bacteria|helicobacter(?: pylori)?|H\. pylori)"
 )
 _NOTHING = r"(?:none|nothing|negative|absent|nil|not seen|none seen)"
 
@@ -87,8 +87,8 @@ _WORDINGS: tuple[tuple[re.Pattern[str], _Wording], ...] = tuple(
             False,
         ),
         (
-            r"\b(?P<name>CD\d+\w*|[A-Z]{2}[A-Z0-9]*(?:-\d+)?)[-\u2212]"
-            r"(?= (?:and|or) [A-Z][\w-]*[^\w-])",
+            r"\b(?P<name>CD\d{1,3}\w{0,4}|[A-Z]{2}[A-Z0-9]{0,8}(?:-\d{1,3})?)[-\u2212]"
+            r"(?= (?:and|or) [A-Z][\w-]{0,20}[^\w-])",
             lambda found: f"{found['name']} negative",
             True,
         ),

@@ -34,6 +34,7 @@ def remarks(figures: Sequence[ProbeFigures], unavailable: Mapping[str, str]) -> 
 def _tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
     names = [each.metric for each in figures]
     first = figures[0]
+    critical = first.critical_passed.pairs > 0
     yield ResultTable(
         f"{first.edits:,} edits of {first.references:,} references (95 % interval)",
         [
@@ -41,10 +42,10 @@ def _tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
             "harmful below harmless",
             "AUROC",
             "in order of severity",
-            "critical passed",
+            *(["critical passed"] if critical else []),
             "scored",
         ],
-        [_headline(each) for each in figures],
+        [_headline(each, critical=critical) for each in figures],
     )
     yield ResultTable(
         "Mean cost by kind of edit (0: none, 1: all)",
@@ -84,14 +85,11 @@ def _plain(kind: str) -> str:
     return kind.replace("_", " ")
 
 
-def _headline(each: ProbeFigures) -> list[str]:
+def _headline(each: ProbeFigures, *, critical: bool) -> list[str]:
     shares = [_share(share) for share in (each.below, each.auroc, each.in_order)]
-    return [
-        each.metric,
-        *shares,
-        _number(each.critical_passed.share),
-        f"{each.edits - each.missing:,} of {each.edits:,}",
-    ]
+    if critical:
+        shares.append(_number(each.critical_passed.share))
+    return [each.metric, *shares, f"{each.edits - each.missing:,} of {each.edits:,}"]
 
 
 def _costs(costs: Iterator[Cost]) -> list[str]:

@@ -137,3 +137,11 @@ def test_an_operation_is_not_a_site_and_tells_one_that_is_known() -> None:
 def test_a_region_is_near_the_nodes_that_lie_there(region: str, nodes: str) -> None:
     (one,), (other,) = find_sites(region), find_sites(nodes)
     assert site_closeness(one.id, other.id) == site_closeness(other.id, one.id) == 0.5
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    ["Infiltration of nerve trunks", "Parietal cells are preserved", "D2-40 is positive"],
+)
+def test_a_name_that_holds_the_word_of_a_site_is_none(phrase: str) -> None:
+    assert not [match.id for match in find_sites(phrase) if match.id]

@@ -18,7 +18,7 @@ from histoeval.concordance.evidence import (
     Severity,
 )
 from histoeval.report import Entity, EntityType
-from histoeval.terms.values.number_words import in_figures
+from histoeval.terms.number_words import in_figures
 
 _NUMBER = re.compile(
     r"(?<![\w.,])(?:x\s?)?(?P<number>\d+(?:[.,]\d+)?)"

@@ -31,12 +31,8 @@ from histoeval.concordance.evidence import (
 )
 from histoeval.concordance.reconcile import reconciled
 from histoeval.concordance.specimens.compare import compare_reports
-from histoeval.concordance.verification import (
-    Verification,
-    entailed_errors,
-    questions_about,
-    verified_parts,
-)
+from histoeval.concordance.verification import Verification, questions_about
+from histoeval.concordance.verified_errors import entailed_errors, verified_parts
 from histoeval.concordance.weights import SAFETY, Combinations, read_combinations
 from histoeval.errors import Problem
 from histoeval.facts.facts import Facts, facts_of

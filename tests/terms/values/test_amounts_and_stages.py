@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from histoeval.terms.number_words import in_figures
 from histoeval.terms.values.amounts import amount_conflicts, read_amounts
-from histoeval.terms.values.number_words import in_figures
 from histoeval.terms.values.stated import conflicts
 from histoeval.terms.values.stated_stages import read_stages, stage_severity
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from histoeval.terms.values.number_words import in_digits
+from histoeval.terms.number_words import in_digits
 from histoeval.terms.values.quantities import quantities
 from histoeval.terms.values.quantity_relations import Fits, compared
 

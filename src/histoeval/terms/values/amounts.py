@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from histoeval.resources import load_toml
-from histoeval.terms.values.number_words import in_figures
+from histoeval.terms.number_words import in_figures
 from histoeval.terms.values.stated import CRITICAL, MINOR, StatedValue, clauses
 
 _NUMBER = r"(?<![\w.,/])\d+(?:[.,]\d+)?"

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from histoeval.terms.lexicon import Lexicon, any_of
-from histoeval.terms.values.number_words import in_digits
+from histoeval.terms.number_words import in_digits
 from histoeval.terms.values.quantities import ending
 
 COUNTS = Lexicon("terms/data/counts.toml", before="(?<![a-z0-9-])", after="(?![a-z0-9])", flags=0)

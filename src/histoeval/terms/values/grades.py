@@ -6,8 +6,8 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from histoeval.resources import load_toml
+from histoeval.terms.number_words import rank_number
 from histoeval.terms.plain import normalised
-from histoeval.terms.values.number_words import rank_number
 
 _RANK = r"(?:[1-9]|[il1|]{1,3}|[il1|]?v)"
 _RANKS = (

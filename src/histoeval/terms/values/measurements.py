@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from histoeval.terms.number_words import in_figures
 from histoeval.terms.plain import normalised
-from histoeval.terms.values.number_words import in_figures
 
 Kind = Literal[
     "length", "depth", "distance", "area", "volume", "weight", "count", "share", "percent",

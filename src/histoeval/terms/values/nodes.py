@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from histoeval.terms.lexicon import Lexicon
-from histoeval.terms.values.number_words import in_figures
+from histoeval.terms.number_words import in_figures
 from histoeval.terms.values.stated import CRITICAL, MAJOR, MINOR, MODERATE, StatedValue, clauses
 
 NODES = "nodes"

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from histoeval.terms.lexicon import any_of
-from histoeval.terms.values.number_words import QUANTITIES, in_digits
+from histoeval.terms.number_words import QUANTITIES, in_digits
 
 _NUMBER = r"\d+(?:\.\d+)?"
 _SENTENCES = re.compile(r"[;\n]|\.(?!\d)")

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from histoeval.terms.number_words import rank_number
 from histoeval.terms.plain import normalised
-from histoeval.terms.values.number_words import rank_number
 
 _PREFIX = r"(?P<prefix>[yYrRmM]{0,2}(?:[pPcCuU]|a(?=T))?)"
 _TUMOR = re.compile(

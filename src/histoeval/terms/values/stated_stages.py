@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from histoeval.terms.values.number_words import rank_number
+from histoeval.terms.number_words import rank_number
 from histoeval.terms.values.stated import CRITICAL, MAJOR, MODERATE, StatedValue
 
 _SUB = r"(?:mi|[a-d](?:\d|i{1,3})?)?"

@@ -80,6 +80,12 @@ def _percent(found: re.Match[str]) -> str:
     return f"~{_share(found):g}%"
 
 
+def spelt_number(word: str) -> int | None:
+    """The number that a word stands for, as a count or as a rank: two, second, none."""
+    spelt: dict[str, int] = {"one": 1} | QUANTITIES.entry("numbers") | QUANTITIES.entry("ranks")
+    return spelt.get(word.lower())
+
+
 def rank_number(rank: str) -> int:
     """A rank in Arabic or Roman numerals, with l and | misread for I."""
     if rank[-1] in "vV":

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from histoeval.align.opposites.codes import categories, grades, numbers, sevens
 from histoeval.align.opposites.lexicon import lexicon, meaning_of
-from histoeval.align.opposites.markers import markers_in
 from histoeval.align.opposites.vector import beside, channel, places, size
 
 
@@ -86,7 +85,9 @@ def test_stages_are_read_with_their_parts_and_not_out_of_other_words() -> None:
     assert [*categories("ypT2b pN1 M0")] == [("T", "2", "b"), ("N", "1", ""), ("M", "0", "")]
     assert [*categories("pTis, stage IIIC")] == [("T", "is", ""), ("group", "3", "c")]
     assert [*categories("Dukes B")] == [("group", "2", "")]
-    assert not [*categories("close to the primary, MIB-1, TNM")]
+    assert [*categories("breast carcinoma, N+")] == [("N", "1", "")]
+    for phrase in ("close to the primary, MIB-1, TNM", "TA", "PNI", "LLL", "grade group 2"):
+        assert not [*categories(phrase)], phrase
 
 
 def test_grades_and_scores_are_read() -> None:
@@ -95,6 +96,9 @@ def test_grades_and_scores_are_read() -> None:
     assert [*sevens("Gleason score 3+4=7")] == [3]
     assert [*sevens("grade group 3")] == [4]
     assert not [*grades("Gleason 4+3")]
+    assert [*grades("predominant Gleason grade 4")] == [3]
+    assert [*grades("moderately differentiated adenocarcinoma")] == [2]
+    assert not [*grades("ER 8/8")]
 
 
 def test_numbers_are_one_whatever_they_are_written_in() -> None:
@@ -102,10 +106,23 @@ def test_numbers_are_one_whatever_they_are_written_in() -> None:
     assert numbers("0.4 mm") == ["0.4"]
 
 
-def test_markers_are_found_by_any_name_and_short_ones_only_as_written() -> None:
-    assert markers_in("estrogen receptor and Ki-67") == markers_in("ER, Ki67")
-    assert not markers_in("the tumor was met with care")
-    assert markers_in("CD3") != markers_in("CD30")
+def test_markers_are_found_by_any_name_and_words_of_plain_english_only_in_capitals() -> None:
+    start = places()["marker"]
+    one, same, none, pole, three, thirty = (
+        channel(phrase)[start : start + 32].tolist()
+        for phrase in (
+            "estrogen receptor and Ki-67",
+            "ER, Ki67",
+            "the tumor was met with care",
+            "upper pole of the kidney",
+            "CD3",
+            "CD30",
+        )
+    )
+    assert one == same
+    assert not any(none)
+    assert not any(pole)
+    assert three != thirty
 
 
 def test_every_axis_has_a_place_and_both_of_its_values_are_read() -> None:

@@ -226,3 +226,16 @@ def test_any_text_can_be_read(text: str) -> None:
 def test_agreement_is_symmetric_and_within_bounds(pair: tuple[str, str]) -> None:
     assert 0 <= close(*pair) <= 1
     assert close(*pair) == close(*reversed(pair))
+
+
+@pytest.mark.parametrize("phrase", ["ER 8/8", "NAS 6/8", "LLL", "ILC", "L1", "FIGO IB"])
+def test_scores_stages_and_abbreviations_are_no_grade(phrase: str) -> None:
+    assert read_grade(phrase) is None
+
+
+def test_a_single_gleason_grade_is_a_pattern_and_pancreatic_neoplasia_has_ranks() -> None:
+    pattern, early = read_grade("predominant Gleason grade 4"), read_grade("PanIN-3")
+    assert pattern is not None
+    assert (pattern.part, pattern.level) == ("pattern", 4)
+    assert early is not None
+    assert early.tier == "high"

@@ -157,3 +157,17 @@ def test_agreement_is_symmetric_and_within_bounds(pair: tuple[str, str]) -> None
     a, b = pair
     assert 0 <= close(a, b) <= 1
     assert close(a, b) == close(b, a)
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    ["confined to the kidney", "too few crypts", "left great toe", "TA", "PNI", "Pn1", "MIB-1"]
+    + ["TIL-rich", "no-special-type carcinoma", "LLL", "ILC", "grade group 2"],
+)
+def test_words_and_abbreviations_that_look_like_a_misread_stage_are_none(phrase: str) -> None:
+    assert read_stage(phrase) is None
+
+
+def test_a_word_or_a_full_stop_after_a_stage_is_no_part_of_it() -> None:
+    assert read_stage("pT1 at least") == Stage(t="1", prefix="p")
+    assert read_stage("FIGO stage II.") == Stage(group="II")

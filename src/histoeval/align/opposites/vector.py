@@ -15,8 +15,8 @@ import numpy as np
 from histoeval.align.aligner import Vectors, unit
 from histoeval.align.opposites.codes import categories, grades, nothing, numbers, sevens, something
 from histoeval.align.opposites.lexicon import POLARITY, lexicon, meaning_of
-from histoeval.align.opposites.markers import markers_in
 from histoeval.resources import resource_bytes
+from histoeval.terms.values.markers import named_markers
 
 VERSION = 1
 """Of what is read and how; another one whenever a phrase may get other numbers."""
@@ -55,7 +55,9 @@ def places() -> dict[str, int]:
 
 _LISTS = (
     "align/opposites/data/meanings.toml",
+    "terms/data/grades.toml",
     "terms/data/markers.toml",
+    "terms/data/quantities.toml",
     "terms/data/spelling.toml",
 )
 
@@ -83,7 +85,7 @@ def channel(phrase: str) -> Vectors:
     _put_words(row, phrase)
     _put_stages(row, phrase)
     _put_names(row, "number", numbers(phrase), _NUMBERS, _OF_NUMBERS)
-    _put_names(row, "marker", markers_in(phrase), _MARKERS, _OF_MARKERS)
+    _put_names(row, "marker", _markers(phrase), _MARKERS, _OF_MARKERS)
     return row
 
 
@@ -111,6 +113,10 @@ def _put_stages(row: Vectors, phrase: str) -> None:
         if part in _PARTS:
             start = at[f"{axis} part"]
             row[start : start + 2] = np.multiply(_PARTS[part], _OF_PARTS)
+
+
+def _markers(phrase: str) -> list[str]:
+    return sorted({marker for name in named_markers(phrase) for marker in name.markers})
 
 
 def _put_names(row: Vectors, axis: str, names: Sequence[str], size: int, length: float) -> None:

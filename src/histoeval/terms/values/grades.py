@@ -13,7 +13,7 @@ _RANK = r"(?:[1-9]|[il1|]{1,3}|[il1|]?v)"
 _RANKS = (
     rf"(?P<a>{_RANK})(?P<sub>[abc])?"
     rf"(?:\s*(?P<sep>-|to|and|/|out of|of)\s*(?:grade\s*)?(?P<b>{_RANK}))?"
-    r"(?![^\W_]|[.]\d|\s?[%+]|\s?points?\b)"
+    r"(?![^\W_]|[.]\d|\s?[%+]|(?:\s?-\s?\d)?\s?points?\b)"
 )
 _AFTER_GRADE = re.compile(
     rf"\b(?:grades?|graded|gr|g)\b\W*(?:(?:is|of|as|score)\W*)?{_RANKS}"
@@ -31,6 +31,8 @@ _NO_GRADE = re.compile(
     r"\bgx\b|\bcannot be (?:assessed|graded|determined)"
     r"|\bnot (?:graded|assessed|applicable|assessable)"
 )
+_ABBREVIATION = re.compile(r"[ILV]*L[ILV]*C?|L\d")
+"""No Roman numeral: a left lower lobe, lobular carcinoma, lymphatic invasion."""
 _DEGREE = (
     r"(?P<degree>(?:mild|slight|moderate|severe|marked)(?:\s*(?:-|to)+\s*(?:moderate|severe))?)"
 )
@@ -51,6 +53,8 @@ _DEGREE_OF_PART = re.compile(rf"\b(?:{'|'.join(_DEGREES)})\b")
 _WITH_NUCLEI = frozenset({"Fuhrman", "WHO/ISUP renal", "Van Nuys"})
 """Systems whose overall grade is that of the nuclei."""
 _ANY_TUMOR = "grade"
+_ALLRED = 8
+"""The highest score of a receptor: of eight points, only those of a named system are a grade."""
 _TIERS_OF = {
     2: ("low", "high"),
     3: ("low", "intermediate", "high"),
@@ -192,7 +196,7 @@ def read_grade(phrase: str) -> Grade | None:
     for pattern, written in _TIDY:
         text = pattern.sub(written, text)
     text = text.strip()
-    if _NO_GRADE.search(text):
+    if _NO_GRADE.search(text) or _ABBREVIATION.fullmatch(phrase.strip()):
         return None
     return _read_gleason(text) or _read_with_parts(text)
 
@@ -235,6 +239,8 @@ def _read_sum(text: str, system: _System) -> Grade | None:
     most = int(found["most"])
     summed = [s for s in _systems().values() if s.sums and s.sums[-1] == most]
     owner = system if system.sums and system.sums[-1] == most else summed[0]
+    if most == _ALLRED and owner is not system:
+        return None
     return _grade(owner, _rank_of_sum(int(found["sum"]), owner), len(owner.sums))
 
 
@@ -252,6 +258,8 @@ def _read_ranks(text: str, system: _System) -> Grade | None:
     if found is None:
         return None
     groups = {name.removeprefix("g_"): got for name, got in found.groupdict().items() if got}
+    if "sub" in groups and system.name == "FIGO":
+        return None  # a stage
     level, of = _level(groups)
     ranks = len(system.tiers) or None
     if system.sums and level > len(system.tiers):
@@ -310,7 +318,7 @@ def _read_gleason(text: str) -> Grade | None:
         return _gleason(f"Gleason group {group}", float(group)) if group <= 5 else None
     if not (found := _GLEASON_SUM.search(text)):
         return None
-    if "pattern" in text and int(found["sum"]) <= 5:
+    if int(found["sum"]) <= 5 and ("pattern" in text or "grade" in text):
         level = float(found["sum"])
         return Grade(
             "Gleason", _value(level, 5), f"Gleason pattern {level:g}", level, 5, part="pattern"

@@ -9,28 +9,28 @@ from histoeval.terms.plain import normalised
 
 _PREFIX = r"(?P<prefix>[yYrRmM]{0,2}(?:[pPcCuU]|a(?=T))?)"
 _TUMOR = re.compile(
-    rf"(?<![A-Za-z]){_PREFIX}(?:T(?:\s?[-:]?\s?|\s+stage\W+)|t)"
-    r"(?:(?P<word>[iI1][sS]|[aA]|[xX])(?![A-Za-z]{2})|(?P<n>[0-4]|[lIOo](?![a-z]{2})))"
-    r"(?:\s?(?P<sub>mi|MI|[a-eA-E](?![a-z]{2})[1-3]?)(?:ii|i)?)?"
+    rf"(?<![A-Za-z])(?!t[ol]|TA\b){_PREFIX}(?:T(?:\s?[-:]?\s?|\s+stage\W+)|t)"
+    r"(?:(?P<word>[iI1][sS]|[aA]|[xX])(?![A-Za-z]{2})|(?P<n>[0-4]|[lIOo](?![a-zA-KO-Z]{2}|[A-Z])))"
+    r"(?:\s?(?P<sub>mi|MI|[a-eA-E](?![a-hj-oq-z])[1-3]?)(?:ii|i)?)?"
 )
 _NODES = re.compile(
-    rf"(?<![A-Za-z]){_PREFIX}(?:N(?:\s?[-:]?\s?|\s+stage\W+)|n)"
+    rf"(?<![A-Za-z])(?!PNI\b|Pn\d|[nN]o\b){_PREFIX}(?:N(?:\s?[-:]?\s?|\s+stage\W+)|n)"
     r"(?:(?P<word>[xX+])|(?P<n>[0-3]|[lI](?![a-zA-Z])|[oO](?=\s*(?:$|[^\sA-Za-z]|[pcPC]?[mM]\s?[0-9xXoO]))))"
     r"(?:\s?\(?(?P<mi>mi|MI)\)?)?(?P<sub>[a-cA-C](?![a-z]))?"
 )
 _METASTASES = re.compile(
-    r"(?<![A-Za-z])[pcPCyY]{0,2}(?:M(?:\s?[-:]?\s?|\s+stage\W+)|m)"
+    r"(?<![A-Za-z])(?!MI[A-Z]?\b)[pcPCyY]{0,2}(?:M(?:\s?[-:]?\s?|\s+stage\W+)|m)"
     r"(?:(?P<word>[xX])|(?P<n>[01]|[lIOo]))(?P<sub>[a-dA-D](?![a-z]))?(?![A-Za-z0-9.])"
 )
 _ROMAN = r"(?P<n>0|[1-4]|[IilL1|]{1,3}|[IilL1|]?[Vv])"
-_SUB = r"(?:\s?-?\s?(?P<sub>[A-Ea-eSs]\s?[1-3]?)(?:\s?\(?i{1,2}\)?)?)?(?![A-Za-z0-9./])"
+_SUB = r"(?:\s?-?\s?(?P<sub>[A-Ea-eSs]\s?[1-3]?)(?:\s?\(?i{1,2}\)?)?)?(?![A-Za-z0-9/]|\.\d)"
 _OF_SYSTEM = r"(?:figo|ajcc|uicc|ann[ -]arbor|lugano|masaoka|inss|inrg|cotswolds?)"
 _GROUP = re.compile(
-    rf"(?:\bstag(?:e|ing)(?:\s+group(?:ing)?)?|\bgroup|\b{_OF_SYSTEM}(?:\W+(?:20\d\d|\d+th(?:\W+edition)?))?"
+    rf"(?:\bstag(?:e|ing)(?:\s+group(?:ing)?)?|(?<!grade )(?<!isup )(?<!prognostic )\bgroup|\b{_OF_SYSTEM}(?:\W+(?:20\d\d|\d+th(?:\W+edition)?))?"
     rf"(?:\W+stag(?:e|ing))?)\W{{0,3}}(?:is\s|of\s)?(?-i:{_ROMAN}{_SUB})",
     re.IGNORECASE,
 )
-_WHOLE_GROUP = re.compile(rf"\W*{_ROMAN}{_SUB}\W*")
+_WHOLE_GROUP = re.compile(rf"(?!.*L)\W*{_ROMAN}{_SUB}\W*")
 _DUKES = re.compile(
     r"\bduke'?s?'?\W+(?:stage\W+|class\W+)?(?P<letter>[a-d])(?P<sub>[12])?\b", re.IGNORECASE
 )
@@ -73,11 +73,11 @@ def agreement(a: Stage, b: Stage) -> float:
 
 
 def _axes(a: Stage, b: Stage) -> tuple[tuple[str | None, str | None], ...]:
-    return (a.t, b.t), (_group(a), _group(b))
+    return (a.t, b.t), (arabic_group(a), arabic_group(b))
 
 
-def _group(stage: Stage) -> str | None:
-    """The group with an Arabic figure, like the axes."""
+def arabic_group(stage: Stage) -> str | None:
+    """The group with an Arabic figure, like the axes: IIIC is 3c."""
     if stage.group is None:
         return None
     roman = re.match(r"[IV0]+", stage.group)

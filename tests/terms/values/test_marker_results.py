@@ -199,3 +199,19 @@ def test_agreement_is_symmetric_and_within_bounds(a: Result, b: Result) -> None:
     assert 0 <= agreement(a, b) <= 1
     assert agreement(a, b) == agreement(b, a)
     assert agreement(a, a) == 1
+
+
+@pytest.mark.parametrize(
+    ("phrase", "polarity"),
+    [
+        ("no KIT expression in the spindle cells", "negative"),
+        ("without MDM2 amplification", "negative"),
+        ("tumour with cyclin D1 expression", "positive"),
+        ("MLH1 expression is lost", "negative"),
+        ("EWSR1 rearrangement", "positive"),
+    ],
+)
+def test_a_noun_for_the_result_is_one_unless_it_is_denied(phrase: str, polarity: str) -> None:
+    found = read_result(phrase)
+    assert found is not None
+    assert found.polarity == polarity

@@ -161,8 +161,9 @@ def test_agreement_is_symmetric_and_within_bounds(pair: tuple[str, str]) -> None
 
 @pytest.mark.parametrize(
     "phrase",
-    ["confined to the kidney", "too few crypts", "left great toe", "TA", "PNI", "Pn1", "MIB-1"]
-    + ["TIL-rich", "no-special-type carcinoma", "LLL", "ILC", "grade group 2"],
+    "confined to the kidney|too few crypts|left great toe|TA|PNI|Pn1|MIB-1|TIL-rich|LLL|ILC"
+    "|no-special-type carcinoma|grade group 2|80 ml of fluid|TI biopsy|Banff i2 t3 ct1"
+    "|ypT is not applicable|LIMITED TO KIDNEY|stage is 4 of 6".split("|"),
 )
 def test_words_and_abbreviations_that_look_like_a_misread_stage_are_none(phrase: str) -> None:
     assert read_stage(phrase) is None

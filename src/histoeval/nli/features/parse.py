@@ -14,6 +14,7 @@ from histoeval.terms.values import grades, marker_results, stages
 from histoeval.terms.values.counts import CountRange, counts
 from histoeval.terms.values.laterality import Side, side_of
 from histoeval.terms.values.markers import find_markers
+from histoeval.terms.values.nodes import read_nodes
 from histoeval.terms.values.quantities import Quantity, quantities
 
 _CLAUSES = re.compile(
@@ -21,31 +22,8 @@ _CLAUSES = re.compile(
 )
 _LISTED = re.compile(r",\s|;|\s(?:and|but|while|or)\s")
 _LEADS = re.compile(r"\b(?:positive|negative|reactive|stain\w*|express\w*) (?:for )?\S+,")
-_EXPRESSION = re.compile(
-    r"(?:\b(?P<no>no|without|lack of|absence of|absent)\b(?:\W+[\w/-]+){0,3}?\W+)?(?<!loss of )"
-    r"(?:over)?(?:expression|amplification|staining|immunoreactivity|rearrangement)\b"
-)
-_NODE_STAGE = re.compile(r"\bN([0-3])|pN([0-3])")
-_NODES_FREE = re.compile(
-    r"\b(?:no|none|without|0)\b[^.;]{0,30}\bnod|nod\w*(?: metastas\w+)?[^.;]{0,25}"
-    r"\b(?:negative|free|uninvolved|absent|not involved|0/)|node-negative"
-)
-_NODES_HELD = re.compile(
-    r"(?:nodal|node) metastas|node-positive|nod\w{0,20}[^.;]{0,25}\b(?:positive|involved|contain)|"
-    r"metastas\w{1,12} (?:in|to)[^.;]{0,25}\bnod|positive[^.;]{0,12} nod"
-    r"|[1-9]\d{0,5}\s*(?:/|of)\s*\d+[^.;]{0,25}\bnod"
-)
-_GRADED = re.compile(r"grade|\bG[1-4]\b")
-_STAGED = re.compile(
-    r"\b[ypcar]{0,3}(?:T(?:is|a|[xX]|[0-4])|N[0-3xX]|M[01xX])"
-    r"|\b(?:[Ss]tage|FIGO|Dukes)\s+(?:[Ss]tage\s+)?(?:[IVX]+|[0-4A-D])"
-)
-_NO_GRADE = re.compile(r"mitotic|prolifer|ki-67|mitos|pattern", re.IGNORECASE)
-_REMAINS = re.compile(
-    r"\b(?:is|are|was|were|be|been|tissue|nothing|none|tumou?r|carcinoma|material|cells) "
-    r"left(?=\s*(?:$|[.;,]|in\b|behind|at\b|after))",
-    re.IGNORECASE,
-)
+_OTHER_PARTS = frozenset({"mitoses", "necrosis", "pattern"})
+"""Parts whose degree is no grade of the tumour."""
 _WORD = re.compile(r"[a-z][a-z0-9-]{2,}")
 _AT = re.compile(r"\b(?:(?P<clock>\d{1,2}) ?o'clock|at (?P<deep>\d{1,2}) ?cm\b)")
 _ASSERTION = ("denied", "doubt", "past")
@@ -108,9 +86,7 @@ def statements(text: str) -> Statements:
         words=frozenset(_WORD.findall(low)) - PAIRS.ids("reading", "stop_words"),
         sides=frozenset(_sides(clauses, whole)),
         grades=tuple(_grades(clauses)),
-        stages=tuple(
-            s for part in whole if _STAGED.search(part) and (s := stages.read_stage(part))
-        ),
+        stages=tuple(s for part in whole if (s := stages.read_stage(part))),
         markers=tuple(dict.fromkeys(_markers(whole))),
         diagnoses=frozenset(_diagnoses(whole)),
         findings=frozenset(_findings(whole)),
@@ -156,12 +132,9 @@ def _is_bare(text: str) -> bool:
 
 def _nodes(text: str) -> bool | None:
     """Whether nodes are involved; None where that is not given, or given of some only."""
-    states = {found != "0" for pair in _NODE_STAGE.findall(text) for found in pair if found}
-    low = text.lower()
-    if _NODES_FREE.search(low):
-        states.add(False)
-    elif _NODES_HELD.search(low):
-        states.add(True)
+    staged = stages.read_stage(text)
+    states = {staged.n[0] != "0"} if staged and staged.n and staged.n[0] != "x" else set[bool]()
+    states |= {each.options == {"involved"} for each in read_nodes(text) if len(each.options) == 1}
     return states.pop() if len(states) == 1 else None
 
 
@@ -173,7 +146,7 @@ def _organs(text: str) -> Iterator[str]:
 def _sides(clauses: Iterable[str], whole: Iterable[str]) -> Iterator[tuple[Side, str | None]]:
     """Sides with the organ of their clause, else of their sentence."""
     for part in clauses:
-        if side := side_of(_REMAINS.sub("", part)):
+        if side := side_of(part):
             home = next(_organs(part), None)
             sentence = next((text for text in whole if part in text), part)
             yield side, home or next(_organs(sentence), None)
@@ -185,7 +158,7 @@ def _markers(whole: Iterable[str]) -> Iterator[tuple[str, marker_results.Result 
         pieces = [piece for piece in _LISTED.split(sentence) if piece and piece.strip()]
         named = [find_markers(piece) for piece in pieces]
         read = [
-            _result(piece, marks[0]) if marks else None
+            marker_results.read_result(piece, marks[0]) if marks else None
             for piece, marks in zip(pieces, named, strict=True)
         ]
         led = _LEADS.search(sentence.lower()) is not None
@@ -195,13 +168,6 @@ def _markers(whole: Iterable[str]) -> Iterator[tuple[str, marker_results.Result 
                 near = reversed(read[:place]) if led else iter(read[place:])
                 own = next((result for result in near if result), None)
             yield from ((marker, own) for marker in marks)
-
-
-def _result(piece: str, marker: str) -> marker_results.Result | None:
-    """The result of a marker; "no expression" and "expression" are of the protein."""
-    if found := _EXPRESSION.search(piece.lower()):
-        return marker_results.Result(polarity="negative" if found["no"] else "positive")
-    return marker_results.read_result(piece, marker)
 
 
 def _diagnoses(whole: Iterable[str]) -> Iterator[tuple[str, bool]]:
@@ -219,7 +185,6 @@ def _findings(whole: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
 def _grades(clauses: Iterable[str]) -> Iterator[tuple[grades.Grade, bool]]:
     for part in clauses:
-        other = _NO_GRADE.search(part) and not _GRADED.search(part)
-        grade = None if other else grades.read_grade(part)
-        if grade:
+        grade = grades.read_grade(part)
+        if grade and grade.part not in _OTHER_PARTS:
             yield grade, denies(part)

@@ -16,7 +16,13 @@ _WORDS = (
 _SHORT = {"l": "left", "lt": "left", "r": "right", "rt": "right", "both": "bilateral"}
 """Sides only where a site follows: R is also a drug's letter, RT also radiotherapy."""
 _AS_TYPED = frozenset({"Lt", "Rt"})
-_OTHERWISE = re.compile(r"right angle|left (?:in place|behind|over|alone|untreated)", re.IGNORECASE)
+_OTHERWISE = re.compile(
+    r"right angle|left (?:in place|behind|over|alone|untreated)"
+    r"|\b(?:is|are|was|were|be|been|tissue|nothing|none|tumou?r|carcinoma|material|cells) "
+    r"left(?=\s*(?:$|[.;,]|in\b|at\b|after))",
+    re.IGNORECASE,
+)
+"""Angles, and what remains."""
 
 
 class Side(StrEnum):

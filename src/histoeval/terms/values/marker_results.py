@@ -25,6 +25,11 @@ _SIGN = re.compile(
     r"|(?P<positive>(?<![+\d/])(?<!\d\s)\+(?![+\d/]|\s?[\d/]|\s?\+|ve))"
     r"|(?P<negative>^-$|\(-\)|(?<=\w)\s?-$)"
 )
+_SHOWN = re.compile(
+    r"(?:\b(?P<no>no|without|lack of|absence of)\b(?:[^\w,;]+[\w/-]+){0,4}?\W+)?(?<!loss of )"
+    r"\b(?:over)?(?:expression|amplification|staining|immunoreactivity|rearrangement)\b"
+)
+"""A noun for the result itself: "no expression", "an amplification"."""
 _OF_POINTS = r"\D{0,15}?(?P<points>\d{1,3})(?:\s*/\s*\d+)?"
 _PD_L1 = re.compile(r"(\b[ct]ps\D{0,12}\d+(?:\s*-\s*\d+)?)(?![\d.]|\s*[%-])")
 _BARE_NUMBER = re.compile(r"(?<![\d.])(\d{1,2}|100)(?:\s*-\s*(\d{1,2}|100))?(?![\d.%+/])")
@@ -200,7 +205,11 @@ def read_result(phrase: str, marker: str | None = None) -> Result | None:
     text = " ".join(normalised(phrase).lower().split())
     if marker is not None and (levels := _levels(marker)) is not None:
         return _read_level(text, levels)
-    return _read(text, marker) or _read(_respelt(text), marker)
+    shown = _SHOWN.search(text)
+    if shown and shown["no"]:
+        return Result("negative", 0, "none")
+    read = _read(text, marker)
+    return read or (Result("positive") if shown else _read(_respelt(text), marker))
 
 
 def _read(text: str, marker: str | None) -> Result | None:

@@ -9,7 +9,7 @@ from histoeval.terms.plain import normalised
 
 _PREFIX = r"(?P<prefix>[yYrRmM]{0,2}(?:[pPcCuU]|a(?=T))?)"
 _TUMOR = re.compile(
-    rf"(?<![A-Za-z])(?!t[ol]|TA\b){_PREFIX}(?:T(?:\s?[-:]?\s?|\s+stage\W+)|t)"
+    rf"(?<![A-Za-z])(?!t[ol]|T[AI]\b|TO\b(?!\s?N)|\w{{0,3}}T\s+is\s+[a-z]{{2}}){_PREFIX}(?:T(?:\s?[-:]?\s?|\s+stage\W+)|t)"
     r"(?:(?P<word>[iI1][sS]|[aA]|[xX])(?![A-Za-z]{2})|(?P<n>[0-4]|[lIOo](?![a-zA-KO-Z]{2}|[A-Z])))"
     r"(?:\s?(?P<sub>mi|MI|[a-eA-E](?![a-hj-oq-z])[1-3]?)(?:ii|i)?)?"
 )
@@ -19,21 +19,25 @@ _NODES = re.compile(
     r"(?:\s?\(?(?P<mi>mi|MI)\)?)?(?P<sub>[a-cA-C](?![a-z]))?"
 )
 _METASTASES = re.compile(
-    r"(?<![A-Za-z])(?!MI[A-Z]?\b)[pcPCyY]{0,2}(?:M(?:\s?[-:]?\s?|\s+stage\W+)|m)"
+    r"(?<![A-Za-z])(?!MI[A-Z]?\b|m[lo])[pcPCyY]{0,2}(?:M(?:\s?[-:]?\s?|\s+stage\W+)|m)"
     r"(?:(?P<word>[xX])|(?P<n>[01]|[lIOo]))(?P<sub>[a-dA-D](?![a-z]))?(?![A-Za-z0-9.])"
 )
 _ROMAN = r"(?P<n>0|[1-4]|[IilL1|]{1,3}|[IilL1|]?[Vv])"
-_SUB = r"(?:\s?-?\s?(?P<sub>[A-Ea-eSs]\s?[1-3]?)(?:\s?\(?i{1,2}\)?)?)?(?![A-Za-z0-9/]|\.\d)"
+_SUB = r"(?:\s?-?\s?(?P<sub>[A-Ea-eSs]\s?[1-3]?)(?:\s?\(?i{1,2}\)?)?)?(?![A-Za-z0-9/]|\.\d|\s(?:out )?of\s\d)"
 _OF_SYSTEM = r"(?:figo|ajcc|uicc|ann[ -]arbor|lugano|masaoka|inss|inrg|cotswolds?)"
 _GROUP = re.compile(
-    rf"(?:\bstag(?:e|ing)(?:\s+group(?:ing)?)?|(?<!grade )(?<!isup )(?<!prognostic )\bgroup|\b{_OF_SYSTEM}(?:\W+(?:20\d\d|\d+th(?:\W+edition)?))?"
-    rf"(?:\W+stag(?:e|ing))?)\W{{0,3}}(?:is\s|of\s)?(?-i:{_ROMAN}{_SUB})",
+    r"(?:\bstag(?:e|ing)(?:\s+group(?:ing)?)?|(?<!grade )(?<!isup )(?<!prognostic )\bgroup"
+    rf"|\b{_OF_SYSTEM}(?:\W+(?:20\d\d|\d+th(?:\W+edition)?))?"
+    rf"(?:\W+stag(?:e|ing))?)\W{{0,3}}(?:is\s|of\s)?(?!is\b)(?-i:{_ROMAN}{_SUB})",
     re.IGNORECASE,
 )
 _WHOLE_GROUP = re.compile(rf"(?!.*L)\W*{_ROMAN}{_SUB}\W*")
 _DUKES = re.compile(
     r"\bduke'?s?'?\W+(?:stage\W+|class\W+)?(?P<letter>[a-d])(?P<sub>[12])?\b", re.IGNORECASE
 )
+_BANFF = re.compile(r"\b(?:Banff|banff|tubulitis|ci[0-3]|cv[0-3]|i[0-3])\b")
+_BANFF_SCORE = re.compile(r"\bc?t[0-3]\b")
+"""Scores of a transplant, and no stage."""
 _ROMANS = ("0", "I", "II", "III", "IV")
 _ORDER = {"x": -1.0, "a": 0.5, "is": 0.5, "+": 1.0}
 _UNKNOWN = "x"
@@ -114,6 +118,8 @@ def read_stage(phrase: str) -> Stage | None:
     Misread characters are corrected where the place leaves no doubt: pTl is pT1 and pNO is pN0.
     """
     text = " ".join(normalised(phrase).split())
+    if _BANFF.search(text):
+        text = _BANFF_SCORE.sub(" ; ", text)
     t, prefix, text = _axis(_TUMOR, text)
     n, prefix_n, text = _axis(_NODES, text)
     m, _, text = _axis(_METASTASES, text)

@@ -97,3 +97,11 @@ def test_nodes_are_counted_in_figures_and_words(text: str, part: float, total: f
 )
 def test_a_node_flip_could_harm(one: str, other: str, severity: int) -> None:
     assert node_severity(one, other) == severity
+
+
+def test_a_count_ends_with_its_word_and_none_of_the_nodes_is_no_count_of_what_follows() -> None:
+    text = "None of eight lymph nodes is involved."
+    (found,) = read_nodes(text)
+    assert text[found.start : found.end] == "None of eight"
+    (free,) = read_nodes("Of 22 nodes none has metastasis (mucin in two).")
+    assert free.options == {"free"}

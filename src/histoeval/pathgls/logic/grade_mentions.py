@@ -14,38 +14,9 @@ from histoeval.pathgls.results import ReportSpan
 from histoeval.terms.assertion import asserts_now, is_denied
 from histoeval.terms.catalogue import diagnosis_tree
 from histoeval.terms.lexicon import any_of
-from histoeval.terms.values.grades import Grade, read_grade
+from histoeval.terms.values.grade_phrases import find_grades
+from histoeval.terms.values.grades import Grade
 
-_RANK = r"(?:[1-5]|I{1,3}|IV)\b(?:\s*(?:/|of|out of|-|to)\s*(?:[1-5]|III|IV)\b)?"
-_SCHEMES = (
-    r"(?:Nottingham|FIGO|Fuhrman|WHO/ISUP|ISUP|CNS WHO|WHO|FNCLCC|Edmondson(?:-Steiner)?|nucleolar)"
-)
-_PHRASE = re.compile(
-    r"\bGleason\b[^.;,]{0,25}?\d\s*\+\s*\d(?:\s*=\s*\d+)?"
-    r"|\bGleason (?:score |sum )?(?:of )?(?:10|[6-9])\b"
-    r"|\bgrade group(?:\s+(?:is|of))?[\s:]*[1-5]\b"
-    r"|\b(?:total|score|sum|Nottingham)\b[^.;]{0,20}?\b[3-9]\s*(?:/|out of)\s*9\b"
-    rf"|\b{_SCHEMES}(?:[\s-]+(?:histologic(?:al)?|nuclear|nucleolar|combined))?(?:[\s-]+grade)?"
-    rf"(?:\s+(?:is|of|as))?[\s:]*{_RANK}"
-    rf"|\b(?:histologic(?:al)? |overall |tumou?r )?grade(?:d)?(?:\s+(?:is|of|as|was))?[\s:]*{_RANK}"
-    r"|\bG[1-4]\b"
-    r"|\b(?:well|moderately|poorly)(?:[\s-]+(?:to|and)[\s-]+(?:moderately|poorly))?[\s-]+differentiated\b"
-    r"|\bundifferentiated\b(?! pleomorphic)|\b(?:good|moderate|poor) differentiation\b"
-    r"|\bdifferentiation is (?:good|moderate|poor)\b"
-    r"|\b(?:low|intermediate|high)(?:[\s-]+to[\s-]+(?:intermediate|high))?[\s-]+grade\b"
-    r"|\bgrade(?:\s+(?:is|was))?[\s:]*(?:low|intermediate|high)\b"
-    r"|\b(?:mild|moderate|severe) (?:\w+ )?dysplasia\b|\b[HL]G?SIL\b"
-    r"|\b(?:CIN|VIN|AIN) ?(?:[1-3]|I{1,3})\b",
-    re.IGNORECASE,
-)
-"""All ways to give a grade that `terms.grades` can read."""
-_SCORES = re.compile(
-    r"\btub\w+\D{0,20}?([1-3])\b\D{1,20}?\b(?:nucle\w+|pleo\w+)\D{0,20}?([1-3])\b"
-    r"\D{1,20}?\bmito\w+\D{0,20}?([1-3])\b",
-    re.IGNORECASE,
-)
-"""Scores of tubules, nuclei and mitoses."""
-_OF_GROUP = re.compile(r"group (?:is|of) ", re.IGNORECASE)
 _TIERS = ("low", "intermediate", "high")
 _NEAR_CHARS = 60
 _NEAR = 4
@@ -76,26 +47,18 @@ class GradeMention(NamedTuple):
 def gradings(specimen: Specimen) -> Iterator[GradeMention]:
     """The grades of the lesion as a whole, in the order of the text."""
     for passage in specimen.passages:
-        yield from _summed(passage)
-        for found in _PHRASE.finditer(passage.text):
-            grade = read_grade(_OF_GROUP.sub("group ", found.group()))
-            mention = passage.found(found)
-            if grade and grade.part is None and _is_given(mention):
-                early = _is_early(mention, grade)
+        for found in find_grades(passage.text):
+            mention = passage.at(found.start, found.end)
+            if found.summed:
+                yield _graded(found.grade, mention, early=False)
+            elif found.grade.part is None and _is_given(mention):
+                early = _is_early(mention, found.grade)
                 if early is not None:
-                    yield _graded(grade, mention, early=early)
+                    yield _graded(found.grade, mention, early=early)
 
 
 def _graded(grade: Grade, mention: ReportMention[str], *, early: bool) -> GradeMention:
     return GradeMention(grade.scheme, _levels(grade), _tiers(grade), early, mention)
-
-
-def _summed(passage: ReportSentence) -> Iterator[GradeMention]:
-    """The Nottingham grade that three scores of one sentence add up to."""
-    if found := _SCORES.search(passage.text):
-        grade = read_grade(f"Nottingham {sum(int(each) for each in found.groups())}/9")
-        if grade:
-            yield _graded(grade, passage.found(found), early=False)
 
 
 def implied_by(name: DiagnosisMention) -> Iterator[GradeMention]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from histoeval.terms.lexicon import Lexicon
@@ -18,7 +19,7 @@ _OF = re.compile(
     rf"|these |all )?(?P<total>{_N})\b(?! ?(?:mm|cm|%|cores?|glomer|fragments?|pieces?|blocks?"
     rf"|biops))"
     rf"|(?<![\d/.])(?P<part2>\d{{1,3}}) ?/ ?(?P<total2>\d{{1,3}})(?![\d/.]|\s*(?:HPF|mm|cm))"
-    rf"|\bof (?:the )?(?P<total4>{_N}) +{_BETWEEN}{_NOUN}[^.;]{{0,40}}?,? (?P<part4>{_N})\b"
+    rf"|\bof (?:the )?(?P<total4>{_N}) +{_BETWEEN}{_NOUN}[^.;]{{0,40}}?,? (?P<part4>{_N}|none)\b"
     rf"(?! ?(?:mm|cm))"
     rf"|\b(?P<total3>{_N})\b +{_BETWEEN}{_NOUN}[^.;]{{0,40}}?\b(?:of which|of them|including"
     rf"|with|,)\s*(?P<part3>{_N})\b +(?:\w+ )?(?:positive|involved|contain\w*|show\w*|with|metasta"
@@ -42,7 +43,14 @@ def read_nodes(text: str) -> tuple[StatedValue, ...]:
     """What a text says of lymph nodes, clause by clause."""
     if not _WORDS.has(text, "nodes", "subject") and not re.search(r"\bp?N[0-3]", text):
         return ()
-    return tuple(_of_clauses(text))
+    return tuple(replace(each, end=_word_end(text, each.end)) for each in _of_clauses(text))
+
+
+def _word_end(text: str, end: int) -> int:
+    """Where the word ends that a stretch ends in: numbers in words are longer than in figures."""
+    while 0 < end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
+        end += 1
+    return end
 
 
 def _of_clauses(text: str) -> Iterator[StatedValue]:

@@ -23,7 +23,10 @@ _METASTASES = re.compile(
     r"(?:(?P<word>[xX])|(?P<n>[01]|[lIOo]))(?P<sub>[a-dA-D](?![a-z]))?(?![A-Za-z0-9.])"
 )
 _ROMAN = r"(?P<n>0|[1-4]|[IilL1|]{1,3}|[IilL1|]?[Vv])"
-_SUB = r"(?:\s?-?\s?(?P<sub>[A-Ea-eSs]\s?[1-3]?)(?:\s?\(?i{1,2}\)?)?)?(?![A-Za-z0-9/]|\.\d|\s(?:out )?of\s\d)"
+_SUB = (
+    r"(?:\s?-?\s?(?P<sub>[A-Ea-eSs]\s?[1-3]?)(?:\s?\(?i{1,2}\)?)?)?"
+    r"(?![A-Za-z0-9/]|\.\d|\s(?:out )?of\s\d)"
+)
 _OF_SYSTEM = r"(?:figo|ajcc|uicc|ann[ -]arbor|lugano|masaoka|inss|inrg|cotswolds?)"
 _GROUP = re.compile(
     r"(?:\bstag(?:e|ing)(?:\s+group(?:ing)?)?|(?<!grade )(?<!isup )(?<!prognostic )\bgroup"

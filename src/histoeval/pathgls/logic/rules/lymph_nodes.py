@@ -14,9 +14,9 @@ from histoeval.pathgls.logic.lexicon import listed
 from histoeval.pathgls.logic.sentences import ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.results import Contradiction, ReportSpan
+from histoeval.terms.assertion import denies
 from histoeval.terms.findings import is_kind_of
 from histoeval.terms.sites import find_sites, organ_of
-from histoeval.terms.values.nodes import read_nodes
 
 _OF = (
     r"(?P<part>\d{1,2})\s*(?:/|of(?:\sthe)?\s|out of\s)\s*(?P<all>\d{1,3})(?![\d/.]|\s*(?:cm|mm|%))"
@@ -26,6 +26,38 @@ _COUNTS = re.compile(
     rf"|(?:lymph\s+)?nodes?\b[^\d.;/]{{0,60}}?[\s(]{_OF.replace('?P<', '?P<late_')})",
     re.IGNORECASE,
 )
+_NODES = r"(?:lymph )?nodes?\b"
+_CALLED_FREE = re.compile(
+    rf"\b{_NODES}(?: sampled| examined| identified| submitted)? ?(?:are|is|were|appear)? ?(?:all )?"
+    r"(?:free|negative|clear|uninvolved|not involved|without|show no|contain no|reactive)\b"
+    r"|\b(?:no|without)\b[^.;]{0,40}\b(?:metasta\w+|involve\w+|tumou?r|carcinoma)"
+    rf"[^.;]{{0,40}}{_NODES}"
+    r"|\bno (?:nodal|lymph node) (?:metasta|involve|disease)\w*"
+    rf"|\b(?:none|0|zero) (?:out )?of (?:the )?\w+ (?:\w+ ){{0,3}}?{_NODES}"
+    rf"|\b{_NODES}[:,]? \(?0 ?(?:/|of|out of) ?\d+"
+    rf"|\b{_NODES}[^.;]{{0,40}}\b(?:all|each)(?: of them)?(?: are| were| is)? (?:free|negative)\b"
+    rf"|\b{_NODES}[^.;]{{0,40}}\bnone\b"
+    r"|\bnode[- ]negative\b",
+    re.IGNORECASE,
+)
+_CALLED_INVOLVED = re.compile(
+    r"\b(?:metasta\w+|tumou?r|carcinoma)\b[^.;]{0,60}?\b(?:in|to|involv\w+|within|replac\w+)\b"
+    rf"[^.;]{{0,40}}?{_NODES}"
+    rf"|\b{_NODES} (?:contains?|shows?|harbou?rs?|with) (?:\w+ ){{0,3}}"
+    r"(?:metasta|carcinoma|tumou?r|deposit)"
+    rf"|\b{_NODES} (?:are|is) (?:involved|positive|replaced)"
+    r"|\b(?:nodal|lymph node) (?:metasta\w+|involvement) (?:is|are) (?:present|seen|identified)"
+    rf"|\b{_NODES}[^.;:]{{0,25}}: (?:macro)?metasta"
+    r"|\bnode[- ]positive\b",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(
+    r"\b(?:[1-9]\d*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|most|some)"
+    r"\s+(?:of|out of|other|others|further)\b",
+    re.IGNORECASE,
+)
+"""Some of the nodes, and not all."""
+_PERINEURAL = re.compile(r"\bPNI\b")
 _METASTASIS = "nodal_metastasis"
 _INVOLVED = frozenset("123")
 _RULE = "nodes"
@@ -80,7 +112,8 @@ def _against_stage(
     involved = [count for count in counts if count.part > 0]
     for each in (each for specimen in specimens for each in specimen.stages):
         n, staged = each.value.n, each.span.text
-        if not n or not (each.value.prefix or "").endswith("p") or each.passage.has("few_cells"):
+        here = (each.value.prefix or "").endswith("p") and not _PERINEURAL.search(staged)
+        if not n or not here or each.passage.has("few_cells"):
             continue
         if n == "0" and involved:
             why = f"{staged} is node-negative, {involved[0].span.text} nodes are involved"
@@ -121,13 +154,15 @@ def _called(specimen: Specimen) -> Iterator[_Status]:
     for passage in specimen.passages if specimen.is_prose else ():
         if passage.has("few_cells"):
             continue
-        stated = [each for each in read_nodes(passage.text) if len(each.options) == 1]
-        if len({each.options for each in stated}) != 1:
-            continue
-        first, involved = stated[0], stated[0].options == {"involved"}
-        if not (involved and passage.has("spared", "node_spared")):
-            span = passage.at(first.start, first.end).span
-            yield _Status(involved, span, passage, passage.names("node_names"))
+        free = None if _COUNTED.search(passage.text) else _CALLED_FREE.search(passage.text)
+        involved = (
+            None
+            if denies(passage.text) or passage.has("spared", "node_spared")
+            else _CALLED_INVOLVED.search(passage.text)
+        )
+        if found := free or involved:
+            span = passage.found(found).span
+            yield _Status(free is None, span, passage, passage.names("node_names"))
 
 
 def _against_denial(specimen: Specimen, counts: Sequence[_Count]) -> Iterator[Contradiction]:

@@ -35,6 +35,10 @@ _LIKELY = 0.5
 """Contradictions that are more likely than not are shown."""
 
 
+_RULES_ALONE = "by rules alone: no two statements can be compared"
+_NO_STATEMENT = Problem("too_few_statements", "needs a statement on a specimen, found none")
+
+
 class Top(Noun):
     """K of equation (2): a share of the pairs, at least one of them, or a number.
 
@@ -98,7 +102,7 @@ def logic_of(report: Report, entailer: Entailer, *, top: Top = DEFAULT_TOP) -> L
     broken = broken_rules(specimens)
     whole = [pair for specimen in specimens for pair in sentence_pairs(specimen)]
     if not pairs and not broken and not whole:
-        return _too_few(sum(map(len, stated)))
+        return _by_rules_alone(entailer, top) if any(stated) else _NO_STATEMENT
     ruled = [_Judged(each, _places(each, passages)) for each in broken]
     ruled += _at_odds(whole, {each.places for each in ruled}, entailer)
     settled = {each.places for each in ruled}
@@ -122,10 +126,11 @@ def signature_of(entailer: Entailer, top: Top) -> str:
     return f"logic|{model}|rules:{rules_identity()}|K:{top}"
 
 
-def _too_few(statements: int) -> Problem:
-    found = "no statement" if statements == 0 else "one statement" if statements == 1 else "none"
-    message = f"needs two statements on one specimen that can be compared, found {found}"
-    return Problem("too_few_statements", message)
+def _by_rules_alone(entailer: Entailer, top: Top) -> Logic:
+    """The value of a report that states something, of which no two statements can be compared."""
+    return Logic(
+        value=1.0, pairs=0, top=0, notes=(_RULES_ALONE,), signature=signature_of(entailer, top)
+    )
 
 
 def _by_nli(first: ReportSpan, second: ReportSpan, probability: float) -> Contradiction:

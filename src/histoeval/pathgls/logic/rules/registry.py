@@ -14,6 +14,7 @@ from histoeval.pathgls.logic.lexicon import version
 from histoeval.pathgls.logic.places import are_marked_apart
 from histoeval.pathgls.logic.rules.appearance import appearance
 from histoeval.pathgls.logic.rules.diagnosis import diagnosis
+from histoeval.pathgls.logic.rules.figures import figures
 from histoeval.pathgls.logic.rules.grade import grade, grade_in_words
 from histoeval.pathgls.logic.rules.invasion import in_situ
 from histoeval.pathgls.logic.rules.laterality import side
@@ -43,6 +44,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "side": side,
         "stage": stage,
         "size": size,
+        "figures": figures,
         "behaviour": behaviour,
         "morphology": morphology,
         "in_situ": in_situ,
@@ -61,7 +63,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 `nodes` is not among them: it is for a report as a whole."""
 
 _ON_PLACES = frozenset({"side", "site", "home", "no_home", "foreign_tissue", "procedure"})
-_LOGIC_OF_RULES = 4
+_LOGIC_OF_RULES = 5
 """To be raised when what the rules do changes, and not only their words."""
 
 MAX_PER_RULE = 3

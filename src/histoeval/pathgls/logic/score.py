@@ -20,13 +20,13 @@ from histoeval.report import Noun, Report
 
 _TRAINED = 1 / 3
 """The share of contradictions among the pairs that NLI models learn from."""
-_AMONG_OTHERS = 0.02
+_AMONG_OTHERS = 0.04
 """Their share among pairs of one report that do not differ on a shared topic."""
 _AMONG_BESIDE = 0.002
 """Their share among diagnoses that one report may well make together."""
-_AMONG_SENTENCES = 0.05
+_AMONG_SENTENCES = 0.2
 """Their share among sentences on one lesion, as they stand."""
-_AMONG_OPPOSED = 0.25
+_AMONG_OPPOSED = 0.4
 """Their share among sentences that give two sides, sizes, grades or organs."""
 _PRIORS = f"{_AMONG_BESIDE:g},{_AMONG_OTHERS:g},{_AMONG_SENTENCES:g},{_AMONG_OPPOSED:g}"
 _SLACK = 1e-9

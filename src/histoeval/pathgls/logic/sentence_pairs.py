@@ -14,13 +14,14 @@ from histoeval.pathgls.logic.grade_mentions import is_of_early_lesion
 from histoeval.pathgls.logic.impression import leaning_of
 from histoeval.pathgls.logic.lexicon import listed
 from histoeval.pathgls.logic.places import are_by_two_methods, have_two_heads, is_place_of_denial
+from histoeval.pathgls.logic.rules.diagnosis import are_exclusive
 from histoeval.pathgls.logic.sentences import ReportSentence
-from histoeval.pathgls.logic.specimen import Specimen
+from histoeval.pathgls.logic.specimen import Specimen, own_concept
 from histoeval.pathgls.logic.statements import StatementPair
 from histoeval.pathgls.logic.verbalise import LEANING, Statement, sentence_statement
 from histoeval.report import EntityType
 from histoeval.terms.assertion import denies, is_denied
-from histoeval.terms.catalogue import concepts, diagnosis_tree
+from histoeval.terms.catalogue import Behaviour, concepts, diagnosis_tree
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import contains, find_sites, organ_of
 from histoeval.terms.values.laterality import Side, side_of
@@ -54,6 +55,7 @@ def sentence_pairs(specimen: Specimen) -> list[StatementPair]:
         and (pair.opposed or not (pair.of_two_places or one.passage == sent))
         and not have_two_heads(one.text, other.text)
         and not are_by_two_methods(one.text, other.text)
+        and not _may_be_made_together(one.passage, other.passage, specimen)
         and not (_denies_another(one.text, other.text) or _denies_another(other.text, one.text))
     ]
     ranked = sorted(pairs, key=lambda pair: not pair.opposed)[:_MAX_CANDIDATES]
@@ -92,6 +94,24 @@ def _names_what_was_sent(specimen: Specimen) -> ReportSentence | None:
         for each in specimen.entities
     )
     return first if operated and first not in stated else None
+
+
+def _may_be_made_together(one: ReportSentence, other: ReportSentence, specimen: Specimen) -> bool:
+    """Whether each sentence makes a diagnosis, and they are a tumour and its precursor."""
+    here, there = (
+        [
+            concept
+            for each in specimen.made
+            if each.passage == passage and (concept := own_concept(each.value))
+        ]
+        for passage in (one, other)
+    )
+    return bool(here and there) and all(
+        Behaviour.IN_SITU in (a.behaviour, b.behaviour)
+        and a.behaviour != b.behaviour
+        and not are_exclusive(a, b)
+        for a, b in product(here, there)
+    )
 
 
 def _denies_another(one: str, other: str) -> bool:

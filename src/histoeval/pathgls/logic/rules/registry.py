@@ -20,7 +20,7 @@ from histoeval.pathgls.logic.rules.invasion import in_situ
 from histoeval.pathgls.logic.rules.laterality import side
 from histoeval.pathgls.logic.rules.lineage import behaviour, lineage
 from histoeval.pathgls.logic.rules.lymph_nodes import nodes
-from histoeval.pathgls.logic.rules.margin import margin, margin_in_words
+from histoeval.pathgls.logic.rules.margin import margin, margin_by_name, margin_in_words
 from histoeval.pathgls.logic.rules.morphology import morphology
 from histoeval.pathgls.logic.rules.organ import foreign_tissue, home, no_home, site
 from histoeval.pathgls.logic.rules.presence import denial, marker, presence
@@ -37,6 +37,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "presence": presence,
         "denial": denial,
         "margin": margin,
+        "margin_by_name": margin_by_name,
         "margin_in_words": margin_in_words,
         "marker": marker,
         "grade": grade,

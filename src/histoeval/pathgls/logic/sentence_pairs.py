@@ -88,7 +88,8 @@ def _have_nothing_in_common(pair: StatementPair) -> bool:
 def _names_what_was_sent(specimen: Specimen) -> ReportSentence | None:
     """The first sentence, where it has a procedure and states nothing of the lesion."""
     first = specimen.passages[0] if specimen.passages else None
-    stated = {each.passage for each in (*specimen.diagnoses, *specimen.findings, *specimen.grades)}
+    lesion = (specimen.diagnoses, specimen.findings, specimen.grades)
+    stated = {each.passage for mentions in lesion for each in mentions}
     operated = any(
         each.passage == first and each.value.type == EntityType.PROCEDURE
         for each in specimen.entities

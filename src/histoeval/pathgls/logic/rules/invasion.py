@@ -69,7 +69,7 @@ def _measured_in_situ(specimen: Specimen) -> Iterator[Contradiction]:
     early = [each for each in _only_in_situ(specimen) if behaviour_of(each) == Behaviour.IN_SITU]
     for passage in specimen.passages:
         found = _MEASURED.search(passage.text)
-        for each in early[:1] if found and not passage.has("elsewhere", "partly") else ():
+        for each in early[:1] if found and not passage.has("beyond", "partly") else ():
             if found:
                 deep = passage.found(found)
                 why = f"it says {each.span.text}, and {deep.span.text}"

@@ -26,7 +26,7 @@ from histoeval.pathgls.logic.rules.organ import foreign_tissue, home, no_home, s
 from histoeval.pathgls.logic.rules.presence import denial, marker, presence
 from histoeval.pathgls.logic.rules.procedure import procedure
 from histoeval.pathgls.logic.rules.size import size
-from histoeval.pathgls.logic.rules.stage import stage
+from histoeval.pathgls.logic.rules.stage import stage, stage_as_described
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.results import Contradiction
 
@@ -44,6 +44,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "grade_in_words": grade_in_words,
         "side": side,
         "stage": stage,
+        "stage_as_described": stage_as_described,
         "size": size,
         "figures": figures,
         "behaviour": behaviour,

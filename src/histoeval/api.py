@@ -148,7 +148,7 @@ def contradictions(
 
     Returns:
         The value of logic, from 0 to 1, and the contradictions that are more likely than not. An
-        `InputError` where the report has fewer than two statements to compare.
+        `InputError` where the report states nothing.
 
     Example:
         >>> logic = histoeval.contradictions("Left breast: carcinoma. No malignancy is seen.")

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from histoeval.concordance.changed_numbers import with_degrees, with_numbers
+from histoeval.concordance.decisive_findings import with_decisive
 from histoeval.concordance.diagnosis import Alike, compare_diagnoses, without_implied
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
@@ -15,7 +16,7 @@ from histoeval.concordance.evidence import (
     Severity,
     closed,
 )
-from histoeval.concordance.findings import compare_findings, with_decisive
+from histoeval.concordance.findings import compare_findings
 from histoeval.concordance.grade_stage_size import (
     compare_grades,
     compare_measurements,

@@ -14,7 +14,7 @@ from histoeval.concordance.stated_values import stated_markers
 from histoeval.facts.facts import Facts
 from histoeval.facts.lexical import ValueMention
 from histoeval.terms.values.marker_results import Result, agreement
-from histoeval.terms.values.marker_statements import decides, speaks_of
+from histoeval.terms.values.marker_statements.decisive import decides, speaks_of
 from histoeval.terms.values.markers import known_markers
 
 _Marker = ValueMention[Result | None]

@@ -22,10 +22,11 @@ from histoeval.terms.sites import (
     contains,
     find_operated,
     find_sites,
+    is_everywhere,
     organ_of,
+    share_specimens,
     site_closeness,
     site_tree,
-    system_of,
 )
 from histoeval.terms.values.laterality import Side
 
@@ -37,40 +38,6 @@ _EXTRA_SITE, _MAX_EXTRA_SITES = 0.25, 0.5
 _SIDE_WORD = re.compile(
     r"\b(?:left|right|bilateral|both|L|R|Lt|Rt)\b|\b[LR][UML]L\b", re.IGNORECASE
 )
-_EVERYWHERE = frozenset(
-    {
-        "skin",
-        "musculoskeletal_system",
-        "body_region",
-        "peritoneum",
-        "pleura",
-        "pericardium",
-        "mediastinum",
-        "retroperitoneum",
-        "cardiovascular_system",
-        "nervous_system",
-        "special_sense_organs",
-        "head_and_neck",
-        "lymph_node",
-        "peripheral_blood",
-    }
-)
-"""Systems and organs that a region may be named for, or the other way round."""
-_SAME_SPECIMEN = tuple(
-    frozenset(pair)
-    for pair in (
-        ("uterus", "placenta"),
-        ("fallopian_tube", "ovary"),
-        ("kidney", "renal_pelvis"),
-        ("kidney", "ureter"),
-        ("renal_pelvis", "ureter"),
-        ("liver", "biliary_tract"),
-        ("gallbladder", "biliary_tract"),
-        ("lung", "bronchus"),
-        ("uterus", "female_genital_system"),
-    )
-)
-"""Organs that a specimen may be called after alike: uterine contents are products of conception."""
 _ONE_OF_BOTH = 0.5
 _ONE_SILENT = 0.6
 """What a site counts for that one of the two does not name."""
@@ -141,11 +108,7 @@ def _sampled(facts: Facts) -> list[NameMatch]:
     """The sites that a report names before its diagnosis; regions only where no organ is named."""
     verdict = min((each.entity.start for each in (*facts.made, *facts.denied)), default=0)
     named = [each for each in heading_sites(facts.stated.text) if each.end <= verdict]
-    return [each for each in named if not _is_everywhere(each.id)] or named
-
-
-def _is_everywhere(site: str) -> bool:
-    return bool({system_of(site), organ_of(site)} & _EVERYWHERE)
+    return [each for each in named if not is_everywhere(each.id)] or named
 
 
 def _is_named(sites: Sequence[NameMatch], facts: Facts) -> bool:
@@ -170,8 +133,8 @@ def _are_apart(one: str, other: str) -> bool:
     organs = {organ_of(one), organ_of(other)}
     if len(organs) == 1:
         return True
-    everywhere = _is_everywhere(one) or _is_everywhere(other)
-    return not everywhere and organs not in _SAME_SPECIMEN
+    everywhere = is_everywhere(one) or is_everywhere(other)
+    return not everywhere and not share_specimens(*organs)
 
 
 def _wrong_specimen(

@@ -21,11 +21,8 @@ from histoeval.facts.scope import scope_of
 from histoeval.report import Entity, EntityType
 from histoeval.terms.values.amounts import amount_conflicts, read_amounts
 from histoeval.terms.values.margins import margin_conflicts, read_margins
-from histoeval.terms.values.marker_statements import (
-    covered_markers,
-    marker_severity,
-    read_marker_statements,
-)
+from histoeval.terms.values.marker_statements.decisive import covered_markers, marker_severity
+from histoeval.terms.values.marker_statements.read import read_marker_statements
 from histoeval.terms.values.nodes import node_conflicts, read_nodes
 from histoeval.terms.values.schemes import read_schemes, scheme_severity
 from histoeval.terms.values.stated import StatedValue, conflicts

@@ -10,7 +10,7 @@ from histoeval.terms.findings import find_findings
 from histoeval.terms.naming import main_concept
 from histoeval.terms.plain import plain
 from histoeval.terms.values.marker_results import Result, read_result
-from histoeval.terms.values.marker_statements import read_marker_statements
+from histoeval.terms.values.marker_statements.read import read_marker_statements
 from histoeval.terms.values.markers import find_markers, singled_out
 
 _NEAR = 60

@@ -80,8 +80,9 @@ class Logic(Noun):
     """Equation (2): 1 minus the mean of the K highest contradiction probabilities."""
 
     value: Share
-    pairs: Annotated[int, Field(ge=1)]
-    top: Annotated[int, Field(ge=1)]
+    pairs: Annotated[int, Field(ge=0)]
+    """None where only rules could judge."""
+    top: Annotated[int, Field(ge=0)]
     """K: how many pairs were averaged."""
     contradictions: tuple[Contradiction, ...] = ()
     """Those of the K that are more likely than not, the worst first."""

@@ -54,6 +54,8 @@ class Finding:
     names: tuple[str, ...]
     denials: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
+    treated: bool = False
+    """Whether it is treated, whatever the diagnosis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ def _finding(row: Mapping[str, Any]) -> Finding:
         names=(row["name"], *row["aliases"]),
         denials=tuple(row.get("denied_aliases", ())),
         alone=tuple(row.get("alone", ())),
+        treated=row.get("treated", False),
     )
 
 

@@ -95,6 +95,22 @@ def contains(a: str, b: str) -> bool:
 
 
 @cache
+def is_everywhere(site: str) -> bool:
+    """Whether a site is named after the region that it is in: skin, muscle, vessels, nodes."""
+    return not {system_of(site), organ_of(site)}.isdisjoint(_data()["specimens"]["everywhere"])
+
+
+def share_specimens(one: str, other: str) -> bool:
+    """Whether a specimen may be called after either of two organs: the uterus, the placenta."""
+    return {one, other} in _specimens()
+
+
+@cache
+def _specimens() -> tuple[frozenset[str], ...]:
+    return tuple(map(frozenset, _data()["specimens"]["alike"]))
+
+
+@cache
 def _regions() -> dict[str, str]:
     """Regions of the body, each with the nodes that lie there."""
     return dict(_data()["wording"]["regions"])

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from histoeval.terms.values.marker_statements import (
-    LIGHT_CHAIN,
-    MISMATCH,
-    marker_severity,
-    read_marker_statements,
-)
+from histoeval.terms.values.marker_statements.decisive import LIGHT_CHAIN, MISMATCH, marker_severity
+from histoeval.terms.values.marker_statements.read import read_marker_statements
 from histoeval.terms.values.stated import conflicts
 
 

@@ -5,11 +5,15 @@ from functools import lru_cache
 from itertools import product
 
 from histoeval.nli.features.parse import statements
-from histoeval.pathgls.logic.lexicon import listed
+from histoeval.pathgls.logic.lexicon import listed, pattern
 from histoeval.terms.sites import contains, find_sites, organ_of
 from histoeval.terms.values.laterality import Side, side_of
 
-_HEAD = re.compile(r"(?P<head>[A-Z][^.:;]{2,60}):\s+\S")
+_HEAD = re.compile(r"(?P<head>[A-Z][^.:;]{2,60}?)(?::| [-\u2013])\s+\S")
+_IS_PLACE = re.compile(
+    r"\b(?:no|not|without)\b.*\b(?:in|within) (?:an? |the |this )?$", re.IGNORECASE
+)
+"""Before the place where something is denied: no carcinoma in the polyp."""
 _SIDES = (Side.LEFT, Side.RIGHT)
 
 
@@ -23,7 +27,37 @@ def are_of_two_places(one: str, other: str) -> bool:
 def are_marked_apart(one: str, other: str) -> bool:
     """Whether two sentences name two sides or two numbered places, or are headed by two."""
     sides = {side for side in (side_of(one), side_of(other)) if side in _SIDES}
-    return len(sides) > 1 or _have_two_labels(one, other) or _have_two_heads(one, other)
+    return (
+        len(sides) > 1
+        or _have_two_labels(one, other)
+        or have_two_heads(one, other)
+        or _are_on_two_margins(one, other)
+    )
+
+
+def are_by_two_methods(one: str, other: str) -> bool:
+    """Whether two sentences give the results of two tests: on HE and on an immunostain."""
+    first, second = (
+        {found.group().casefold() for found in pattern("methods").finditer(text)}
+        for text in (one, other)
+    )
+    return bool(first and second) and not first & second
+
+
+def _are_on_two_margins(one: str, other: str) -> bool:
+    """Whether two sentences are on margins that have different names."""
+    if not all(pattern("margin_word").search(text) for text in (one, other)):
+        return False
+    first, second = (
+        {found.group().casefold() for found in pattern("margin_names").finditer(text)}
+        for text in (one, other)
+    )
+    return bool(first and second) and not first & second and "all" not in first | second
+
+
+def is_place_of_denial(before: str) -> bool:
+    """Whether the words before a name make it the place where something else is denied."""
+    return _IS_PLACE.search(before) is not None
 
 
 def _organs(text: str) -> frozenset[str]:
@@ -38,10 +72,13 @@ def _have_two_labels(one: str, other: str) -> bool:
     return bool(kinds[0] & kinds[1]) and not first & second
 
 
-def _have_two_heads(one: str, other: str) -> bool:
-    """Whether each begins with a place and a colon, and the places are not the same."""
+def have_two_heads(one: str, other: str) -> bool:
+    """Whether each begins with a place and a colon or a dash, and the places are not the same."""
     heads = [_HEAD.match(text) for text in (one, other)]
     sites = [{m.id for m in find_sites(found["head"])} if found else set() for found in heads]
+    sides = {side_of(found["head"]) for found in heads if found} & {*_SIDES}
+    if all(sites) and len(sides) > 1:
+        return True
     return all(sites) and not any(
         contains(a, b) or contains(b, a) for a, b in product(sites[0], sites[1])
     )

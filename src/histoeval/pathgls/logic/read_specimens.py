@@ -10,6 +10,7 @@ from histoeval.facts.lexical import ValueMention
 from histoeval.facts.markers import markers_of
 from histoeval.facts.scope import TextScope, scope_of
 from histoeval.pathgls.logic.lexicon import listed, pattern
+from histoeval.pathgls.logic.places import is_place_of_denial
 from histoeval.pathgls.logic.sentences import (
     Passages,
     ReportMention,
@@ -102,6 +103,8 @@ class _Reading:
             denied = each.entity.assertion == Assertion.ABSENT
             passage = self._passage(each.entity, part)
             if not passage or _is_shouted(each.entity, passage):
+                continue
+            if denied and is_place_of_denial(self.report.text[passage.start : each.entity.start]):
                 continue
             if each.concept and self._is_plain(each.entity, denied):
                 yield ReportMention(each, _span(each.entity), passage, denied)

@@ -20,19 +20,23 @@ from histoeval.report import Noun, Report
 
 _TRAINED = 1 / 3
 """The share of contradictions among the pairs that NLI models learn from."""
-_AMONG_OTHERS = 0.02
+_AMONG_OTHERS = 0.04
 """Their share among pairs of one report that do not differ on a shared topic."""
 _AMONG_BESIDE = 0.002
 """Their share among diagnoses that one report may well make together."""
-_AMONG_SENTENCES = 0.05
+_AMONG_SENTENCES = 0.2
 """Their share among sentences on one lesion, as they stand."""
-_AMONG_OPPOSED = 0.25
+_AMONG_OPPOSED = 0.4
 """Their share among sentences that give two sides, sizes, grades or organs."""
 _PRIORS = f"{_AMONG_BESIDE:g},{_AMONG_OTHERS:g},{_AMONG_SENTENCES:g},{_AMONG_OPPOSED:g}"
 _SLACK = 1e-9
 """Three tenths of ten are three, whatever the last digit of a float is."""
 _LIKELY = 0.5
 """Contradictions that are more likely than not are shown."""
+
+
+_RULES_ALONE = "by rules alone: no two statements can be compared"
+_NO_STATEMENT = Problem("too_few_statements", "needs a statement on a specimen, found none")
 
 
 class Top(Noun):
@@ -98,7 +102,7 @@ def logic_of(report: Report, entailer: Entailer, *, top: Top = DEFAULT_TOP) -> L
     broken = broken_rules(specimens)
     whole = [pair for specimen in specimens for pair in sentence_pairs(specimen)]
     if not pairs and not broken and not whole:
-        return _too_few(sum(map(len, stated)))
+        return _by_rules_alone(entailer, top) if any(stated) else _NO_STATEMENT
     ruled = [_Judged(each, _places(each, passages)) for each in broken]
     ruled += _at_odds(whole, {each.places for each in ruled}, entailer)
     settled = {each.places for each in ruled}
@@ -122,10 +126,11 @@ def signature_of(entailer: Entailer, top: Top) -> str:
     return f"logic|{model}|rules:{rules_identity()}|K:{top}"
 
 
-def _too_few(statements: int) -> Problem:
-    found = "no statement" if statements == 0 else "one statement" if statements == 1 else "none"
-    message = f"needs two statements on one specimen that can be compared, found {found}"
-    return Problem("too_few_statements", message)
+def _by_rules_alone(entailer: Entailer, top: Top) -> Logic:
+    """The value of a report that states something, of which no two statements can be compared."""
+    return Logic(
+        value=1.0, pairs=0, top=0, notes=(_RULES_ALONE,), signature=signature_of(entailer, top)
+    )
 
 
 def _by_nli(first: ReportSpan, second: ReportSpan, probability: float) -> Contradiction:

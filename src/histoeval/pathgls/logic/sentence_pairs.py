@@ -7,17 +7,22 @@ are a pair, any two on its margins, and any two on lymph nodes.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations, islice
+from itertools import combinations, islice, product
 
 from histoeval.nli.features.extract import extract_features, opposes
 from histoeval.pathgls.logic.grade_mentions import is_of_early_lesion
 from histoeval.pathgls.logic.impression import leaning_of
 from histoeval.pathgls.logic.lexicon import listed
+from histoeval.pathgls.logic.places import are_by_two_methods, have_two_heads, is_place_of_denial
+from histoeval.pathgls.logic.rules.diagnosis import are_exclusive
 from histoeval.pathgls.logic.sentences import ReportSentence
-from histoeval.pathgls.logic.specimen import Specimen
+from histoeval.pathgls.logic.specimen import Specimen, own_concept
 from histoeval.pathgls.logic.statements import StatementPair
 from histoeval.pathgls.logic.verbalise import LEANING, Statement, sentence_statement
-from histoeval.terms.assertion import denies
+from histoeval.report import EntityType
+from histoeval.terms.assertion import denies, is_denied
+from histoeval.terms.catalogue import Behaviour, concepts, diagnosis_tree
+from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import contains, find_sites, organ_of
 from histoeval.terms.values.laterality import Side, side_of
 
@@ -40,13 +45,18 @@ def sentence_pairs(specimen: Specimen) -> list[StatementPair]:
         for passage in specimen.passages
         if _is_whole(passage)
     ]
+    sent = _names_what_was_sent(specimen)
     pairs = [
         pair
         for one, other in combinations(sentences, 2)
         for pair in [_paired(one, other)]
         if (shared := _about(one.passage) & _about(other.passage))
         and (shared != {_LESION} or pair.opposed or _words(one.text) & _words(other.text))
-        and (pair.opposed or not pair.of_two_places)
+        and (pair.opposed or not (pair.of_two_places or one.passage == sent))
+        and not have_two_heads(one.text, other.text)
+        and not are_by_two_methods(one.text, other.text)
+        and not _may_be_made_together(one.passage, other.passage, specimen)
+        and not (_denies_another(one.text, other.text) or _denies_another(other.text, one.text))
     ]
     ranked = sorted(pairs, key=lambda pair: not pair.opposed)[:_MAX_CANDIDATES]
     related = (pair for pair in ranked if pair.opposed or not _have_nothing_in_common(pair))
@@ -73,6 +83,50 @@ def _have_nothing_in_common(pair: StatementPair) -> bool:
         return False
     features = extract_features(pair.first.text, pair.second.text)
     return features is not None and bool(features["all_fresh"]) and not opposes(features)
+
+
+def _names_what_was_sent(specimen: Specimen) -> ReportSentence | None:
+    """The first sentence, where it has a procedure and states nothing of the lesion."""
+    first = specimen.passages[0] if specimen.passages else None
+    lesion = (specimen.diagnoses, specimen.findings, specimen.grades)
+    stated = {each.passage for mentions in lesion for each in mentions}
+    operated = any(
+        each.passage == first and each.value.type == EntityType.PROCEDURE
+        for each in specimen.entities
+    )
+    return first if operated and first not in stated else None
+
+
+def _may_be_made_together(one: ReportSentence, other: ReportSentence, specimen: Specimen) -> bool:
+    """Whether each sentence makes a diagnosis, and they are a tumour and its precursor."""
+    here, there = (
+        [
+            concept
+            for each in specimen.made
+            if each.passage == passage and (concept := own_concept(each.value))
+        ]
+        for passage in (one, other)
+    )
+    return bool(here and there) and all(
+        Behaviour.IN_SITU in (a.behaviour, b.behaviour)
+        and a.behaviour != b.behaviour
+        and not are_exclusive(a, b)
+        for a, b in product(here, there)
+    )
+
+
+def _denies_another(one: str, other: str) -> bool:
+    """Whether all that one sentence names is denied, and not a kind of what the other names."""
+    tree = diagnosis_tree()
+    here = [each for each in find_diagnoses(one) if not is_place_of_denial(one[: each.start])]
+    named = {each.id for each in find_diagnoses(other)}
+    there = {a for a in named if not any(a != b and tree.is_a(b, a) for b in named)}
+    return bool(here and there) and all(
+        is_denied(one, each.start, each.end)
+        and not concepts()[each.id].generic
+        and not tree.are_kin(each.id, made)
+        for each, made in product(here, there)
+    )
 
 
 def _is_whole(passage: ReportSentence) -> bool:

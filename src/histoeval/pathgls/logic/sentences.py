@@ -37,6 +37,9 @@ _CLAUSE = re.compile(r"[,;()]|\b(?:with|but|while|although|however|which)\b", re
 _SHORT = 1_000
 """A report of up to this many characters has no sections of several sentences."""
 _NAMING = ("specimen", "procedure")
+_SYNOPTIC = "synoptic"
+_ITEM = re.compile(r"[A-Z][^:\n]{1,60}:[ \t]*\S")
+"""A line of a synoptic report: what is reported, and the value."""
 _PROSE = re.compile(r"[a-z)]\.\s+[A-Z][a-z]+ [a-z]")
 _HEAD = re.compile(r"[A-Z][^.:;]{2,90}:\s+\S")
 """Site and procedure, and then what it is."""
@@ -165,7 +168,7 @@ def _sentences(text: str) -> Iterator[ReportSentence]:
                 replaced = any(a < until and begin < b for a, b in old)
                 if whole and not replaced:
                     part = _part_at(begin, parts) if parts else label
-                    kind = _kind(section, text)
+                    kind = _kind(section, text, begin)
                     yield ReportSentence(begin, begin + len(whole), whole, part, kind)
 
 
@@ -220,10 +223,16 @@ def _lettered(passages: Sequence[ReportSentence]) -> Iterator[ReportSentence]:
         yield replace(passage, part=passage.part or label)
 
 
-def _kind(section: Section, text: str) -> str:
-    """The kind of a section; none where one names the specimen and continues in prose."""
+def _kind(section: Section, text: str, place: int) -> str:
+    """The kind of a section; another where one names the specimen and goes on to what is found.
+
+    It goes on in prose, or in the items of a synoptic report.
+    """
     kind = section.within or ("" if section.kind == _PART else section.kind)
     line = text[section.body_start : section.end].strip().split("\n")[0]
+    is_later = "\n" in text[section.body_start : place].strip(" ")
+    if kind in _NAMING and is_later and _ITEM.match(text, place):
+        return _SYNOPTIC
     prose = len(text) <= _SHORT and kind in _NAMING and _PROSE.search(line)
     return "other" if prose else kind
 

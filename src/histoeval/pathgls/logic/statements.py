@@ -12,7 +12,7 @@ from itertools import combinations, product
 from histoeval.facts.facts import FindingFact
 from histoeval.pathgls.logic.impression import leaning_of
 from histoeval.pathgls.logic.lexicon import listed
-from histoeval.pathgls.logic.places import are_of_two_places
+from histoeval.pathgls.logic.places import are_by_two_methods, are_of_two_places
 from histoeval.pathgls.logic.rules.diagnosis import are_exclusive
 from histoeval.pathgls.logic.sentences import ReportMention
 from histoeval.pathgls.logic.specimen import Specimen
@@ -64,7 +64,12 @@ class StatementPair:
     @property
     def of_two_places(self) -> bool:
         """Whether they are about two sides, organs or other places."""
-        return are_of_two_places(self.first.passage.text, self.second.passage.text)
+        both = self.first.passage.text, self.second.passage.text
+        return are_of_two_places(*both) or (self._is_of_markers and are_by_two_methods(*both))
+
+    @property
+    def _is_of_markers(self) -> bool:
+        return any(topic.startswith("marker:") for topic in self.differing)
 
 
 def statements_of(specimen: Specimen) -> tuple[Statement, ...]:
@@ -129,8 +134,9 @@ def _morphology(specimen: Specimen) -> Iterator[Statement]:
     for passage in specimen.passages:
         seen = [each for each in specimen.findings if each.passage == passage]
         leaning = leaning_of(passage) if specimen.is_prose else None
+        looks = {} if passage.has("node_word") else _leaning(seen)
         if (seen or leaning) and passage not in diagnosed and not passage.concludes:
-            topics = _leaning(seen) or ({LEANING: leaning} if leaning else {})
+            topics = looks or ({LEANING: leaning} if leaning else {})
             yield sentence_statement(passage, topics)
 
 

@@ -106,6 +106,7 @@ def _findings(specimen: Specimen) -> Iterator[Statement]:
             continue
         text = _written(each)
         where = f":{each.value.place}" if each.value.id in BARE else ""
+        where += ":elsewhere" if pattern("elsewhere").search(each.clause) else ""
         topics = {f"finding:{each.value.id}{where}": _DENIED if each.denied else _AFFIRMED}
         yield Statement(text, each.span, each.passage, "detail", topics)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from histoeval.pathgls.logic.contradiction import clash
 from histoeval.pathgls.logic.diagnosis_mentions import DiagnosisMention
-from histoeval.pathgls.logic.lexicon import APPEARANCE
+from histoeval.pathgls.logic.lexicon import APPEARANCE, listed
 from histoeval.pathgls.logic.sentences import ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.results import Contradiction
@@ -60,7 +60,7 @@ def appearance(specimen: Specimen) -> Iterator[Contradiction]:
 
 def _final(specimen: Specimen) -> list[DiagnosisMention]:
     """What is concluded; where nothing is, the names in the first sentence that has any."""
-    names = specimen.names
+    names = [each for each in specimen.names if each.concept.id not in listed("umbrellas")]
     concluded = [each for each in names if each.passage.is_conclusion]
     first = [each for each in names if each.passage == names[0].passage]
     return concluded or [e for e in first if e.concept.behaviour != Behaviour.NON_NEOPLASTIC]

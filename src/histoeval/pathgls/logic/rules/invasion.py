@@ -24,20 +24,28 @@ _INVADES = re.compile(
     re.IGNORECASE,
 )
 """A tumour, what it does, and into what."""
+_MEASURED = re.compile(
+    r"\bBreslow\b[^.;]{0,40}?\d+(?:\.\d+)?\s?mm\b|\bClark(?:'s)? level (?:II|III|IV|V|[2-5])\b",
+    re.IGNORECASE,
+)
+"""How deep a melanoma invades."""
+_NOT_INVASIVE = ("is", "a")
+"""Categories of the primary tumour of what has not invaded."""
 _FEW = 2
 """Organs of a report on one lesion: its own, and one that it invades."""
 
 
 def in_situ(specimen: Specimen) -> Iterator[Contradiction]:
     """Invasion denied of the whole lesion, and an invasive tumour diagnosed or seen to invade."""
-    for denied in _not_invasive(specimen):
+    for denied in (*_not_invasive(specimen), *_staged_in_situ(specimen)):
         for each in specimen.made_outside(denied.passage):
             invasive = pattern("invasive").match(each.span.text)
             if invasive and behaviour_of(each) == Behaviour.MALIGNANT:
-                why = f"invasion is denied, {each.span.text} is diagnosed"
+                why = f"{denied.span.text}, and {each.span.text} is diagnosed"
                 yield clash("in_situ", denied, each, why)
     if specimen.is_prose and len(specimen.organs) <= _FEW:
         yield from _seen_to_invade(specimen)
+    yield from _measured_in_situ(specimen)
 
 
 def _not_invasive(specimen: Specimen) -> Iterator[ReportMention[str]]:
@@ -50,9 +58,31 @@ def _not_invasive(specimen: Specimen) -> Iterator[ReportMention[str]]:
             yield passage.found(found)
 
 
+def _staged_in_situ(specimen: Specimen) -> Iterator[ReportMention[Any]]:
+    """Stages of one tumour that has not invaded: pTis, pTa."""
+    if not specimen.has_several_tumours:
+        yield from (each for each in specimen.stages if each.value.t in _NOT_INVASIVE)
+
+
+def _measured_in_situ(specimen: Specimen) -> Iterator[Contradiction]:
+    """A lesion that is in situ, and how deep it invades; also in one sentence."""
+    early = [each for each in _only_in_situ(specimen) if behaviour_of(each) == Behaviour.IN_SITU]
+    for passage in specimen.passages:
+        found = _MEASURED.search(passage.text)
+        for each in early[:1] if found and not passage.has("beyond", "partly") else ():
+            if found:
+                deep = passage.found(found)
+                why = f"it says {each.span.text}, and {deep.span.text}"
+                yield clash("in_situ", each, deep, why)
+
+
 def _seen_to_invade(specimen: Specimen) -> Iterator[Contradiction]:
     """A lesion that is in situ, benign or confined, and a sentence in which it invades."""
-    confined: list[ReportMention[Any]] = [*_confined(specimen), *_only_in_situ(specimen)]
+    confined: list[ReportMention[Any]] = [
+        *_confined(specimen),
+        *_staged_in_situ(specimen),
+        *_only_in_situ(specimen),
+    ]
     for passage in specimen.passages:
         found = _INVADES.search(passage.text)
         if not found or denies(passage.text) or passage.has("inflamed"):

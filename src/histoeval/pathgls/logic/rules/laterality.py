@@ -22,6 +22,16 @@ _SIDE_OF_LESION = re.compile(
     r"\b(?:left|right)\s+(?:\w+\s+){0,2}(?:margin|aspect|edge)", re.IGNORECASE
 )
 
+_AGAIN = re.compile(
+    r"\bthis (?:left|right)\b(?: \w+)?|\bthe (?:left|right)(?: \w+){0,2} "
+    r"(?:tumou?r|carcinoma|lesion|mass|neoplasm|specimen|adenoma|cyst|nodule)\b",
+    re.IGNORECASE,
+)
+"""What was sent, or the lesion, mentioned again with its side."""
+
+_ONE_OF_TWO = re.compile(r"lesion|nodule|cyst|tumou?r|mass", re.IGNORECASE)
+"""After a side: there may be such a one on the other."""
+
 
 def side(specimen: Specimen) -> Iterator[Contradiction]:
     """One diagnosis on the left and on the right of a paired organ.
@@ -33,6 +43,7 @@ def side(specimen: Specimen) -> Iterator[Contradiction]:
     if Side.BILATERAL in sides or min(sides.count(Side.LEFT), sides.count(Side.RIGHT)) != 1:
         return
     yield from _on_the_other_side(specimen)
+    yield from _called_by_the_other_side(specimen)
     for (one, here), (other, there) in combinations(_sided_diagnoses(specimen), 2):
         opposite = _OPPOSITE.get(here[1]) == there[1] and here[0] == there[0]
         if opposite and one.passage != other.passage and _is_same(one, other):
@@ -59,6 +70,21 @@ def _on_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
     for (one, here), (other, there) in combinations(sided, 2):
         if here != there:
             yield clash("side", one, other, f"the tumour is on the {here} and on the {there}")
+
+
+def _called_by_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
+    """In prose on one organ: sent from one side, and called by the other one later."""
+    here = side_of(specimen.passages[0].text)
+    if not specimen.is_prose or len(specimen.organs) > 1 or here not in _OPPOSITE:
+        return
+    sent = _SIDE.search(specimen.passages[0].text)
+    sent = None if sent and _ONE_OF_TWO.search(sent.group()) else sent
+    for passage in specimen.passages[1:]:
+        again = _AGAIN.search(passage.text)
+        if sent and again and not passage.has("beyond") and side_of(again.group()) != here:
+            first, later = specimen.passages[0].found(sent), passage.found(again)
+            why = f"{later.span.text}, in a specimen of the {here}"
+            yield clash("side", first, later, why)
 
 
 def _is_same(one: ReportMention[Diagnosis], other: ReportMention[Diagnosis]) -> bool:

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Iterator
+from itertools import permutations
 
 from histoeval.pathgls.logic.contradiction import both_ways, clash
 from histoeval.pathgls.logic.lexicon import pattern
-from histoeval.pathgls.logic.sentences import ReportSentence
+from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.results import Contradiction
 from histoeval.terms.assertion import denies
 from histoeval.terms.findings import is_kind_of
+from histoeval.terms.values.margins import read_margins
 
 _MARGIN = "margin_involvement"
 _ALL = frozenset({"all"})
@@ -45,6 +47,21 @@ def margin(specimen: Specimen) -> Iterator[Contradiction]:
             yes.value.id == no.value.id and names[0] == names[1]
         ):
             yield clash("margin", yes, no, "the margin is both involved and free")
+
+
+def margin_by_name(specimen: Specimen) -> Iterator[Contradiction]:
+    """One margin, by its name, that is free in one sentence and involved in another."""
+    named = [
+        ReportMention(value.options, passage.at(value.start, value.end).span, passage)
+        for passage in specimen.passages
+        if not passage.has("margin_of_another")
+        for value in read_margins(passage.text)
+    ]
+    for one, other in permutations(named, 2):
+        shared = any(each.startswith("at ") for each in one.value & other.value)
+        opposed = "clear" in one.value and "involved" in other.value
+        if opposed and shared and one.passage != other.passage:
+            yield clash("margin", one, other, "the margin is both involved and free")
 
 
 def margin_in_words(specimen: Specimen) -> Iterator[Contradiction]:

@@ -7,12 +7,14 @@ from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import BARE, FindingFact
 from histoeval.pathgls.logic.contradiction import both_ways, clash
 from histoeval.pathgls.logic.lexicon import listed, pattern
+from histoeval.pathgls.logic.places import are_by_two_methods
 from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen, own_concept
 from histoeval.pathgls.results import Contradiction
 from histoeval.report import Assertion, EntityType
 from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.findings import findings, is_kind_of
+from histoeval.terms.plain import words_of
 from histoeval.terms.sites import find_sites, organ_of
 from histoeval.terms.values.laterality import side_of
 from histoeval.terms.values.marker_results import Result
@@ -25,6 +27,12 @@ _TUMOUR = frozenset(
 )
 _ANY_TUMOR = frozenset({"neoplasm", "malignant_neoplasm"})
 _VARIANT = re.compile(r"\b[A-Z]\d{2,4}[A-Z*]\b|\b(?:exon|codon)s? \d+|t\(\d+;\d+\)", re.IGNORECASE)
+_OF_A_KIND = re.compile(
+    r"\b(?:primary|residual|recurrent|second|composite|collision|additional|concurrent)"
+    r"(?:\s+[\w-]+)?$",
+    re.IGNORECASE,
+)
+"""At the end of the name of a tumour that is denied: another may be there."""
 _WEIGHTY = 2
 """Findings of this importance are stated of the whole specimen."""
 _MIN_WORDS = 4
@@ -43,6 +51,7 @@ def presence(specimen: Specimen) -> Iterator[Contradiction]:
         and not pattern("elsewhere").search(each.clause)
         and not each.passage.has("other_tissue")
         and each.denied == (each.value.entity.assertion == Assertion.ABSENT)
+        and not (each.denied and "component" in each.clause.lower())
     ]
     same = _same_finding if specimen.is_prose else _same_name
     for yes, no in both_ways(whole, same):
@@ -57,7 +66,16 @@ def _same_finding(one: FindingFact, other: FindingFact) -> bool:
 def _same_name(one: FindingFact, other: FindingFact) -> bool:
     if one.id in BARE:
         return other.id == one.id and one.place is not None and one.place == other.place
-    return one.id == other.id
+    return one.id == other.id and (_is_weighty(one) or bool(_words(one) & _words(other)))
+
+
+def _is_weighty(seen: FindingFact) -> bool:
+    """Whether its names are of one thing; those of lesser findings are of several."""
+    return findings()[str(seen.id)].importance > _WEIGHTY
+
+
+def _words(seen: FindingFact) -> frozenset[str]:
+    return frozenset(word.plain for word in words_of(seen.called or seen.entity.text))
 
 
 def denial(specimen: Specimen) -> Iterator[Contradiction]:
@@ -71,17 +89,26 @@ def denial(specimen: Specimen) -> Iterator[Contradiction]:
     mentions = [
         each
         for each in specimen.diagnoses
-        if not each.passage.has("elsewhere")
+        if not _is_elsewhere(each)
         and (not each.denied or (_denies_all(each, specimen) and not specimen.is_of_a_grade(each)))
     ]
     for yes, no in both_ways(mentions, _is_denied_by):
         yield clash("denial", yes, no, f"{yes.span.text} is diagnosed, {no.span.text} is denied")
 
 
+def _is_elsewhere(mention: ReportMention[Diagnosis]) -> bool:
+    """Whether its sentence is of another place, the name of what is there left aside."""
+    if mention.denied:
+        return mention.passage.has("elsewhere")
+    return bool(pattern("elsewhere").search(f"{mention.before} {mention.after}"))
+
+
 def _denies_all(denied: ReportMention[Diagnosis], specimen: Specimen) -> bool:
     """Whether a denial is of the whole specimen."""
     concept, sentence = own_concept(denied.value), denied.passage.text
-    if pattern("suggested").search(denied.clause):
+    if pattern("suggested").search(denied.clause) or _OF_A_KIND.search(
+        f"{denied.before}{denied.span.text}"
+    ):
         return False
     if concept is None or concept.generic:
         part = _names_a_part(denied.passage, specimen)
@@ -118,6 +145,8 @@ def marker(specimen: Specimen) -> Iterator[Contradiction]:
         if each.value[1].polarity in ("positive", "negative") and not each.passage.has("some_cells")
     ]
     for yes, no in both_ways(tested, lambda one, other: one == other):
+        if are_by_two_methods(yes.passage.text, no.passage.text):
+            continue
         yield clash("marker", yes, no, f"{yes.value[0]} is both positive and negative")
 
 

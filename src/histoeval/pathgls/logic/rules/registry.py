@@ -14,18 +14,19 @@ from histoeval.pathgls.logic.lexicon import version
 from histoeval.pathgls.logic.places import are_marked_apart
 from histoeval.pathgls.logic.rules.appearance import appearance
 from histoeval.pathgls.logic.rules.diagnosis import diagnosis
+from histoeval.pathgls.logic.rules.figures import figures
 from histoeval.pathgls.logic.rules.grade import grade, grade_in_words
 from histoeval.pathgls.logic.rules.invasion import in_situ
 from histoeval.pathgls.logic.rules.laterality import side
 from histoeval.pathgls.logic.rules.lineage import behaviour, lineage
 from histoeval.pathgls.logic.rules.lymph_nodes import nodes
-from histoeval.pathgls.logic.rules.margin import margin, margin_in_words
+from histoeval.pathgls.logic.rules.margin import margin, margin_by_name, margin_in_words
 from histoeval.pathgls.logic.rules.morphology import morphology
 from histoeval.pathgls.logic.rules.organ import foreign_tissue, home, no_home, site
 from histoeval.pathgls.logic.rules.presence import denial, marker, presence
 from histoeval.pathgls.logic.rules.procedure import procedure
 from histoeval.pathgls.logic.rules.size import size
-from histoeval.pathgls.logic.rules.stage import stage
+from histoeval.pathgls.logic.rules.stage import stage, stage_as_described
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.results import Contradiction
 
@@ -36,13 +37,16 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "presence": presence,
         "denial": denial,
         "margin": margin,
+        "margin_by_name": margin_by_name,
         "margin_in_words": margin_in_words,
         "marker": marker,
         "grade": grade,
         "grade_in_words": grade_in_words,
         "side": side,
         "stage": stage,
+        "stage_as_described": stage_as_described,
         "size": size,
+        "figures": figures,
         "behaviour": behaviour,
         "morphology": morphology,
         "in_situ": in_situ,
@@ -61,7 +65,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 `nodes` is not among them: it is for a report as a whole."""
 
 _ON_PLACES = frozenset({"side", "site", "home", "no_home", "foreign_tissue", "procedure"})
-_LOGIC_OF_RULES = 4
+_LOGIC_OF_RULES = 5
 """To be raised when what the rules do changes, and not only their words."""
 
 MAX_PER_RULE = 3

@@ -1,0 +1,1 @@
+"""Markers that a text states, with their results, and what they decide."""

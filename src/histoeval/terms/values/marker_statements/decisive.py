@@ -1,0 +1,98 @@
+"""Markers that decide on a therapy or on the diagnosis, and how severe a wrong result is."""
+
+import re
+from functools import cache
+from typing import Any
+
+from histoeval.resources import load_toml
+from histoeval.terms.lexicon import any_of
+from histoeval.terms.values.stated import CRITICAL, MAJOR, MINOR, MODERATE, StatedValue
+
+MISMATCH, LIGHT_CHAIN, VARIANT = "mismatch repair status", "light chain", " variant"
+LIGHT_CHAINS = ("kappa light chain", "lambda light chain")
+_PD_L1 = (1.0, 50.0)
+REARRANGED = {
+    "c-MYC": "MYC rearrangement",
+    "BCL2": "BCL2 rearrangement",
+    "BCL6": "BCL6 rearrangement",
+}
+
+
+@cache
+def decisive_markers() -> dict[str, Any]:
+    """The lists of `decisive.toml`: what is critical, which genes, proteins and organisms."""
+    table = load_toml("terms/data/decisive.toml")
+    organisms = {row["name"] for row in table["other"] if row.get("organism")}
+    return {key: frozenset(table[key]) for key in ("critical", "variants", "genes")} | {
+        "organisms": frozenset(table["organisms"]) | organisms,
+        "proteins": frozenset(table["mismatch"]["proteins"]),
+    }
+
+
+def decides(marker: str) -> bool:
+    """Whether a result of this marker decides on a therapy or on the diagnosis."""
+    return marker in decisive_markers()["critical"]
+
+
+@cache
+def _also(marker: str) -> re.Pattern[str] | None:
+    words = load_toml("terms/data/decisive.toml")["also"].get(marker)
+    return any_of(words) if words else None
+
+
+def speaks_of(marker: str, text: str) -> bool:
+    """Whether a text has other words for what a decisive marker shows."""
+    return bool((words := _also(marker)) and words.search(text))
+
+
+def covered_markers(axes: frozenset[str]) -> frozenset[str]:
+    """The markers of the catalogue whose results are among these axes."""
+    covered = {name for name, axis in REARRANGED.items() if axis in axes}
+    for axis, names in (
+        (LIGHT_CHAIN, LIGHT_CHAINS),
+        (
+            MISMATCH,
+            ("mismatch repair", "microsatellite instability", *decisive_markers()["proteins"]),
+        ),
+        ("MDM2", ("MDM2 amplification",)),
+        ("KIT mutation", ("CD117",)),
+        ("IDH", ("IDH1", "IDH2")),
+        ("HPV", ("HPV 16", "HPV 18")),
+    ):
+        covered |= set(names) if axis in axes else set()
+    return axes | covered
+
+
+def marker_severity(one: StatedValue, other: StatedValue) -> int:
+    """How severe it is to state one result for another; 0 where they agree."""
+    if one.options & other.options:
+        return _by_share(one, other) if one.axis == "PD-L1" else 0
+    if one.axis.endswith(VARIANT):
+        return _between_variants(one, other)
+    if one.axis == LIGHT_CHAIN:
+        return CRITICAL if "polytypic" in one.options | other.options else MAJOR
+    critical = one.axis == MISMATCH or one.axis in decisive_markers()["critical"]
+    if "equivocal" in one.options | other.options:
+        return MAJOR if critical else MODERATE
+    return CRITICAL if critical else MAJOR
+
+
+def _between_variants(one: StatedValue, other: StatedValue) -> int:
+    (here,), (there,) = one.options, other.options
+    if (
+        here.startswith("exon") != there.startswith("exon")
+        or here.startswith(there)
+        or there.startswith(here)
+    ):
+        return 0
+    return CRITICAL if one.axis.removesuffix(VARIANT) in decisive_markers()["variants"] else MAJOR
+
+
+def _by_share(one: StatedValue, other: StatedValue) -> int:
+    """Shares of cells that are counted by classes."""
+    if one.low < 0 or other.low < 0:
+        return 0
+    here, there = (sum(each.low >= limit for limit in _PD_L1) for each in (one, other))
+    if here == there:
+        return MINOR if one.low != other.low else 0
+    return CRITICAL if abs(here - there) > 1 else MAJOR

@@ -1,15 +1,15 @@
 """Specimens that changed places, and findings that stand with another one than in the reference."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 from histoeval.concordance.diagnosis import Alike, diagnosis_closeness
 from histoeval.concordance.diagnosis_errors import severity_of
 from histoeval.concordance.evidence import ErrorKind, ReportError, Severity
 from histoeval.concordance.specimens.content import IN_SITU, Content, contents_alike
-from histoeval.concordance.specimens.matching import MatchedSpecimens, SpecimenSide
+from histoeval.concordance.specimens.matching import SpecimenSide
 from histoeval.concordance.specimens.misnamed import PART, SEVERITY
+from histoeval.concordance.specimens.sides import Sides
 from histoeval.concordance.specimens.statements import moved_statements
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import FindingFact
@@ -21,28 +21,6 @@ _SAME, _NEARLY, _ALIKE = 0.8, 0.65, 0.45
 _SWAPPED, _CROSSWISE = 0.7, 0.3
 _TELLING = 2
 """From this importance on, a finding that stands with another part is an error."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """What both reports say of each specimen: all that may be of it, and what surely is."""
-
-    matched: MatchedSpecimens
-    reference: Sequence[Content]
-    candidate: Sequence[Content]
-    reference_sure: Sequence[Content]
-    candidate_sure: Sequence[Content]
-
-    @property
-    def clear(self) -> list[int]:
-        """The specimens of which both reports plainly say something."""
-        return [
-            i
-            for i, (here, there) in enumerate(
-                zip(self.reference_sure, self.candidate_sure, strict=True)
-            )
-            if here.said and there.said
-        ]
 
 
 def swapped_specimens(sides: Sides) -> dict[int, int]:
@@ -73,7 +51,8 @@ def misplaced(sides: Sides, swapped: Mapping[int, int], alike: Alike) -> Iterato
     told: list[ReportError] = []
     for i in sides.clear:
         if i not in swapped:
-            for error in (*_moved_from(sides, i, alike), *_moved_words(sides, i)):
+            found = (*_moved_from(sides, i, alike), *_moved_words(sides, i))
+            for error in sorted(found, key=lambda each: -each.severity):
                 if not any(_is_told(error, each) for each in told):
                     told.append(error)
                     yield error

@@ -17,14 +17,15 @@ from histoeval.terms.plain import words_of
 
 _CUT = re.compile(
     r"[.;,:()](?=\s|\Z)|[()\n|]|\s{2,}|\s[-\u2013\u2014]\s"
-    r"|\s(?:and|with|but|while|whereas|showing|shows|contains)\s",
+    r"|\s(?:and|with|but|while|whereas|showing|shows|contains)\s"
+    r"|\s(?=(?:reaching|extending|involving|invading|infiltrating)\s)",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
     r"\b(?:no|not|non|without|negative|absent|free|uninvolved|neither|nor|none)\b", re.IGNORECASE
 )
 _LEAST_WORDS = 2
-"""A single word is too easily another way to say the same."""
+"""A single word is too easily another way to say the same, but for those that weigh."""
 _GONE, _THERE = 0.5, 0.75
 """How much of a statement at most is left where it stood, and how much at least is elsewhere."""
 
@@ -79,7 +80,7 @@ def _statements(content: Content) -> Iterator[SpecimenStatement]:
     for cut in (*(each.span() for each in _CUT.finditer(text)), (len(text), len(text))):
         written = text[start : cut[0]]
         words = _words(written)
-        if len(words) >= _LEAST_WORDS:
+        if len(words) >= _LEAST_WORDS or words & _weighty():
             begin = start + len(written) - len(written.lstrip())
             shown = written.strip()
             entity = Entity(

@@ -66,6 +66,13 @@ def test_a_margin_that_is_reached_elsewhere_is_moved() -> None:
     assert told(reference, candidate) == [(ErrorKind.MOVED_FINDING, Severity.MAJOR)]
 
 
+def test_a_sentence_that_names_no_place_may_stand_anywhere() -> None:
+    """Which place it is of is not said."""
+    rest = " {finding:Lymphovascular invasion} is present. {marker:HER2} {result:positive}."
+    first, second = STOMACH.split(". ", 1)
+    assert told(STOMACH + rest, f"{first}.{rest} {second}") == []
+
+
 def test_a_place_that_only_one_report_names_is_not_matched() -> None:
     """There is nothing to have been exchanged."""
     assert match_told("The antrum shows A. The fundus shows B.", "Gastritis.") is None

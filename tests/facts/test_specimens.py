@@ -2,8 +2,9 @@
 
 import pytest
 
+from histoeval.facts.specimens.clauses import clauses_about
 from histoeval.facts.specimens.divide import specimens_of_text
-from histoeval.facts.specimens.places import Gazetteer, clauses_about, place_of
+from histoeval.facts.specimens.places import Gazetteer, place_of
 from histoeval.facts.specimens.text import only, outside, superseded
 from histoeval.facts.specimens.told import told_parts
 from histoeval.report import Entity, EntityType, Relation, Report
@@ -279,3 +280,11 @@ def test_numbered_places_head_the_lines_of_specimens() -> None:
 def test_prose_tells_of_the_places_that_its_clauses_begin_with(text: str, places: int) -> None:
     """What is only measured or denied is no place."""
     assert len(told_parts(text)) == places
+
+
+def test_the_side_alone_names_a_part_that_no_other_shares_it_with() -> None:
+    """The left tumour, where one kidney is the left one."""
+    parts = specimens_of_text("Left kidney, biopsy: oncocytoma.\nRight kidney, biopsy: normal.")
+    (clause,) = clauses_about("The left tumour is CD117 positive.", Gazetteer.of(parts))
+    assert clause.clear
+    assert clause.about == {0}

@@ -6,8 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from histoeval.facts.specimens.clauses import clauses_about
 from histoeval.facts.specimens.divide import specimens_of_text
-from histoeval.facts.specimens.places import Clause, Gazetteer, clauses_about
+from histoeval.facts.specimens.places import Clause, Gazetteer
 from histoeval.facts.specimens.text import SpecimenText, Stretch, outside, superseded
 from histoeval.terms.plain import words_of
 

@@ -112,12 +112,12 @@ def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
                 break
     if not sides.matched.divided:
         return
-    for finding in sides.reference[i].facts.findings:
+    for finding in sides.reference_sure[i].facts.findings:
         importance = known_findings()[finding.id].importance if finding.id else 0
         if importance < _TELLING or finding.denied or _has(sides.candidate[i], finding):
             continue
         for j in others:
-            found = _has(sides.candidate[j], finding)
+            found = _has(sides.candidate_sure[j], finding)
             if found and not _has(sides.reference[j], finding):
                 grave = importance > _TELLING
                 severity = Severity.MAJOR if grave else Severity.MODERATE
@@ -135,8 +135,7 @@ def _moved_words(sides: Sides, i: int) -> Iterator[ReportError]:
     if not sides.matched.divided:
         return
     others = [j for j in sides.clear if j != i]
-    headings = [pair.reference.heading for pair in sides.matched.pairs]
-    for here, j, there in moved_statements(i, sides.reference, sides.candidate, others, headings):
+    for here, j, there in moved_statements(sides, i, others):
         yield _moved(sides, (i, here.entity), (j, there.entity), here.severity)
 
 

@@ -11,6 +11,7 @@ from functools import cache
 
 from histoeval.concordance.evidence import Severity
 from histoeval.concordance.specimens.content import Content
+from histoeval.concordance.specimens.sides import Sides
 from histoeval.report import Assertion, Entity, EntityType
 from histoeval.resources import load_toml
 from histoeval.terms.plain import words_of
@@ -46,25 +47,24 @@ class SpecimenStatement:
 
 
 def moved_statements(
-    at: int,
-    reference: Sequence[Content],
-    candidate: Sequence[Content],
-    others: Sequence[int],
-    headings: Sequence[str],
+    sides: Sides, at: int, others: Sequence[int]
 ) -> Iterator[tuple[SpecimenStatement, int, SpecimenStatement]]:
-    """What the reference says of one specimen and the candidate of another, with which one."""
-    left = _words(candidate[at].facts.report.text)
-    own = _words(headings[at])
-    for statement in _statements(reference[at]):
+    """What the reference says of one specimen and the candidate of another, with which one.
+
+    Both must surely say so, and what may be said of the right one is not moved.
+    """
+    left = _words(sides.candidate[at].facts.report.text)
+    own = _words(sides.matched.pairs[at].reference.heading)
+    for statement in _statements(sides.reference_sure[at]):
         if statement.words <= own or _share(statement, left) > _GONE:
             continue
         for other in others:
-            if _share(statement, _words(reference[other].facts.report.text)) > _GONE:
+            if _share(statement, _words(sides.reference[other].facts.report.text)) > _GONE:
                 continue
             found = next(
                 (
                     each
-                    for each in _statements(candidate[other])
+                    for each in _statements(sides.candidate_sure[other])
                     if each.denied == statement.denied and _share(statement, each.words) >= _THERE
                 ),
                 None,

@@ -29,6 +29,8 @@ _SUBJECT = re.compile(
     re.IGNORECASE,
 )
 """The first words of a sentence, up to its verb or a comma."""
+_WHAT = re.compile(r"\b(?:mucosa|lesions?|mass|nodules?|tumou?rs?|polyps?)\b", re.IGNORECASE)
+"""Words for what was taken, which alone do not say from where."""
 _MAX_CHARS, _MOST = 20_000, 20
 """A longer text, or one of more places, is not looked through."""
 
@@ -66,6 +68,7 @@ def _specimen(clause: str) -> str:
 
 
 def _names_specimen(head: str) -> bool:
-    if NO_SPECIMEN.search(head) or find_diagnoses(head) or find_findings(head):
+    where = _WHAT.sub("", head)
+    if NO_SPECIMEN.search(where) or find_diagnoses(where) or find_findings(where):
         return False
-    return names_place(head) and bool(place_of(head).features or side_of(head))
+    return names_place(where) and bool(place_of(where).features or side_of(where))

@@ -273,6 +273,7 @@ def test_numbered_places_head_the_lines_of_specimens() -> None:
         ),
         ("Prostate: right base, benign; left base, Gleason 3+3=6; left apex, benign.", 3),
         ("The left testis contains seminoma. The tumour measures 3 cm.", 0),
+        ("Spleen: lymphoma.\nCyclin D1+, CD5+.", 0),
         ("Margins are clear, and lymphovascular invasion is absent.", 0),
         ("", 0),
     ],

@@ -21,7 +21,7 @@ _SUBJECT = re.compile(
     r"(?:[-*\u2022]\s|(?:and|but|while|whereas|in|on|of|from|sections?|the)\s|"
     r"(?:first|second|third|fourth|fifth|sixth|last|other|one)"
     r"(?:\s(?:specimen|sample|part|container|jar|pot|core|biopsy))?,?\s(?=from|of|\()){0,6}"
-    r"(?P<head>[^\s.:;,()][^.:;()\n]{1,80}?)"
+    r"(?P<head>[^\s.:;,()+][^.:;()+\n]{1,80}?)"
     r"(?:\s\([^()\n]{1,40}\))?"
     r"(?:[:,]\s|\s[-\u2013\u2014]\s|\s(?:is|are|was|were|shows?|showed|contains?|contained|has|had|"
     r"have|holds?|reveals?|revealed|consists?|demonstrates?|harbou?rs?|yields?|displays?|bears?|"

@@ -2,9 +2,11 @@
 
 import pytest
 
+from histoeval.facts.specimens.clauses import clauses_about
 from histoeval.facts.specimens.divide import specimens_of_text
-from histoeval.facts.specimens.places import Gazetteer, clauses_about, place_of
+from histoeval.facts.specimens.places import Gazetteer, place_of
 from histoeval.facts.specimens.text import only, outside, superseded
+from histoeval.facts.specimens.told import told_parts
 from histoeval.report import Entity, EntityType, Relation, Report
 from histoeval.terms.values.laterality import Side
 
@@ -26,6 +28,8 @@ LABELLED = {
     "headings": "Left testis, orchidectomy: seminoma.\nRight testis, biopsy: atrophy.",
     "sentences": "Left testis: seminoma. Right testis: atrophy.",
     "table": "Left testis | seminoma\nRight testis | atrophy",
+    "list above": "SPECIMENS:\nA. Left testis\nB. Right testis\n\nDIAGNOSIS:\n"
+    "A. Seminoma.\nB. Atrophy.",
     "blocks": "LEFT TESTIS (orchidectomy)\n- seminoma\nRIGHT TESTIS (biopsy)\n- atrophy",
 }
 
@@ -248,3 +252,40 @@ def test_a_side_by_itself_is_of_what_follows() -> None:
     about = [(text[c.start : c.end], c.about) for c in clauses_about(text, Gazetteer.of(parts))]
     assert not any("side" in said for said, _ in about)
     assert [places for _, places in about] == [frozenset({0}), frozenset({1})]
+
+
+def test_numbered_places_head_the_lines_of_specimens() -> None:
+    """Stations of lymph nodes, without a side or a procedure."""
+    text = "Lymph node, station 7: negative.\nLymph node, station 8: metastasis."
+    assert [part.heading for part in specimens_of_text(text)] == [
+        "Lymph node, station 7",
+        "Lymph node, station 8",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("The left testis contains seminoma. The right testis is atrophic.", 2),
+        (
+            "The first, from the left lobe, is benign. The second, from the right lobe, is not.",
+            2,
+        ),
+        ("Prostate: right base, benign; left base, Gleason 3+3=6; left apex, benign.", 3),
+        ("The left testis contains seminoma. The tumour measures 3 cm.", 0),
+        ("Spleen: lymphoma.\nCyclin D1+, CD5+.", 0),
+        ("Margins are clear, and lymphovascular invasion is absent.", 0),
+        ("", 0),
+    ],
+)
+def test_prose_tells_of_the_places_that_its_clauses_begin_with(text: str, places: int) -> None:
+    """What is only measured or denied is no place."""
+    assert len(told_parts(text)) == places
+
+
+def test_the_side_alone_names_a_part_that_no_other_shares_it_with() -> None:
+    """The left tumour, where one kidney is the left one."""
+    parts = specimens_of_text("Left kidney, biopsy: oncocytoma.\nRight kidney, biopsy: normal.")
+    (clause,) = clauses_about("The left tumour is CD117 positive.", Gazetteer.of(parts))
+    assert clause.clear
+    assert clause.about == {0}

@@ -3,12 +3,12 @@
 Where both are written part by part, facts are compared within the parts that match, and what stands
 outside of the parts as a whole. A report in prose is compared as a whole; but where its sentences
 name the sites of the other's parts, a finding that stands with the wrong one is found all the same.
-One part against one part is compared as ever.
+Where both are in prose, they are compared as wholes, and what stands with another place in the
+candidate than in the reference is found too. One part against one part is compared as ever.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from histoeval.concordance.compare import compare
 from histoeval.concordance.diagnosis import Alike
@@ -28,7 +28,7 @@ from histoeval.concordance.specimens.combine import (
     together,
     with_errors,
 )
-from histoeval.concordance.specimens.content import Content, content_of
+from histoeval.concordance.specimens.content import Content
 from histoeval.concordance.specimens.matching import (
     MatchedSpecimens,
     SpecimenPair,
@@ -36,12 +36,14 @@ from histoeval.concordance.specimens.matching import (
     match_specimens,
 )
 from histoeval.concordance.specimens.misnamed import PART, misnamed, on_other_side
-from histoeval.concordance.specimens.misplaced import Sides, misplaced, swapped_specimens
+from histoeval.concordance.specimens.misplaced import misplaced, swapped_specimens
+from histoeval.concordance.specimens.sides import Sides, said_in, sides_of
+from histoeval.concordance.specimens.told import match_told
 from histoeval.concordance.specimens.wording import says_the_same
-from histoeval.facts.facts import Facts, facts_of
+from histoeval.facts.facts import Facts
 from histoeval.facts.lexical import lexical_facts
 from histoeval.facts.specimens.text import Stretch, only
-from histoeval.report import Entity, EntityType, Report
+from histoeval.report import Entity, EntityType
 from histoeval.terms.values.laterality import Side
 
 _IMPORTANCE = (0.5, 0.6, 0.85, 1.0, 1.0)
@@ -56,20 +58,13 @@ def compare_reports(
     reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
 ) -> Mapping[str, ComparedPart]:
     """Every part of the comparison by its name, specimen by specimen where there are several."""
-    matched = None
-    if reference.report is not candidate.report:
-        matched = match_specimens(reference.report.text, candidate.report.text)
-    if matched is None:
+    if reference.report is candidate.report:
         return compare(reference, candidate, alike, excused)
-    ref = [_content(reference, pair.reference) for pair in matched.pairs]
-    cand = [_content(candidate, pair.candidate) for pair in matched.pairs]
-    sides = Sides(
-        matched,
-        ref,
-        cand,
-        [_content(reference, pair.reference, sure=True) for pair in matched.pairs],
-        [_content(candidate, pair.candidate, sure=True) for pair in matched.pairs],
-    )
+    matched = match_specimens(reference.report.text, candidate.report.text)
+    if matched is None:
+        return _as_told(reference, candidate, alike, excused)
+    sides = sides_of(reference, candidate, matched)
+    ref, cand = sides.reference, sides.candidate
     swapped = swapped_specimens(sides)
     errors = [
         *misnamed(matched, ref, cand),
@@ -84,6 +79,19 @@ def compare_reports(
     return with_errors(parts, errors, tuple(_beside(sides)), excused)
 
 
+def _as_told(
+    reference: Facts, candidate: Facts, alike: Alike, excused: Excused
+) -> Mapping[str, ComparedPart]:
+    """Two reports that are not written part by part, and what stands with another place in one."""
+    parts = compare(reference, candidate, alike, excused)
+    matched = match_told(reference.report.text, candidate.report.text)
+    if matched is None:
+        return parts
+    sides = sides_of(reference, candidate, matched)
+    errors = [*misplaced(sides, swapped_specimens(sides), alike)]
+    return with_errors(parts, errors, (), excused) if errors else parts
+
+
 def _beside(sides: Sides) -> Iterator[EntityMatch]:
     """Part beside part: the headings of specimens that both reports have."""
     for pair, here, there in zip(
@@ -93,24 +101,13 @@ def _beside(sides: Sides) -> Iterator[EntityMatch]:
             yield EntityMatch(PART, here.head, there.head, 1.0, pair.name)
 
 
-def _content(facts: Facts, side: SpecimenSide, *, sure: bool = False) -> Content:
-    """What a report says of a specimen, or surely says."""
-    return content_of(_view(facts.report, side.sure if sure else side.stretches), side.heading)
-
-
-@lru_cache(maxsize=1 << 10)
-def _view(report: Report, stretches: tuple[Stretch, ...]) -> Facts:
-    """What a report says in some stretches."""
-    return facts_of(only(report, stretches))
-
-
 def _with_common(facts: Facts, side: SpecimenSide, common: tuple[Stretch, ...]) -> Facts:
     """What a report says of a part, with the details that it gives for all of them."""
     report, own = facts.report, side.stretches
-    part = _view(report, own)
+    part = said_in(report, own)
     if not common:
         return part
-    rest = _view(report, common)
+    rest = said_in(report, common)
     return replace(
         part,
         grades=(*part.grades, *rest.grades),

@@ -6,8 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from histoeval.facts.specimens.clauses import clauses_about
 from histoeval.facts.specimens.divide import specimens_of_text
-from histoeval.facts.specimens.places import Clause, Gazetteer, clauses_about
+from histoeval.facts.specimens.places import Clause, Gazetteer
 from histoeval.facts.specimens.text import SpecimenText, Stretch, outside, superseded
 from histoeval.terms.plain import words_of
 
@@ -83,11 +84,11 @@ def match_specimens(reference: str, candidate: str) -> MatchedSpecimens | None:
     if ref and cand and (both := _both_divided(reference, candidate, ref, cand)):
         return both
     if ref:
-        sides, rest = _in_prose(ref, reference, candidate)
+        sides, rest = sides_in_prose(ref, reference, candidate)
         pairs = zip(_own(ref, reference), sides, strict=True)
         common = _common(ref, reference), rest
     elif cand:
-        sides, rest = _in_prose(cand, candidate, reference)
+        sides, rest = sides_in_prose(cand, candidate, reference)
         pairs = zip(sides, _own(cand, candidate), strict=True)
         common = rest, _common(cand, candidate)
     else:
@@ -258,7 +259,7 @@ def _common(parts: Sequence[SpecimenText], text: str) -> tuple[Stretch, ...]:
     return _less(outside(taken, len(text)), superseded(text))
 
 
-def _in_prose(
+def sides_in_prose(
     parts: Sequence[SpecimenText], own: str, text: str
 ) -> tuple[list[SpecimenSide], tuple[Stretch, ...]]:
     """What a report in prose says of the parts of another, and of none of them."""

@@ -1,15 +1,15 @@
 """Specimens that changed places, and findings that stand with another one than in the reference."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 from histoeval.concordance.diagnosis import Alike, diagnosis_closeness
 from histoeval.concordance.diagnosis_errors import severity_of
 from histoeval.concordance.evidence import ErrorKind, ReportError, Severity
 from histoeval.concordance.specimens.content import IN_SITU, Content, contents_alike
-from histoeval.concordance.specimens.matching import MatchedSpecimens, SpecimenSide
+from histoeval.concordance.specimens.matching import SpecimenSide
 from histoeval.concordance.specimens.misnamed import PART, SEVERITY
+from histoeval.concordance.specimens.sides import Sides
 from histoeval.concordance.specimens.statements import moved_statements
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import FindingFact
@@ -21,28 +21,6 @@ _SAME, _NEARLY, _ALIKE = 0.8, 0.65, 0.45
 _SWAPPED, _CROSSWISE = 0.7, 0.3
 _TELLING = 2
 """From this importance on, a finding that stands with another part is an error."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """What both reports say of each specimen: all that may be of it, and what surely is."""
-
-    matched: MatchedSpecimens
-    reference: Sequence[Content]
-    candidate: Sequence[Content]
-    reference_sure: Sequence[Content]
-    candidate_sure: Sequence[Content]
-
-    @property
-    def clear(self) -> list[int]:
-        """The specimens of which both reports plainly say something."""
-        return [
-            i
-            for i, (here, there) in enumerate(
-                zip(self.reference_sure, self.candidate_sure, strict=True)
-            )
-            if here.said and there.said
-        ]
 
 
 def swapped_specimens(sides: Sides) -> dict[int, int]:
@@ -73,7 +51,8 @@ def misplaced(sides: Sides, swapped: Mapping[int, int], alike: Alike) -> Iterato
     told: list[ReportError] = []
     for i in sides.clear:
         if i not in swapped:
-            for error in (*_moved_from(sides, i, alike), *_moved_words(sides, i)):
+            found = (*_moved_from(sides, i, alike), *_moved_words(sides, i))
+            for error in sorted(found, key=lambda each: -each.severity):
                 if not any(_is_told(error, each) for each in told):
                     told.append(error)
                     yield error
@@ -133,12 +112,12 @@ def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
                 break
     if not sides.matched.divided:
         return
-    for finding in sides.reference[i].facts.findings:
+    for finding in sides.reference_sure[i].facts.findings:
         importance = known_findings()[finding.id].importance if finding.id else 0
         if importance < _TELLING or finding.denied or _has(sides.candidate[i], finding):
             continue
         for j in others:
-            found = _has(sides.candidate[j], finding)
+            found = _has(sides.candidate_sure[j], finding)
             if found and not _has(sides.reference[j], finding):
                 grave = importance > _TELLING
                 severity = Severity.MAJOR if grave else Severity.MODERATE
@@ -156,8 +135,7 @@ def _moved_words(sides: Sides, i: int) -> Iterator[ReportError]:
     if not sides.matched.divided:
         return
     others = [j for j in sides.clear if j != i]
-    headings = [pair.reference.heading for pair in sides.matched.pairs]
-    for here, j, there in moved_statements(i, sides.reference, sides.candidate, others, headings):
+    for here, j, there in moved_statements(sides, i, others):
         yield _moved(sides, (i, here.entity), (j, there.entity), here.severity)
 
 

@@ -11,20 +11,22 @@ from functools import cache
 
 from histoeval.concordance.evidence import Severity
 from histoeval.concordance.specimens.content import Content
+from histoeval.concordance.specimens.sides import Sides
 from histoeval.report import Assertion, Entity, EntityType
 from histoeval.resources import load_toml
 from histoeval.terms.plain import words_of
 
 _CUT = re.compile(
     r"[.;,:()](?=\s|\Z)|[()\n|]|\s{2,}|\s[-\u2013\u2014]\s"
-    r"|\s(?:and|with|but|while|whereas|showing|shows|contains)\s",
+    r"|\s(?:and|with|but|while|whereas|showing|shows|contains)\s"
+    r"|\s(?=(?:reaching|extending|involving|invading|infiltrating)\s)",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
     r"\b(?:no|not|non|without|negative|absent|free|uninvolved|neither|nor|none)\b", re.IGNORECASE
 )
 _LEAST_WORDS = 2
-"""A single word is too easily another way to say the same."""
+"""A single word is too easily another way to say the same, but for those that weigh."""
 _GONE, _THERE = 0.5, 0.75
 """How much of a statement at most is left where it stood, and how much at least is elsewhere."""
 
@@ -45,25 +47,24 @@ class SpecimenStatement:
 
 
 def moved_statements(
-    at: int,
-    reference: Sequence[Content],
-    candidate: Sequence[Content],
-    others: Sequence[int],
-    headings: Sequence[str],
+    sides: Sides, at: int, others: Sequence[int]
 ) -> Iterator[tuple[SpecimenStatement, int, SpecimenStatement]]:
-    """What the reference says of one specimen and the candidate of another, with which one."""
-    left = _words(candidate[at].facts.report.text)
-    own = _words(headings[at])
-    for statement in _statements(reference[at]):
+    """What the reference says of one specimen and the candidate of another, with which one.
+
+    Both must surely say so, and what may be said of the right one is not moved.
+    """
+    left = _words(sides.candidate[at].facts.report.text)
+    own = _words(sides.matched.pairs[at].reference.heading)
+    for statement in _statements(sides.reference_sure[at]):
         if statement.words <= own or _share(statement, left) > _GONE:
             continue
         for other in others:
-            if _share(statement, _words(reference[other].facts.report.text)) > _GONE:
+            if _share(statement, _words(sides.reference[other].facts.report.text)) > _GONE:
                 continue
             found = next(
                 (
                     each
-                    for each in _statements(candidate[other])
+                    for each in _statements(sides.candidate_sure[other])
                     if each.denied == statement.denied and _share(statement, each.words) >= _THERE
                 ),
                 None,
@@ -79,7 +80,7 @@ def _statements(content: Content) -> Iterator[SpecimenStatement]:
     for cut in (*(each.span() for each in _CUT.finditer(text)), (len(text), len(text))):
         written = text[start : cut[0]]
         words = _words(written)
-        if len(words) >= _LEAST_WORDS:
+        if len(words) >= _LEAST_WORDS or words & _weighty():
             begin = start + len(written) - len(written.lstrip())
             shown = written.strip()
             entity = Entity(

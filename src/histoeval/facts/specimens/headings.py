@@ -114,10 +114,12 @@ def _is_over(text: str, at: int) -> bool:
 def _are_specimens(heads: Sequence[str], *, listed: bool) -> bool:
     """Whether headings are of specimens, and not of the lines of a checklist on one of them.
 
-    Two say how or on which side they were taken; or each is of an organ of its own, and no line
-    says grade or margin.
+    Two say how, on which side or by number where they were taken; or each is of an organ of its
+    own, and no line says grade or margin.
     """
     if sum(bool(side_of(head)) or names_procedure(head) for head in heads) > 1:
+        return True
+    if len({head for head in heads if _NUMBERED_PLACE.search(head)}) > 1:
         return True
     organs = [organ_of(sites[0].id) for head in heads if (sites := find_sites(head))]
     return not listed and len(organs) == len(heads) == len(set(organs))

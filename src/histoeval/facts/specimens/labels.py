@@ -19,7 +19,7 @@ from histoeval.terms.values.laterality import side_of
 
 _MARK = r"(?P<{0}>[A-Z]|\d{{1,2}}|[IVX]{{2,5}})"
 _NAMED = (
-    r"(?:part|specimen|sample|jar|pot|container|bottle|vial|twin|fetus|triplet)[ \t]{0,2}"
+    r"(?:part|specimen|sample|jar|pot|container|bottle|vial|twin|fetus|triplet)(?!s\b)[ \t]{0,2}"
     r"(?:no\.?[ \t]?)?#?[ \t]?"
 )
 _LABEL = (
@@ -48,7 +48,8 @@ _MARGIN = re.compile(r"\bmargins?\b", re.IGNORECASE)
 _PLACE = re.compile(
     r"\b\d{1,2}(?::00| o.?clock| cm\b)|\b(?:level|station|segment|quadrant|margin|base|apex|mid|"
     r"anterior|posterior|upper|lower|superior|inferior|medial|lateral|proximal|distal|wash\w*|fluid|"
-    r"nodes?|nodule|lesion|polyps?|mass|lobe|wall|fornix|lip|smear|eus|ebus)\b",
+    r"nodes?|nodule|lesion|polyps?|mass|lobe|wall|fornix|"
+    r"fundus|corpus|dome|trigone|pole|lip|smear|eus|ebus)\b",
     re.IGNORECASE,
 )
 _ITEM = re.compile(
@@ -145,7 +146,7 @@ def _parts(text: str, begins: Sequence[_Begin]) -> tuple[SpecimenText, ...]:
     heads = {label: _head(text, firsts[label].after) for label in labels}
     if not _are_labels(text, [firsts[label] for label in labels], list(heads.values())):
         heads = _listed(text[: begins[0].start], labels)
-        if not all(map(_names_place, heads.values())):
+        if not all(map(names_place, heads.values())):
             return ()
     taken = [(each.start, each.after) for each in begins]
     reach = list(_reach(text, begins))
@@ -185,7 +186,7 @@ def _are_labels(text: str, begins: Sequence[_Begin], heads: Sequence[str]) -> bo
     """
     if all(begin.named for begin in begins):
         return True
-    named = [_names_place(head) for head in heads]
+    named = [names_place(head) for head in heads]
     if sum(named) >= _NAME_A_PLACE * len(heads):
         return True
     return any(named) and all(
@@ -233,7 +234,7 @@ def _names_disease(head: str) -> bool:
     return bool(find_diagnoses(head) or find_findings(head))
 
 
-def _names_place(head: str) -> bool:
+def names_place(head: str) -> bool:
     """Whether a heading says where from, or how, a specimen was taken."""
     if not head or is_field(head):
         return False

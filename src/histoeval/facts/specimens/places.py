@@ -6,14 +6,13 @@ Places are compared by sites of the catalogue, by numbers (10 o'clock, level VI,
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log
 
 from histoeval.facts.specimens.text import SpecimenText
 from histoeval.reader.lexicon import names_procedure
-from histoeval.reader.sentences import sentences
 from histoeval.resources import load_toml
 from histoeval.terms.plain import words_of
 from histoeval.terms.sites import find_operated, find_sites, organ_of, site_closeness
@@ -33,11 +32,13 @@ _ENDING = 2
 _PROCEDURE, _SAME_ORGAN = 0.35, 0.25
 _SITE, _NUMBER, _SIDE, _WORD = 1.0, 1.5, 1.0, 0.8
 _SIDE_DIFFERS = 0.5
-_CLEAR = 0.34
-_AHEAD = 0.12
+AHEAD = 0.12
+"""How much more of a place a clause must name than of any other, to be about it alone."""
 _OTHER_SIDE = 0.45
+_SIDE_ALONE = 0.4
+"""How much of a place is named by its side alone, where no other part is from there."""
 _OWN, _NUMBERED_PLACE = 0.9, 0.5
-"""How much of a place a clause must name, and how much more than of any other, to be about it."""
+"""How much tells a number of one part alone, and how much of a place it names by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,11 @@ def _words() -> dict[str, str]:
 @lru_cache(maxsize=1)
 def _ignored() -> frozenset[str]:
     return frozenset(_data()["ignored"]["words"])
+
+
+@lru_cache(maxsize=1)
+def _thing() -> frozenset[str]:
+    return frozenset(_data()["things"]["words"])
 
 
 def _number(written: str) -> str:
@@ -177,6 +183,8 @@ class Gazetteer:
             self.rare[feature] * max((_same(feature, each) for each in other.features), default=0)
             for feature in place.features
         )
+        if not found and self._is_only_one_on(other.side, at) and _thing() & other.words:
+            return _SIDE_ALONE if not other.sites and not other.numbers else 0.0
         side = other.side or side
         if found and place.side and side:
             if side == place.side or Side.BILATERAL in (side, place.side):
@@ -194,6 +202,12 @@ class Gazetteer:
             return max(found / total, _NUMBERED_PLACE)
         return found / total
 
+    def _is_only_one_on(self, side: Side | None, at: int) -> bool:
+        """Whether a part is from a side of the body that no other is from: the left tumour."""
+        return side in (Side.LEFT, Side.RIGHT) and [
+            i for i, each in enumerate(self.places) if each.side == side
+        ] == [at]
+
     def on_other_side(self, at: int, clauses: Sequence[Clause]) -> tuple[tuple[int, int], ...]:
         """Where clauses name the place of a part, and of no other, on the other side."""
         own = self.places[at].side
@@ -205,89 +219,6 @@ class Gazetteer:
             unsided = replace(each.place, side=None)
             values = [self.likeness(i, unsided) for i in range(len(self.places))]
             best = values.pop(at)
-            if best >= _OTHER_SIDE and best > max(values, default=0.0) + _AHEAD:
+            if best >= _OTHER_SIDE and best > max(values, default=0.0) + AHEAD:
                 found.append((each.start, each.end))
         return tuple(found)
-
-
-_PIECES = re.compile(
-    r"[;|\n]\s?|,\s(?:and|but|while|whereas|with the)?\s?|\s(?:whereas|while|but)\s|\sand the\s",
-    re.IGNORECASE,
-)
-_BRACKETS = re.compile(r"\([^()]{0,400}\)")
-_HEAD = re.compile(r"(?:^|(?<=\n))[^.:;\n]{3,110}(?::(?=\s)|[ ][-\u2013\u2014][ ])")
-_HEADING = re.compile(r"[^.:;\n]{3,110}:(?=\s)")
-"""A heading inside of a text, which is not cut at its commas."""
-_BY_LABEL = 0.35
-
-
-def clauses_about(text: str, places: Gazetteer) -> list[Clause]:
-    """The clauses of a text in prose, each with the parts of another report that it names."""
-    found: list[Clause] = []
-    side: Side | None = None
-    about: frozenset[int] = frozenset()
-    for sentence in sentences(text):
-        waiting: list[tuple[int, int, Place]] = []
-        began = False
-        for start, end in _pieces(text, sentence.start, sentence.end):
-            place = place_of(text[start:end])
-            named = _named(places, place, side, _label(text[start:end], places.labels))
-            side = place.side if place.side in (Side.LEFT, Side.RIGHT) else side
-            if place.side and not place.features and not named:
-                continue  # left side: of what follows
-            if not named and not began:
-                waiting.append((start, end, place))
-                continue
-            if named:
-                found += [
-                    Clause(a, b, about | named, False, False, where) for a, b, where in waiting
-                ]
-                waiting, about, began = [], named, True
-            clear = len(about) == 1
-            found.append(Clause(start, end, about, clear, bool(named), place))
-        found += [Clause(a, b, about, False, False, where) for a, b, where in waiting]
-    return found
-
-
-_LABELLED = re.compile(
-    r"\(#?(?P<bracket>[A-Z]{1,4}|\d{1,2})(?=[);,])"
-    r"|\b(?:part|specimen)s? (?P<part>[A-Z]{1,4}|\d{1,2})\b|"
-    r"(?:^|[:;,]\s{0,2}(?:and )?)(?P<subject>[A-Z])(?= (?:is|has|shows?|contains?|was|\())"
-)
-
-
-def _label(clause: str, labels: Sequence[str]) -> str:
-    """The label of a part that a clause refers to, if it refers to one."""
-    named = {
-        label
-        for found in _LABELLED.finditer(clause)
-        if (label := found["bracket"] or found["part"] or found["subject"]) in labels
-    }
-    return named.pop() if len(named) == 1 else ""
-
-
-def _named(places: Gazetteer, place: Place, side: Side | None, label: str) -> frozenset[int]:
-    """The parts that a place is of, as far as can be told; none where it names none of them."""
-    values = [
-        places.likeness(at, place, side) + _BY_LABEL * (bool(label) and label == each)
-        for at, each in enumerate(places.labels)
-    ]
-    best = max(values, default=0.0)
-    if best < _CLEAR:
-        return frozenset()
-    return frozenset(at for at, value in enumerate(values) if value > best - _AHEAD)
-
-
-def _pieces(text: str, start: int, end: int) -> Iterable[tuple[int, int]]:
-    """A sentence cut into clauses, none inside of brackets."""
-    brackets = [each.span() for each in _BRACKETS.finditer(text, start, end)]
-    brackets += [each.span() for each in _HEAD.finditer(text[:end], start)]
-    if head := _HEADING.match(text, start, end):
-        brackets.append(head.span())
-    at = start
-    for cut in _PIECES.finditer(text, start, end):
-        if not any(a < cut.start() < b for a, b in brackets) and cut.start() > at:
-            yield at, cut.start()
-            at = cut.start()
-    if at < end:
-        yield at, end

@@ -44,6 +44,7 @@ from histoeval.reader.reader import Reader
 from histoeval.report import Pair, Report
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
+from histoeval.runtime.threads import in_order
 
 TOP = 5.0
 """The best score of the experts' scale."""
@@ -54,6 +55,9 @@ _STRANGE, _ALIKE = 0.4, 0.9
 _SHORT, _IN_COMMON = 60, 0.3
 """Words up to which reports are verified whatever they have in common, and the score from which on
 longer ones are."""
+
+_BLOCK = 32
+"""Pairs that are compared together."""
 
 
 @plain_dataclass(frozen=True, slots=True)
@@ -165,7 +169,17 @@ class Concordance(EnglishMetric):
         )
 
     def compare(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
-        """The facts of both reports of each pair, and every part of their comparison."""
+        """The facts of both reports of each pair, and every part of their comparison.
+
+        Models that several threads may call run for one block of pairs while rules read another.
+        """
+        models = [getattr(self, name) for name in self.needed]
+        if not all(getattr(model, "concurrent", False) for model in models):
+            return self._compare_block(pairs)
+        blocks = [pairs[start : start + _BLOCK] for start in range(0, len(pairs), _BLOCK)]
+        return [each for block in in_order(self._compare_block, blocks) for each in block]
+
+    def _compare_block(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
         reader: Reader = self.reader
         texts = dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.candidate))
         normal = {text: normalised(text) for text in texts}

@@ -31,7 +31,7 @@ from histoeval.concordance.evidence import (
 )
 from histoeval.concordance.reconcile import reconciled
 from histoeval.concordance.specimens.compare import compare_reports
-from histoeval.concordance.verification import Verification, questions_about
+from histoeval.concordance.verification import PairQuestions, Verification, questions_about
 from histoeval.concordance.verified_errors import entailed_errors, verified_parts
 from histoeval.concordance.weights import SAFETY, Combinations, read_combinations
 from histoeval.errors import Problem
@@ -207,9 +207,8 @@ class Concordance(EnglishMetric):
             for each in compared
         ]
         answers: dict[NliPair, Entailment] = {}
-        for again in (False, True):
-            rounds = (each.second(answers) if again else each.pairs for each in asked if each)
-            pairs = list(dict.fromkeys(pair for each in rounds for pair in each))
+        for ask in (PairQuestions.first, PairQuestions.reverse, PairQuestions.second):
+            pairs = list(dict.fromkeys(p for each in asked if each for p in ask(each, answers)))
             answers |= zip(pairs, nli.judge(pairs), strict=True)
         verified = []
         for each, questions in zip(compared, asked, strict=True):
@@ -236,8 +235,9 @@ class Concordance(EnglishMetric):
 
     def score_compared(self, compared: ReportComparison) -> Score:
         """The parts of one pair combined."""
-        expert = weights().expert(compared.values)
-        parts = {name: value for name, value in compared.values.items() if value is not None}
+        values = compared.values
+        expert = weights().expert(values)
+        parts = {name: value for name, value in values.items() if value is not None}
         return Score(
             value=expert / TOP,
             parts={"expert_scale": round(2 * expert) / 2} | parts,

@@ -131,7 +131,19 @@ def test_an_empty_report_has_no_statement_to_ask_about(reader: BuiltinReader) ->
     metric = Concordance("concordance", reader=reader, aligner=LexicalAligner(), verify=False)
     (compared,) = metric.compare([Pair(id="1", reference=REFERENCE, candidate="")])
     asked = questions_about(compared.reference, compared.candidate, compared.parts)
-    assert not list(asked.pairs)
+    assert not [*asked.first({}), *asked.reverse({})]
+
+
+def test_the_longer_of_two_reports_with_nothing_in_common_is_not_asked_about(
+    reader: BuiltinReader,
+) -> None:
+    metric = Concordance("concordance", reader=reader, aligner=LexicalAligner(), verify=False)
+    (compared,) = metric.compare([Pair(id="1", reference=REFERENCE, candidate=LONG)])
+    asked = questions_about(compared.reference, compared.candidate, compared.parts)
+    first = list(asked.first({}))
+    assert first
+    assert not list(asked.reverse(dict.fromkeys(first, OPEN)))
+    assert list(asked.reverse(dict.fromkeys(first, NO)))
 
 
 def test_a_statement_over_two_lines_is_asked_about_on_one(reader: BuiltinReader) -> None:

@@ -32,6 +32,9 @@ class BuiltinAligner:
     Beside the vector of the encoder stands what `align.opposites.vector` reads in the phrase.
     """
 
+    concurrent = True
+    """Several threads may call it at once."""
+
     def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
         home = folder or resource_path("models/aligner")
         self.manifest = read_aligner_manifest(home)

@@ -37,6 +37,8 @@ _AT_ONCE = 4
 """Statements that a statement is compared with once more, where it is not entailed by those."""
 _FEW = 0.5
 """The share of statements that may be left open for that."""
+_UNRELATED = 0.5
+"""The probability from which on a report says nothing about a statement of another."""
 _MATCHED = 2
 """How many words in common an entity is worth that both statements have."""
 
@@ -97,10 +99,7 @@ class Verification:
     @property
     def brief(self) -> bool:
         """Whether both reports are no more than a line or two."""
-        sides = (
-            [len(each.statement.words) for each in s] for s in (self.reference, self.candidate)
-        )
-        return self.whole and max(map(sum, sides)) <= _BRIEF
+        return self.whole and _is_brief(self.reference) and _is_brief(self.candidate)
 
     def without(self, excused: Excused) -> "Verification":
         """With the statements entailed that errors which do not count are about."""
@@ -130,6 +129,10 @@ class Verification:
         """One less the probability of the plainest contradiction."""
         both = (*self.reference, *self.candidate)
         return 1 - max((each.opposed for each in both), default=0.0)
+
+
+def _is_brief(said: Sequence[VerifiedStatement] | Sequence[StatementQuestion]) -> bool:
+    return sum(len(each.statement.words) for each in said) <= _BRIEF
 
 
 def _granted(each: VerifiedStatement, entities: Iterable[Entity | None]) -> VerifiedStatement:
@@ -193,9 +196,24 @@ class PairQuestions:
     whole: bool
 
     @property
-    def pairs(self) -> Iterator[NliPair]:
-        """What a model has to answer."""
-        return (each.pair for each in (*self.reference, *self.candidate) if each.pair)
+    def _sides(self) -> list[tuple[StatementQuestion, ...]]:
+        """The questions about both reports, those about the one of fewer statements first."""
+        return sorted((self.reference, self.candidate), key=len)
+
+    def first(self, answers: Mapping[NliPair, Entailment]) -> Iterator[NliPair]:  # noqa: ARG002
+        """What a model has to answer about the report of fewer statements."""
+        return (each.pair for each in self._sides[0] if each.pair)
+
+    def reverse(self, answers: Mapping[NliPair, Entailment]) -> Iterator[NliPair]:
+        """What it has to answer about the other, unless these have nothing to do with each other.
+
+        That is so where the other neither entails nor contradicts anything of the first, and they
+        are long enough for that to mean something.
+        """
+        fewer, more = self._sides
+        brief = self.whole and _is_brief(fewer) and _is_brief(more)
+        if brief or any(_answer(each, answers).neutral <= _UNRELATED for each in fewer):
+            yield from (each.pair for each in more if each.pair)
 
     def second(self, answers: Mapping[NliPair, Entailment]) -> Iterator[NliPair]:
         """What a model has to answer where the first answers leave few statements open."""
@@ -220,7 +238,7 @@ def _answer(asked: StatementQuestion, answers: Mapping[NliPair, Entailment]) -> 
         return asked.known or OPEN
     found = (answers[pair] for pair in asked.rest if pair in answers)
     better = max(found, key=lambda answer: answer.entailment, default=OPEN)
-    return better if better.entailment >= FIRM else answers[asked.pair]
+    return better if better.entailment >= FIRM else answers.get(asked.pair, OPEN)
 
 
 def _verified(

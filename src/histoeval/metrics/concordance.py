@@ -31,7 +31,7 @@ from histoeval.concordance.evidence import (
 )
 from histoeval.concordance.reconcile import reconciled
 from histoeval.concordance.specimens.compare import compare_reports
-from histoeval.concordance.verification import Verification, questions_about
+from histoeval.concordance.verification import PairQuestions, Verification, questions_about
 from histoeval.concordance.verified_errors import entailed_errors, verified_parts
 from histoeval.concordance.weights import SAFETY, Combinations, read_combinations
 from histoeval.errors import Problem
@@ -44,6 +44,7 @@ from histoeval.reader.reader import Reader
 from histoeval.report import Pair, Report
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
+from histoeval.runtime.threads import in_order
 
 TOP = 5.0
 """The best score of the experts' scale."""
@@ -54,6 +55,9 @@ _STRANGE, _ALIKE = 0.4, 0.9
 _SHORT, _IN_COMMON = 60, 0.3
 """Words up to which reports are verified whatever they have in common, and the score from which on
 longer ones are."""
+
+_BLOCK = 32
+"""Pairs that are compared together."""
 
 
 @plain_dataclass(frozen=True, slots=True)
@@ -165,7 +169,17 @@ class Concordance(EnglishMetric):
         )
 
     def compare(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
-        """The facts of both reports of each pair, and every part of their comparison."""
+        """The facts of both reports of each pair, and every part of their comparison.
+
+        Models that several threads may call run for one block of pairs while rules read another.
+        """
+        models = [getattr(self, name) for name in self.needed]
+        if not all(getattr(model, "concurrent", False) for model in models):
+            return self._compare_block(pairs)
+        blocks = [pairs[start : start + _BLOCK] for start in range(0, len(pairs), _BLOCK)]
+        return [each for block in in_order(self._compare_block, blocks) for each in block]
+
+    def _compare_block(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
         reader: Reader = self.reader
         texts = dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.candidate))
         normal = {text: normalised(text) for text in texts}
@@ -193,9 +207,8 @@ class Concordance(EnglishMetric):
             for each in compared
         ]
         answers: dict[NliPair, Entailment] = {}
-        for again in (False, True):
-            rounds = (each.second(answers) if again else each.pairs for each in asked if each)
-            pairs = list(dict.fromkeys(pair for each in rounds for pair in each))
+        for ask in (PairQuestions.first, PairQuestions.reverse, PairQuestions.second):
+            pairs = list(dict.fromkeys(p for each in asked if each for p in ask(each, answers)))
             answers |= zip(pairs, nli.judge(pairs), strict=True)
         verified = []
         for each, questions in zip(compared, asked, strict=True):
@@ -222,8 +235,9 @@ class Concordance(EnglishMetric):
 
     def score_compared(self, compared: ReportComparison) -> Score:
         """The parts of one pair combined."""
-        expert = weights().expert(compared.values)
-        parts = {name: value for name, value in compared.values.items() if value is not None}
+        values = compared.values
+        expert = weights().expert(values)
+        parts = {name: value for name, value in values.items() if value is not None}
         return Score(
             value=expert / TOP,
             parts={"expert_scale": round(2 * expert) / 2} | parts,

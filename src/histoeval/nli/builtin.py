@@ -28,6 +28,9 @@ class BuiltinEntailer:
     one has, it corrects the network on all pairs of pathology.
     """
 
+    concurrent = True
+    """Several threads may call it at once."""
+
     def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
         home = folder or resource_path("models/nli")
         self.manifest = read_entailer_manifest(home)

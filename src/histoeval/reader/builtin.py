@@ -18,6 +18,9 @@ from histoeval.runtime.threads import cores
 class BuiltinReader(WindowedReader):
     """Reads with a joint reader from a folder; the shipped one when none is named."""
 
+    concurrent = True
+    """Several threads may call it at once."""
+
     def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
         home = folder or resource_path("models/reader")
         manifest = read_manifest(home)

@@ -79,18 +79,20 @@ class NameMatcher:
 
     def exact(self, phrase: str) -> str | None:
         """What the whole phrase is a name of, if it is one."""
-        statement = _Statement(phrase, words_of(phrase))
+        statement = _Statement(phrase)
         whole = [id_ for end, id_ in self._from(0, statement) if end == len(statement.words)]
         return whole[0] if whole else None
 
     def _find(self, phrase: str) -> tuple[NameMatch, ...]:
-        words = words_of(phrase)
-        statement = _Statement(phrase, words)
+        statement = _read(phrase) if len(phrase) <= _MAX_CACHED else _Statement(phrase)
+        words = statement.words
         found = [
             (start, end, id_)
-            for start in range(len(words))
+            for start in self._starts(statement)
             for end, id_ in self._from(start, statement)
         ]
+        if not found:
+            return ()
         taken = [False] * len(words)
         matches: list[NameMatch] = []
         for start, end, id_ in sorted(found, key=lambda f: (f[0] - f[1], f[0])):
@@ -98,6 +100,14 @@ class NameMatcher:
                 taken[start:end] = [True] * (end - start)
                 matches.append(NameMatch(words[start].start, words[end - 1].end, id_))
         return tuple(sorted(matches, key=lambda m: m.start))
+
+    def _starts(self, statement: _Statement) -> list[int]:
+        """The words that a name may begin with."""
+        plain, cased = self._plain, self._cased
+        if not statement.cased:
+            return [i for i, word in enumerate(statement.plain) if word in plain]
+        both = enumerate(zip(statement.plain, statement.cased, strict=True))
+        return [i for i, (word, text) in both if word in plain or text in cased]
 
     def _from(self, start: int, statement: _Statement) -> Iterator[tuple[int, str]]:
         """Where the names that begin at one word end, and what they name; abbreviations first."""
@@ -109,12 +119,16 @@ class NameMatcher:
 class _Statement:
     """A phrase made ready: its words in both forms, and where a stop stands before a word."""
 
-    def __init__(self, phrase: str, words: Sequence[Word]) -> None:
-        self.words = words
+    def __init__(self, phrase: str) -> None:
+        self.words = words = words_of(phrase)
         self.plain = [word.plain for word in words]
         trusted = not in_capitals(phrase, words)
         self.cased = [_unplural(word.text) for word in words] if trusted else []
         self.stops = [False] + [_stop_between(phrase, a, b) for a, b in pairwise(words)]
+
+
+_read = lru_cache(maxsize=1 << 11)(_Statement)
+"""Phrases made ready: one is searched for names of many kinds."""
 
 
 def _unplural(text: str) -> str:

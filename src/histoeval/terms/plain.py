@@ -25,8 +25,9 @@ _LIGATURES = {"æ": "ae", "œ": "oe", "ß": "ss", "ø": "o"}
 _SHORT = 3
 """A word of up to this many letters is never taken for a plural (gas, CNS, AIS)."""
 
-_MAX_CACHED = 300
-"""The words of phrases of more characters are not cached."""
+_MAX_CACHED, _LONG = 300, 5_000
+"""The words of phrases up to so many characters are cached; of longer texts, those of the last few,
+unless they are very long."""
 MAX_CHARS = 2_000
 """Characters of a phrase in which a value is searched; an entity has some tens of them."""
 _DASHES = re.compile(r"[\u2010-\u2015\u2212]")
@@ -134,7 +135,14 @@ def words_of(phrase: str) -> list[Word]:
 
     Plus, per cent and ampersand are words of their own; all other punctuation stands between words.
     """
-    return _words_of(phrase) if len(phrase) > _MAX_CACHED else list(_cached_words(phrase))
+    if len(phrase) > _LONG:
+        return _words_of(phrase)
+    return list(_cached_words(phrase) if len(phrase) <= _MAX_CACHED else _cached_texts(phrase))
+
+
+@lru_cache(maxsize=1 << 6)
+def _cached_texts(text: str) -> tuple[Word, ...]:
+    return tuple(_words_of(text))
 
 
 @lru_cache(maxsize=1 << 14)

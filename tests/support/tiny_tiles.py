@@ -109,6 +109,7 @@ def settings_of(folder: Path, encoder: Path, teacher: Path, **others: Any) -> di
         "least_pieces": 1,
         "depth": 1,
         "dimension": 8,
+        "stain_match": False,
         "folds": 2,
         "distillation": {"steps": 3, "batch": 32},
         "learning": {"epochs": 12, "batch": 8, "rate": 0.01, "trunk_rate": 1e-3, "views": views},

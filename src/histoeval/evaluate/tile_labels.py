@@ -46,6 +46,8 @@ class LabelledTile:
     slide: str
     case: str
     split: str
+    laboratory: str = ""
+    """Who cut, stained and scanned it: what the name of the case begins with, up to a hyphen."""
 
     @property
     def stain_kind(self) -> str:
@@ -127,8 +129,9 @@ def _tiles(path: Path) -> Iterator[LabelledTile]:
                     slide=row["slide_or_patient"],
                     case=row["case_group"],
                     split=row["split"],
+                    laboratory=row.get("laboratory") or row["case_group"].partition("-")[0],
                 )
-            except (ValueError, RecursionError, KeyError, TypeError) as error:
+            except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
                 raise InputError(f"{path}, line {number}: not a row of tiles: {error}") from error
 
 

@@ -40,6 +40,10 @@ class AugmentationSettings:
     """The share of views that are blurred."""
     grey: float = 0.1
     """The share of views without colour."""
+    farther: float = 0.0
+    """The share of views of four tiles of a slide at half their magnification."""
+    coarse: float = 0.0
+    """The share of views with a half or a third of the resolution."""
 
 
 def normalised(pixels: Tensor) -> Tensor:
@@ -48,14 +52,24 @@ def normalised(pixels: Tensor) -> Tensor:
     return (pixels - mean) / std
 
 
-def view(tiles: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
-    """One view of each tile (bytes, colours first), normalised; `draws` is a torch generator."""
+_FOUR = 4
+
+
+def view(tiles: Tensor, views: AugmentationSettings, draws: Any, together: int = 1) -> Tensor:
+    """One view of each tile (bytes, colours first), normalised; `draws` is a torch generator.
+
+    So many tiles that follow one another are of one slide.
+    """
     pixels = tiles.float() / 255
+    if views.farther and together == _FOUR:
+        pixels = _farther(pixels, views, draws)
     pixels = _cut(pixels, views, draws)
     pixels = _turned(pixels, draws)
     pixels = _restained(pixels, views, draws)
     pixels = _relit(pixels, views, draws)
     pixels = _blurred(pixels, views, draws)
+    if views.coarse:
+        pixels = _coarse(pixels, views, draws)
     return normalised(pixels.clamp(0, 1))
 
 
@@ -78,6 +92,31 @@ def _cut(pixels: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
     return nn.functional.grid_sample(
         pixels, grid, mode="bilinear", padding_mode="reflection", align_corners=False
     )
+
+
+def _farther(pixels: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
+    """Some groups of four tiles as one picture of them side by side, each in another order."""
+    groups = pixels.view(-1, _FOUR, *pixels.shape[1:])
+    halves = nn.functional.avg_pool2d(pixels, 2).view(-1, _FOUR, 3, SIDE // 2, SIDE // 2)
+    whole = torch.stack([_side_by_side(halves.roll(n, dims=1)) for n in range(_FOUR)], dim=1)
+    chosen = _uniform(len(groups), 0, 1, draws).unsqueeze(1) < views.farther
+    return torch.where(chosen, whole, groups).view_as(pixels)
+
+
+def _side_by_side(four: Tensor) -> Tensor:
+    rows = [torch.cat([four[:, i], four[:, i + 1]], dim=3) for i in (0, 2)]
+    return torch.cat(rows, dim=2)
+
+
+def _coarse(pixels: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
+    """Some with fewer pixels, brought back to size."""
+    lot = _uniform(len(pixels), 0, 1, draws)
+    for part, factor in enumerate((2, 3)):
+        small = nn.functional.interpolate(pixels, size=SIDE // factor, mode="area")
+        large = nn.functional.interpolate(small, size=SIDE, mode="bilinear")
+        low, high = part * views.coarse / 2, (part + 1) * views.coarse / 2
+        pixels = torch.where((lot >= low) & (lot < high), large, pixels)
+    return pixels
 
 
 def _turned(pixels: Tensor, draws: Any) -> Tensor:

@@ -1,12 +1,12 @@
-"""Grouped cross-validation of a grounding model: predictions for cases that it has not learned.
+"""Grouped cross-validation of a grounding model: predictions for tiles that it has not learned.
 
-Cases are dealt out to folds organ by organ and behaviour by behaviour. The scores,
-the calibration and the limits come from predictions for tiles that a model was not shown.
+Twice: cases are dealt out to folds organ by organ and behaviour by behaviour, and each laboratory
+is left out in turn. The scores, the calibration and the limits come from these predictions.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,7 @@ from histoeval.evaluate.grounding_scores import Array, ScoredTiles
 from histoeval.evaluate.tile_labels import HE, TRUE, LabelledTile
 from histoeval.pathgls.grounding.builtin import stain_scores
 from histoeval.train.core.checkpoint import TrainingStage
-from histoeval.train.grounding.loop import (
-    LoopSettings,
-    TileDataset,
-    embedded,
-    entry_vectors,
-    learn,
-    steps_of,
-)
+from histoeval.train.grounding.loop import TileDataset, embedded, entry_vectors
 from histoeval.train.grounding.model import ContrastiveModel
 from histoeval.train.grounding.scope import fit_images
 
@@ -68,39 +61,57 @@ def folds_of(tiles: Sequence[LabelledTile], count: int, seed: int = 0) -> npt.ND
     return np.array([dealt[tile.case] for tile in tiles], np.int64)
 
 
-def taught_rows(tiles: Sequence[LabelledTile], count: int) -> list[tuple[list[int], list[int]]]:
-    """For each fold that can be tested: the tiles that are learned, and those that are not."""
-    folds = folds_of(tiles, count)
-    parts = [
-        (np.flatnonzero(folds != fold).tolist(), np.flatnonzero(folds == fold).tolist())
-        for fold in range(count)
+class Fold(NamedTuple):
+    """The tiles that are learned, and those that are not."""
+
+    name: str
+    rows: list[int]
+    held: list[int]
+
+
+def case_folds(tiles: Sequence[LabelledTile], count: int) -> list[Fold]:
+    """So many folds over all cases."""
+    return _folds(folds_of(tiles, count), [f"fold {n + 1} of {count}" for n in range(count)])
+
+
+def laboratory_folds(tiles: Sequence[LabelledTile]) -> list[Fold]:
+    """One fold for each laboratory; none where there is only one."""
+    names = sorted({tile.laboratory for tile in tiles})
+    numbers = np.array([names.index(tile.laboratory) for tile in tiles], np.int64)
+    return _folds(numbers, [f"without {name}" for name in names])
+
+
+def _folds(numbers: npt.NDArray[np.int64], names: Sequence[str]) -> list[Fold]:
+    found = [
+        Fold(name, np.flatnonzero(numbers != n).tolist(), np.flatnonzero(numbers == n).tolist())
+        for n, name in enumerate(names)
     ]
-    return [(rows, held) for rows, held in parts if rows and held]
+    return [fold for fold in found if fold.rows and fold.held]
+
+
+Teach = Callable[[str, Sequence[int]], ContrastiveModel]
+"""A model that has learned these rows in a stage of this name."""
 
 
 def cross_validate(
     lesson: TileDataset,
-    course: LoopSettings,
-    begin: Callable[[], ContrastiveModel],
-    count: int,
-    tell: Callable[[str], object],
+    folds: Sequence[Fold],
+    teach: Teach,
     stages: Callable[[str, int], TrainingStage],
 ) -> FoldPredictions:
     """Train a model for each fold on all other folds, and have it judge this one.
 
-    `stages` gives the stage of a fold; what a finished fold gave is not computed again.
+    What a finished fold gave is not computed again.
     """
     cosines = np.zeros((len(lesson.tiles), len(lesson.entries)))
     distances = np.zeros(len(lesson.tiles))
     seen = np.zeros(len(lesson.tiles), bool)
     taught = np.zeros(cosines.shape, bool)
     true = (lesson.targets == TRUE).cpu().numpy()
-    parts = taught_rows(lesson.tiles, count)
-    for number, (rows, held) in enumerate(parts, 1):
-        stage = stages(f"fold {number} of {len(parts)}", steps_of(course, len(rows)))
-        tell(stage.name)
+    for name, rows, held in folds:
+        stage = stages(f"judging {name}", 0)
         if (found := stage.outcome) is None:
-            found = _judged(learn(begin(), lesson, rows, course, stage), lesson, rows, held)
+            found = _judged(teach(name, rows), lesson, rows, held)
             stage.finish(found)
         cosines[held] = found["cosines"].numpy()
         distances[held] = found["distances"].numpy()

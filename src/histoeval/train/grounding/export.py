@@ -197,3 +197,24 @@ def images_told(
     found["AUROC of other stains by distance"] = auroc(trial.distances, list(kinds != HE))
     found["AUROC of other stains by stain"] = auroc(stains, list(kinds != HE))
     return found
+
+
+HELD_OUT = "held_out.npz"
+"""Not part of the model: what decisions are fitted on, so that this needs no second training."""
+
+
+def keep_held_out(
+    folder: Path, lesson: TileDataset, trials: Sequence[FoldPredictions]
+) -> None:
+    """Keep what was predicted for tiles that a model had not learned, by case and laboratory."""
+    parts: dict[str, Any] = {
+        "keys": np.array([tile.key for tile in lesson.tiles]),
+        "entries": np.array([entry.name for entry in lesson.entries]),
+        "groups": np.array([entry.group for entry in lesson.entries]),
+    }
+    for name, trial in zip(("case", "laboratory"), trials, strict=True):
+        parts[f"{name}_cosines"] = trial.cosines.astype(np.float16)
+        parts[f"{name}_distances"] = trial.distances.astype(np.float32)
+        parts[f"{name}_seen"] = trial.seen
+        parts[f"{name}_taught"] = trial.taught
+    np.savez_compressed(folder / HELD_OUT, **parts)

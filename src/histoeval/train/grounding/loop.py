@@ -63,6 +63,8 @@ class TileDataset:
     entries: Sequence[TileConcept]
     phrases: Sequence[Tensor]
     """For each entry one row for each of its wordings."""
+    unlabelled: Tensor | None = None
+    """Tiles, as bytes, of which nothing is known but their pixels."""
 
     def rivals(self) -> Tensor:
         """The targets within groups of which one entry is true."""
@@ -183,7 +185,7 @@ def learn(
     def loss(chosen: Tensor) -> Tensor:
         """That of new views of some tiles."""
         some = chosen.to(device)
-        pixels = view(lesson.pixels[some], course.views, draws)
+        pixels = view(lesson.pixels[some], course.views, draws, course.together)
         with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
             vectors = model.image(pixels)
         return step_loss(bank, model, vectors, some, course.together)
@@ -233,17 +235,38 @@ def entry_vectors(model: ContrastiveModel, phrases: Sequence[Tensor]) -> npt.NDA
 
 
 def weights_of(tiles: Sequence[LabelledTile]) -> npt.NDArray[np.float64]:
-    """How often each tile is drawn: no case, and in no organ a behaviour, outweighs the others."""
+    """How often each tile is drawn.
+
+    No case, in no organ a laboratory, and in none a behaviour outweighs the others.
+    """
     counts: dict[object, int] = defaultdict(int)
     for tile in tiles:
-        counts[tile.organ, tile.concept, tile.stain_kind] += 1
-    weights = np.array([counts[t.organ, t.concept, t.stain_kind] ** -0.5 for t in tiles])
+        counts[_kind(tile)] += 1
+    weights = np.array([counts[_kind(tile)] ** -0.5 for tile in tiles])
+    weights *= np.array(_by_laboratory(tiles, weights))
     sums: dict[object, float] = defaultdict(float)
     for tile, weight in zip(tiles, weights, strict=True):
         sums[tile.organ, tile.behaviour] += weight
     factors = [_balance(tile, sums) for tile in tiles]
     weights = weights * np.array(factors)
     return np.asarray(weights / weights.sum(), np.float64)
+
+
+def _kind(tile: LabelledTile) -> object:
+    return tile.laboratory, tile.organ, tile.concept, tile.stain_kind
+
+
+def _by_laboratory(
+    tiles: Sequence[LabelledTile], weights: npt.NDArray[np.float64]
+) -> list[float]:
+    """Up to three times as often where an organ comes mostly from another laboratory."""
+    sums: dict[object, float] = defaultdict(float)
+    for tile, weight in zip(tiles, weights, strict=True):
+        sums[tile.organ, tile.laboratory] += weight
+    most: dict[object, float] = defaultdict(float)
+    for (organ, _), total in sums.items():  # type: ignore[misc]
+        most[organ] = max(most[organ], total)
+    return [min(3.0, most[tile.organ] / sums[tile.organ, tile.laboratory]) for tile in tiles]
 
 
 def _balance(tile: LabelledTile, sums: Mapping[object, float]) -> float:

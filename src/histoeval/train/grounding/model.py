@@ -9,7 +9,7 @@ graph free of resizing.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -160,19 +160,77 @@ def trunk_from_onnx(path: Path) -> VisionTransformer:
 DIMENSION = 256
 _HIDDEN = 512
 
+_DARKEST = 1 / 255
+_TISSUE, _SHARPNESS = 0.15, 20.0
+"""The mean optical density from which on a pixel counts as tissue, and how sharply."""
+_PRIOR = 0.02
+"""The share of an image that stands for the reference: glass has no stain to be measured."""
+
+
+class DensityReference(NamedTuple):
+    """The mean and the spread of optical densities, one number for each colour."""
+
+    mean: Tensor
+    spread: Tensor
+
+
+def density_of(pixels: Tensor) -> tuple[Tensor, Tensor]:
+    """Optical densities of normalised pixels, and how much each pixel is tissue."""
+    mean, std = (torch.tensor(v, device=pixels.device).view(3, 1, 1) for v in (MEAN, STD))
+    density = -(pixels.float() * std + mean).clamp(_DARKEST, 1.0).log()
+    tissue = torch.sigmoid((density.mean(dim=1, keepdim=True) - _TISSUE) * _SHARPNESS)
+    return density, tissue
+
+
+def measured_density(density: Tensor, tissue: Tensor, usual: DensityReference) -> DensityReference:
+    """Mean and spread over the tissue of each image; a little of the usual is mixed in."""
+    prior = _PRIOR * density.shape[-1] * density.shape[-2]
+    total = tissue.sum(dim=(2, 3), keepdim=True) + prior
+    mean = ((tissue * density).sum(dim=(2, 3), keepdim=True) + prior * usual.mean) / total
+    squares = (tissue * (density - mean).square()).sum(dim=(2, 3), keepdim=True)
+    return DensityReference(mean, ((squares + prior * usual.spread.square()) / total).sqrt())
+
+
+class StainMatch(nn.Module):  # type: ignore[misc]
+    """Brings the optical densities of each image to those of one reference, colour by colour.
+
+    Reinhard's transfer in the space of densities. It stands inside the tower, so that whoever
+    runs the tower sees the same stain.
+    """
+
+    def __init__(self, usual: DensityReference) -> None:
+        super().__init__()
+        self.register_buffer("mean", usual.mean.view(3, 1, 1))
+        self.register_buffer("spread", usual.spread.view(3, 1, 1))
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """Normalised pixels in the stain of the reference."""
+        density, tissue = density_of(pixels)
+        usual = DensityReference(self.mean, self.spread)
+        own = measured_density(density, tissue, usual)
+        matched = (density - own.mean) * (self.spread / own.spread) + self.mean
+        mean, std = (torch.tensor(v, device=pixels.device).view(3, 1, 1) for v in (MEAN, STD))
+        return ((-matched.clamp(min=0.0)).exp() - mean) / std
+
 
 class ImageTowerModel(nn.Module):  # type: ignore[misc]
     """Normalised pixels to vectors of length one: summary token and mean patch, projected."""
 
-    def __init__(self, trunk: VisionTransformer, dimension: int = DIMENSION) -> None:
+    def __init__(
+        self,
+        trunk: VisionTransformer,
+        dimension: int = DIMENSION,
+        stain: StainMatch | None = None,
+    ) -> None:
         super().__init__()
+        self.stain = stain
         self.trunk = trunk
         self.norm = nn.LayerNorm(2 * trunk.width, elementwise_affine=False)
         self.projection = nn.Linear(2 * trunk.width, dimension)
 
     def features(self, pixels: Tensor) -> Tensor:
         """What the trunk sees in an image, before the projection."""
-        tokens = self.trunk(pixels)
+        tokens = self.trunk(pixels if self.stain is None else self.stain(pixels))
         return torch.cat([tokens[:, 0], tokens[:, 1:].mean(dim=1)], dim=-1)
 
     def projected(self, features: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from histoeval.align.builtin import BuiltinAligner
 from histoeval.evaluate.tile_labels import (
+    HE,
     INDEX,
     LabelledTile,
     all_entries,
@@ -36,12 +37,29 @@ from histoeval.train.core.provenance import (
 )
 from histoeval.train.core.settings import FilePath, ModelName
 from histoeval.train.grounding.card import grounding_card
-from histoeval.train.grounding.cross_validation import FoldPredictions, cross_validate, taught_rows
+from histoeval.train.grounding.augmentation import normalised
+from histoeval.train.grounding.continuation import SelfSupervision, continue_trunk
+from histoeval.train.grounding.cross_validation import (
+    FoldPredictions,
+    case_folds,
+    cross_validate,
+    laboratory_folds,
+)
 from histoeval.train.grounding.loop import LoopSettings, TileDataset, learn, steps_of
-from histoeval.train.grounding.model import ContrastiveModel, ImageTowerModel, trunk_from_onnx
+from histoeval.train.grounding.model import (
+    ContrastiveModel,
+    DensityReference,
+    ImageTowerModel,
+    StainMatch,
+    density_of,
+    measured_density,
+    trunk_from_onnx,
+)
 from histoeval.train.grounding.text_tower import Distillation, PhraseTower, distil
 
 _LEARNED = ("train", "val")
+_PIXELS_ONLY = "unlabelled"
+_AT_ONCE = 256
 _LISTS = ("tile_concepts.tsv", "tile_kinds.tsv", "tile_organs.tsv")
 
 
@@ -67,6 +85,10 @@ class GroundingSettings(Noun):
     dimension: Annotated[int, Field(ge=2)] = 256
     folds: Annotated[int, Field(ge=2)] = 4
     distillation: Distillation = Distillation()
+    stain_match: bool = True
+    """Whether the image tower brings each image to the stain of the training tiles first."""
+    continuation: SelfSupervision = SelfSupervision()
+    """Learning from pixels alone, before labels; the split `unlabelled` is used here."""
     learning: LoopSettings = LoopSettings()
     seed: int = 1
     name: str = "grounding"
@@ -117,18 +139,36 @@ def train_grounding(
         tell("reading tiles")
         lesson = lesson_of(settings, phrases)
         begin = beginning(settings, lesson)
-        trial = cross_validate(lesson, settings.learning, begin, settings.folds, tell, stages)
-        tell("learning from all cases")
+
+        def teach(name: str, rows: Sequence[int]) -> ContrastiveModel:
+            """A model that has learned these tiles, from their pixels first where that is set."""
+            tell(name)
+            model = begin()
+            if settings.continuation.epochs:
+                pixels = unlabelled_pixels(lesson, rows)
+                stage = stages(f"{name}, pixels", settings.continuation.steps(len(pixels)))
+                if (outcome := stage.outcome) is not None:
+                    stage.load(model.image.trunk.load_state_dict, outcome["trunk"])
+                else:
+                    continue_trunk(model.image, pixels, settings.continuation, stage)
+                    stage.finish({"trunk": model.image.trunk.state_dict()})
+            stage = stages(name, steps_of(settings.learning, len(rows)))
+            return learn(model, lesson, rows, settings.learning, stage)
+
+        cases = case_folds(lesson.tiles, settings.folds)
+        trial = cross_validate(lesson, cases, teach, stages)
+        elsewhere = cross_validate(lesson, laboratory_folds(lesson.tiles), teach, stages)
         count = len(lesson.tiles)
-        stage = stages("all cases", steps_of(settings.learning, count))
+        stage = stages("the model of all cases", 0)
         matcher = begin()
         if (outcome := stage.outcome) is not None:
             stage.load(matcher.load_state_dict, outcome["model"])
         else:
-            learn(matcher, lesson, range(count), settings.learning, stage)
+            matcher = teach("all cases", range(count))
             stage.finish({"model": matcher.state_dict()})
         tell("writing and measuring the model")
-        return write(settings, request, matcher.eval(), phrases, lesson, trial, draft)
+        trials = (trial, elsewhere)
+        return write(settings, request, matcher.eval(), phrases, lesson, trials, draft)
 
     return ModelFolder(output).fill(request, make, grounding_card, overwrite=overwrite)
 
@@ -150,9 +190,26 @@ def grounding_request(settings: GroundingSettings) -> dict[str, Any]:
 def steps_in_all(settings: GroundingSettings) -> int:
     """The steps of all stages: names, each fold, and all cases."""
     tiles = learned_tiles(settings)
-    counts = [len(rows) for rows, _ in taught_rows(tiles, settings.folds)]
-    learned = sum(steps_of(settings.learning, count) for count in (*counts, len(tiles)))
-    return settings.distillation.steps + learned
+    folds = [*case_folds(tiles, settings.folds), *laboratory_folds(tiles)]
+    more = len(unlabelled_tiles(settings))
+    learned = [
+        steps_of(settings.learning, count) + settings.continuation.steps(count + more)
+        for count in (*(len(fold.rows) for fold in folds), len(tiles))
+    ]
+    return settings.distillation.steps + sum(learned)
+
+
+def unlabelled_tiles(settings: GroundingSettings) -> list[LabelledTile]:
+    """Those of which only the pixels are learned, where any are."""
+    if not settings.continuation.epochs:
+        return []
+    return [t for t in read_tiles(settings.tiles / INDEX) if t.split == _PIXELS_ONLY]
+
+
+def unlabelled_pixels(lesson: TileDataset, rows: Sequence[int]) -> torch.Tensor:
+    """The pixels of these tiles and of all that have no label."""
+    own = lesson.pixels[torch.tensor(list(rows), device=lesson.pixels.device)]
+    return own if lesson.unlabelled is None else torch.cat([own, lesson.unlabelled])
 
 
 def learned_tiles(settings: GroundingSettings) -> list[LabelledTile]:
@@ -196,8 +253,9 @@ def learn_phrases(
 def lesson_of(settings: GroundingSettings, phrases: PhraseEncoder) -> TileDataset:
     """The tiles to learn from, what they show, and the wordings as the text tower reads them."""
     tiles = learned_tiles(settings)
+    more = unlabelled_tiles(settings)
     device = next(phrases.meaning.parameters()).device
-    pixels = torch.from_numpy(read_pixels(settings.tiles, tiles)).permute(0, 3, 1, 2)
+    pixels, unlabelled = (pixels_of(settings.tiles, some).to(device) for some in (tiles, more))
     entries = entries_of(tiles)
     with torch.no_grad():
         phrase_vectors = [
@@ -210,11 +268,18 @@ def lesson_of(settings: GroundingSettings, phrases: PhraseEncoder) -> TileDatase
             for entry in entries
         ]
     targets = torch.from_numpy(targets_of(tiles, entries)).to(device)
-    return TileDataset(pixels.contiguous().to(device), tiles, targets, entries, phrase_vectors)
+    return TileDataset(pixels, tiles, targets, entries, phrase_vectors, unlabelled)
+
+
+def pixels_of(folder: Path, tiles: Sequence[LabelledTile]) -> torch.Tensor:
+    """The pictures of tiles, colours first."""
+    return torch.from_numpy(read_pixels(folder, tiles)).permute(0, 3, 1, 2).contiguous()
 
 
 def beginning(settings: GroundingSettings, lesson: TileDataset) -> Callable[[], ContrastiveModel]:
     """Makes the same untaught model each time it is called."""
+
+    usual = usual_density(lesson) if settings.stain_match else None
 
     def begin() -> ContrastiveModel:
         """Weights depend on the seed alone, not on what was drawn before."""
@@ -222,10 +287,24 @@ def beginning(settings: GroundingSettings, lesson: TileDataset) -> Callable[[], 
         trunk = trunk_from_onnx(settings.trunk)
         trunk.blocks = trunk.blocks[: settings.depth]
         width = lesson.phrases[0].shape[-1]
-        matcher = ContrastiveModel(ImageTowerModel(trunk, settings.dimension), width)
+        stain = None if usual is None else StainMatch(usual)
+        matcher = ContrastiveModel(ImageTowerModel(trunk, settings.dimension, stain), width)
         return matcher.to(lesson.pixels.device)  # type: ignore[no-any-return]
 
     return begin
+
+
+def usual_density(lesson: TileDataset) -> DensityReference:
+    """The mean and the spread of optical density over the tissue of tiles in H&E."""
+    rows = [place for place, tile in enumerate(lesson.tiles) if tile.stain_kind == HE]
+    start = DensityReference(*(torch.full((3, 1, 1), 0.5) for _ in range(2)))
+    found = []
+    for first in range(0, len(rows), _AT_ONCE):
+        some = lesson.pixels[torch.tensor(rows[first : first + _AT_ONCE])]
+        density, tissue = density_of(normalised(some.float().cpu() / 255))
+        found.append(torch.stack(measured_density(density, tissue, start)).mean(dim=(1, 3, 4)))
+    mean, spread = torch.stack(found).mean(dim=0)
+    return DensityReference(mean.view(3, 1, 1), spread.view(3, 1, 1))
 
 
 def write(
@@ -234,13 +313,14 @@ def write(
     matcher: ContrastiveModel,
     phrases: PhraseEncoder,
     lesson: TileDataset,
-    trial: FoldPredictions,
+    trials: tuple[FoldPredictions, FoldPredictions],
     folder: Path,
 ) -> dict[str, Any]:
     """Write what `BuiltinEncoder` loads, and measure it by what was held out."""
     from histoeval.train.grounding.export import (
         ManifestFields,
         TrainedTowers,
+        keep_held_out,
         write_limits,
         write_model,
     )
@@ -255,7 +335,8 @@ def write(
         details={"request": dict(request), "versions": versions()},
     )
     meanings = write_model(folder, made, lesson, settings.tokens)
-    figures = write_limits(folder, lesson, trial, meanings, described)
+    figures = write_limits(folder, lesson, trials[0], meanings, described)
+    keep_held_out(folder, lesson, trials)
     return {
         "parameters": sum(w.numel() for part in (made.image, tower) for w in part.parameters()),
         "samples": counted(lesson.tiles),

@@ -24,6 +24,7 @@ from histoeval.evaluate.tile_labels import (
     organs,
     targets_of,
 )
+from histoeval.pathgls.grounding.decisions import ClaimLimits
 from histoeval.pathgls.grounding.manifest import LogisticCalibration
 from histoeval.statistics.calibration import logistic
 
@@ -223,7 +224,7 @@ def claims_of(found: ScoredTiles, groups: Sequence[str] = CLAIMED) -> ScoredClai
     return ScoredClaims(distances[rows, places], targets[rows, places] == TRUE, names[places])
 
 
-def curve(distances: Array, given: LogisticCalibration) -> Array:
+def curve(distances: Array, given: LogisticCalibration | ClaimLimits) -> Array:
     """From 0 (decoy) to 1 (true)."""
     return logistic(given.slope * (distances - given.midpoint))
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from histoeval.align.builtin import shortened
 from histoeval.errors import InputError
+from histoeval.pathgls.grounding.decisions import Decisions
 from histoeval.pathgls.grounding.encoder import ClaimCalibration, Pixels, Vectors
 from histoeval.pathgls.grounding.manifest import (
     IMAGE,
@@ -115,6 +116,24 @@ class BuiltinEncoder:
     def calibration(self) -> ClaimCalibration:
         """The same for claims of any kind: that of diagnoses."""
         return self.calibrations[EntityType.DIAGNOSIS]
+
+    @property
+    def decisions(self) -> Decisions | None:
+        """When its answers count, as measured on cases and laboratories that were held out."""
+        return self.manifest.decisions
+
+    def organ_vectors(self, organs: Sequence[str]) -> Vectors:
+        """Where each organ lies: the mean over all wordings that were learned of it."""
+        places = {
+            name: place
+            for place, (group, name) in enumerate(
+                zip(self.known.groups, self.known.entries, strict=True)
+            )
+            if group == "organ"
+        }
+        if missing := [organ for organ in organs if organ not in places]:
+            raise InputError(f"{self.name} has not learned the organ {missing[0]}")
+        return self.known.vectors[[places[organ] for organ in organs]]
 
     def images(self, images: Sequence[Pixels]) -> Vectors:
         """One unit-length row for each image, which must have the size of the manifest."""

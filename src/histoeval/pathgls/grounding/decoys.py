@@ -130,6 +130,11 @@ def _same_disease(one: str, other: str) -> bool:
     return related or closeness(concepts()[one], concepts()[other]) >= _ALIKE
 
 
+def home_of(phrase: str) -> frozenset[str]:
+    """The sites that a phrase names, or in which the disease arises that it names."""
+    return _home(meaning_of(phrase))
+
+
 def _home(meaning: PhraseMeaning) -> frozenset[str]:
     """Where it is, or where the disease arises."""
     if meaning.sites or meaning.diagnosis is None:

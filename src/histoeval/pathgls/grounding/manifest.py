@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from histoeval.pathgls.grounding.decisions import Decisions
 from histoeval.reader.manifest import HashedFiles, checked_manifest, put_manifest
 from histoeval.report import Noun
 
@@ -74,6 +75,8 @@ class GroundingManifest(HashedFiles):
     scope: ScopeLimits
     calibrations: dict[str, LogisticCalibration]
     """A curve for each kind of claim: site, diagnosis, finding."""
+    decisions: Decisions | None = None
+    """When answers count: missing where only one laboratory or too few cases were learned."""
     details: dict[str, Any] = Field(default_factory=dict)
 
     @property

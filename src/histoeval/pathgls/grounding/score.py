@@ -6,7 +6,7 @@ and the mean of that is the value, since plain cosines cannot be compared betwee
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from histoeval.errors import Problem
 from histoeval.pathgls.grounding.claims import CLAIMED, Claims, sorted_claims
+from histoeval.pathgls.grounding.decisions import Decisions, decisions_of, top_mean
 from histoeval.pathgls.grounding.decoys import FEWEST, UNMEASURED, Decoys, calibrated, standing
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
 from histoeval.pathgls.grounding.encoder import (
@@ -22,8 +23,10 @@ from histoeval.pathgls.grounding.encoder import (
     Centred,
     ClaimCalibration,
     ImageTextEncoder,
+    Vectors,
     unknown_phrases,
 )
+from histoeval.pathgls.grounding.verdicts import UNVALIDATED, SpecimenOrgan, unknown_support
 from histoeval.pathgls.results import Claim, Grounding, Support
 from histoeval.report import EntityType
 
@@ -33,6 +36,8 @@ _DIGITS = 8
 
 Cosines = NDArray[np.float64]
 """Claims by patches."""
+Together = Callable[[Cosines], NDArray[np.float64]]
+"""What claims have over all patches."""
 
 
 def equation_1(cosines: Cosines) -> float:
@@ -43,12 +48,17 @@ def equation_1(cosines: Cosines) -> float:
 
 
 def ground(
-    image: EmbeddedImage, claims: Sequence[Claim], encoder: ImageTextEncoder, decoys: Decoys
+    image: EmbeddedImage,
+    claims: Sequence[Claim],
+    encoder: ImageTextEncoder,
+    decoys: Decoys,
+    decisions: Decisions | None = None,
 ) -> Grounding | Problem:
     """How well an image supports the claims that a report asserts; or why that cannot be measured.
 
     Claims and patches that are out of the encoder's scope are listed with the reason and are not
-    part of any mean.
+    part of any mean. `decisions` are limits that were measured on a user's own cases; without them
+    those of the encoder count.
     """
     parts = sorted_claims(claims)
     if (nothing := _nothing_to_ground(parts)) is not None:
@@ -56,28 +66,42 @@ def ground(
     seen = [number for number, reason in enumerate(image.unknown) if reason is None]
     if not seen:
         return Problem(UNKNOWN, f"the image is not known to the encoder: {_usual(image.unknown)}")
-    reasons = unknown_phrases(encoder, [claim.phrase for claim in parts.asserted])
+    looking = _Looking(image, seen, encoder)
+    limits = decisions or decisions_of(encoder)
+    organs = None if limits is None else SpecimenOrgan.of(looking.vectors, encoder, limits, parts)
+    reasons = [
+        reason or (None if organs is None else organs.unknown(claim))
+        for claim, reason in zip(
+            parts.asserted,
+            unknown_phrases(encoder, [claim.phrase for claim in parts.asserted]),
+            strict=True,
+        )
+    ]
     known = [claim for claim, reason in zip(parts.asserted, reasons, strict=True) if reason is None]
     if not known:
         return Problem(UNKNOWN, f"no claim is known to the encoder: {_usual(reasons)}")
-    looking = _Looking(image, seen, encoder)
     scales = _scales(looking, claims, known, decoys)
     if isinstance(scales, Problem):
         return scales
     cosines = looking.cosines([claim.phrase for claim in known])
-    found = iter(_supports(known, cosines, scales, looking))
+    found = iter(_supports(known, cosines, scales, looking, organs))
     supports = tuple(
-        next(found) if reason is None else Support(claim=claim, unknown=reason)
+        next(found) if reason is None else unknown_support(claim, reason, limits)
         for claim, reason in zip(parts.asserted, reasons, strict=True)
     )
+    value = float(np.mean([each.value for each in supports if each.value is not None]))
+    verdict, why = (None, UNVALIDATED) if organs is None else organs.of_report(value, supports)
     return Grounding(
-        value=float(np.mean([each.value for each in supports if each.value is not None])),
+        value=value,
         raw=equation_1(cosines),
         patches=len(seen),
         supports=supports,
+        verdict=verdict or "not_known",
+        why=why,
+        organ=None if organs is None else organs.seen(),
         denied=parts.denied,
         notes=(*image.notes, *_notes(image, parts, len(known))),
-        signature=_signature(encoder, decoys),
+        signature=_signature(encoder, decoys, limits),
     )
 
 
@@ -88,10 +112,14 @@ class _Looking(NamedTuple):
     seen: Sequence[int]
     encoder: ImageTextEncoder
 
+    @property
+    def vectors(self) -> Vectors:
+        """Those of the patches."""
+        return self.image.vectors[self.seen]
+
     def cosines(self, phrases: Sequence[str]) -> Cosines:
         """Of each phrase with each of the patches."""
-        patches = self.image.vectors[self.seen].astype(np.float64)
-        rows = self.encoder.texts(phrases).astype(np.float64) @ patches.T
+        rows = self.encoder.texts(phrases).astype(np.float64) @ self.vectors.astype(np.float64).T
         return np.round(rows, _DIGITS)
 
     def known(self, phrases: Sequence[str]) -> list[str]:
@@ -119,10 +147,22 @@ def _nothing_to_ground(parts: Claims) -> Problem | None:
     return Problem("no_claims", "the report makes no claim that could be seen in an image")
 
 
+class _Scale(NamedTuple):
+    """Decoys of one kind of claim, as an image shows them."""
+
+    phrases: Sequence[str]
+    cosines: Cosines
+    usual: NDArray[np.float64]
+
+    def heights(self, together: Together) -> NDArray[np.float64]:
+        """The cosine of each over all patches, less what it has with any image."""
+        return together(self.cosines) - self.usual
+
+
 def _scales(
     looking: _Looking, claims: Sequence[Claim], known: Sequence[Claim], decoys: Decoys
-) -> Mapping[EntityType, NDArray[np.float64]] | Problem:
-    """For each kind of claim the best cosines of decoys.
+) -> Mapping[EntityType, _Scale] | Problem:
+    """For each kind of claim the decoys, with the same chances in the same patches.
 
     Where the encoder knows too few decoys of a kind, those of all kinds are taken.
     """
@@ -137,30 +177,50 @@ def _scales(
                 f"only {len(phrases)} decoy claims are known to the encoder, and {FEWEST} are "
                 "needed to calibrate its cosines",
             )
-        scales[kind] = looking.cosines(phrases).max(axis=1) - looking.usual(phrases)
-        if standing(0.0, scales[kind]) is None:
+        scale = _Scale(phrases, looking.cosines(phrases), looking.usual(phrases))
+        if standing(0.0, scale.heights(_best)) is None:
             return Problem(UNKNOWN, "the encoder gives all claims the same cosine")
+        scales[kind] = scale
     return scales
+
+
+def _best(cosines: Cosines) -> NDArray[np.float64]:
+    return np.asarray(cosines.max(axis=1), np.float64)
 
 
 def _supports(
     known: Sequence[Claim],
     cosines: Cosines,
-    scales: Mapping[EntityType, NDArray[np.float64]],
+    scales: Mapping[EntityType, _Scale],
     looking: _Looking,
+    organs: SpecimenOrgan | None,
 ) -> Iterator[Support]:
-    """Each claim with its best patch and its calibrated value."""
+    """Each claim with its best patch, its calibrated value and, with limits, a verdict."""
     usual = looking.usual([claim.phrase for claim in known])
-    for claim, row, expected in zip(known, cosines, usual, strict=True):
-        best = int(row.argmax())
-        stands = standing(float(row[best] - expected), scales[claim.type])
-        calibration = calibration_of(looking.encoder, claim.type)
-        yield Support(
-            claim=claim,
-            cosine=float(row[best]),
-            value=None if stands is None else calibrated(stands, calibration),
-            spot=looking.image.spots[looking.seen[best]],
+    together = _best if organs is None else top_mean
+    heights = together(cosines) - usual
+    for claim, row, height in zip(known, cosines, heights, strict=True):
+        scale = scales[claim.type]
+        others = scale.heights(together)
+        stands = standing(float(height), others)
+        best, worst = (
+            looking.image.spots[looking.seen[int(n)]] for n in (row.argmax(), row.argmin())
         )
+        support = Support(
+            claim=claim,
+            cosine=float(row.max()),
+            value=None
+            if stands is None
+            else calibrated(stands, calibration_of(looking.encoder, claim.type)),
+            spot=best,
+            against=worst,
+            decoy=scale.phrases[int(others.argmax())],
+            agreeing=int((row > scale.cosines.max(axis=0)).sum()),
+        )
+        if organs is None or stands is None:
+            yield support
+        else:
+            yield support.model_copy(update=organs.judged(claim, stands, support))
 
 
 def calibration_of(encoder: ImageTextEncoder, kind: EntityType) -> ClaimCalibration:
@@ -170,14 +230,14 @@ def calibration_of(encoder: ImageTextEncoder, kind: EntityType) -> ClaimCalibrat
     return kinds.get(kind) or measured or UNMEASURED
 
 
-def _signature(encoder: ImageTextEncoder, decoys: Decoys) -> str:
+def _signature(encoder: ImageTextEncoder, decoys: Decoys, limits: Decisions | None) -> str:
     """Everything that a grounding depends on beside image and report."""
     curves = [calibration_of(encoder, kind) for kind in CLAIMED]
     calibration = ";".join(f"{curve.slope:g},{curve.midpoint:g}" for curve in dict.fromkeys(curves))
     side = encoder.size
     return (
-        f"grounding-1|{encoder.identity}|patch={side},stride={side}|{decoys.identity}"
-        f"|calibration={calibration}"
+        f"grounding-2|{encoder.identity}|patch={side},stride={side}|{decoys.identity}"
+        f"|calibration={calibration if limits is None else limits.identity}"
     )
 
 

@@ -203,9 +203,7 @@ HELD_OUT = "held_out.npz"
 """Not part of the model: what decisions are fitted on, so that this needs no second training."""
 
 
-def keep_held_out(
-    folder: Path, lesson: TileDataset, trials: Sequence[FoldPredictions]
-) -> None:
+def keep_held_out(folder: Path, lesson: TileDataset, trials: Sequence[FoldPredictions]) -> None:
     """Keep what was predicted for tiles that a model had not learned, by case and laboratory."""
     parts: dict[str, Any] = {
         "keys": np.array([tile.key for tile in lesson.tiles]),

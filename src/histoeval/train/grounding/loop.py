@@ -256,15 +256,13 @@ def _kind(tile: LabelledTile) -> object:
     return tile.laboratory, tile.organ, tile.concept, tile.stain_kind
 
 
-def _by_laboratory(
-    tiles: Sequence[LabelledTile], weights: npt.NDArray[np.float64]
-) -> list[float]:
+def _by_laboratory(tiles: Sequence[LabelledTile], weights: npt.NDArray[np.float64]) -> list[float]:
     """Up to three times as often where an organ comes mostly from another laboratory."""
-    sums: dict[object, float] = defaultdict(float)
+    sums: dict[tuple[str | None, str], float] = defaultdict(float)
     for tile, weight in zip(tiles, weights, strict=True):
         sums[tile.organ, tile.laboratory] += weight
-    most: dict[object, float] = defaultdict(float)
-    for (organ, _), total in sums.items():  # type: ignore[misc]
+    most: dict[str | None, float] = defaultdict(float)
+    for (organ, _), total in sums.items():
         most[organ] = max(most[organ], total)
     return [min(3.0, most[tile.organ] / sums[tile.organ, tile.laboratory]) for tile in tiles]
 

@@ -36,8 +36,8 @@ from histoeval.train.core.provenance import (
     weights_of,
 )
 from histoeval.train.core.settings import FilePath, ModelName
-from histoeval.train.grounding.card import grounding_card
 from histoeval.train.grounding.augmentation import normalised
+from histoeval.train.grounding.card import grounding_card
 from histoeval.train.grounding.continuation import SelfSupervision, continue_trunk
 from histoeval.train.grounding.cross_validation import (
     FoldPredictions,
@@ -278,7 +278,6 @@ def pixels_of(folder: Path, tiles: Sequence[LabelledTile]) -> torch.Tensor:
 
 def beginning(settings: GroundingSettings, lesson: TileDataset) -> Callable[[], ContrastiveModel]:
     """Makes the same untaught model each time it is called."""
-
     usual = usual_density(lesson) if settings.stain_match else None
 
     def begin() -> ContrastiveModel:

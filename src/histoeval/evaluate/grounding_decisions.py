@@ -1,0 +1,264 @@
+"""Limits for grounding, fitted to labelled tiles that the encoder had not learned from.
+
+A claim of each kind gets a score, as it does when a report is grounded: an organ by how far it
+stands above all unlike organs, over all patches; a diagnosis or finding by how far it stands above
+decoys in the tenth of the patches that speak for it most. Foreign claims set the limit from which a
+claim is supported, true ones the limit up to which it is contradicted.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from histoeval.errors import InputError
+from histoeval.evaluate.grounding_scores import KINDS, ScoredTiles, curve, distances_of
+from histoeval.evaluate.tile_labels import FALSE, HE, TRUE, LabelledTile, Targets
+from histoeval.pathgls.grounding.decisions import (
+    ALLOWED,
+    FEW,
+    ClaimLimits,
+    Decisions,
+    Limits,
+    alike,
+    top_mean,
+)
+from histoeval.pathgls.grounding.verdicts import gated
+from histoeval.report import EntityType
+from histoeval.statistics.calibration import fit_logistic
+
+Array = npt.NDArray[np.float64]
+Scores = Mapping[EntityType, tuple[Array, Array]]
+"""For each kind of claim the scores of true and of foreign ones."""
+
+LEAST_CASES = 3
+"""An organ that was seen in fewer cases cannot be told from what is particular to these."""
+
+_CALM = 1e-6
+_LEAST_SCORES = 20
+_HALF = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedImages:
+    """Tiles, or slides, against all entries of the bank, by models that had not learned them."""
+
+    means: ScoredTiles
+    """One row for each image: the mean over its patches."""
+    heights: ScoredTiles
+    """The same over the tenth of the patches that speak for an entry most."""
+    patches: npt.NDArray[np.int64]
+
+    @classmethod
+    def of_tiles(cls, found: ScoredTiles) -> "JudgedImages":
+        """Each tile by itself."""
+        return cls(found, found, np.ones(len(found.tiles), np.int64))
+
+    @classmethod
+    def of_slides(cls, found: ScoredTiles) -> "JudgedImages | None":
+        """All tiles of a slide together, where there are some; nothing where there are nowhere."""
+        counts: dict[str, int] = defaultdict(int)
+        for tile in found.tiles:
+            counts[tile.slide] += 1
+        kept = [n for n, tile in enumerate(found.tiles) if counts[tile.slide] >= FEW]
+        if not kept:
+            return None
+        taught = None if found.taught is None else found.taught[kept]
+        some = ScoredTiles(
+            [found.tiles[n] for n in kept], found.entries, found.cosines[kept], taught
+        )
+        means = some.slides()
+        heights = some.slides(_top_of_tiles)
+        return cls(means, heights, np.array([counts[tile.slide] for tile in means.tiles]))
+
+    @property
+    def targets(self) -> Targets:
+        """What is true of each image."""
+        return self.means.targets()
+
+    def organ_margins(self, organs: Sequence[str]) -> Array:
+        """For each image and organ how far it stands above all unlike ones; -inf: not learned."""
+        names = {e.name: n for n, e in enumerate(self.means.entries) if e.group == "organ"}
+        places = [names[organ] for organ in organs]
+        rows = self.means.cosines[:, places]
+        if self.means.taught is not None:
+            rows = np.where(self.means.taught[:, places], rows, -np.inf)
+        margins = np.full(rows.shape, -np.inf)
+        for place, organ in enumerate(organs):
+            rivals = [n for n, other in enumerate(organs) if not alike(organ, other)]
+            if rivals:
+                best = rows[:, rivals].max(axis=1)
+                learned = np.isfinite(rows[:, place]) & np.isfinite(best)
+                margins[learned, place] = rows[learned, place] - best[learned]
+        return margins
+
+    def standings(self) -> Array:
+        """For each image and entry how far it stands above decoys of its group."""
+        return distances_of(self.heights, self.targets)
+
+
+def _top_of_tiles(cosines: Array, axis: int) -> Array:
+    """For each entry the mean over the tiles that speak for it most."""
+    return top_mean(np.moveaxis(cosines, axis, -1))
+
+
+def told_organs(tiles: Sequence[LabelledTile], least: int = LEAST_CASES) -> tuple[str, ...]:
+    """The organs of which enough cases were seen in H&E."""
+    cases: dict[str, set[str]] = defaultdict(set)
+    for tile in tiles:
+        if tile.organ and tile.stain_kind == HE:
+            cases[tile.organ].add(tile.case)
+    return tuple(sorted(organ for organ, some in cases.items() if len(some) >= least))
+
+
+def claim_scores(images: JudgedImages, organs: Sequence[str]) -> Scores:
+    """The scores of all claims of the bank whose truth is known."""
+    margins = images.organ_margins(organs)
+    # A model that has learned hardly any of the organs says nothing on telling them apart.
+    usable = np.isfinite(margins).sum(axis=1) > len(organs) / 2
+    own = np.array([[t.organ == organ for organ in organs] for t in images.means.tiles])
+    unlike = np.array(
+        [
+            [t.organ is not None and not alike(organ, t.organ) for organ in organs]
+            for t in images.means.tiles
+        ]
+    )
+    told = usable[:, None] & np.isfinite(margins)
+    found = {EntityType.SITE: (margins[told & own], margins[told & unlike])}
+    targets, stands = images.targets, images.standings()
+    for kind in (EntityType.DIAGNOSIS, EntityType.FINDING):
+        columns = [
+            KINDS.get(e.group) == kind.value and e.group != "organ" for e in images.means.entries
+        ]
+        found[kind] = (
+            stands[:, columns][targets[:, columns] == TRUE],
+            stands[:, columns][targets[:, columns] == FALSE],
+        )
+    return found
+
+
+def fit_decisions(
+    trials: Sequence[ScoredTiles], organs: Sequence[str], encoder: str, measured_on: str
+) -> Decisions:
+    """Limits that hold in every one of some trials; curves are those of the first.
+
+    Give tiles of held-out cases first and of held-out laboratories next: the stricter of both
+    counts.
+    """
+    if len(organs) < 2:
+        raise InputError(
+            f"{len(organs)} organs have tiles of {LEAST_CASES} cases or more, and two are needed "
+            "to tell one from another; add cases"
+        )
+    tile = _limits([claim_scores(JudgedImages.of_tiles(trial), organs) for trial in trials])
+    slides = [JudgedImages.of_slides(trial) for trial in trials]
+    slide = _limits([claim_scores(images, organs) for images in slides if images is not None])
+    if EntityType.SITE not in tile:
+        raise InputError(
+            f"too few labelled tiles: {_LEAST_SCORES} true and as many foreign claims are needed"
+        )
+    return Decisions(
+        encoder=encoder,
+        organs=tuple(organs),
+        tile=tile,
+        slide={kind: slide.get(kind, limits) for kind, limits in tile.items()},
+        measured_on=measured_on,
+    )
+
+
+def _limits(trials: Sequence[Scores]) -> dict[EntityType, ClaimLimits]:
+    """For each kind of claim that enough is known of."""
+    found: dict[EntityType, ClaimLimits] = {}
+    for kind in (EntityType.SITE, EntityType.DIAGNOSIS, EntityType.FINDING):
+        parts = [trial[kind] for trial in trials]
+        enough = [part for part in parts if min(map(len, part)) >= _LEAST_SCORES]
+        if not enough:
+            continue
+        supported = max(
+            float(np.quantile(foreign, 1 - ALLOWED))
+            for _, foreign in parts
+            if len(foreign) >= _LEAST_SCORES
+        )
+        contradicted = min(float(np.quantile(true, ALLOWED)) for true, _ in enough)
+        slope, middle = _curve(*enough[0])
+        if slope > 0:
+            found[kind] = ClaimLimits(
+                slope=slope,
+                midpoint=supported if kind is EntityType.SITE else middle,
+                supported=supported,
+                contradicted=min(contradicted, supported),
+            )
+    return found
+
+
+def _curve(true: Array, foreign: Array) -> tuple[float, float]:
+    """The slope and the middle of the logistic curve between true and foreign claims."""
+    weights = [np.full(len(some), _HALF / len(some)) for some in (true, foreign)]
+    truth = np.concatenate([np.ones(len(true)), np.zeros(len(foreign))])
+    scores = np.concatenate([true, foreign])
+    slope, offset = fit_logistic(scores, truth, np.concatenate(weights), ridge=_CALM)
+    return slope, -offset / slope
+
+
+def decided_figures(images: JudgedImages, decisions: Decisions) -> dict[str, float | int]:
+    """How often reports of an organ and a diagnosis are supported: true ones and foreign ones.
+
+    A foreign report is of another organ, with a diagnosis that tiles of that organ have. Only
+    images of organs that the encoder can tell count as true.
+    """
+    counts: dict[str, list[str]] = {"true": [], "foreign": []}
+    for truth, verdict in _verdicts(images, decisions):
+        counts["true" if truth else "foreign"].append(verdict)
+    found: dict[str, float | int] = {}
+    for name, verdicts in counts.items():
+        found[f"{name} reports"] = len(verdicts)
+        for verdict in ("supported", "not_known", "contradicted"):
+            if verdicts:
+                found[f"{name}, {verdict}"] = verdicts.count(verdict) / len(verdicts)
+    return found
+
+
+def _verdicts(images: JudgedImages, decisions: Decisions) -> Iterator[tuple[bool, str]]:
+    """For each image and report whether it is true, and what is said of it."""
+    margins, stands = images.organ_margins(decisions.organs), images.standings()
+    names = {e.name: n for n, e in enumerate(images.means.entries) if e.group == "concept"}
+    reports = _reports_of(images.means.tiles, names)
+    for row, tile in enumerate(images.means.tiles):
+        limits = decisions.limits(int(images.patches[row]))
+        if tile.organ is None or tile.stain_kind != HE:
+            continue
+        for place, organ in enumerate(decisions.organs):
+            true = organ == tile.organ
+            learned = np.isfinite(margins[row, place])
+            if not learned or (not true and alike(organ, tile.organ)):
+                continue
+            for concept in [tile.concept] if true else reports.get(organ, ()):
+                if concept in names:
+                    height = float(stands[row, names[concept]])
+                    yield true, _verdict(float(margins[row, place]), height, limits)
+
+
+def _reports_of(
+    tiles: Sequence[LabelledTile], names: Mapping[str, int]
+) -> Mapping[str, tuple[str, ...]]:
+    """The diagnoses that tiles of each organ have."""
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for tile in tiles:
+        if tile.organ and tile.concept in names and tile.stain_kind == HE:
+            found[tile.organ][tile.concept] = None
+    return {organ: tuple(concepts) for organ, concepts in found.items()}
+
+
+def _verdict(margin: float, stands: float, limits: Limits) -> str:
+    """Of a report that claims an organ and a diagnosis, as `SpecimenOrgan.of_report` says it."""
+    organ, diagnosis = limits[EntityType.SITE], limits.get(EntityType.DIAGNOSIS)
+    verdict = organ.verdict(margin)
+    if verdict != "supported" or diagnosis is None:
+        return verdict
+    if diagnosis.verdict(stands) == "contradicted":
+        return "contradicted"
+    place = float(curve(np.array([margin]), organ)[0])
+    own = gated(float(curve(np.array([stands]), diagnosis)[0]), place)
+    return "supported" if (place + own) / 2 >= _HALF else "not_known"

@@ -1,0 +1,213 @@
+"""What an image says of a claim: supported, contradicted, or not known; with known error.
+
+The organ of the specimen is decided first, over all patches together: the organ that a report names
+must be likelier than every other that the encoder can tell. What the report says of its tissue is
+worth no more than that. At a value of 0.5 a claim of another organ passes in one of twenty cases,
+as counted on laboratories and cases that the encoder had not learned from.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, ValidationError, model_validator
+
+from histoeval.errors import InputError
+from histoeval.pathgls.grounding.decoys import home_of
+from histoeval.pathgls.grounding.encoder import ClaimCalibration, ImageTextEncoder, Vectors
+from histoeval.pathgls.results import OrganSeen, Verdict
+from histoeval.report import EntityType, Noun
+from histoeval.terms.sites import find_sites, site_closeness
+
+ALLOWED = 0.05
+"""The share of claims of another organ that may be supported, and of true ones that may be
+contradicted."""
+
+FEW = 5
+"""With fewer patches than this an image is judged as a single tile."""
+
+TOP_SHARE = 0.1
+"""The share of patches that must speak for a claim: one among hundreds is chance."""
+
+_SAME_PLACE = 0.5
+
+
+class ClaimLimits(Noun):
+    """How a score of one kind of claim becomes a value and a verdict."""
+
+    slope: Annotated[float, Field(gt=0)]
+    midpoint: float
+    """The score at which the value is 0.5."""
+    supported: float
+    """From this score on a claim is supported: a foreign one in 5 % of cases."""
+    contradicted: float
+    """Up to this score it is contradicted: a true one in 5 % of cases."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.contradicted > self.supported:
+            raise ValueError("what is contradicted lies above what is supported")
+        return self
+
+    @property
+    def curve(self) -> ClaimCalibration:
+        """The curve alone."""
+        return ClaimCalibration(self.slope, self.midpoint)
+
+    def verdict(self, score: float) -> Verdict:
+        """What a score says."""
+        if score >= self.supported:
+            return "supported"
+        return "contradicted" if score <= self.contradicted else "not_known"
+
+
+Limits = Mapping[EntityType, ClaimLimits]
+
+
+class Decisions(Noun):
+    """When an encoder's answers count, as measured on cases that it had not learned from."""
+
+    encoder: str = ""
+    """The encoder's name; the calibration of another one is refused."""
+    organs: tuple[str, ...]
+    """Those that it was shown to tell from each other."""
+    tile: dict[EntityType, ClaimLimits]
+    """For single tiles and pictures of a few."""
+    slide: dict[EntityType, ClaimLimits]
+    """For slides, and pictures of many tiles."""
+    measured_on: str = ""
+    kind: Literal["grounding_calibration"] = "grounding_calibration"
+
+    @property
+    def identity(self) -> str:
+        """Changes with every limit."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:12]
+
+    def limits(self, patches: int) -> Limits:
+        """Those for an image of so many patches."""
+        return self.tile if patches < FEW else self.slide
+
+
+@runtime_checkable
+class Deciding(Protocol):
+    """An encoder for which limits were measured."""
+
+    @property
+    def decisions(self) -> Decisions | None:
+        """The limits, if there are any."""
+
+
+@runtime_checkable
+class NamesOrgans(Protocol):
+    """An encoder that has learned where organs lie, over many wordings of each."""
+
+    def organ_vectors(self, organs: Sequence[str]) -> Vectors:
+        """One vector for each organ."""
+
+
+def decisions_of(encoder: ImageTextEncoder) -> Decisions | None:
+    """The limits that come with an encoder, if any do."""
+    return encoder.decisions if isinstance(encoder, Deciding) else None
+
+
+def read_calibration(path: Path, encoder: str | None = None) -> Decisions:
+    """The calibration that `histoeval evaluate grounding` wrote; for this encoder, where named."""
+    try:
+        found = Decisions.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    except ValidationError as error:
+        raise InputError(
+            f"{path} is no calibration of grounding ({error.error_count()} faults): write one with "
+            "`histoeval evaluate grounding --calibration FILE`"
+        ) from error
+    if encoder is not None and found.encoder and found.encoder != encoder:
+        raise InputError(
+            f"{path} was measured for the encoder {found.encoder}, and this is {encoder}: "
+            "measure it again with `histoeval evaluate grounding --calibration FILE`"
+        )
+    return found
+
+
+def top_mean(cosines: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each claim (rows) the mean over the tenth of all patches that speak for it most."""
+    count = max(1, round(TOP_SHARE * cosines.shape[1]))
+    return np.asarray(np.sort(cosines, axis=1)[:, -count:].mean(axis=1), np.float64)
+
+
+class OrganScores(NamedTuple):
+    """How much an image looks like each organ that an encoder can tell."""
+
+    organs: tuple[str, ...]
+    means: NDArray[np.float64]
+    """For each of them the mean cosine over all patches."""
+    shares: NDArray[np.float64]
+    """For each of them the share of patches that look most like it."""
+
+    def margin(self, claimed: Iterable[str]) -> float:
+        """How far the likeliest of these organs stands above all that are unlike each of them."""
+        own = set(claimed)
+        rivals = [o for o in self.organs if not any(alike(o, each) for each in own)]
+        if not rivals:
+            return 0.0
+        best, other = (
+            max(self.means[self.organs.index(organ)] for organ in some) for some in (own, rivals)
+        )
+        return float(best - other)
+
+    def seen(self, claimed: Iterable[str]) -> OrganSeen:
+        """The likeliest organ, in words for people."""
+        best = int(self.means.argmax())
+        return OrganSeen(
+            likeliest=self.organs[best],
+            share=float(self.shares[best]),
+            margin=self.margin([self.organs[best]]),
+            claimed=tuple(sorted(claimed)),
+        )
+
+
+def organ_scores(vectors: Vectors, encoder: ImageTextEncoder, organs: Sequence[str]) -> OrganScores:
+    """Patches against each organ."""
+    phrases = (
+        encoder.organ_vectors(organs)
+        if isinstance(encoder, NamesOrgans)
+        else encoder.texts([f"{organ} tissue" for organ in organs])
+    )
+    cosines = np.round(vectors.astype(np.float64) @ phrases.astype(np.float64).T, 8)
+    best = np.bincount(cosines.argmax(axis=1), minlength=len(organs)) / len(cosines)
+    return OrganScores(tuple(organs), cosines.mean(axis=0), best)
+
+
+@lru_cache(maxsize=1 << 12)
+def organs_named(phrase: str, organs: tuple[str, ...]) -> frozenset[str] | None:
+    """The organs of the list that a phrase names or a disease arises in; None: it names no place.
+
+    Empty: it names one that is not in the list.
+    """
+    places = home_of(phrase)
+    if not places:
+        return None
+    return frozenset(
+        organ
+        for organ in organs
+        if any(site_closeness(a, b) >= _SAME_PLACE for a in places for b in _sites_of(organ))
+    )
+
+
+@lru_cache(maxsize=1 << 12)
+def alike(one: str, other: str) -> bool:
+    """Whether two organs are the same, one a part of the other, or hard to part."""
+    if one == other:
+        return True
+    return any(
+        site_closeness(a, b) >= _SAME_PLACE for a in _sites_of(one) for b in _sites_of(other)
+    )
+
+
+@lru_cache(maxsize=1 << 10)
+def _sites_of(organ: str) -> frozenset[str]:
+    return frozenset(match.id for match in find_sites(organ))

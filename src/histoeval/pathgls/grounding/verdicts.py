@@ -1,0 +1,134 @@
+"""Verdicts on claims and on a report, from the organ of the specimen and from limits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from histoeval.pathgls.grounding.claims import Claims
+from histoeval.pathgls.grounding.decisions import (
+    Decisions,
+    Limits,
+    OrganScores,
+    organ_scores,
+    organs_named,
+)
+from histoeval.pathgls.grounding.decoys import calibrated
+from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
+from histoeval.pathgls.results import Claim, OrganSeen, Support, Verdict
+from histoeval.report import EntityType
+
+UNVALIDATED = (
+    "the encoder was never validated: measure it on labelled tiles with "
+    "`histoeval evaluate grounding --calibration FILE`"
+)
+_HALF = 0.5
+
+
+def unknown_support(claim: Claim, reason: str, limits: Decisions | None) -> Support:
+    """A claim of which an encoder can say nothing."""
+    verdict: Verdict | None = None if limits is None else "not_known"
+    return Support(claim=claim, unknown=reason, verdict=verdict, why=reason)
+
+
+def gated(value: float, organ: float) -> float:
+    """The value of a claim: what it has by itself, as far as its organ is supported."""
+    return value * min(1.0, organ / _HALF)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecimenOrgan:
+    """What the organ of the specimen means for the claims of a report."""
+
+    scores: OrganScores
+    limits: Limits
+    patches: int
+    claimed: frozenset[str]
+    """All organs that the report names, as far as the encoder can tell them."""
+
+    @classmethod
+    def of(
+        cls, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions, claims: Claims
+    ) -> Self:
+        """Decide over all patches of an image."""
+        named = [organs_named(claim.phrase, decisions.organs) for claim in claims.asserted]
+        return cls(
+            organ_scores(vectors, encoder, decisions.organs),
+            decisions.limits(len(vectors)),
+            len(vectors),
+            frozenset(organ for some in named if some for organ in some),
+        )
+
+    def seen(self) -> OrganSeen:
+        """The organ that the image looks like."""
+        return self.scores.seen(self.claimed)
+
+    def unknown(self, claim: Claim) -> str | None:
+        """Why the place of a claim cannot be told; None where it can, or where none is named."""
+        named = organs_named(claim.phrase, self.scores.organs)
+        if named is None and claim.type is EntityType.SITE:
+            return f"{claim.phrase} is no organ that could be recognised"
+        if named is not None and not named:
+            return f"the encoder has not been shown to tell the place of {claim.phrase} from others"
+        if claim.type not in self.limits:
+            return f"claims of this kind ({claim.type.value}) were never validated"
+        return None
+
+    def judged(self, claim: Claim, stands: float, support: Support) -> dict[str, Any]:
+        """The value and the verdict of a known claim that stands so far above decoys."""
+        own = organs_named(claim.phrase, self.scores.organs) or self.claimed
+        limits = self.limits[claim.type]
+        if claim.type is EntityType.SITE:
+            value, verdict, why = self._of_organ(own)
+            agreeing = sum(
+                round(share * self.patches)
+                for organ, share in zip(self.scores.organs, self.scores.shares, strict=True)
+                if organ in own
+            )
+            return {"value": value, "verdict": verdict, "why": why, "agreeing": agreeing}
+        value, verdict = calibrated(stands, limits.curve), limits.verdict(stands)
+        why = (
+            f"stands above {support.decoy} and all other decoys in {support.agreeing} of "
+            f"{self.patches} patches"
+            if verdict == "supported"
+            else f"the image shows {support.decoy} rather than this"
+            if verdict == "contradicted"
+            else f"stands out too little from other claims, such as {support.decoy}"
+        )
+        if not own:
+            return {"value": value, "verdict": verdict, "why": why}
+        organ_value, organ_verdict, organ_why = self._of_organ(own)
+        if organ_verdict != "supported":
+            verdict, why = organ_verdict, organ_why
+        return {"value": gated(value, organ_value), "verdict": verdict, "why": why}
+
+    def of_report(self, value: float, supports: Sequence[Support]) -> tuple[Verdict, str]:
+        """What the image says of the whole report."""
+        against = [each for each in supports if each.verdict == "contradicted"]
+        organ: Verdict = "supported"
+        if self.claimed:
+            _, organ, why = self._of_organ(self.claimed)
+        if organ == "contradicted":
+            return organ, why
+        if against:
+            return "contradicted", f"{against[0].claim.phrase}: {against[0].why}"
+        if organ == "not_known":
+            return organ, why
+        if value < _HALF or not any(each.verdict == "supported" for each in supports):
+            return "not_known", "the image supports too little of what the report claims"
+        return "supported", "the image shows the organ and supports what the report claims"
+
+    def _of_organ(self, own: frozenset[str]) -> tuple[float, Verdict, str]:
+        """Value, verdict and reason of the organ that is claimed."""
+        margin, limits = self.scores.margin(own), self.limits[EntityType.SITE]
+        verdict, seen = limits.verdict(margin), self.seen()
+        claimed = " or ".join(sorted(own))
+        why = (
+            f"the tissue looks like {claimed}"
+            if verdict == "supported"
+            else f"the tissue looks like {seen.likeliest} ({seen.share:.0%} of patches), "
+            f"not like {claimed}"
+            if verdict == "contradicted"
+            else f"the tissue does not look enough like {claimed} to say so; "
+            f"likeliest is {seen.likeliest} ({seen.share:.0%} of patches)"
+        )
+        return calibrated(margin, limits.curve), verdict, why

@@ -10,10 +10,8 @@ from histoeval.terms.sites import contains, find_sites, organ_of
 from histoeval.terms.values.laterality import Side, side_of
 
 _HEAD = re.compile(r"(?P<head>[A-Z][^.:;]{2,60}?)(?::| [-\u2013])\s+\S")
-_IS_PLACE = re.compile(
-    r"\b(?:no|not|without)\b.*\b(?:in|within) (?:an? |the |this )?$", re.IGNORECASE
-)
-"""Before the place where something is denied: no carcinoma in the polyp."""
+_DENIES = re.compile(r"\b(?:no|not|without)\b", re.IGNORECASE)
+_PLACES = re.compile(r"\b(?:in|within) (?:an? |the |this )?$", re.IGNORECASE)
 _SIDES = (Side.LEFT, Side.RIGHT)
 
 
@@ -57,7 +55,7 @@ def _are_on_two_margins(one: str, other: str) -> bool:
 
 def is_place_of_denial(before: str) -> bool:
     """Whether the words before a name make it the place where something else is denied."""
-    return _IS_PLACE.search(before) is not None
+    return _PLACES.search(before) is not None and _DENIES.search(before) is not None
 
 
 def _organs(text: str) -> frozenset[str]:

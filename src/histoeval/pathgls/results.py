@@ -4,13 +4,16 @@ Each dimension is a value between 0 and 1 with evidence that can be checked. Whe
 measured there is a `Problem` in its place, and never a number.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat
 
 from histoeval.report import Assertion, EntityType, Noun
 
 Share = Annotated[FiniteFloat, Field(ge=0.0, le=1.0)]
+
+GroundingVerdict = Literal["supported", "contradicted", "not_known"]
+"""What an image says of a claim, or of a report, where the error of saying so is known."""
 
 
 class ReportSpan(Noun):
@@ -61,6 +64,11 @@ class Grounding(Noun):
     patches: Annotated[int, Field(ge=1)]
     supports: tuple[Support, ...]
     denied: tuple[Claim, ...] = ()
+    verdict: GroundingVerdict | None = None
+    """On the report as a whole: `contradicted` where the image shows another organ or diagnosis.
+
+    None where nobody decided: then the value alone counts.
+    """
     notes: tuple[str, ...] = ()
     signature: str
 

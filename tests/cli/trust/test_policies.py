@@ -81,6 +81,7 @@ def test_without_an_endpoint_all_three_verdicts_occur_with_reasons(folder: Path)
     assert policy_of(folder) == "without_endpoint"
     page = (folder / "out" / "report.html").read_text("utf-8")
     assert "cannot both be true" in page
+    assert "validated: " in page
     for text in (done.output, page):
         assert "deploy: The image supports the report" in text
         assert "policy without_endpoint@" in text
@@ -139,6 +140,7 @@ def test_policies_are_listed_and_explained() -> None:
     assert all(name in listed.output for name in POLICIES)
     one = run("policies", "text_only").output
     assert "deploy: Never." in one
+    assert "validated: " in one
     assert "without_endpoint" not in one
     assert "text_only" in run("--help").output
     assert isinstance(run("policies", "texts").exception, SettingError)

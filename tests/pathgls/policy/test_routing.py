@@ -102,7 +102,8 @@ def test_what_rejects_at_once_can_be_switched_off_and_is_still_not_deployed() ->
 
 def test_low_grounding_alone_rejects_nothing_where_there_is_no_model_to_ask() -> None:
     assert trust(0.0, 1.0).route == "review"
-    assert trust(0.0, 0.9, contradictions=[]).route == "reject"
+    assert trust(0.0, 0.7).route == "review"
+    assert trust(0.0, 0.6).route == "reject"
 
 
 @given(maybe, maybe, maybe, verdicts, st.sampled_from(POLICIES))

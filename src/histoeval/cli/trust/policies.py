@@ -32,12 +32,13 @@ def policies(
     print_tables([policy_table(found)])
     for policy in found if names else ():
         typer.echo()
-        for line in policy_lines(policy.content()):
+        for line in policy_lines(policy.content(), "validated"):
             typer.echo(line)
     if not names:
         typer.echo("More: histoeval trust policies NAME.")
 
 
-def policy_lines(policy: Mapping[str, Any]) -> list[str]:
-    """A policy as people read it: its numbers, then what each verdict means."""
-    return [f"Policy: {policy_line(policy)}", *(f"  {each}" for each in meaning_lines(policy))]
+def policy_lines(policy: Mapping[str, Any], *more: str) -> list[str]:
+    """A policy as people read it: its numbers, then what each verdict means, and `more` of it."""
+    meaning = meaning_lines(policy, *more)
+    return [f"Policy: {policy_line(policy)}", *(f"  {each}" for each in meaning)]

@@ -51,7 +51,7 @@ def write_page(
         title=f"Trust in reports: {summary['input']['name']}",
         tables=map(html_table, trust_tables(summary, ())),
         policy=policy_line(summary["policy"]),
-        meaning=meaning_lines(summary["policy"]),
+        meaning=meaning_lines(summary["policy"], "validated"),
         rows=summary["rows"],
         reports=[_report(row, text, gallery) for row, text in islice(rows, MAX_ROWS)],
         made_with=[f"{name}: {summary[name]}" for name in _MADE_WITH if summary[name] is not None],

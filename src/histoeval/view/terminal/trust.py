@@ -76,12 +76,13 @@ def _at_once(policy: Mapping[str, Any]) -> str:
     return (certain if logic is not None else "") + (image if when["image_contradicts"] else "")
 
 
-def meaning_lines(policy: Mapping[str, Any]) -> list[str]:
-    """What each verdict of a policy means, in plain words; nothing where its file does not say."""
+def meaning_lines(policy: Mapping[str, Any], *more: str) -> list[str]:
+    """What each verdict of a policy means, in plain words; nothing where its file does not say.
+
+    `more` are further keys of its meaning, such as what it was validated on.
+    """
     meaning = policy["meaning"]
-    if meaning is None:
-        return []
-    return [f"{key}: {meaning[key]}" for key in (*ROUTES, "validated")]
+    return [] if meaning is None else [f"{key}: {meaning[key]}" for key in (*ROUTES, *more)]
 
 
 def policy_table(policies: Iterable[Policy]) -> ResultTable:

@@ -15,6 +15,7 @@ import histoeval.run.trust.case
 from histoeval.errors import InputError, SettingError
 from histoeval.pathgls.grounding.score import ground
 from histoeval.pathgls.policy.shipped import POLICIES
+from histoeval.pathgls.results import Grounding
 from tests.support.trust_runs import (
     ROWS,
     TORN,
@@ -43,6 +44,7 @@ def decided_grounding(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def decide(image: Any, claims: Any, encoder: Any, decoys: Any) -> Any:
         found = ground(image, claims, encoder, decoys)
+        assert isinstance(found, Grounding)
         words = " ".join(claim.phrase for claim in claims).lower()
         said = {"colon": "supported", "liver": "contradicted"}
         verdict = next((told for organ, told in said.items() if organ in words), "not_known")

@@ -451,7 +451,7 @@ READERS: dict[str, FileReader] = {
     "OncoTree": FileReader(given(o__json=ONCOTREE), ontology("o.json", "oncotree")),
     "MRCONSO": FileReader(given(MRCONSO__RRF=MRCONSO), ontology("MRCONSO.RRF", "mrconso")),
     "policy": FileReader(
-        from_disk("policy.yaml", "src/histoeval/pathgls/policy/policy.yaml"), policy
+        from_disk("policy.yaml", "src/histoeval/pathgls/policy/with_endpoint.yaml"), policy
     ),
     "judge prompt": FileReader(from_disk("prompt.yaml", "examples/judge/synoptic.yaml"), prompt),
     "training settings": FileReader(

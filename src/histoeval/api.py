@@ -444,7 +444,8 @@ def trust(
         encoder: the image-text encoder of grounding: a name, a folder or an object.
         nli: the NLI model of logic: a name, a folder or an object.
         distance: the distance of stability: a name or an object.
-        policy: weights and thresholds: a `Policy` or its file; by default those of the paper.
+        policy: how reports are routed: "with_endpoint", "without_endpoint" or "text_only", a file,
+            or a `Policy`; by default the one that fits what `data` has and `vlm` names.
         weights: of the three dimensions, as in "0.4,0.3,0.3".
         vlm: the model that wrote the reports, to ask it again: an `Endpoint`, a `VlmConfig` or an
             object.
@@ -483,7 +484,7 @@ def trust(
             nli=nli,
             distance=distance,
             models=models or Models(),
-            policy=Path(policy) if isinstance(policy, str) else policy,
+            policy=policy,
             weights=weights,
             top=top,
             tiles=str(tiles),

@@ -119,7 +119,7 @@ def test_a_floor_on_a_dimension_without_weight_must_be_known_to_be_met() -> None
 
 
 def test_weights_given_beside_the_policy_are_used() -> None:
-    found = fuse(1.0, 0.0, 0.0, DimensionWeights(grounding=1.0, logic=0.0, stability=0.0), POLICY)
+    found = fuse(1.0, 0.2, 0.0, DimensionWeights(grounding=1.0, logic=0.0, stability=0.0), POLICY)
     assert found.value == 1.0
     assert found.route == "deploy"
 

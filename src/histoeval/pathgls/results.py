@@ -14,6 +14,9 @@ Share = Annotated[FiniteFloat, Field(ge=0.0, le=1.0)]
 Verdict = Literal["supported", "contradicted", "not_known"]
 """What an image says of a claim or of a report."""
 
+GroundingVerdict = Literal["supported", "contradicted", "not_known"]
+"""What an image says of a claim, or of a report, where the error of saying so is known."""
+
 
 class ReportSpan(Noun):
     """A stretch of a report: ``text == report.text[start:end]``."""
@@ -89,6 +92,11 @@ class Grounding(Noun):
     why: str = ""
     organ: OrganSeen | None = None
     denied: tuple[Claim, ...] = ()
+    verdict: GroundingVerdict | None = None
+    """On the report as a whole: `contradicted` where the image shows another organ or diagnosis.
+
+    None where nobody decided: then the value alone counts.
+    """
     notes: tuple[str, ...] = ()
     signature: str
 

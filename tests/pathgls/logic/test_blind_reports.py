@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import pytest
 
 from histoeval.errors import Problem
+from histoeval.pathgls.fusion import fuse
 from histoeval.pathgls.logic.score import logic_of
+from histoeval.pathgls.policy.policy import read_policy
+from histoeval.pathgls.results import Logic
 from tests.support.logic_reports import read, rows
 from tests.support.shipped_models import shipped_entailer
 
@@ -28,13 +32,14 @@ class Floors(NamedTuple):
     rewording_alarms: int
 
 
-def values(file: str) -> dict[tuple[str, str], float]:
-    """The value of each report that has one, by its case and its group."""
+@cache
+def judged(file: str) -> dict[tuple[str, str], Logic]:
+    """What logic finds in each report that it can judge, by its case and its group."""
     entailer = shipped_entailer()
     found = {
         (row["case"], row["group"]): logic_of(read(row["report"]), entailer) for row in rows(file)
     }
-    return {key: logic.value for key, logic in found.items() if not isinstance(logic, Problem)}
+    return {key: logic for key, logic in found.items() if not isinstance(logic, Problem)}
 
 
 @pytest.mark.parametrize(
@@ -45,7 +50,7 @@ def values(file: str) -> dict[tuple[str, str], float]:
     ],
 )
 def test_contradictions_lower_the_value_and_rewording_does_not(file: str, floors: Floors) -> None:
-    found = values(file)
+    found = {key: logic.value for key, logic in judged(file).items()}
 
     def drop(group: str) -> float:
         cases = [case for case, of in found if of == group and (case, "control") in found]
@@ -59,3 +64,22 @@ def test_contradictions_lower_the_value_and_rewording_does_not(file: str, floors
     assert drop("rewording") <= floors.rewording_drop
     assert alarms("control") <= floors.true_alarms
     assert alarms("rewording") <= floors.rewording_alarms
+
+
+def test_without_an_image_contradictions_are_rejected_and_hardly_anything_else() -> None:
+    policy = read_policy("text_only")
+    rejected = [
+        group
+        for (_, group), logic in judged("logic_blind_second").items()
+        if fuse(
+            None,
+            logic.value,
+            None,
+            policy.weights,
+            policy,
+            contradictions=logic.contradictions,
+        ).route
+        == "reject"
+    ]
+    assert rejected.count("logic") >= 57
+    assert len(rejected) - rejected.count("logic") <= 8

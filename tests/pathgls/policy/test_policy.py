@@ -11,6 +11,7 @@ from histoeval.pathgls.policy.policy import (
     PAPER,
     DimensionWeights,
     Floors,
+    Meaning,
     Policy,
     policy_text,
     read_policy,
@@ -73,6 +74,30 @@ def test_a_policy_that_makes_no_sense_is_refused_with_the_reason(
         (("deploy_from", "name: 3\ndeploy_from"), "line 3, .* name is 3: write a name"),
         (("{grounding: 0.5, logic: 0.25, stability: 0.25}", "1,0,0"), "weights is 1,0,0: write gr"),
         (("reject_below: 0.4", ""), "reject_below is missing: write a number"),
+        (
+            ("deploy_from", "reject_if: {logic_below: low}\ndeploy_from"),
+            r"line 3, .* reject_if\.logic_below is low: write a number from 0 to 1, .* or null",
+        ),
+        (
+            ("deploy_from", "reject_if: {image_contradicts: 1}\ndeploy_from"),
+            r"line 3, .* reject_if\.image_contradicts is 1: write true or false",
+        ),
+        (
+            ("deploy_from", "reject_if: {logic: 0.5}\ndeploy_from"),
+            r"no key reject_if\.logic .*; there are logic_below, certain_from, image_contradicts",
+        ),
+        (
+            ("deploy_from", "reject_if: 0.5\ndeploy_from"),
+            "reject_if is 0.5: write logic_below, certain_from, image_contradicts below it",
+        ),
+        (
+            ("deploy_from", "meaning: {fits: 3}\ndeploy_from"),
+            r"line 3, .* meaning\.fits is 3: write a sentence",
+        ),
+        (
+            ("deploy_from", "meaning: {fits: all}\ndeploy_from"),
+            r"meaning\.deploy is missing: write a sentence",
+        ),
         (("logic", "logik"), r"no key weights\.logik \(did you mean logic\?\); there are ground"),
     ],
 )
@@ -112,6 +137,9 @@ def test_the_hash_follows_the_numbers_and_not_the_name_or_comments(tmp_path: Pat
     assert read(tmp_path, f"# another day\nname: other\n{GOOD}").hash == plain.hash
     assert read(tmp_path, GOOD.replace("0.7", "0.71")).hash != plain.hash
     assert read(tmp_path, GOOD + "floors: {logic: 0.2}\n").hash != plain.hash
+    assert read(tmp_path, GOOD + "reject_if: {logic_below: null}\n").hash != plain.hash
+    words = "".join(f"  {key}: some words\n" for key in Meaning.model_fields)
+    assert read(tmp_path, f"{GOOD}meaning:\n{words}").hash == plain.hash
 
 
 def test_what_is_written_is_read_back_whole(tmp_path: Path) -> None:

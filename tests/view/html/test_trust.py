@@ -70,7 +70,8 @@ def parsed(page: str) -> Balanced:
 @pytest.fixture
 def page(folder: Path, quick: object) -> Balanced:
     odd = {**ROWS[0], "id": "<script>alert(1)</script>", "report": f"{TRUE} <img src=x> & more"}
-    write(folder / "reports.csv", [*ROWS, odd, {"id": "bare", "report": TORN}])
+    bare = [{"id": "bare", "report": TORN}, {"id": "calm", "report": TRUE}]
+    write(folder / "reports.csv", [*ROWS, odd, *bare])
     judged(folder)
     return parsed((folder / "out" / "report.html").read_text("utf-8"))
 
@@ -89,6 +90,8 @@ def test_texts_verdicts_and_reasons_are_shown_as_they_are(page: Balanced) -> Non
         "<script>alert(1)</script>",
         "<img src=x> & more",
         "review",
+        "reject",
+        "cannot both be true",
         "trust lies between",
         "names no image",
         "Under attack; moved most by: prompt",

@@ -17,6 +17,7 @@ from histoeval.cli.options.vlm import (
     VlmRequestOptions,
 )
 from histoeval.errors import SettingError
+from histoeval.pathgls.policy.shipped import POLICIES
 from histoeval.vlm.model import VlmConfig
 
 VERDICT = "Verdict"
@@ -57,8 +58,10 @@ class VerdictOptions:
     policy: Annotated[
         Path | None,
         option(
-            "YAML file with weights, thresholds and floors; the paper's weights when omitted.",
+            f"How reports are routed: {', '.join(POLICIES)}, or a YAML file of your own; the one "
+            "that fits the input when omitted. `histoeval trust policies` explains them.",
             VERDICT,
+            metavar="NAME|FILE",
         ),
     ] = None
     weights: Annotated[

@@ -20,18 +20,20 @@ from histoeval.cli.options.trust import (
     TrustModels,
     VerdictOptions,
 )
+from histoeval.cli.trust.policies import policies, policy_lines
 from histoeval.cli.trust.tune import tune
 from histoeval.errors import SettingError
 from histoeval.run.results import Verdicts
 from histoeval.run.trust.setup import TrustOptions
 from histoeval.view.terminal.scores import problem_table
-from histoeval.view.terminal.trust import least_trusted, policy_line, trust_tables
+from histoeval.view.terminal.trust import least_trusted, trust_tables
 
 SHOWN = 10
 """Number of least trusted reports that are shown in the terminal."""
 
 trust_app = typer.Typer(invoke_without_command=True, no_args_is_help=True)
 trust_app.command("tune")(tune)
+trust_app.command("policies")(policies)
 
 
 @trust_app.callback()
@@ -108,7 +110,7 @@ def _print_verdicts(verdicts: Verdicts, output: Path) -> None:
     summary = verdicts.summary
     for table in trust_tables(summary, least_trusted(verdicts, SHOWN)):
         print_tables([table, ""])
-    for note in (*summary["input"]["notes"], f"Policy: {policy_line(summary)}"):
+    for note in (*summary["input"]["notes"], *policy_lines(summary["policy"])):
         typer.echo(note)
     print_tables([problem_table(summary)])
     written = [str(output / name) for name in ("trust.jsonl", "summary.json", "report.html")]

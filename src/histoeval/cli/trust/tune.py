@@ -12,6 +12,7 @@ from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import demand_folder, print_tables
 from histoeval.errors import SettingError
 from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension, read_policy
+from histoeval.pathgls.policy.shipped import POLICIES, WITH_ENDPOINT
 from histoeval.pathgls.policy.thresholds import Costs, Target
 from histoeval.pathgls.policy.tuning import TuningPlan
 from histoeval.progress import step_progress
@@ -70,9 +71,15 @@ class SearchOptions:
         list[str] | None,
         option("Dimension without weight, because it is unknown; can be repeated.", SEARCH),
     ] = None
-    policy: Annotated[Path | None, option("Policy to start from; its floors are kept.", SEARCH)] = (
-        None
-    )
+    policy: Annotated[
+        Path,
+        option(
+            f"Policy to start from: {', '.join(POLICIES)}, or a YAML file; its floors and what it "
+            "rejects at once are kept.",
+            SEARCH,
+            metavar="NAME|FILE",
+        ),
+    ] = Path(WITH_ENDPOINT)
     step: Annotated[float, option("Step size of the weights.", SEARCH, min=0.01, max=0.5)] = 0.05
     folds: Annotated[int, option("Folds of the cross-validation.", SEARCH, min=2)] = 5
     repeats: Annotated[int, option("Repeats of the cross-validation.", SEARCH, min=1)] = 5

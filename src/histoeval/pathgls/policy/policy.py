@@ -15,12 +15,14 @@ from pydantic import Field, ValidationError, model_validator
 
 from histoeval.errors import InputError, SettingError
 from histoeval.io.yaml_files import read_yaml
+from histoeval.pathgls.policy.shipped import WITH_ENDPOINT, policy_file
 from histoeval.pathgls.results import Share
 from histoeval.report import Noun
-from histoeval.resources import resource_path
 
 Dimension = Literal["grounding", "logic", "stability"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
+
+Text = Annotated[str, Field(min_length=1)]
 
 ROUNDING = 1e-9
 """Numbers that differ by less are the same: weights that sum to 1, trust at a threshold."""
@@ -61,10 +63,33 @@ class Floors(Noun):
     stability: Share | None = None
 
 
+class RejectIf(Noun):
+    """What rejects a report at once, whatever else is or is not known."""
+
+    logic_below: Share | None = 0.7
+    """Logic below this, by a contradiction that is certain; None: logic rejects nothing alone."""
+    certain_from: Share = 0.95
+    """A contradiction of at least this probability is certain; one by rule always is."""
+    image_contradicts: bool = True
+    """The verdict of grounding is that the image shows another organ or diagnosis."""
+
+
+class Meaning(Noun):
+    """A policy in plain words, for those who act on its verdicts."""
+
+    fits: Text
+    """For whom the policy is: what there must be."""
+    deploy: Text
+    review: Text
+    reject: Text
+    validated: Text
+    """What its numbers were measured on, and what nobody has measured."""
+
+
 class Policy(Noun):
     """The content of a policy file."""
 
-    name: Annotated[str, Field(min_length=1)] = "policy"
+    name: Text = "policy"
     weights: DimensionWeights
     deploy_from: Share | None
     """Trust of at least this is deployed; nothing ever is where this is None."""
@@ -72,6 +97,8 @@ class Policy(Noun):
     floors: Floors = Floors()
     claims_known: Share = 0.0
     """Where the encoder knows a smaller share of the claims, nothing is deployed by the others."""
+    reject_if: RejectIf = RejectIf()
+    meaning: Meaning | None = None
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -84,8 +111,8 @@ class Policy(Noun):
 
     @cached_property
     def hash(self) -> str:
-        """Twelve characters that change with every number, and not with names or comments."""
-        content = self.model_dump_json(exclude={"name"})
+        """Twelve characters that change with every number, and not with names or words."""
+        content = self.model_dump_json(exclude={"name", "meaning"})
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
     @property
@@ -97,17 +124,26 @@ class Policy(Noun):
         """Whether the verdict depends on a dimension: by its weight, or by its floor."""
         return getattr(self.weights, dimension) > 0 or getattr(self.floors, dimension) is not None
 
+    @property
+    def required(self) -> tuple[Dimension, ...]:
+        """The dimensions without which nothing is deployed."""
+        return tuple(name for name in DIMENSIONS if self.asks(name))
+
+    def content(self) -> dict[str, Any]:
+        """The policy with its hash, as summaries hold it."""
+        return {"hash": self.hash, **self.model_dump(mode="json")}
+
     def weighing(self, weights: DimensionWeights) -> Policy:
         """The same policy with other weights."""
         return self.model_copy(update={"weights": weights}) if weights != self.weights else self
 
 
-def read_policy(path: Path | None = None) -> Policy:
-    """The policy of a file; the shipped one, with the paper's weights, when none is named.
+def read_policy(named: Path | str = WITH_ENDPOINT) -> Policy:
+    """A policy of this package by its name, or the user's own by its file.
 
     Numbers are to be written as numbers: `"0.7"` and `true` are refused, not taken for some.
     """
-    home = path or resource_path("pathgls/policy/policy.yaml")
+    home = policy_file(named)
     written = read_yaml(home, "the policy")
     try:
         return Policy.model_validate(written.content, strict=True)
@@ -116,6 +152,10 @@ def read_policy(path: Path | None = None) -> Policy:
         line = written.line_of(fault["loc"])
         where = f"{home}, line {line}," if line is not None else f"{home}"
         raise InputError(f"the policy {where} cannot be used: {_explained(fault)}") from error
+
+
+_SECTIONS: dict[str, type[Noun]] = {"reject_if": RejectIf, "meaning": Meaning}
+"""Keys with keys of their own, beside those that have one for each dimension."""
 
 
 def _explained(fault: Mapping[str, Any]) -> str:
@@ -132,7 +172,8 @@ def _explained(fault: Mapping[str, Any]) -> str:
         return f"there is no key {key}{_instead(place)}"
     if fault["type"] == "missing":
         return f"{key} is missing: write {_wanted(place)}"
-    quotes = ", without quotes" if isinstance(fault["input"], str) and place != ["name"] else ""
+    is_text = place == ["name"] or place[0] == "meaning"
+    quotes = ", without quotes" if isinstance(fault["input"], str) and not is_text else ""
     return f"{key} is {_as_written(fault['input'])}: write {_wanted(place)}{quotes}"
 
 
@@ -142,13 +183,21 @@ def _wanted(place: Sequence[str]) -> str:
         return "a name of one letter or more"
     if place in (["weights"], ["floors"]):
         return f"{', '.join(DIMENSIONS)} below it, each with a number from 0 to 1"
+    if len(place) == 1 and place[0] in _SECTIONS:
+        return f"{', '.join(_SECTIONS[place[0]].model_fields)} below it"
+    if place[0] == "meaning":
+        return "a sentence"
+    if place[-1] == "image_contradicts":
+        return "true or false"
     number = "a number from 0 to 1, as in 0.7"
-    return f"{number}, or null" if place == ["deploy_from"] or place[0] == "floors" else number
+    may_be_null = place[0] == "floors" or place[-1] in ("deploy_from", "logic_below")
+    return f"{number}, or null" if may_be_null else number
 
 
 def _instead(place: Sequence[str]) -> str:
     """The keys that exist, for one that does not."""
-    known = [*Policy.model_fields] if len(place) == 1 else [*DIMENSIONS]
+    section = _SECTIONS.get(place[0]) if len(place) > 1 else Policy
+    known = [*DIMENSIONS] if section is None else [*section.model_fields]
     near = get_close_matches(place[-1], known, n=1)
     guess = f" (did you mean {near[0]}?)" if near else ""
     return f"{guess}; there are {', '.join(known)}"
@@ -186,6 +235,8 @@ def policy_text(policy: Policy, comments: Sequence[str]) -> str:
     """A policy as a file that `read_policy` reads, with comments on top."""
     content = policy.model_dump(mode="json")
     content["floors"] = {k: v for k, v in content["floors"].items() if v is not None}
+    if policy.meaning is None:
+        del content["meaning"]
     header = "".join(f"# {line}\n" if line else "#\n" for line in comments)
     return header + str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 

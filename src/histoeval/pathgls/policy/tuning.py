@@ -172,7 +172,7 @@ def fit(labelled: LabelledReports, plan: TuningPlan, objective: Objective) -> Po
     numbers = grid(plan.parts, plan.without)
     at = choose(labelled, numbers, plan.folds, objective, plan.seed)
     weights = DimensionWeights(**dict(zip(DIMENSIONS, map(float, numbers[at]), strict=True)))
-    policy = plan.base.model_copy(update={"name": "tuned", "weights": weights})
+    policy = plan.base.model_copy(update={"name": "tuned", "weights": weights, "meaning": None})
     if labelled.wrong is None:
         return policy
     trust = labelled.known @ numbers[at]

@@ -222,13 +222,12 @@ def _stability(
 def _row(
     case: TrustCase, found: Dimensions, policy: Policy, content: str | None = None
 ) -> TrustRow:
-    values = {
+    values: dict[str, Any] = {
         name: None if name not in found or isinstance(each := found[name], Problem) else each.value
         for name in DIMENSIONS
     }
-    seen = found.get("grounding")
-    share = _known(seen) if isinstance(seen, Grounding) else None
-    trust = fuse(**values, weights=policy.weights, policy=policy, claims_known=share)
+    beside = _beside_values(case, found)
+    trust = fuse(**values, weights=policy.weights, policy=policy, **beside)
     errors = [MissingReason.of(problem) for problem in case.problems]
     errors += [
         MissingReason.of(each, name) for name, each in found.items() if isinstance(each, Problem)
@@ -242,6 +241,19 @@ def _row(
         evidence=_evidence(case, found, trust, policy, content),
         errors=tuple(errors),
     )
+
+
+def _beside_values(case: TrustCase, found: Dimensions) -> dict[str, Any]:
+    """What the dimensions found beside their values, as `fuse` takes it."""
+    seen, logic = found.get("grounding"), found.get("logic")
+    beside: dict[str, Any] = {}
+    if isinstance(seen, Grounding):
+        beside |= {"claims_known": _known(seen), "image_verdict": seen.verdict}
+    if isinstance(logic, Logic):
+        beside["contradictions"] = logic.contradictions
+    row = dict.fromkeys(DIMENSIONS, case.problems[0].message) if case.problems else {}
+    why = {name: each.message for name, each in found.items() if isinstance(each, Problem)}
+    return {**beside, "unknown": {**row, **why}}
 
 
 def _known(grounding: Grounding) -> float:

@@ -101,7 +101,7 @@ class TrustJob(Job[TrustCase, TrustRow]):
             "top": str(tools.top),
             "tiles": {"most": tiling.most, "seed": tiling.seed, "mpp": tiling.mpp},
             **({} if tools.language == "en" else {"language": tools.language}),
-            "policy": {"hash": tools.policy.hash, **tools.policy.model_dump(mode="json")},
+            "policy": tools.policy.content(),
         }
 
     def _is_result(self, found: TrustRow, given: TrustCase) -> bool:

@@ -13,6 +13,7 @@ from histoeval.pathgls.grounding.encoder import ImageTextEncoder
 from histoeval.pathgls.grounding.load import BUILTIN, open_encoder
 from histoeval.pathgls.logic.score import DEFAULT_TOP, Top
 from histoeval.pathgls.policy.policy import Policy, read_policy, weights_of
+from histoeval.pathgls.policy.shipped import fitting_policy
 from histoeval.pathgls.stability.distance import Distance, open_distance
 from histoeval.report import Noun
 from histoeval.run.models import Models, load_entailer, load_reader
@@ -33,7 +34,8 @@ class TrustOptions(Noun):
     nli: Any = None
     distance: Any = "concordance"
     models: Models = Models()
-    policy: Policy | Path | None = None
+    policy: Policy | Path | str | None = None
+    """A policy, its file, or the name of one of this package; None: the one that fits the input."""
     weights: str | None = None
     top: str | None = None
     tiles: str = str(SAMPLED)
@@ -46,14 +48,14 @@ class TrustOptions(Noun):
 
 def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
     """The instruments that are wanted, less those that no row can need."""
-    policy = policy_of(wanted)
+    layout = source.layout
+    attacked = bool(layout.augmented or layout.attacked or wanted.subject is not None)
+    policy = policy_of(wanted, has_images=layout.image is not None, has_attacks=attacked)
     tiling = TileSelection(tiles_of(wanted.tiles), wanted.seed, wanted.mpp)
     top = DEFAULT_TOP if wanted.top is None else top_of(wanted.top)
-    layout = source.layout
     encoder = None if layout.image is None else _encoder(wanted)
     reader = load_reader(wanted.models)
     entailer = _entailer(wanted)
-    attacked = bool(layout.augmented or layout.attacked or wanted.subject is not None)
     return Instruments(
         reader=reader,
         entailer=entailer,
@@ -68,9 +70,11 @@ def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
     )
 
 
-def policy_of(wanted: TrustOptions) -> Policy:
-    """The policy that was named, with the weights that were given beside it."""
+def policy_of(wanted: TrustOptions, *, has_images: bool, has_attacks: bool) -> Policy:
+    """The policy that was named, or that fits the input, with the weights given beside it."""
     named = wanted.policy
+    if named is None:
+        named = fitting_policy(has_images=has_images, has_attacks=has_attacks)
     policy = named if isinstance(named, Policy) else read_policy(named)
     return policy if wanted.weights is None else policy.weighing(weights_of(wanted.weights))
 

@@ -13,7 +13,12 @@ from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.table import ResultTable, html_table, number
 from histoeval.view.highlight import HighlightSpan, html
 from histoeval.view.html.page import data_uri, jpeg, render
-from histoeval.view.terminal.trust import policy_line, trust_tables, trust_text
+from histoeval.view.terminal.trust import (
+    meaning_lines,
+    policy_line,
+    trust_tables,
+    trust_text,
+)
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -33,7 +38,7 @@ SIDE = 360
 SUPPORTED = 0.5
 """From this calibrated value on a claim is better supported than decoy claims."""
 
-_MADE_WITH = ("reader", "encoder", "nli", "distance", "subject", "top", "tiles", "policy")
+_MADE_WITH = ("reader", "encoder", "nli", "distance", "subject", "top", "tiles")
 
 
 def write_page(
@@ -45,7 +50,8 @@ def write_page(
         "trust.html",
         title=f"Trust in reports: {summary['input']['name']}",
         tables=map(html_table, trust_tables(summary, ())),
-        policy=policy_line(summary),
+        policy=policy_line(summary["policy"]),
+        meaning=meaning_lines(summary["policy"], "validated"),
         rows=summary["rows"],
         reports=[_report(row, text, gallery) for row, text in islice(rows, MAX_ROWS)],
         made_with=[f"{name}: {summary[name]}" for name in _MADE_WITH if summary[name] is not None],

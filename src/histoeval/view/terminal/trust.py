@@ -5,7 +5,7 @@ from heapq import nsmallest
 from typing import Any
 
 from histoeval.pathgls.fusion import ROUTES
-from histoeval.pathgls.policy.policy import DIMENSIONS, PAPER
+from histoeval.pathgls.policy.policy import DIMENSIONS, PAPER, Policy
 from histoeval.run.trust.rows import TrustRow
 from histoeval.run.trust.tune import FIGURES, TuningResult, share_text
 from histoeval.table import ResultTable, number
@@ -48,20 +48,55 @@ def trust_text(row: TrustRow) -> str:
 
 
 def least_trusted(rows: Iterable[TrustRow], most: int) -> list[TrustRow]:
-    """The rows with the lowest upper bound of trust, in rising order."""
-    return nsmallest(most, rows, key=lambda row: (row.evidence["trust"]["high"], row.row))
+    """The rejected rows, then those to review; of each the lowest upper bound of trust first."""
+
+    def order(row: TrustRow) -> tuple[int, float, int]:
+        return -ROUTES.index(row.route), row.evidence["trust"]["high"], row.row
+
+    return nsmallest(most, rows, key=order)
 
 
-def policy_line(summary: Mapping[str, Any]) -> str:
-    """The policy on one line."""
-    policy = summary["policy"]
+def policy_line(policy: Mapping[str, Any]) -> str:
+    """The numbers of a policy, as a summary holds it, on one line."""
     top = policy["deploy_from"]
     deploy = "nothing is deployed" if top is None else f"deploy from {top:g}"
     floors = [f"{name} {at:g}" for name, at in policy["floors"].items() if at is not None]
     limits = f", floors: {', '.join(floors)}" if floors else ""
     limits += f", claims known from {policy['claims_known']:g}" if policy["claims_known"] else ""
     named = f"policy {policy['name']}@{policy['hash']}"
-    return f"{deploy}, reject below {policy['reject_below']:g}{limits}; {named}"
+    return f"{deploy}, reject below {policy['reject_below']:g}{_at_once(policy)}{limits}; {named}"
+
+
+def _at_once(policy: Mapping[str, Any]) -> str:
+    """What else rejects a report."""
+    when = policy["reject_if"]
+    logic = when["logic_below"]
+    certain = f" or by a certain contradiction with logic below {logic:g}"
+    image = " or by an image that contradicts it"
+    return (certain if logic is not None else "") + (image if when["image_contradicts"] else "")
+
+
+def meaning_lines(policy: Mapping[str, Any], *more: str) -> list[str]:
+    """What each verdict of a policy means, in plain words; nothing where its file does not say.
+
+    `more` are further keys of its meaning, such as what it was validated on.
+    """
+    meaning = policy["meaning"]
+    return [] if meaning is None else [f"{key}: {meaning[key]}" for key in (*ROUTES, *more)]
+
+
+def policy_table(policies: Iterable[Policy]) -> ResultTable:
+    """Policies with whom they are for, and what must be known for a report to be deployed."""
+    rows = [
+        (
+            policy.name,
+            policy.meaning.fits if policy.meaning is not None else "",
+            "no" if policy.deploy_from is None else f"from {policy.deploy_from:g}",
+            "" if policy.deploy_from is None else ", ".join(policy.required),
+        )
+        for policy in policies
+    ]
+    return ResultTable("Policies", ("policy", "fits", "deploys", "must be known"), rows)
 
 
 def tuning_tables(tuning: TuningResult) -> Iterator[ResultTable]:

@@ -1,0 +1,138 @@
+"""Why a report is rejected, and why it is not deployed: reasons in plain words, the gravest first.
+
+What is certainly wrong is rejected whatever else is or is not known. What the policy needs and
+does not know is never deployed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from histoeval.pathgls.policy.policy import ROUNDING, Dimension, Policy
+from histoeval.pathgls.results import Contradiction, GroundingVerdict
+
+MAX_QUOTED = 80
+"""Characters of a report that a reason quotes."""
+
+
+class RoutedReport(NamedTuple):
+    """All that the verdict on a report depends on, beside the policy."""
+
+    known: Mapping[Dimension, float | None]
+    missing: tuple[Dimension, ...]
+    """Dimensions that the policy needs and that are not known."""
+    low: float
+    high: float
+    """What trust is at least and at most."""
+    claims_known: float | None = None
+    contradictions: tuple[Contradiction, ...] = ()
+    image_verdict: GroundingVerdict | None = None
+    unknown: Mapping[str, str] = {}
+    """For dimensions that are missing: why."""
+
+
+def reasons_to_reject(report: RoutedReport, policy: Policy) -> Iterator[str]:
+    """What rejects a report, the gravest first."""
+    if (clash := _certain_contradiction(report, policy)) is not None:
+        yield clash
+    if report.image_verdict == "contradicted" and policy.reject_if.image_contradicts:
+        yield "the image contradicts the organ or the diagnosis that the report names"
+    if report.high < policy.reject_below - ROUNDING:
+        yield _too_low(report, policy)
+
+
+def reasons_to_review(report: RoutedReport, policy: Policy) -> Iterator[str]:
+    """What keeps a report that is not rejected from being deployed, the gravest first."""
+    if policy.deploy_from is None:
+        yield (
+            f"the policy {policy.name} deploys nothing by itself: a person reads what is not "
+            "rejected"
+        )
+        return
+    if report.missing:
+        yield _not_known(report, policy)
+    if report.image_verdict == "contradicted":
+        yield "the image contradicts the organ or the diagnosis that the report names"
+    if report.image_verdict == "not_known" and policy.asks("grounding"):
+        yield (
+            "whether the image supports the report is not known, and nothing is deployed without "
+            "that"
+        )
+    if report.low < policy.deploy_from - ROUNDING:
+        yield (
+            f"trust {report.low:.3f} lies between {policy.reject_below:g} and "
+            f"{policy.deploy_from:g}"
+        )
+    if below := [*_below_floors(report, policy), *_too_few_claims(report, policy)]:
+        yield f"trust {report.low:.3f} would do, but {' and '.join(below)}"
+
+
+def _certain_contradiction(report: RoutedReport, policy: Policy) -> str | None:
+    """That a report contradicts itself with certainty, with the places where they are known.
+
+    Where they are not, logic is the mean of the highest probabilities, subtracted from 1: from
+    the value alone at least one of them is certain where it is low enough.
+    """
+    when, logic = policy.reject_if, report.known["logic"]
+    if logic is None or when.logic_below is None or logic >= when.logic_below - ROUNDING:
+        return None
+    for found in report.contradictions:
+        if found.probability >= when.certain_from - ROUNDING:
+            one, other = _quoted(found.first.text), _quoted(found.second.text)
+            rule = found.source.removeprefix("rule:")
+            how = "the NLI model" if found.source == "nli" else f"the rule {rule}"
+            return (
+                f"the report contradicts itself: {one} and {other} cannot both be true "
+                f"(by {how}; logic {logic:.3f})"
+            )
+    if logic <= 1 - when.certain_from + ROUNDING:
+        return f"the report contradicts itself (logic {logic:.3f})"
+    return None
+
+
+def _quoted(text: str) -> str:
+    line = " ".join(text.split())
+    return f"“{line if len(line) <= MAX_QUOTED else line[: MAX_QUOTED - 1] + '…'}”"
+
+
+def _too_low(report: RoutedReport, policy: Policy) -> str:
+    if not report.missing:
+        return f"trust {report.high:.3f} is below {policy.reject_below:g}"
+    return (
+        f"without {_listed(report.missing)} trust is at most {report.high:.3f}, below "
+        f"{policy.reject_below:g} whatever is missing"
+    )
+
+
+def _not_known(report: RoutedReport, policy: Policy) -> str:
+    """Which dimensions are not known and why, and what trust could be."""
+    parts = []
+    for why, names in groupby(report.missing, key=report.unknown.get):
+        dimensions = list(names)
+        verb = "is" if len(dimensions) == 1 else "are"
+        parts.append(f"{_listed(dimensions)} {verb} not known" + (f" ({why})" if why else ""))
+    return (
+        f"{'; '.join(parts)}: the policy {policy.name} deploys nothing without "
+        f"{_listed(report.missing)}; trust lies between {report.low:.3f} and {report.high:.3f}"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names as a sentence lists them."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _below_floors(report: RoutedReport, policy: Policy) -> Iterator[str]:
+    for name, value in report.known.items():
+        floor = getattr(policy.floors, name)
+        if floor is not None and value is not None and value < floor - ROUNDING:
+            yield f"{name} {value:.3f} is below its floor {floor:g}"
+
+
+def _too_few_claims(report: RoutedReport, policy: Policy) -> Iterator[str]:
+    known = report.claims_known
+    if known is not None and known < policy.claims_known - ROUNDING:
+        yield f"only {known:.0%} of the claims are known to the encoder"

@@ -63,6 +63,8 @@ class Grounding(Noun):
     denied: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
     signature: str
+    members: tuple["Grounding", ...] = ()
+    """What each encoder of a panel found, claim for claim in the same order."""
 
 
 class Contradiction(Noun):

@@ -116,7 +116,7 @@ def test_an_encoder_that_was_named_and_is_not_there_stops_the_run(
     def absent(*_: object) -> None:
         raise ModelError("no such model")
 
-    monkeypatch.setattr("histoeval.run.trust.setup.open_encoder", absent)
+    monkeypatch.setattr("histoeval.run.trust.setup.open_panel", absent)
     with pytest.raises(ModelError):
         trust_reports(ROWS, images=folder, options=TrustOptions(encoder="nowhere"))
 
@@ -127,7 +127,7 @@ def test_without_a_shipped_encoder_grounding_is_missing_with_the_reason(
     def absent(*_: object) -> None:
         raise MissingDependency("no encoder of its own")
 
-    monkeypatch.setattr("histoeval.run.trust.setup.open_encoder", absent)
+    monkeypatch.setattr("histoeval.run.trust.setup.open_panel", absent)
     (row, _) = trust_reports(ROWS, images=folder)
     assert [(error.dimension, error.code) for error in row.errors] == [("grounding", "no_encoder")]
     with pytest.raises(MissingDependency):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.errors import ModelError
+from histoeval.pathgls.results import Spot
 from histoeval.report import EntityType
 
 Pixels = NDArray[np.uint8]
@@ -38,6 +39,17 @@ class ImageTextEncoder(Protocol):
 
     def texts(self, phrases: Sequence[str]) -> Vectors:
         """One vector for each phrase, in their order."""
+
+
+@runtime_checkable
+class SlideTextEncoder(Protocol):
+    """An encoder whose space of texts is met by whole slides only, such as TITAN.
+
+    Its `images` are features of patches, of any length, that nothing but `slides` reads.
+    """
+
+    def slides(self, features: NDArray[np.float32], spots: Sequence[Spot]) -> Vectors:
+        """One row: the slide that patches with these features and positions belong to."""
 
 
 @runtime_checkable

@@ -125,3 +125,12 @@ def of_length_one(rows: NDArray[np.floating], name: str) -> Vectors:
     if not (np.isfinite(lengths).all() and (lengths > 0).all()):
         raise ModelError(f"{name} returned NaN, infinite or zero vectors; check its weights")
     return np.asarray(rows / lengths, np.float32)
+
+
+def weights_of(identity: str) -> str:
+    """The part of an encoder's identity that stands for its weights.
+
+    It is the same whatever the folder is called and whichever release of a library runs it.
+    """
+    _, named, rest = identity.partition("@")
+    return rest.partition("/")[0] if named else identity

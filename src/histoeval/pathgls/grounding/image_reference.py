@@ -27,6 +27,7 @@ from histoeval.pathgls.grounding.encoder import (
     Vectors,
     unknown_images,
     unknown_phrases,
+    weights_of,
 )
 from histoeval.pathgls.results import Spot
 from histoeval.report import EntityType, Noun
@@ -145,7 +146,7 @@ class ReferencedEncoder:
     """An encoder with the images of a laboratory: centre, scope, and all that it had before."""
 
     def __init__(self, encoder: ImageTextEncoder, reference: ImageReference) -> None:
-        if encoder.identity != reference.encoder:
+        if weights_of(encoder.identity) != weights_of(reference.encoder):
             raise ModelError(
                 f"the images were measured with {reference.encoder}, and this is "
                 f"{encoder.identity}: measure them again with this encoder"

@@ -8,7 +8,7 @@ from histoeval.errors import ModelError, SettingError
 from histoeval.pathgls.grounding.builtin import BuiltinEncoder
 from histoeval.pathgls.grounding.catalogue import KnownEncoder, known_encoders
 from histoeval.pathgls.grounding.clip import PLIP, ClipEncoder
-from histoeval.pathgls.grounding.encoder import ImageTextEncoder
+from histoeval.pathgls.grounding.encoder import ImageTextEncoder, weights_of
 from histoeval.pathgls.grounding.manifest import MANIFEST
 from histoeval.pathgls.grounding.musk import MuskEncoder
 from histoeval.pathgls.grounding.open_clip import CONFIG, LOCAL, OpenClipEncoder
@@ -60,11 +60,12 @@ def open_panel(
 ) -> tuple[ImageTextEncoder, ...]:
     """Each of the encoders that are wanted; several make a panel."""
     encoders = tuple(open_encoder(name, device) for name in panel_names(specs))
-    identities = [encoder.identity for encoder in encoders]
-    if len(set(identities)) < len(identities):
+    weights = [weights_of(encoder.identity) for encoder in encoders]
+    if len(set(weights)) < len(weights):
+        names = ", ".join(encoder.identity for encoder in encoders)
         raise SettingError(
-            "two encoders of the panel have the same weights and would have two votes: "
-            f"{', '.join(identities)}; name each once"
+            f"two encoders of the panel have the same weights and would have two votes ({names}); "
+            "name each once"
         )
     return encoders
 

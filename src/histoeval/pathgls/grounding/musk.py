@@ -4,6 +4,7 @@ One transformer reads images and texts; the heads that align them are used, and 
 augmentation, as for zero-shot retrieval.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,10 @@ ARCHITECTURE = "musk_large_patch16_384"
 SIDE = 384
 MOST_TOKENS = 100
 TOKENIZER = "tokenizer.spm"
-INSTALL = "pip install timm git+https://github.com/lilab-stanford/MUSK"
+INSTALL = "pip install timm sentencepiece git+https://github.com/lilab-stanford/MUSK"
 HUB = "hf_hub:"
+BEGIN, PAD, END, UNKNOWN = range(4)
+"""Tokens of XLM-RoBERTa, which stand before the pieces of its vocabulary."""
 
 
 class MuskEncoder(TowerEncoder):
@@ -41,16 +44,17 @@ class MuskEncoder(TowerEncoder):
 
 def _towers(weights: str, device: str) -> TwoTowers:
     import torch
-    import transformers
 
     timm = library_of("timm", "timm.models", needed_by="musk", install=INSTALL)
     package = library_of("musk", "musk", needed_by="musk", install=INSTALL)
     utils = library_of("musk", "musk.utils", needed_by="musk", install=INSTALL)
     library_of("musk", "musk.modeling", needed_by="musk", install=INSTALL)  # registers with timm
+    pieces = library_of("sentencepiece", "sentencepiece", needed_by="musk", install=INSTALL)
     with loading(weights, "musk"):
         model = timm.create_model(ARCHITECTURE)
         utils.load_model_and_may_interpolate(weights, model, "model|module", "")
-        tokenizer = transformers.XLMRobertaTokenizer(str(_tokenizer_file(weights, package)))
+        file = str(_tokenizer_file(weights, package))
+        vocabulary = pieces.SentencePieceProcessor(model_file=file)
         model = model.to(device).eval()
 
     def look(patch: Pixels) -> Any:
@@ -59,15 +63,25 @@ def _towers(weights: str, device: str) -> TwoTowers:
         return model(image=pixels, with_head=True, out_norm=True)[0]
 
     def read(phrase: str) -> Any:
-        tokens, padding = utils.xlm_tokenizer(phrase, tokenizer, max_len=MOST_TOKENS)
+        tokens = musk_tokens(vocabulary.encode(phrase))
         return model(
-            text_description=torch.as_tensor(tokens).reshape(1, -1).to(device),
-            padding_mask=torch.as_tensor(padding).reshape(1, -1).to(device),
+            text_description=torch.tensor([tokens], device=device),
+            padding_mask=torch.tensor([[int(each == PAD) for each in tokens]], device=device),
             with_head=True,
             out_norm=True,
         )[1]
 
     return TwoTowers(model, SIDE, look, read, f"musk{release_of(package)}")
+
+
+def musk_tokens(pieces: Sequence[int]) -> list[int]:
+    """The pieces of a phrase as XLM-RoBERTa numbers them, filled up to MUSK's length.
+
+    Its numbers are one higher than those of sentencepiece, whose 0 is the unknown piece.
+    """
+    inside = [piece + 1 if piece else UNKNOWN for piece in pieces[: MOST_TOKENS - 2]]
+    tokens = [BEGIN, *inside, END]
+    return tokens + [PAD] * (MOST_TOKENS - len(tokens))
 
 
 def _tokenizer_file(weights: str, package: Any) -> Path:

@@ -1,0 +1,120 @@
+"""Panels: the majority of those that know decides, whatever the threshold."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from histoeval.errors import Problem
+from histoeval.pathgls.grounding.panel import (
+    Opinion,
+    combine,
+    majority_value,
+    majority_verdict,
+    panel_identity,
+)
+from histoeval.pathgls.results import Grounding, Spot, Support
+from tests.support.colour_encoder import claim
+
+FIRST, SECOND = claim("pink stroma"), claim("blue nuclei")
+
+
+def _grounding(name: str, *values: float | None, notes: tuple[str, ...] = ()) -> Opinion:
+    supports = tuple(
+        Support(claim=each, unknown=f"{name} never saw {each.phrase}")
+        if value is None
+        else Support(
+            claim=each, cosine=0.2, value=value, spot=Spot(x=len(name), y=0, width=9, height=9)
+        )
+        for each, value in zip((FIRST, SECOND), values, strict=False)
+    )
+    known = [value for value in values if value is not None]
+    found = Grounding(
+        value=sum(known) / max(1, len(known)),
+        raw=0.1 * len(name),
+        patches=10 + len(name),
+        supports=supports,
+        notes=notes,
+        signature=f"grounding-1|{name}",
+    )
+    return Opinion(f"{name}@123/library", found)
+
+
+@pytest.mark.parametrize("known", [1, 2, 3, 4, 5])
+def test_the_value_reaches_a_threshold_exactly_where_a_majority_does(known: int) -> None:
+    for values in product([0.1, 0.5, 0.9], repeat=known):
+        for threshold in (0.1, 0.3, 0.5, 0.7, 0.9):
+            reached = sum(value >= threshold for value in values) > known / 2
+            found = majority_value([*values, None])
+            assert found is not None
+            assert (found >= threshold) is reached
+
+
+def test_nobody_who_knows_is_no_value() -> None:
+    assert majority_value([None, None]) is None
+    assert majority_verdict([None]) is None
+    assert majority_verdict([]) is None
+
+
+def test_a_verdict_needs_more_than_half_of_those_that_have_one() -> None:
+    assert majority_verdict(["supported", "contradicted", "supported"]) == "supported"
+    assert majority_verdict(["supported", None, None]) == "supported"
+    assert majority_verdict(["supported", "contradicted"]) is None
+    assert majority_verdict(["supported", "contradicted", "undecided"]) is None
+
+
+def test_two_encoders_must_agree_and_each_is_kept() -> None:
+    one, other = _grounding("one", 0.9, 0.8), _grounding("other", 0.2, 0.95)
+    found = combine([one, other])
+    assert isinstance(found, Grounding)
+    assert [support.value for support in found.supports] == [0.2, 0.8]
+    assert [support.spot.x for support in found.supports if support.spot] == [5, 3]
+    assert [support.cosine for support in found.supports] == [None, None]
+    assert found.value == pytest.approx(0.5)
+    assert found.members == (one.found, other.found)
+    assert found.patches == 13
+    assert found.signature == "panel-1|majority|[grounding-1|one]|[grounding-1|other]"
+
+
+def test_those_that_do_not_know_a_claim_have_no_vote_on_it() -> None:
+    opinions = [_grounding("a", 0.9, None), _grounding("b", None, None), _grounding("c", 0.7, None)]
+    found = combine(opinions)
+    assert isinstance(found, Grounding)
+    first, second = found.supports
+    assert (first.value, first.unknown) == (0.7, None)
+    assert second.value is None
+    assert second.unknown == (
+        "a never saw blue nuclei; b never saw blue nuclei; c never saw blue nuclei"
+    )
+    assert found.notes == ("1 of 2 claims are not known to any encoder of the panel",)
+
+
+def test_an_encoder_that_cannot_ground_is_named_with_the_reason() -> None:
+    blind = Opinion("blind@9/x", Problem("grounding_unknown", "not like its images"))
+    found = combine([_grounding("one", 0.9, 0.8, notes=("seen",)), blind])
+    assert isinstance(found, Grounding)
+    assert found.value == pytest.approx(0.85)
+    assert found.notes == ("one: seen", "blind has no vote: not like its images")
+    assert "[blind@9/x|no vote]" in found.signature
+
+
+def test_what_keeps_all_from_grounding_is_the_problem_of_the_panel() -> None:
+    none = Problem("no_claims", "nothing to see")
+    assert combine([Opinion("a@1", none), Opinion("b@2", none)]) == none
+    small = Problem("image_too_small", "100 px")
+    both = combine([Opinion("a@1", none), Opinion("b@2", small)])
+    assert both == Problem("grounding_unknown", "a: nothing to see; b: 100 px")
+    with pytest.raises(ValueError, match="needs an encoder"):
+        combine([])
+
+
+def test_the_identity_names_all() -> None:
+    assert panel_identity(["a@1"]) == "a@1"
+    assert panel_identity(["a@1", "b@2"]) == "panel(a@1 + b@2)"
+
+
+def test_a_panel_is_read_back_as_it_was_written() -> None:
+    found = combine([_grounding("one", 0.9, 0.8), _grounding("other", 0.2, 0.95)])
+    assert isinstance(found, Grounding)
+    assert Grounding.model_validate_json(found.model_dump_json()) == found

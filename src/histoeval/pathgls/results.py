@@ -4,13 +4,15 @@ Each dimension is a value between 0 and 1 with evidence that can be checked. Whe
 measured there is a `Problem` in its place, and never a number.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat
 
 from histoeval.report import Assertion, EntityType, Noun
 
 Share = Annotated[FiniteFloat, Field(ge=0.0, le=1.0)]
+Verdict = Literal["supported", "contradicted", "not_known"]
+"""What an image says of a claim or of a report."""
 
 
 class ReportSpan(Noun):
@@ -50,6 +52,28 @@ class Support(Noun):
     spot: Spot | None = None
     unknown: str | None = None
     """Why the claim is out of scope; such claims are not part of the mean."""
+    verdict: Verdict | None = None
+    """Missing where the encoder was never validated."""
+    why: str = ""
+    """The verdict in plain words."""
+    agreeing: Annotated[int, Field(ge=0)] | None = None
+    """Patches in which the claim stands above every decoy."""
+    against: Spot | None = None
+    """Where the claim has least support."""
+    decoy: str | None = None
+    """The claim of another organ or disease that the image supports most."""
+
+
+class OrganSeen(Noun):
+    """The organ that an image looks like, over all of its patches."""
+
+    likeliest: str
+    share: Share
+    """Of the patches, which look most like it."""
+    margin: FiniteFloat
+    """By how much it stands above the likeliest other organ, in mean cosine."""
+    claimed: tuple[str, ...] = ()
+    """The organs that the report names, as far as the encoder can tell them."""
 
 
 class Grounding(Noun):
@@ -60,6 +84,10 @@ class Grounding(Noun):
     """The mean of plain cosines, which cannot be compared between encoders."""
     patches: Annotated[int, Field(ge=1)]
     supports: tuple[Support, ...]
+    verdict: Verdict | None = None
+    """What the image says of the report; missing where the encoder was never validated."""
+    why: str = ""
+    organ: OrganSeen | None = None
     denied: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
     signature: str

@@ -105,7 +105,7 @@ def test_what_the_encoder_knows_by_itself_comes_first() -> None:
 
 def test_images_measured_with_other_weights_are_refused() -> None:
     reference = measure_images("other@1", _vectors(1), CASES)
-    with pytest.raises(ModelError, match="measured with other@1.*measure them again"):
+    with pytest.raises(ModelError, match=r"measured with other@1.*measure them again"):
         with_images(ColourEncoder(), reference)
 
 

@@ -123,7 +123,7 @@ def test_without_its_package_the_message_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(towers, "find_spec", lambda _: None)
-    with pytest.raises(MissingDependency, match="pip install timm git"):
+    with pytest.raises(MissingDependency, match="pip install timm sentencepiece git"):
         open_encoder("musk", "cpu")
 
 

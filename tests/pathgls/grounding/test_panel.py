@@ -14,7 +14,7 @@ from histoeval.pathgls.grounding.panel import (
     majority_verdict,
     panel_identity,
 )
-from histoeval.pathgls.results import Grounding, Spot, Support
+from histoeval.pathgls.results import Grounding, OrganSeen, Spot, Support, Verdict
 from tests.support.colour_encoder import claim
 
 FIRST, SECOND = claim("pink stroma"), claim("blue nuclei")
@@ -57,11 +57,67 @@ def test_nobody_who_knows_is_no_value() -> None:
     assert majority_verdict([]) is None
 
 
-def test_a_verdict_needs_more_than_half_of_those_that_have_one() -> None:
+def test_a_verdict_needs_more_than_half_of_those_that_have_a_vote() -> None:
     assert majority_verdict(["supported", "contradicted", "supported"]) == "supported"
     assert majority_verdict(["supported", None, None]) == "supported"
-    assert majority_verdict(["supported", "contradicted"]) is None
-    assert majority_verdict(["supported", "contradicted", "undecided"]) is None
+    assert majority_verdict(["supported", "contradicted"]) == "not_known"
+    assert majority_verdict(["contradicted", "contradicted", None]) == "contradicted"
+
+
+def test_who_cannot_decide_does_not_help_a_claim() -> None:
+    """Otherwise each further encoder would be one more chance to vouch for a foreign report."""
+    assert majority_verdict(["supported", "not_known", "not_known"]) == "not_known"
+    assert majority_verdict(["supported", "not_known"]) == "not_known"
+
+
+def _judged(opinion: Opinion, verdicts: tuple[Verdict, ...], organ: str) -> Opinion:
+    found = opinion.found
+    assert isinstance(found, Grounding)
+    supports = tuple(
+        support.model_copy(update={"verdict": verdict, "decoy": f"decoy of {opinion.encoder[0]}"})
+        for support, verdict in zip(found.supports, verdicts, strict=True)
+    )
+    seen = OrganSeen(likeliest=organ, share=0.5, margin=0.1)
+    changes = {"supports": supports, "verdict": verdicts[0], "organ": seen}
+    return opinion._replace(found=found.model_copy(update=changes))
+
+
+def test_verdicts_are_combined_claim_by_claim_and_for_the_report() -> None:
+    found = combine(
+        [
+            _judged(_grounding("a", 0.9, None), ("supported", "not_known"), "colon"),
+            _judged(_grounding("b", 0.6, 0.1), ("not_known", "contradicted"), "lung"),
+            _judged(_grounding("c", 0.8, 0.2), ("supported", "contradicted"), "colon"),
+        ]
+    )
+    assert isinstance(found, Grounding)
+    assert [support.verdict for support in found.supports] == ["supported", "contradicted"]
+    assert [support.decoy for support in found.supports] == ["decoy of c", "decoy of b"]
+    assert found.supports[0].why == (
+        "of 3 encoders with a vote 2 support it, 0 contradict it, 1 cannot tell"
+    )
+    assert found.supports[1].why.startswith("of 2 encoders with a vote 0 support it, 2")
+    assert found.verdict == "supported"
+    assert found.organ is not None
+    assert found.organ.likeliest == "colon"
+    assert "the encoders do not see the same organ: a colon, b lung, c colon" in found.notes
+
+
+def test_a_claim_that_no_validated_encoder_knows_is_not_known() -> None:
+    one = _judged(_grounding("a", 0.9, None), ("supported", "not_known"), "colon")
+    other = _judged(_grounding("b", 0.8, None), ("supported", "not_known"), "lung")
+    found = combine([one, other])
+    assert isinstance(found, Grounding)
+    assert found.supports[1].verdict == "not_known"
+    assert "b never saw blue nuclei" in found.supports[1].why
+    assert found.organ is None
+
+
+def test_without_a_validated_encoder_there_is_no_verdict() -> None:
+    found = combine([_grounding("one", 0.9, 0.8), _grounding("other", 0.2, 0.95)])
+    assert isinstance(found, Grounding)
+    assert found.verdict is None
+    assert [support.verdict for support in found.supports] == [None, None]
 
 
 def test_two_encoders_must_agree_and_each_is_kept() -> None:

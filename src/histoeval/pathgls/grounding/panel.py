@@ -2,20 +2,19 @@
 
 A panel never takes the best of several opinions, which would vouch for more than each of its
 encoders does. A claim reaches a value, or a verdict, only where more than half of the encoders that
-know it reach it; two encoders must agree.
+know it reach it; two encoders must agree. Who knows a claim and cannot decide has a vote, which is
+neither for it nor against it: otherwise each further encoder would be one more chance to vouch.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from histoeval.errors import Problem
 from histoeval.pathgls.grounding.score import UNKNOWN
-from histoeval.pathgls.results import Grounding, Support
-
-V = TypeVar("V", bound=Hashable)
+from histoeval.pathgls.results import Grounding, OrganSeen, Support, Verdict
 
 
 class Opinion(NamedTuple):
@@ -35,16 +34,17 @@ def majority_value(values: Sequence[float | None]) -> float | None:
     return known[len(known) // 2] if known else None
 
 
-def majority_verdict(verdicts: Sequence[V | None]) -> V | None:
-    """The verdict of more than half of those that have one; None where there is no such verdict.
+def majority_verdict(verdicts: Sequence[Verdict | None]) -> Verdict | None:
+    """The verdict of more than half of those that have a vote, else `not_known`.
 
-    An encoder that does not know the claim has None here and no vote.
+    Who does not know the claim, or was never validated, has None here and no vote. None where
+    nobody has one.
     """
-    known = [verdict for verdict in verdicts if verdict is not None]
-    if not known:
+    votes = Counter(verdict for verdict in verdicts if verdict is not None)
+    if not votes:
         return None
-    verdict, votes = Counter(known).most_common(1)[0]
-    return verdict if votes > len(known) / 2 else None
+    verdict, count = votes.most_common(1)[0]
+    return verdict if count > votes.total() / 2 else "not_known"
 
 
 def combine(opinions: Sequence[Opinion]) -> Grounding | Problem:
@@ -68,6 +68,9 @@ def combine(opinions: Sequence[Opinion]) -> Grounding | Problem:
         raw=float(np.mean([member.raw for member in members])),
         patches=min(member.patches for member in members),
         supports=supports,
+        verdict=(verdict := majority_verdict([member.verdict for member in members])),
+        why=_tally([member.verdict for member in members], verdict),
+        organ=_organ(members),
         denied=members[0].denied,
         notes=tuple(_notes(opinions, supports)),
         signature=_signature(opinions),
@@ -81,13 +84,46 @@ def panel_identity(encoders: Sequence[str]) -> str:
 
 
 def _combined(supports: tuple[Support, ...]) -> Support:
-    """One claim: the value of the majority, with the spot of the encoder whose value that is."""
+    """One claim: value and verdict of the majority.
+
+    What can be checked on the image is that of the encoder whose value decides.
+    """
     value = majority_value([support.value for support in supports])
     if value is None:
         reasons = dict.fromkeys(each.unknown for each in supports if each.unknown is not None)
-        return Support(claim=supports[0].claim, unknown="; ".join(reasons) or None)
+        unknown = "; ".join(reasons) or None
+        judged = any(support.verdict is not None for support in supports)
+        return Support(
+            claim=supports[0].claim,
+            unknown=unknown,
+            verdict="not_known" if judged else None,
+            why=unknown or "",
+        )
+    votes = [None if support.value is None else support.verdict for support in supports]
+    verdict = majority_verdict(votes)
     deciding = next(support for support in supports if support.value == value)
-    return Support(claim=deciding.claim, value=value, spot=deciding.spot)
+    changes = {"cosine": None, "verdict": verdict, "why": _tally(votes, verdict)}
+    return deciding.model_copy(update=changes)
+
+
+def _tally(votes: Sequence[Verdict | None], verdict: Verdict | None) -> str:
+    """How the encoders voted, in plain words; nothing where none was validated."""
+    if verdict is None:
+        return ""
+    count = Counter(vote for vote in votes if vote is not None)
+    return (
+        f"of {count.total()} encoders with a vote {count['supported']} support it, "
+        f"{count['contradicted']} contradict it, {count['not_known']} cannot tell"
+    )
+
+
+def _organ(members: Sequence[Grounding]) -> OrganSeen | None:
+    """The organ that most encoders see, as the first of them does; none where they disagree."""
+    seen = [member.organ for member in members if member.organ is not None]
+    for organ in seen:
+        if sum(each.likeliest == organ.likeliest for each in seen) > len(seen) / 2:
+            return organ
+    return None
 
 
 def _notes(opinions: Sequence[Opinion], supports: Sequence[Support]) -> list[str]:
@@ -99,6 +135,13 @@ def _notes(opinions: Sequence[Opinion], supports: Sequence[Support]) -> list[str
             notes.append(f"{name} has no vote: {found.message}")
         else:
             notes += [f"{name}: {note}" for note in found.notes]
+    organs = {
+        each.encoder: each.found.organ for each in opinions if isinstance(each.found, Grounding)
+    }
+    seen = {name: organ.likeliest for name, organ in organs.items() if organ is not None}
+    if len(set(seen.values())) > 1:
+        told = ", ".join(f"{name.partition('@')[0]} {organ}" for name, organ in seen.items())
+        notes.append(f"the encoders do not see the same organ: {told}")
     if lost := sum(support.value is None for support in supports):
         notes.append(f"{lost} of {len(supports)} claims are not known to any encoder of the panel")
     return notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,9 @@ COCA: dict[str, Any] = {
 
 def write_open_clip(folder: Path, config: dict[str, Any], seed: int = 1) -> Any:
     """A folder with open_clip's configuration and random weights; and the model."""
-    import open_clip
     import torch
 
+    open_clip = import_module("open_clip")
     torch.manual_seed(seed)
     folder.mkdir(parents=True)
     written = {"model_cfg": config, "preprocess_cfg": COLOURS}

@@ -143,6 +143,6 @@ def _not_found(spec: str) -> str:
     guess = f" (did you mean {near[0]!r}?)" if near else ""
     return (
         f"there is no encoder {spec!r}{guess}: no folder has this name, and models on the hub are "
-        f"named with their owner, as in {PLIP}. Give {', '.join(names)}, NAME=FOLDER for one of "
+        f"named with their owner, as in {PLIP}. Give {', '.join(map(repr, names))}, NAME=FOLDER for one of "
         f"them, a folder, a name on the hub, or {OPEN_CLIP}NAME"
     )

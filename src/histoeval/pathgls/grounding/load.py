@@ -141,8 +141,9 @@ def _not_found(spec: str) -> str:
     names = [BUILTIN, *known_encoders()]
     near = get_close_matches(spec.partition("=")[0].lower(), names, n=1)
     guess = f" (did you mean {near[0]!r}?)" if near else ""
+    listed = ", ".join(map(repr, names))
     return (
         f"there is no encoder {spec!r}{guess}: no folder has this name, and models on the hub are "
-        f"named with their owner, as in {PLIP}. Give {', '.join(map(repr, names))}, NAME=FOLDER for one of "
+        f"named with their owner, as in {PLIP}. Give {listed}, NAME=FOLDER for one of "
         f"them, a folder, a name on the hub, or {OPEN_CLIP}NAME"
     )

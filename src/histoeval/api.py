@@ -441,7 +441,8 @@ def trust(
             and report_attacked.
         images: the folder of the images; by default that of the table.
         output: a folder for rows, summary, pictures and a page; a stopped run resumes there.
-        encoder: the image-text encoder of grounding: a name, a folder or an object.
+        encoder: the image-text encoder of grounding: a name, a folder or an object; a list of them
+            is a panel, whose majority decides.
         nli: the NLI model of logic: a name, a folder or an object.
         distance: the distance of stability: a name or an object.
         policy: how reports are routed: "with_endpoint", "without_endpoint" or "text_only", a file,

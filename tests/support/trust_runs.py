@@ -64,7 +64,7 @@ def quick_instruments(monkeypatch: pytest.MonkeyPatch) -> ColourEncoder:
     encoder, home = ColourEncoder(), histoeval.run.trust.setup
     monkeypatch.setattr(home, "load_reader", lambda _: shipped_reader())
     monkeypatch.setattr(home, "load_entailer", lambda named, *_: named or Calm())
-    monkeypatch.setattr(home, "open_encoder", lambda *_: encoder)
+    monkeypatch.setattr(home, "open_panel", lambda *_: (encoder,))
     monkeypatch.setattr(home, "builtin_decoys", lambda: STRANGE)
     monkeypatch.setattr(home, "open_distance", lambda *_, **__: distance())
     return encoder

@@ -22,6 +22,7 @@ from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, embed_imag
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder
 from histoeval.pathgls.grounding.load import open_encoder
 from histoeval.pathgls.grounding.score import ground
+from histoeval.pathgls.grounding.slide_encoder import as_slide
 from histoeval.pathgls.logic.score import DEFAULT_TOP, Top, logic_of, signature_of
 from histoeval.pathgls.stability.distance import Distance
 from histoeval.pathgls.stability.score import stability_of
@@ -137,7 +138,8 @@ class ByGrounding:
             there = path.exists()
             gone = Problem("missing_image", f"the image {image} is not there")
             bag = embed_image(path, self._encoder, mpp=self._mpp) if there else gone
-            self._last = (image, bag)
+            whole = bag if isinstance(bag, Problem) else as_slide(bag, self._encoder)
+            self._last = (image, whole)
         return self._last[1]
 
 

@@ -11,11 +11,8 @@ from pydantic import Field, FiniteFloat
 from histoeval.report import Assertion, EntityType, Noun
 
 Share = Annotated[FiniteFloat, Field(ge=0.0, le=1.0)]
-Verdict = Literal["supported", "contradicted", "not_known"]
-"""What an image says of a claim or of a report."""
-
 GroundingVerdict = Literal["supported", "contradicted", "not_known"]
-"""What an image says of a claim, or of a report, where the error of saying so is known."""
+"""What an image says of a claim or of a report."""
 
 
 class ReportSpan(Noun):
@@ -55,7 +52,7 @@ class Support(Noun):
     spot: Spot | None = None
     unknown: str | None = None
     """Why the claim is out of scope; such claims are not part of the mean."""
-    verdict: Verdict | None = None
+    verdict: GroundingVerdict | None = None
     """Missing where the encoder was never validated."""
     why: str = ""
     """The verdict in plain words."""
@@ -87,18 +84,18 @@ class Grounding(Noun):
     """The mean of plain cosines, which cannot be compared between encoders."""
     patches: Annotated[int, Field(ge=1)]
     supports: tuple[Support, ...]
-    verdict: Verdict | None = None
-    """What the image says of the report; missing where the encoder was never validated."""
-    why: str = ""
-    organ: OrganSeen | None = None
-    denied: tuple[Claim, ...] = ()
     verdict: GroundingVerdict | None = None
-    """On the report as a whole: `contradicted` where the image shows another organ or diagnosis.
+    """What the image says of the report as a whole; an encoder that was never validated knows nothing.
 
     None where nobody decided: then the value alone counts.
     """
+    why: str = ""
+    organ: OrganSeen | None = None
+    denied: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
     signature: str
+    members: tuple["Grounding", ...] = ()
+    """What each encoder of a panel found, claim for claim in the same order."""
 
 
 class Contradiction(Noun):

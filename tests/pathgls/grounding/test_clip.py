@@ -1,4 +1,4 @@
-"""CLIP models of Transformers: a tiny one made here, against what the library itself gives."""
+"""CLIP and SigLIP models of Transformers: tiny ones, against what the library itself gives."""
 
 from __future__ import annotations
 
@@ -112,3 +112,35 @@ def test_what_is_no_clip_model_is_refused(
         ClipEncoder(no_pictures, "cpu")
     with pytest.raises(ModelError, match="cannot load"):
         ClipEncoder(tmp_path / "absent", "cpu")
+
+
+def test_phrases_are_filled_up_for_siglip(tiny_models: ModelFolders, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer, SiglipConfig, SiglipModel
+
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models.aligner)
+    small = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2}
+    text = small | {
+        "num_hidden_layers": 1,
+        "vocab_size": len(tokenizer),
+        "max_position_embeddings": 12,
+        "projection_size": 16,
+    }
+    vision = small | {"num_hidden_layers": 1, "image_size": 64, "patch_size": 32}
+    torch.manual_seed(3)
+    model = SiglipModel(SiglipConfig(text_config=text, vision_config=vision)).eval()
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    about = {"image_processor_type": "SiglipImageProcessor", "image_mean": MEAN, "image_std": STD}
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(about))
+    encoder = open_encoder(f"medsiglip={tmp_path}", "cpu")
+    filled = tokenizer(["tumour seen"], padding="max_length", max_length=12, return_tensors="pt")
+    (patch,) = np.random.default_rng(4).integers(0, 256, (1, 64, 64, 3), dtype=np.uint8)
+    pixels = ((patch / 255 - MEAN) / STD).transpose(2, 0, 1)[None]
+    with torch.inference_mode():
+        given = model(
+            input_ids=filled["input_ids"], pixel_values=torch.tensor(pixels, dtype=torch.float32)
+        )
+    assert encoder.size == 64
+    assert encoder.texts(["tumour seen"]) == pytest.approx(given.text_embeds.numpy(), abs=1e-5)
+    assert encoder.images([patch]) == pytest.approx(given.image_embeds.numpy(), abs=1e-5)
+    assert open_encoder(f"hf:{tmp_path}", "cpu").identity == encoder.identity

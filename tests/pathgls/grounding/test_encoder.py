@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from histoeval.errors import ModelError
+from histoeval.errors import ModelError, SettingError
 from histoeval.pathgls.grounding import load
+from histoeval.pathgls.grounding.catalogue import known_encoders
 from histoeval.pathgls.grounding.encoder import of_length_one, unknown_images, unknown_phrases
-from histoeval.pathgls.grounding.load import open_encoder
+from histoeval.pathgls.grounding.load import open_encoder, open_panel, panel_names
 from tests.support.colour_encoder import CautiousEncoder, ColourEncoder
 
 
@@ -64,3 +65,57 @@ def test_vectors_are_made_one_long_and_bad_ones_refused() -> None:
     for bad in ([[0.0, 0.0]], [[np.nan, 1.0]]):
         with pytest.raises(ModelError, match="check its weights"):
             of_length_one(np.array(bad), "m")
+
+
+def test_the_catalogue_says_how_each_encoder_is_to_be_had() -> None:
+    known = known_encoders()
+    assert {"plip", "quiltnet", "conch", "musk", "medsiglip", "titan"} <= set(known)
+    assert [name for name, each in known.items() if each.slides] == ["titan"]
+    assert "accept its terms" in known["conch"].advice
+    assert "hf download vinid/plip --local-dir plip" in known["plip"].advice
+    assert "terms" not in known["plip"].advice
+
+
+def test_the_page_on_encoders_has_a_row_for_each_of_them() -> None:
+    page = Path(__file__).parents[3].joinpath("docs/encoders.md").read_text("utf-8")
+    for name, each in known_encoders().items():
+        rows = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
+        (row,) = [line for line in rows if f"`{each.hub}`" in line]
+        assert f"| {each.size} |" in row
+        assert each.licence in row
+        assert ("| yes |" in row) is each.gated
+
+
+def test_a_name_without_its_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="names no folder"):
+        open_encoder("plip=")
+    with pytest.raises(ModelError, match=r"no file or folder .*hf download vinid/plip"):
+        open_encoder(f"plip={tmp_path / 'absent'}")
+    with pytest.raises(ModelError, match="did you mean 'quiltnet'"):
+        open_encoder("quilnet")
+
+
+def test_a_panel_is_named_with_a_plus_or_one_by_one(tmp_path: Path) -> None:
+    assert panel_names(None) == [None]
+    assert panel_names("builtin") == ["builtin"]
+    assert panel_names("builtin+plip") == panel_names(["builtin", "plip"]) == ["builtin", "plip"]
+    odd = tmp_path / "a+b"
+    odd.mkdir()
+    assert panel_names(f"plip={odd}") == [f"plip={odd}"]
+    with pytest.raises(SettingError, match="lacks an encoder"):
+        panel_names("plip+")
+    with pytest.raises(SettingError, match="named twice"):
+        panel_names(["plip", "builtin+plip"])
+
+
+def test_the_same_weights_have_one_vote(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = {"a/x": "x@1/float32", "b/y": "y@1/float32", "c/z": "z@2/float32"}
+
+    class Identified:
+        def __init__(self, name: str, device: str | None) -> None:
+            self.identity = named[name]
+
+    monkeypatch.setattr(load, "ClipEncoder", Identified)
+    assert [each.identity for each in open_panel("a/x+c/z")] == ["x@1/float32", "z@2/float32"]
+    with pytest.raises(SettingError, match="same weights"):
+        open_panel(["a/x", "b/y"])

@@ -1,10 +1,14 @@
-"""Models of open_clip, through a stand-in for a package that is not installed here."""
+"""Models of open_clip: tiny ones by the library where it is installed, else by a stand-in.
+
+The stand-ins have the signatures of open_clip 3.3 and of CONCH's package.
+"""
 
 from __future__ import annotations
 
 import sys
 import types
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +18,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("PIL")
 
 from histoeval.errors import MissingDependency, ModelError
-from histoeval.pathgls.grounding import open_clip as openclip
+from histoeval.pathgls.grounding import towers
 from histoeval.pathgls.grounding.load import open_encoder
 from histoeval.pathgls.grounding.open_clip import OpenClipEncoder
+from tests.support.tiny_open_clip import CLIP, COCA, write_open_clip
 
 
 class _Model(torch.nn.Module):  # type: ignore[misc,name-defined]
@@ -34,19 +39,25 @@ class _Model(torch.nn.Module):  # type: ignore[misc,name-defined]
         return tokens.float() * self.scale
 
 
+def _prepared(picture: Any) -> Any:
+    return torch.from_numpy(np.array(picture)).permute(2, 0, 1) / 255
+
+
 def _stand_in(asked: list[tuple[Any, ...]]) -> types.ModuleType:
     module = types.ModuleType("open_clip")
     module.__spec__ = ModuleSpec("open_clip", None)
     module.__version__ = "9.9"  # type: ignore[attr-defined]
 
-    def create(name: str, **settings: str) -> tuple[Any, Any]:
-        asked.append((name, settings))
-        if name == "unknown":
+    def create(
+        model_name: str, pretrained: str | None = None, precision: str = "fp32", **more: Any
+    ) -> tuple[Any, Any]:
+        asked.append((model_name, pretrained))
+        if model_name == "unknown":
             raise RuntimeError("Model config for unknown not found.")
-        return _Model(), lambda picture: torch.from_numpy(np.array(picture)).permute(2, 0, 1) / 255
+        return _Model(), _prepared
 
-    def tokenizer(name: str) -> Any:
-        return lambda phrases: torch.tensor([[ord(c) for c in p[:3]] for p in phrases])
+    def tokenizer(model_name: str = "", context_length: int | None = None, **more: Any) -> Any:
+        return lambda texts: torch.tensor([[ord(c) for c in text[:3]] for text in texts])
 
     module.create_model_from_pretrained = create  # type: ignore[attr-defined]
     module.get_tokenizer = tokenizer  # type: ignore[attr-defined]
@@ -63,10 +74,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 def test_names_of_the_hub_and_of_weights_reach_open_clip(asked: list[tuple[Any, ...]]) -> None:
     quilt = open_encoder("open_clip:hf-hub:wisdomik/QuiltNet-B-32", "cpu")
     plain = open_encoder("open_clip:ViT-B-32@openai", "cpu")
-    assert asked == [
-        ("hf-hub:wisdomik/QuiltNet-B-32", {}),
-        ("ViT-B-32", {"pretrained": "openai"}),
-    ]
+    assert asked == [("hf-hub:wisdomik/QuiltNet-B-32", None), ("ViT-B-32", "openai")]
     assert quilt.identity.startswith("QuiltNet-B-32@")
     assert plain.identity.endswith("open_clip9.9")
     assert quilt.size == 224
@@ -95,6 +103,92 @@ def test_what_open_clip_cannot_load_is_said_in_one_line() -> None:
 def test_a_missing_package_is_named_with_how_to_install_it(
     name: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openclip, "find_spec", lambda _: None)
+    monkeypatch.setattr(towers, "find_spec", lambda _: None)
     with pytest.raises(MissingDependency, match=f"{package} is not installed.*pip install"):
         OpenClipEncoder(name)
+
+
+def test_quiltnet_is_read_from_the_hub_a_folder_or_a_file(
+    asked: list[tuple[Any, ...]], tmp_path: Path
+) -> None:
+    (tmp_path / "open_clip_config.json").write_text("{}")
+    (tmp_path / "mine.pt").touch()
+    open_encoder("quiltnet", "cpu")
+    open_encoder(f"QuiltNet-b16={tmp_path}", "cpu")
+    open_encoder(f"quiltnet={tmp_path / 'mine.pt'}", "cpu")
+    by_its_content = open_encoder(str(tmp_path), "cpu")
+    assert asked == [
+        ("hf-hub:wisdomik/QuiltNet-B-32", None),
+        (f"local-dir:{tmp_path}", None),
+        ("ViT-B-32", str(tmp_path / "mine.pt")),
+        (f"local-dir:{tmp_path}", None),
+    ]
+    assert by_its_content.identity.startswith(f"{tmp_path.name}@")
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_folder_without_what_open_clip_reads_is_said_with_how_to_get_the_model(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(ModelError, match=r"no open_clip_config.json.*hf download wisdomik"):
+        open_encoder(f"quiltnet={tmp_path}", "cpu")
+
+
+def _conch(asked: list[tuple[Any, ...]]) -> types.ModuleType:
+    module = types.ModuleType("conch.open_clip_custom")
+
+    def create(
+        model_cfg: str, checkpoint_path: str | None = None, device: str = "cpu", **more: Any
+    ) -> tuple[Any, Any]:
+        asked.append((model_cfg, checkpoint_path))
+        return _Model(), _prepared
+
+    def tokenize(tokenizer: Any, texts: list[str]) -> Any:
+        return torch.tensor([tokenizer(text) for text in texts])
+
+    module.create_model_from_pretrained = create  # type: ignore[attr-defined]
+    module.get_tokenizer = lambda: lambda text: [ord(c) for c in text[:3]]  # type: ignore[attr-defined]
+    module.tokenize = tokenize  # type: ignore[attr-defined]
+    return module
+
+
+def test_conch_is_loaded_by_its_own_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[tuple[Any, ...]] = []
+    package = types.ModuleType("conch")
+    package.__spec__ = ModuleSpec("conch", None)
+    package.__path__ = []
+    monkeypatch.setitem(sys.modules, "conch", package)
+    monkeypatch.setitem(sys.modules, "conch.open_clip_custom", _conch(asked))
+    (tmp_path / "pytorch_model.bin").touch()
+    encoder = open_encoder(f"conch={tmp_path}", "cpu")
+    open_encoder("conch", "cpu")
+    assert asked == [
+        ("conch_ViT-B-16", str(tmp_path / "pytorch_model.bin")),
+        ("conch_ViT-B-16", "hf_hub:MahmoodLab/CONCH"),
+    ]
+    assert encoder.texts(["zzz"])[0] == pytest.approx(np.ones(3) / np.sqrt(3))
+    assert encoder.identity.startswith("conch_ViT-B-16@")
+    (tmp_path / "pytorch_model.bin").unlink()
+    with pytest.raises(ModelError, match=r"no pytorch_model.bin.*accept its terms"):
+        open_encoder(f"conch={tmp_path}", "cpu")
+
+
+@pytest.mark.parametrize("config", [CLIP, COCA], ids=["clip as QuiltNet", "coca as CONCH"])
+def test_vectors_are_those_of_the_library(config: dict[str, Any], tmp_path: Path) -> None:
+    open_clip = pytest.importorskip("open_clip")
+    model = write_open_clip(tmp_path / "tiny", config)
+    encoder = open_encoder(f"quiltnet={tmp_path / 'tiny'}", "cpu")
+    (patch,) = np.random.default_rng(2).integers(0, 256, (1, 224, 224, 3), dtype=np.uint8)
+    mean, std = np.array([0.5, 0.4, 0.3]), np.array([0.2, 0.25, 0.3])
+    pixels = ((patch / 255 - mean) / std).transpose(2, 0, 1)[None]
+    tokens = open_clip.get_tokenizer(f"local-dir:{tmp_path / 'tiny'}")(["tumour seen"])
+    with torch.inference_mode():
+        seen = model.encode_image(torch.tensor(pixels, dtype=torch.float32), normalize=True)
+        read = model.encode_text(tokens, normalize=True)
+    assert encoder.size == 224
+    assert encoder.images([patch]) == pytest.approx(seen.numpy(), abs=1e-5)
+    assert encoder.texts(["tumour seen"]) == pytest.approx(read.numpy(), abs=1e-5)
+    several = encoder.texts(["tumour seen", "word " * 90])
+    assert (several[:1] == encoder.texts(["tumour seen"])).all()

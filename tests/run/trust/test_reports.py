@@ -12,9 +12,11 @@ pytest.importorskip("openslide")
 from histoeval.api import trust as trust_reports
 from histoeval.errors import InputError, MissingDependency, ModelError, OutputError, SettingError
 from histoeval.nli.entailer import Entailment, NliPair
+from histoeval.pathgls.grounding.encoder import Vectors
 from histoeval.run.models import Models
 from histoeval.run.trust import case as verdicts
 from histoeval.run.trust.setup import TrustOptions, tiles_of, top_of
+from tests.support.colour_encoder import CautiousEncoder, ColourEncoder
 from tests.support.trust_runs import (
     ROWS,
     painted_folder,  # noqa: F401
@@ -116,7 +118,7 @@ def test_an_encoder_that_was_named_and_is_not_there_stops_the_run(
     def absent(*_: object) -> None:
         raise ModelError("no such model")
 
-    monkeypatch.setattr("histoeval.run.trust.setup.open_encoder", absent)
+    monkeypatch.setattr("histoeval.run.trust.setup.open_panel", absent)
     with pytest.raises(ModelError):
         trust_reports(ROWS, images=folder, options=TrustOptions(encoder="nowhere"))
 
@@ -127,7 +129,7 @@ def test_without_a_shipped_encoder_grounding_is_missing_with_the_reason(
     def absent(*_: object) -> None:
         raise MissingDependency("no encoder of its own")
 
-    monkeypatch.setattr("histoeval.run.trust.setup.open_encoder", absent)
+    monkeypatch.setattr("histoeval.run.trust.setup.open_panel", absent)
     (row, _) = trust_reports(ROWS, images=folder)
     assert [(error.dimension, error.code) for error in row.errors] == [("grounding", "no_encoder")]
     with pytest.raises(MissingDependency):
@@ -152,3 +154,27 @@ def test_a_report_in_another_language_has_no_trust_unless_asked(folder: Path) ->
     assert [error.code for error in refused.errors] == ["not_english"]
     (read,) = trust_reports([german], images=folder, models=Models(language="any"))
     assert "not_english" not in [error.code for error in read.errors]
+
+
+def test_a_panel_needs_the_majority_and_shows_each_of_its_encoders(folder: Path) -> None:
+    class Blind(CautiousEncoder):
+        identity = "blind-1"
+
+        def unknown_images(self, vectors: Vectors) -> list[str | None]:
+            return ["never seen"] * len(vectors)
+
+    class Hasty(ColourEncoder):
+        identity = "hasty-1"
+
+    panel = [ColourEncoder(), Hasty(), Blind()]
+    (row, _) = found = trust_reports(ROWS, images=folder, encoder=panel)
+    grounding = row.evidence["grounding"]
+    assert len(grounding["members"]) == 2
+    assert grounding["signature"].startswith("panel-1|majority|[grounding-1|colours-1")
+    assert "[blind-1|no vote]" in grounding["signature"]
+    assert any(note.startswith("blind-1 has no vote: the image") for note in grounding["notes"])
+    (alone, _) = trust_reports(ROWS, images=folder, encoder=ColourEncoder())
+    assert row.grounding == pytest.approx(alone.grounding)
+    assert found.summary["encoder"] == "panel(colours-1 + hasty-1 + blind-1)"
+    with pytest.raises(SettingError, match="all by name or all as objects"):
+        trust_reports(ROWS, images=folder, encoder=[ColourEncoder(), "plip"])

@@ -54,7 +54,17 @@ NliOption = Annotated[
 EncoderOption = Annotated[
     str | None,
     option(
-        "Grounding encoder: 'builtin', 'plip', a CLIP model of Transformers, or open_clip:NAME.",
+        "Grounding encoder: 'builtin', a known name such as plip, NAME=FOLDER, a CLIP model of "
+        "Transformers, or open_clip:NAME.",
+        MODELS,
+    ),
+]
+PanelOption = Annotated[
+    list[str] | None,
+    option(
+        "Grounding encoder: 'builtin', a known name (plip, quiltnet, conch, musk, medsiglip, "
+        "titan), NAME=FOLDER, a CLIP model of Transformers, or open_clip:NAME. Give it several "
+        "times, or a+b, for a panel whose majority decides.",
         MODELS,
     ),
 ]

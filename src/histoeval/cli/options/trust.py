@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from histoeval.cli.options.bundle import option
 from histoeval.cli.options.columns import COLUMNS, EncodingOption, IdOption, TextOption
-from histoeval.cli.options.models import MODELS, EncoderOption, NliOption, ReaderModels
+from histoeval.cli.options.models import MODELS, NliOption, PanelOption, ReaderModels
 from histoeval.cli.options.vlm import (
     INPUT,
     VLM,
@@ -85,7 +85,7 @@ class VerdictOptions:
 class TrustModels(ReaderModels):
     """Which models measure, and how they run."""
 
-    encoder: EncoderOption = None
+    encoder: PanelOption = None
     nli: NliOption = None
     distance: Annotated[
         str, option("Distance between reports: concordance, nli or embedding.", MODELS)

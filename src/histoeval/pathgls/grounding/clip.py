@@ -1,4 +1,4 @@
-"""CLIP models of Transformers, PLIP among them, from a folder or the hub, behind the extra [hf].
+"""CLIP and SigLIP models of Transformers, PLIP among them, from a folder or the hub (extra [hf]).
 
 Every patch and every phrase is run by itself on a CPU; on a GPU patches are run in batches that
 always have the same shape. So a vector does not depend on the batch.
@@ -19,6 +19,8 @@ from histoeval.runtime.memo import Memory
 from histoeval.runtime.transformer import choose_device, fingerprint, require_hf
 
 PLIP = "vinid/plip"
+SIGLIP = "siglip"
+"""How the type of such models begins."""
 GPU_BATCH = 64
 _REMEMBERED = 20_000
 
@@ -78,15 +80,32 @@ class ClipEncoder:
     def _encode(self, phrases: Sequence[str]) -> list[NDArray[np.float32]]:
         import torch
 
-        most = int(self._model.config.text_config.max_position_embeddings)
         rows = []
         for phrase in phrases:
-            tokens = self._tokenizer(
-                phrase, truncation=True, max_length=most, return_tensors="pt"
-            ).to(self._device)
+            tokens = self._tokens(phrase).to(self._device)
             with torch.inference_mode():
                 rows.append(_plain(self._model.get_text_features(**tokens))[0])
         return rows
+
+    def _tokens(self, phrase: str) -> Any:
+        """SigLIP learned from texts that were filled up to its length, and without a mask."""
+        most = int(self._model.config.text_config.max_position_embeddings)
+        filled = str(self._model.config.model_type).startswith(SIGLIP)
+        return self._tokenizer(
+            phrase,
+            truncation=True,
+            max_length=most,
+            return_tensors="pt",
+            **(
+                {
+                    "padding": "max_length",
+                    "return_attention_mask": False,
+                    "return_token_type_ids": False,
+                }
+                if filled
+                else {}
+            ),
+        )
 
     def _load(self, local: bool) -> tuple[Any, Any, tuple[list[float], list[float]]]:
         import transformers

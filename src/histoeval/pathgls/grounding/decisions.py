@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError, model_validator
 from histoeval.errors import InputError
 from histoeval.pathgls.grounding.decoys import home_of
 from histoeval.pathgls.grounding.encoder import ClaimCalibration, ImageTextEncoder, Vectors
-from histoeval.pathgls.results import OrganSeen, Verdict
+from histoeval.pathgls.results import OrganSeen, GroundingVerdict
 from histoeval.report import EntityType, Noun
 from histoeval.terms.sites import find_sites, site_closeness
 
@@ -58,7 +58,7 @@ class ClaimLimits(Noun):
         """The curve alone."""
         return ClaimCalibration(self.slope, self.midpoint)
 
-    def verdict(self, score: float) -> Verdict:
+    def verdict(self, score: float) -> GroundingVerdict:
         """What a score says."""
         if score >= self.supported:
             return "supported"

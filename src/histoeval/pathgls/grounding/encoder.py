@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.errors import ModelError
+from histoeval.pathgls.results import Spot
 from histoeval.report import EntityType
 
 Pixels = NDArray[np.uint8]
@@ -38,6 +39,17 @@ class ImageTextEncoder(Protocol):
 
     def texts(self, phrases: Sequence[str]) -> Vectors:
         """One vector for each phrase, in their order."""
+
+
+@runtime_checkable
+class SlideTextEncoder(Protocol):
+    """An encoder whose space of texts is met by whole slides only, such as TITAN.
+
+    Its `images` are features of patches, of any length, that nothing but `slides` reads.
+    """
+
+    def slides(self, features: NDArray[np.float32], spots: Sequence[Spot]) -> Vectors:
+        """One row: the slide that patches with these features and positions belong to."""
 
 
 @runtime_checkable
@@ -113,3 +125,12 @@ def of_length_one(rows: NDArray[np.floating], name: str) -> Vectors:
     if not (np.isfinite(lengths).all() and (lengths > 0).all()):
         raise ModelError(f"{name} returned NaN, infinite or zero vectors; check its weights")
     return np.asarray(rows / lengths, np.float32)
+
+
+def weights_of(identity: str) -> str:
+    """The part of an encoder's identity that stands for its weights.
+
+    It is the same whatever the folder is called and whichever release of a library runs it.
+    """
+    _, named, rest = identity.partition("@")
+    return rest.partition("/")[0] if named else identity

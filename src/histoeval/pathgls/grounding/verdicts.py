@@ -14,7 +14,7 @@ from histoeval.pathgls.grounding.decisions import (
 )
 from histoeval.pathgls.grounding.decoys import calibrated
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
-from histoeval.pathgls.results import Claim, OrganSeen, Support, Verdict
+from histoeval.pathgls.results import Claim, OrganSeen, Support, GroundingVerdict
 from histoeval.report import EntityType
 
 UNVALIDATED = (
@@ -26,7 +26,7 @@ _HALF = 0.5
 
 def unknown_support(claim: Claim, reason: str, limits: Decisions | None) -> Support:
     """A claim of which an encoder can say nothing."""
-    verdict: Verdict | None = None if limits is None else "not_known"
+    verdict: GroundingVerdict | None = None if limits is None else "not_known"
     return Support(claim=claim, unknown=reason, verdict=verdict, why=reason)
 
 
@@ -101,10 +101,10 @@ class SpecimenOrgan:
             verdict, why = organ_verdict, organ_why
         return {"value": gated(value, organ_value), "verdict": verdict, "why": why}
 
-    def of_report(self, value: float, supports: Sequence[Support]) -> tuple[Verdict, str]:
+    def of_report(self, value: float, supports: Sequence[Support]) -> tuple[GroundingVerdict, str]:
         """What the image says of the whole report."""
         against = [each for each in supports if each.verdict == "contradicted"]
-        organ: Verdict = "supported"
+        organ: GroundingVerdict = "supported"
         if self.claimed:
             _, organ, why = self._of_organ(self.claimed)
         if organ == "contradicted":
@@ -117,7 +117,7 @@ class SpecimenOrgan:
             return "not_known", "the image supports too little of what the report claims"
         return "supported", "the image shows the organ and supports what the report claims"
 
-    def _of_organ(self, own: frozenset[str]) -> tuple[float, Verdict, str]:
+    def _of_organ(self, own: frozenset[str]) -> tuple[float, GroundingVerdict, str]:
         """Value, verdict and reason of the organ that is claimed."""
         margin, limits = self.scores.margin(own), self.limits[EntityType.SITE]
         verdict, seen = limits.verdict(margin), self.seen()

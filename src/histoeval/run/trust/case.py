@@ -26,7 +26,9 @@ from histoeval.pathgls.grounding.claims import claims_of, not_seen
 from histoeval.pathgls.grounding.decoys import Decoys
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, embed_image
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder
+from histoeval.pathgls.grounding.panel import Opinion, combine
 from histoeval.pathgls.grounding.score import ground
+from histoeval.pathgls.grounding.slide_encoder import as_slide
 from histoeval.pathgls.logic.score import Top, logic_of
 from histoeval.pathgls.policy.policy import DIMENSIONS, Policy
 from histoeval.pathgls.results import Grounding, Logic, Stability
@@ -87,11 +89,13 @@ class Instruments:
     top: Top
     tiling: TileSelection
     encoder: ImageTextEncoder | Problem | None = None
-    """A problem where there is none on this machine."""
+    """A problem where there is none on this machine; of a panel the first."""
+    further: tuple[ImageTextEncoder, ...] = ()
+    """The other encoders of a panel."""
     distance: Distance | None = None
     asking: VlmSetup | None = None
     language: Language = "en"
-    bags: dict[Path, EmbeddedImage | Problem] = field(
+    bags: dict[tuple[Path, str], EmbeddedImage | Problem] = field(
         default_factory=dict, repr=False, compare=False
     )
     """The last images that were looked at: several reports may be about one."""
@@ -126,11 +130,9 @@ def judge_case(case: TrustCase, folder: Path, tools: Instruments) -> Verdict:
         return Verdict(_row(case, dict.fromkeys(DIMENSIONS, failed), tools.policy))
     image = _image_of(case, folder)
     content = image_hash(image) if isinstance(image, Path) else None
-    bag = image if isinstance(image, Problem) else attempt(lambda: _bag(image, tools))
+    bag = _first_bag(image, tools)
     found: Dimensions = {
-        "grounding": bag
-        if isinstance(bag, Problem)
-        else attempt(lambda: _ground(bag, report, tools)),
+        "grounding": attempt(lambda: _grounding(image, bag, report, tools)),
         "logic": attempt(lambda: logic_of(report, tools.entailer, top=tools.top)),
         "stability": attempt(lambda: _stability(case, text, image, tools)),
     }
@@ -171,22 +173,47 @@ def _image_of(case: TrustCase, folder: Path) -> Path | Problem:
     return find_image(folder, case.image)
 
 
-def _bag(path: Path, tools: Instruments) -> EmbeddedImage | Problem:
-    from histoeval.slides.tiles import TileRequest
-
+def _first_bag(image: Path | Problem, tools: Instruments) -> EmbeddedImage | Problem:
+    """The image as the encoder sees it, or the first of a panel."""
+    if isinstance(image, Problem):
+        return image
     if isinstance(tools.encoder, Problem):
         return tools.encoder
-    if path not in tools.bags:
+    return attempt(lambda: _bag(image, tools, tools.eyes))
+
+
+def _bag(path: Path, tools: Instruments, eyes: ImageTextEncoder) -> EmbeddedImage | Problem:
+    """The image as an encoder sees it."""
+    from histoeval.slides.tiles import TileRequest
+
+    key = (path, eyes.identity)
+    if key not in tools.bags:
         request = TileRequest(sample=tools.tiling.most, seed=tools.tiling.seed)
-        bag = embed_image(path, tools.eyes, request, mpp=tools.tiling.mpp)
-        if len(tools.bags) == MOST_BAGS:
+        bag = embed_image(path, eyes, request, mpp=tools.tiling.mpp)
+        if len(tools.bags) >= MOST_BAGS:
             del tools.bags[next(iter(tools.bags))]
-        tools.bags[path] = bag
-    return tools.bags[path]
+        tools.bags[key] = bag if isinstance(bag, Problem) else as_slide(bag, eyes)
+    return tools.bags[key]
 
 
-def _ground(bag: EmbeddedImage, report: Report, tools: Instruments) -> Grounding | Problem:
-    found = ground(bag, claims_of(report), tools.eyes, tools.foreign)
+def _grounding(
+    image: Path | Problem, bag: EmbeddedImage | Problem, report: Report, tools: Instruments
+) -> Grounding | Problem:
+    """By the encoder, or by each of a panel and then the majority of them."""
+    if isinstance(image, Problem):
+        return image
+    if isinstance(bag, Problem) and not tools.further:
+        return bag
+
+    def seen_by(encoder: ImageTextEncoder) -> Grounding | Problem:
+        own = bag if encoder is tools.eyes else attempt(lambda: _bag(image, tools, encoder))
+        if isinstance(own, Problem):
+            return own
+        return attempt(lambda: ground(own, claims_of(report), encoder, tools.foreign))
+
+    panel = (tools.eyes, *tools.further)
+    opinions = [Opinion(encoder.identity, seen_by(encoder)) for encoder in panel]
+    found = opinions[0].found if len(opinions) == 1 else combine(opinions)
     if isinstance(found, Problem):
         return found
     return found.model_copy(update={"notes": (*found.notes, *not_seen(report))})

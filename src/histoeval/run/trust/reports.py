@@ -10,6 +10,8 @@ from histoeval.io.images import refuse_changed
 from histoeval.io.trust_cases import CaseSource, TrustCase
 from histoeval.io.writing import protecting
 from histoeval.pathgls.fusion import ROUTES
+from histoeval.pathgls.grounding.encoder import ImageTextEncoder
+from histoeval.pathgls.grounding.panel import panel_identity
 from histoeval.pathgls.logic.score import signature_of
 from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.run.pipeline import Job, Watch, no_more, no_progress
@@ -41,6 +43,15 @@ def trust_source(
     with protecting(() if folder is None else _images_near(folder, source)):
         done = job.run(folder, overwrite=overwrite, watch=watch, conclude=conclude)
     return Verdicts(done.summary, done.rows)
+
+
+def _encoder_identity(
+    encoder: ImageTextEncoder | Problem | None, further: Sequence[ImageTextEncoder]
+) -> str | None:
+    """The encoder, or all of a panel; why there is none."""
+    if encoder is None or isinstance(encoder, Problem):
+        return encoder.code if encoder else None
+    return panel_identity([each.identity for each in (encoder, *further)])
 
 
 def _images_near(folder: TrustFolder, source: CaseSource) -> Iterator[Path]:
@@ -90,9 +101,7 @@ class TrustJob(Job[TrustCase, TrustRow]):
         return {
             "reader": tools.reader.identity,
             "nli": tools.entailer.identity,
-            "encoder": encoder.code
-            if isinstance(encoder, Problem)
-            else getattr(encoder, "identity", None),
+            "encoder": _encoder_identity(encoder, tools.further),
             "distance": None if tools.distance is None else tools.distance.identity,
             "subject": None
             if asking is None

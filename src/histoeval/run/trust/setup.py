@@ -10,7 +10,7 @@ from histoeval.nli.entailer import Entailer
 from histoeval.pathgls.grounding.decoys import builtin_decoys
 from histoeval.pathgls.grounding.embedded_image import SAMPLED
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder
-from histoeval.pathgls.grounding.load import BUILTIN, open_encoder
+from histoeval.pathgls.grounding.load import BUILTIN, open_panel, panel_names
 from histoeval.pathgls.logic.score import DEFAULT_TOP, Top
 from histoeval.pathgls.policy.policy import Policy, read_policy, weights_of
 from histoeval.pathgls.policy.shipped import fitting_policy
@@ -26,7 +26,8 @@ ALL = "all"
 class TrustOptions(Noun):
     """Which instruments to use, as a person names them.
 
-    From Python, encoder, NLI model and distance can also be given as objects that are one;
+    Several encoders make a panel. From Python, encoders, NLI model and distance can also be given
+    as objects that are one;
     `subject` is a `histoeval.vlm.model.VlmConfig`, or a subject.
     """
 
@@ -53,7 +54,8 @@ def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
     policy = policy_of(wanted, has_images=layout.image is not None, has_attacks=attacked)
     tiling = TileSelection(tiles_of(wanted.tiles), wanted.seed, wanted.mpp)
     top = DEFAULT_TOP if wanted.top is None else top_of(wanted.top)
-    encoder = None if layout.image is None else _encoder(wanted)
+    encoders = () if layout.image is None else _encoders(wanted)
+    seeing = encoders if isinstance(encoders, tuple) else ()
     reader = load_reader(wanted.models)
     entailer = _entailer(wanted)
     return Instruments(
@@ -63,7 +65,8 @@ def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
         policy=policy,
         top=top,
         tiling=tiling,
-        encoder=encoder,
+        encoder=encoders if isinstance(encoders, Problem) else next(iter(encoders), None),
+        further=seeing[1:],
         distance=_distance(wanted, reader, entailer) if attacked else None,
         asking=None if wanted.subject is None else _asking(wanted),
         language=wanted.models.language,
@@ -108,15 +111,19 @@ def _number_or_share(text: str) -> tuple[str, float]:
     return ("number", int(text)) if text.isdecimal() else ("share", float(text))
 
 
-def _encoder(wanted: TrustOptions) -> ImageTextEncoder | Problem:
-    """The encoder; where none is named and none is shipped, grounding is missing by that reason."""
-    if not isinstance(wanted.encoder, str | None):
-        encoder: ImageTextEncoder = wanted.encoder
-        return encoder
+def _encoders(wanted: TrustOptions) -> tuple[ImageTextEncoder, ...] | Problem:
+    """The encoders; a problem where none is named and none is shipped."""
+    given = wanted.encoder
+    each = given if isinstance(given, list | tuple) else [given]
+    named = [isinstance(one, str | None) for one in each]
+    if any(named) and not all(named):
+        raise SettingError("give the encoders of a panel all by name or all as objects")
+    if each and not all(named):
+        return tuple(each)
     try:
-        return open_encoder(wanted.encoder, wanted.models.device)
+        return open_panel(given, wanted.models.device)
     except MissingDependency as error:
-        if wanted.encoder is not None and wanted.encoder != BUILTIN:
+        if panel_names(given) not in ([None], [BUILTIN]):
             raise
         return Problem("no_encoder", str(error))
 

@@ -1,0 +1,251 @@
+"""What the images of a laboratory are like to an encoder: their mean, and how far they lie from it.
+
+CLIP models answer anything. From tiles of one's own an encoder gets what the shipped one learned
+in training: the centre that phrases are compared with, and a distance beyond which an image is
+unlike all that it was validated on. The distance is Mahalanobis' with a few directions of their
+own variance and one variance for all others (probabilistic principal components), which a few
+hundred tiles can carry; its limit is measured on cases that were left out.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Annotated, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, FiniteFloat
+
+from histoeval.errors import InputError, ModelError
+from histoeval.pathgls.grounding.encoder import (
+    Calibrated,
+    CalibratedByKind,
+    ClaimCalibration,
+    ImageTextEncoder,
+    Pixels,
+    SlideTextEncoder,
+    Vectors,
+    unknown_images,
+    unknown_phrases,
+    weights_of,
+)
+from histoeval.pathgls.results import Spot
+from histoeval.report import EntityType, Noun
+
+DIRECTIONS = 16
+"""At most so many directions have a variance of their own."""
+FEWEST_IMAGES = 30
+FEWEST_CASES = 5
+KEPT = 0.99
+"""The share of images of left-out cases that lies within the limit."""
+FOLDS = 5
+_DIGITS = 6
+
+
+class ImageReference(Noun):
+    """The images that an encoder was validated on, as a mean, directions and a limit."""
+
+    encoder: str
+    """The identity of the encoder that made the vectors."""
+    images: Annotated[int, Field(ge=FEWEST_IMAGES)]
+    cases: Annotated[int, Field(ge=FEWEST_CASES)]
+    centre: tuple[FiniteFloat, ...]
+    directions: tuple[tuple[FiniteFloat, ...], ...]
+    variances: tuple[Annotated[FiniteFloat, Field(gt=0)], ...]
+    rest: Annotated[FiniteFloat, Field(gt=0)]
+    """The variance along every other direction."""
+    limit: Annotated[FiniteFloat, Field(gt=0)]
+    """An image is unknown from this distance on; 1 is the usual distance."""
+
+    @property
+    def hash(self) -> str:
+        """The start of a hash over all of it."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:12]
+
+    def distances(self, vectors: Vectors) -> NDArray[np.float64]:
+        """How far each image lies from the centre."""
+        spread = _Spread(
+            np.array(self.centre),
+            np.array(self.directions).reshape(-1, len(self.centre)),
+            np.array(self.variances),
+            self.rest,
+        )
+        return spread.distances(vectors)
+
+
+class _Spread:
+    """A mean, directions with their variances, and the variance of the rest."""
+
+    def __init__(
+        self,
+        centre: NDArray[np.float64],
+        directions: NDArray[np.float64],
+        variances: NDArray[np.float64],
+        rest: float,
+    ) -> None:
+        self.centre, self.directions = centre, directions
+        self.variances, self.rest = variances, rest
+
+    @classmethod
+    def of(cls, vectors: NDArray[np.float64]) -> "_Spread":
+        """Measured on images, a fifth of which must be left for each direction."""
+        centre = vectors.mean(axis=0)
+        moved = vectors - centre
+        _, lengths, rows = np.linalg.svd(moved, full_matrices=False)
+        variances = lengths**2 / max(1, len(vectors) - 1)
+        dimension = vectors.shape[1]
+        kept = min(DIRECTIONS, len(vectors) // 5, dimension - 1)
+        rest = float(variances[kept:].sum() / (dimension - kept))
+        if rest <= 0:
+            raise InputError("the images have equal vectors: give different tiles of several cases")
+        return cls(centre, rows[:kept], np.maximum(variances[:kept], rest), rest)
+
+    def distances(self, vectors: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Whose square is 1 on average for images like those that were measured."""
+        moved = vectors.astype(np.float64) - self.centre
+        along = moved @ self.directions.T
+        outside = np.maximum((moved**2).sum(axis=1) - (along**2).sum(axis=1), 0.0)
+        squares = (along**2 / self.variances).sum(axis=1) + outside / self.rest
+        return np.asarray(np.sqrt(squares / vectors.shape[1]), np.float64)
+
+
+def measure_images(encoder: str, vectors: Vectors, cases: Sequence[str]) -> ImageReference:
+    """What the images of a laboratory are like to an encoder, from its vectors of them.
+
+    Args:
+        encoder: the identity of the encoder.
+        vectors: one row for each image; for a slide encoder, for each slide.
+        cases: for each image the case or patient it is of; the limit is measured across cases.
+    """
+    names = sorted(set(cases))
+    if len(vectors) < FEWEST_IMAGES or len(names) < FEWEST_CASES:
+        raise InputError(
+            f"{len(vectors)} images of {len(names)} cases are too few to say what images look "
+            f"like: give {FEWEST_IMAGES} or more of {FEWEST_CASES} or more cases"
+        )
+    rows = np.asarray(vectors, np.float64)
+    fold = {name: number % FOLDS for number, name in enumerate(names)}
+    folds = np.array([fold[case] for case in cases])
+    left_out = np.concatenate(
+        [_Spread.of(rows[folds != each]).distances(rows[folds == each]) for each in range(FOLDS)]
+    )
+    spread = _Spread.of(rows)
+    return ImageReference(
+        encoder=encoder,
+        images=len(rows),
+        cases=len(names),
+        centre=_numbers(spread.centre),
+        directions=tuple(_numbers(row) for row in spread.directions),
+        variances=tuple(spread.variances.tolist()),
+        rest=spread.rest,
+        limit=float(np.quantile(left_out, KEPT, method="higher")),
+    )
+
+
+class ReferencedEncoder:
+    """An encoder with the images of a laboratory: centre, scope, and all that it had before."""
+
+    def __init__(self, encoder: ImageTextEncoder, reference: ImageReference) -> None:
+        if weights_of(encoder.identity) != weights_of(reference.encoder):
+            raise ModelError(
+                f"the images were measured with {reference.encoder}, and this is "
+                f"{encoder.identity}: measure them again with this encoder"
+            )
+        self.encoder, self.reference = encoder, reference
+
+    @property
+    def identity(self) -> str:
+        """The encoder, and the images it was measured on."""
+        return f"{self.encoder.identity}/images@{self.reference.hash}"
+
+    @property
+    def size(self) -> int:
+        """Pixels along a side of the patches that it takes."""
+        return self.encoder.size
+
+    @cached_property
+    def centre(self) -> NDArray[np.float32]:
+        """The mean vector of the images."""
+        return np.array(self.reference.centre, np.float32)
+
+    @property
+    def calibration(self) -> ClaimCalibration | None:
+        """That of the encoder, where it has one."""
+        return self.encoder.calibration if isinstance(self.encoder, Calibrated) else None
+
+    @property
+    def calibrations(self) -> Mapping[EntityType, ClaimCalibration]:
+        """Those of the encoder, where it has any."""
+        return self.encoder.calibrations if isinstance(self.encoder, CalibratedByKind) else {}
+
+    def images(self, patches: Sequence[Pixels]) -> Vectors:
+        """One vector for each patch, in their order."""
+        return self.encoder.images(patches)
+
+    def texts(self, phrases: Sequence[str]) -> Vectors:
+        """One vector for each phrase, in their order."""
+        return self.encoder.texts(phrases)
+
+    def unknown_images(self, vectors: Vectors) -> list[str | None]:
+        """Why each image is out of scope: by the encoder itself, or unlike those measured."""
+        return [
+            own or (None if distance < self.reference.limit else _unlike(distance, self.reference))
+            for own, distance in zip(
+                unknown_images(self.encoder, vectors),
+                self.reference.distances(vectors),
+                strict=True,
+            )
+        ]
+
+    def unknown_phrases(self, phrases: Sequence[str]) -> list[str | None]:
+        """Why each phrase is out of scope, where the encoder can tell."""
+        return unknown_phrases(self.encoder, phrases)
+
+
+class ReferencedSlideEncoder(ReferencedEncoder):
+    """The same for an encoder of slides: its slides have a scope, features of patches have none."""
+
+    def slides(self, features: NDArray[np.float32], spots: Sequence[Spot]) -> Vectors:
+        """One row: the slide that patches with these features and positions belong to."""
+        assert isinstance(self.encoder, SlideTextEncoder)
+        return self.encoder.slides(features, spots)
+
+    def unknown_images(self, vectors: Vectors) -> list[str | None]:
+        """Nothing: patches are no part of the space."""
+        return [None] * len(vectors)
+
+    def unknown_slides(self, vectors: Vectors) -> list[str | None]:
+        """Why each slide is out of scope."""
+        return super().unknown_images(vectors)
+
+
+@runtime_checkable
+class ScopedSlides(Protocol):
+    """An encoder of slides that can tell which are unlike those it was validated on."""
+
+    def unknown_slides(self, vectors: Vectors) -> list[str | None]:
+        """For each slide why it is out of scope; None where it is not."""
+
+
+def unknown_slides(encoder: object, vectors: Vectors) -> list[str | None]:
+    """Why each slide is out of scope; nothing is for an encoder that cannot tell."""
+    if isinstance(encoder, ScopedSlides):
+        return encoder.unknown_slides(vectors)
+    return [None] * len(vectors)
+
+
+def with_images(encoder: ImageTextEncoder, reference: ImageReference) -> ReferencedEncoder:
+    """An encoder that knows the images of a laboratory: their centre, and what is unlike them."""
+    slides = isinstance(encoder, SlideTextEncoder)
+    return (ReferencedSlideEncoder if slides else ReferencedEncoder)(encoder, reference)
+
+
+def _unlike(distance: float, reference: ImageReference) -> str:
+    return (
+        f"not like the images that the encoder was validated on (distance {distance:.2f}, limit "
+        f"{reference.limit:.2f})"
+    )
+
+
+def _numbers(row: NDArray[np.float64]) -> tuple[float, ...]:
+    return tuple(np.round(row, _DIGITS).tolist())

@@ -20,7 +20,6 @@ from histoeval.experiments.benchmark import (
     run_of,
 )
 from histoeval.experiments.benchmark import benchmark as compare_runs
-from histoeval.experiments.pathgls.answers import assumptions
 from histoeval.experiments.pathgls.beside import (
     AblationBeside,
     figure_3b,
@@ -33,6 +32,7 @@ from histoeval.experiments.pathgls.cases import (
     CaseInstruments,
     CaseSet,
     MeasuredCases,
+    edit_cases,
     measure_again,
     measure_cases,
     report_cases,
@@ -45,10 +45,11 @@ from histoeval.statistics.resampling import RESAMPLES
 from histoeval.view.terminal.experiments import write_picture
 from histoeval.view.terminal.pathgls import (
     ablation_beside,
+    answer_notes,
     benchmark_beside,
     drops_beside,
     gaps_beside,
-    rank_notes,
+    judge_notes,
     ranks_beside,
     repeats_beside,
     table_notes,
@@ -136,8 +137,8 @@ def pathgls(
         found = {
             name: _measured(cases, tools, overwrite=overwrite) for name, cases in chosen.items()
         }
-        first = next(iter(chosen))
-        again = measure_again(chosen[first], found[first], tools, resamples, seed)
+        twice = public if public in chosen else next(iter(chosen))
+        again = measure_again(chosen[twice], found[twice], tools, resamples, seed)
     sides = (found.get(public), found.get(private))
     _write(output, list(found.values()), sides, again, real, resamples, seed)
 
@@ -152,13 +153,10 @@ def _splits(tiles: Path, public: str, private: str) -> list[str]:
 
 
 def _measured(cases: CaseSet, tools: CaseInstruments, *, overwrite: bool) -> MeasuredCases:
-    with step_progress(f"measuring {cases.name}", 1) as report:
-        return measure_cases(
-            cases,
-            tools,
-            lambda step, done, total: report(done, f"of {total:,}, {step}"),
-            overwrite=overwrite,
-        )
+    with step_progress(f"editing {cases.name}", cases.cases) as report:
+        rows = edit_cases(cases, tools, report, overwrite=overwrite)
+    with step_progress(f"measuring {cases.name}", len(rows)) as report:
+        return measure_cases(cases, rows, tools, report, overwrite=overwrite)
 
 
 def _write(
@@ -183,23 +181,20 @@ def _write(
     print_experiment(output, "table3", [gaps_beside(three)], table_notes("table3", ()), three, {})
     judges = [each for folder in real.judge or () for each in judge_variance(folder, *draws)]
     repeats, bars, levels = [again, *judges], figure_3b(sets, *draws), ranks(sets, *draws)
-    notes = table_notes("figure3", ())
-    print_experiment(output, "figure3a", [repeats_beside(repeats)], notes[-1:], repeats, {})
-    notes = [*notes[:-1], *rank_notes()]
-    tables = [ablation_beside(bars), ranks_beside(levels)]
-    print_experiment(output, "figure3b", tables, notes, [*bars, *levels], {})
+    notes = table_notes("figure3a", ())
+    print_experiment(output, "figure3a", [repeats_beside(repeats)], notes, repeats, {})
+    notes = [*table_notes("figure3b", ()), *answer_notes()]
+    print_experiment(output, "figure3b", [ablation_beside(bars)], notes, bars, {})
+    print_experiment(output, "hierarchy", [ranks_beside(levels)], judge_notes(), levels, {})
     _draw(output, repeats, bars)
 
 
 def _draw(output: Path, repeats: list[JudgeVariation], bars: list[AblationBeside]) -> None:
-    """Figure 3 for the last data set with all dimensions, by the first assumption."""
+    """Figure 3, where matplotlib is installed."""
     try:
         from histoeval.view.figures.pathgls import figure_3
     except MissingDependency as error:
         typer.echo(f"figure 3 is not drawn: {error}", err=True)
         return
-    own = [bar for bar in bars if bar.answers == assumptions()[0].name]
-    widest = max((sum(b.data == bar.data for b in own) for bar in own), default=0)
-    data = next((b.data for b in own if sum(c.data == b.data for c in own) == widest), "")
-    paths = write_picture(output, "figure3", figure_3(repeats, [b for b in own if b.data == data]))
+    paths = write_picture(output, "figure3", figure_3(repeats, bars))
     typer.echo(f"Written: {', '.join(map(str, paths))}")

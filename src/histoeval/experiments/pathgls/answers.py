@@ -54,7 +54,7 @@ def is_error(row: PerturbedRow) -> bool:
     return row.group not in (CONTROL, REWORDING)
 
 
-class Question(NamedTuple):
+class AnswerContext(NamedTuple):
     """What an answer can depend on: the report, the versions of its case, a reader and chance."""
 
     row: PerturbedRow
@@ -63,7 +63,7 @@ class Question(NamedTuple):
     chance: Random
 
 
-def redrawn(asked: Question) -> str:
+def redrawn(asked: AnswerContext) -> str:
     """Any version of the case: true or wrong, one as likely as the other."""
     wrong = [each for each in asked.versions if is_error(each)]
     right = [each for each in asked.versions if not is_error(each)]
@@ -71,7 +71,7 @@ def redrawn(asked: Question) -> str:
     return _text(asked.chance.choice(wrong if wrong and errs else right))
 
 
-def repeats(asked: Question) -> str:
+def repeats(asked: AnswerContext) -> str:
     """The report itself in other words; as it is where no rewording can be made."""
     (read,) = asked.reader.read([_text(asked.row)])
     seed = asked.chance.randrange(2**32)
@@ -79,12 +79,12 @@ def repeats(asked: Question) -> str:
     return made[-1].text
 
 
-def truth(asked: Question) -> str:
+def truth(asked: AnswerContext) -> str:
     """The true report."""
     return asked.row.reference or ""
 
 
-ANSWERS: Mapping[str, Callable[[Question], str]] = {
+ANSWERS: Mapping[str, Callable[[AnswerContext], str]] = {
     "redrawn": redrawn,
     "repeats": repeats,
     "truth": truth,
@@ -143,7 +143,7 @@ class ByAssumedAnswers:
     def answer(self, row: PerturbedRow, attack: str) -> str:
         """What the model is taken to answer under an attack."""
         chance = Random(f"{self._seed}/{row.id}/{attack}")
-        asked = Question(row, self._versions[row.case], self._reader, chance)
+        asked = AnswerContext(row, self._versions[row.case], self._reader, chance)
         return ANSWERS[self._assumption.name](asked)
 
     def _one(self, row: PerturbedRow) -> Found:

@@ -80,6 +80,8 @@ class AblationBeside(Noun):
     answers: str
     without: str
     """Empty for trust with all dimensions that there are."""
+    trust: str
+    """Those dimensions."""
     reports: int
     cases: int
     spearman: Estimate
@@ -209,6 +211,7 @@ def ranks(
     sets: Sequence[MeasuredCases], resamples: int = RESAMPLES, seed: int = 0
 ) -> list[RankBeside]:
     """How every measure, and trust by every assumption, follows the error hierarchy."""
+    wholes = {f"{TRUST}_{assumption.name}" for assumption in assumptions()}
     found = []
     for each in sets:
         columns: list[dict[str, float | None]] = [dict(row.scores) for row in each.rows]
@@ -216,14 +219,17 @@ def ranks(
             graded = _levelled(each, assumption)
             used = dimensions_in(graded)
             if len(used) >= FEWEST_DIMENSIONS:
+                missing = [name for name in DIMENSIONS if name not in used]
+                name = f"{TRUST}_{assumption.name}"
+                name += f" without {' and '.join(missing)}" if missing else ""
                 for scores, row in zip(columns, graded, strict=True):
-                    scores[f"{TRUST}_{assumption.name}"] = summed(row.scores, used, PAPER)
+                    scores[name] = summed(row.scores, used, PAPER)
         rows = [
             LevelledReport(row.patient or row.case, row.level, scores)
             for row, scores in zip(each.rows, columns, strict=True)
         ]
         for follows in hierarchy(rows, resamples, seed):
-            is_trust = follows.measure.startswith(TRUST)
+            is_trust = follows.measure in wholes
             found.append(
                 RankBeside(
                     data=each.name,
@@ -263,13 +269,17 @@ def _bars(
         return
     found = ablation(graded, PAPER, resamples, seed)
     paper = published_ranks()
+    is_whole = len(used) == len(DIMENSIONS)
     common = {
         "data": each.name,
         "answers": assumption.name,
+        "trust": " + ".join(used),
         "reports": found.rows,
         "cases": found.cases,
     }
-    yield AblationBeside(without="", spearman=found.spearman, paper=paper.trust, **common)
+    yield AblationBeside(
+        without="", spearman=found.spearman, paper=paper.trust if is_whole else None, **common
+    )
     for part in found.without:
         lost = paper.lost[part.dimension]
         yield AblationBeside(
@@ -277,7 +287,7 @@ def _bars(
             spearman=part.spearman,
             lost=part.lost,
             lost_per_cent=part.lost_per_cent,
-            paper=paper.trust * (1 - lost / 100),
-            paper_lost_per_cent=lost,
+            paper=paper.trust * (1 - lost / 100) if is_whole else None,
+            paper_lost_per_cent=lost if is_whole else None,
             **common,
         )

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from histoeval.experiments.sensitivity import (
 from histoeval.io.reports import open_reports
 from histoeval.io.writing import make_folder, write_text, writing_to
 from histoeval.pathgls.stability.distance import open_distance
+from histoeval.progress import OnStep, ignore
 from histoeval.run.models import Models, load_reader
 from histoeval.statistics.resampling import RESAMPLES
 
@@ -73,13 +74,6 @@ class MeasuredCases(NamedTuple):
     def patients(self) -> dict[str, str]:
         """Of whom each case is, where that is known."""
         return {row.case: row.patient for row in self.rows if row.patient}
-
-
-class Watching(Protocol):
-    """Shows how far a long step has come: its name, and the steps done and in all."""
-
-    def __call__(self, step: str, done: int, total: int) -> None:
-        """Report it."""
 
 
 def report_cases(
@@ -139,26 +133,37 @@ class CaseInstruments:
         return replace(bench, measures=[*bench.measures, *answers])
 
 
-def measure_cases(
-    cases: CaseSet, tools: CaseInstruments, watch: Watching, *, overwrite: bool = False
-) -> MeasuredCases:
-    """Edit the reports and measure all versions; a stopped run resumes."""
+def edit_cases(
+    cases: CaseSet, tools: CaseInstruments, watch: OnStep = ignore, *, overwrite: bool = False
+) -> list[PerturbedRow]:
+    """All versions of every report; a stopped run resumes."""
     perturb_file(
         open_reports(cases.captions),
         load_reader(tools.models),
         cases.perturbed,
         Settings(seed=tools.seed),
         overwrite=overwrite,
-        watch=lambda done, *_: watch(f"editing {cases.name}", done, cases.cases),
+        watch=lambda done, *_: watch(done),
     )
-    rows = read_perturbed(cases.perturbed)
+    return read_perturbed(cases.perturbed)
+
+
+def measure_cases(
+    cases: CaseSet,
+    rows: Sequence[PerturbedRow],
+    tools: CaseInstruments,
+    watch: OnStep = ignore,
+    *,
+    overwrite: bool = False,
+) -> MeasuredCases:
+    """Every measure on all versions; a stopped run resumes."""
     bench = tools.open(cases, rows)
     scored = measure_file(
         cases.perturbed,
         cases.folder,
         bench,
         overwrite=overwrite,
-        watch=lambda done, *_: watch(f"measuring {cases.name}", done, len(rows)),
+        watch=lambda done, *_: watch(done),
     )
     return MeasuredCases(cases.name, cases.scale, scored, bench.lacking, bench.signatures)
 

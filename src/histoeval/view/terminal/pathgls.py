@@ -100,14 +100,14 @@ def ablation_beside(found: Sequence[AblationBeside]) -> ResultTable:
         {
             "data": lambda bar: bar.data,
             "answers under attack": lambda bar: bar.answers,
-            "trust": lambda bar: f"without {bar.without}" if bar.without else "all dimensions",
+            "trust": lambda bar: f"without {bar.without}" if bar.without else bar.trust,
             "rho (95 % interval)": lambda bar: estimate_text(bar.spearman, 3),
             "lost": lambda bar: estimate_text(bar.lost, 3) if bar.without else NOTHING,
             "lost, %": lambda bar: number(bar.lost_per_cent, 1) if bar.without else NOTHING,
             "reports": lambda bar: f"{bar.reports:,}",
-            "paper: rho": lambda bar: number(bar.paper, 2),
+            "paper: rho": lambda bar: NOTHING if bar.paper is None else number(bar.paper, 2),
             "paper: lost, %": lambda bar: (
-                number(bar.paper_lost_per_cent, 1) if bar.without else NOTHING
+                NOTHING if bar.paper_lost_per_cent is None else number(bar.paper_lost_per_cent, 1)
             ),
         },
     )
@@ -135,10 +135,12 @@ def table_notes(table: str, sets: Sequence[MeasuredCases]) -> list[str]:
     return [*differences(table), *footnotes(lacking)]
 
 
-def rank_notes() -> list[str]:
-    """What the model is assumed to answer, and what the paper's judge reaches."""
+def answer_notes() -> list[str]:
+    """What the model is assumed to answer under stain and attack."""
+    return [f"Answers under attack, {each.name}: {each.about}." for each in assumptions()]
+
+
+def judge_notes() -> list[str]:
+    """What the paper's judge reaches."""
     judge = published_ranks().judge
-    return [
-        *(f"Answers under attack, {each.name}: {each.about}." for each in assumptions()),
-        f"The paper's best judge, Gemini 3.0 Pro, has a coefficient of {judge:g}.",
-    ]
+    return [f"The paper's best judge, Gemini 3.0 Pro, has a coefficient of {judge:g}."]

@@ -117,7 +117,7 @@ def pathgls(
     --run, --gap and --judge.
 
     Examples:
-      histoeval experiment pathgls --output paper --reports reports.csv --tiles tiles
+      histoeval experiment pathgls --output out --reports r.csv --tiles tiles
     """
     if reports is None and tiles is None:
         raise SettingError("nothing to measure: give --reports, --tiles or both")

@@ -10,7 +10,6 @@ import numpy as np
 
 from histoeval.errors import InputError
 from histoeval.experiments.benchmark import JudgeVariation, variation
-from histoeval.experiments.measures import GROUNDING, LOGIC
 from histoeval.experiments.pathgls.answers import ByAssumedAnswers, MemoDistance, assumptions
 from histoeval.experiments.pathgls.sampling import drawn
 from histoeval.experiments.pathgls.tile_cases import sample_tiles, tile_reports, unpack_tiles
@@ -187,5 +186,4 @@ def measure_again(
         known = [np.std([a, b], ddof=1) for a, b in pairs if a is not None and b is not None]
         if known:
             spread[row.id] = float(max(known))
-    dimensions = ", ".join(name for name in (GROUNDING, LOGIC) if name in again[0].scores)
-    return variation(f"PathGLS ({dimensions}, stability)", spread, resamples, seed)
+    return variation("PathGLS", spread, resamples, seed)

@@ -87,7 +87,7 @@ def repeats_beside(found: Sequence[JudgeVariation]) -> ResultTable:
             "mean standard deviation": lambda each: estimate_text(each.spread, 4),
             "widest": lambda each: number(each.widest, 4),
             "reports": lambda each: f"{each.reports:,}",
-            "paper": lambda each: paper if each.name.startswith("PathGLS") else NOTHING,
+            "paper": lambda each: paper if each.name == "PathGLS" else NOTHING,
         },
     )
 

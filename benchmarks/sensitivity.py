@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.experiments.hierarchy import ablation, hierarchy, read_graded, with_trust
+from histoeval.experiments.pathgls.tile_cases import template_report
 from histoeval.experiments.perturb import Settings, perturb_file
 from histoeval.experiments.rows import PerturbedRow
 from histoeval.experiments.sensitivity import measure_file, open_bench, sensitivity
@@ -154,8 +155,7 @@ def reported(tiles: Sequence[dict[str, Any]]) -> Iterator[dict[str, str]]:
             "id": tile["key"],
             "patient": tile["case_group"],
             "image": f"{tile['key']}.jpg",
-            "report": f"Biopsy of the {organ}. Sections show {diagnosis}. The lesion is {kind}. "
-            f"The diagnosis is {diagnosis}.",
+            "report": template_report(organ, diagnosis, kind),
         }
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,9 @@ from histoeval.statistics.resampling import (
 )
 
 COLUMNS = (*DIMENSIONS, "trust")
+
+Patients = Mapping[str, str]
+"""Of whom each report is, where that is known: those of one patient are drawn together."""
 
 
 class Run(NamedTuple):
@@ -91,17 +95,27 @@ def benchmark(runs: Sequence[Run], resamples: int = RESAMPLES, seed: int = 0) ->
     names = Counter((run.dataset, run.model) for run in runs)
     if twice := [name for name, count in names.items() if count > 1]:
         raise SettingError(f"{'/'.join(twice[0])} is named twice")
-    return [_benched(run, resamples, seed) for run in runs]
+    return [
+        benchmark_row(run.dataset, run.model, read_trust(run.folder), resamples, seed)
+        for run in runs
+    ]
 
 
-def _benched(run: Run, resamples: int, seed: int) -> BenchmarkRow:
-    rows = read_trust(run.folder)
+def benchmark_row(
+    dataset: str,
+    model: str,
+    rows: Sequence[TrustRow],
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    patients: Patients = MappingProxyType({}),
+) -> BenchmarkRow:
+    """The means of every dimension over the verdicts on one model and one data set."""
     columns = {name: _known(rows, name) for name in COLUMNS}
     return BenchmarkRow(
-        dataset=run.dataset,
-        model=run.model,
+        dataset=dataset,
+        model=model,
         reports=len(rows),
-        means={name: _mean(column, resamples, seed) for name, column in columns.items()},
+        means={n: _mean(column, resamples, seed, patients) for n, column in columns.items()},
         missing={name: len(rows) - len(column) for name, column in columns.items()},
         routes=dict(sorted(Counter(row.route for row in rows).items())),
     )
@@ -112,10 +126,15 @@ def _known(rows: Sequence[TrustRow], name: str) -> dict[str, float]:
     return {id_: value for id_, value in found.items() if value is not None}
 
 
-def _mean(column: Mapping[str, float], resamples: int, seed: int) -> Estimate:
+def _mean(
+    column: Mapping[str, float],
+    resamples: int,
+    seed: int,
+    patients: Patients = MappingProxyType({}),
+) -> Estimate:
     if not column:
         return Estimate(reason="no report has a number")
-    drawn = resample(list(column), resamples, seed)
+    drawn = resample([patients.get(id_, id_) for id_ in column], resamples, seed)
     return estimate(_weighted_mean(np.array(list(column.values())), drawn), drawn)
 
 
@@ -139,14 +158,26 @@ def gaps(
     models: Sequence[tuple[str, Path, Path]], resamples: int = RESAMPLES, seed: int = 0
 ) -> list[Gap]:
     """Table 3: how much lower trust, and each dimension, is on unseen data."""
-    found = []
-    for model, inside, outside in models:
-        here, there = read_trust(inside), read_trust(outside)
-        for name in reversed(COLUMNS):
-            found.append(
-                _gap(model, name, _known(here, name), _known(there, name), resamples, seed)
-            )
-    return found
+    return [
+        gap
+        for model, inside, outside in models
+        for gap in model_gaps(model, read_trust(inside), read_trust(outside), resamples, seed)
+    ]
+
+
+def model_gaps(
+    model: str,
+    inside: Sequence[TrustRow],
+    outside: Sequence[TrustRow],
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    patients: Patients = MappingProxyType({}),
+) -> list[Gap]:
+    """How much lower trust, and each dimension, of one model is on the second verdicts."""
+    return [
+        _gap(model, name, _known(inside, name), _known(outside, name), resamples, seed, patients)
+        for name in reversed(COLUMNS)
+    ]
 
 
 def _gap(
@@ -156,6 +187,7 @@ def _gap(
     outside: Mapping[str, float],
     resamples: int,
     seed: int,
+    patients: Patients,
 ) -> Gap:
     if not inside or not outside:
         reason = "no report has a number on one of the two sides"
@@ -163,7 +195,7 @@ def _gap(
     names = [*((0, each) for each in inside), *((1, each) for each in outside)]
     values = np.array([*inside.values(), *outside.values()])
     side = np.array([which for which, _ in names])
-    drawn = resample(names, resamples, seed)
+    drawn = resample([(n, patients.get(each, each)) for n, each in names], resamples, seed)
     first, second = (
         _weighted_mean(np.where(side == which, values, np.nan), drawn) for which in (0, 1)
     )
@@ -185,7 +217,7 @@ def judge_variance(folder: Path, resamples: int = RESAMPLES, seed: int = 0) -> l
                 spreads.setdefault(name, {})[f"{row.id}\0{row.system}"] = result.parts[SPREAD]
     if not spreads:
         raise InputError(f"{folder} holds no repeated answers: run `histoeval judge --repeats 5`")
-    return [_varying(name, column, resamples, seed) for name, column in spreads.items()]
+    return [variation(name, column, resamples, seed) for name, column in spreads.items()]
 
 
 def trust_variance(
@@ -203,10 +235,13 @@ def trust_variance(
         values = [getattr(table[name], best) for table in tables] if best else []
         if values and all(value is not None for value in values):
             spread[name] = float(np.std(values, ddof=1))
-    return _varying("PathGLS", spread, resamples, seed)
+    return variation("PathGLS", spread, resamples, seed)
 
 
-def _varying(name: str, column: Mapping[str, float], resamples: int, seed: int) -> JudgeVariation:
+def variation(
+    name: str, column: Mapping[str, float], resamples: int = RESAMPLES, seed: int = 0
+) -> JudgeVariation:
+    """How far the numbers of one judge differ, from the standard deviation of each report."""
     values = list(column.values())
     return JudgeVariation(
         name=name,

@@ -91,7 +91,7 @@ class PerturbJob(Job[TextRow, PerturbedRow]):
         self.reader = reader
         self.settings = settings
         self.subject = subject
-        self.along = _along(source)
+        self.along = taken_along(source)
         self.cases = 0
         self.made: Counter[str] = Counter()
         self.groups: Counter[str] = Counter()
@@ -183,7 +183,7 @@ def _demand_groups(settings: Settings) -> None:
         raise InputError(f"there is no group {min(unknown)!r}; known: {', '.join(groups())}")
 
 
-def _along(source: TextSource) -> dict[int, dict[str, str]]:
+def taken_along(source: TextSource) -> dict[int, dict[str, str]]:
     """Image and patient of each row, by its number, where the table has them."""
     columns = [name for name in (IMAGE, PATIENT) if name in source.table.columns]
     if not columns:

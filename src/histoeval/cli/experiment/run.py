@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from histoeval.cli.experiment.models import benchmark, gap, variance
+from histoeval.cli.experiment.pathgls import pathgls
 from histoeval.cli.experiment.perturb import perturb
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.experiment import (
@@ -52,6 +53,7 @@ experiment_app = typer.Typer(
     "sensitivity, error hierarchy, benchmark, domain gap, ablation, variance, and examples.",
 )
 experiment_app.command()(perturb)
+experiment_app.command()(pathgls)
 experiment_app.command()(benchmark)
 experiment_app.command()(gap)
 experiment_app.command()(variance)

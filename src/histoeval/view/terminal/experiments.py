@@ -56,7 +56,7 @@ def _cells(own: Mapping[str, Drop], groups: Sequence[str]) -> list[str]:
     return [
         text
         for group in groups
-        for text in (number(own[group].score), _estimate(own[group].drop, 1))
+        for text in (number(own[group].score), estimate_text(own[group].drop, 1))
     ]
 
 
@@ -81,9 +81,9 @@ def hierarchy_tables(found: Sequence[Follows]) -> list[ResultTable]:
             found,
             {
                 "measure": lambda each: each.measure,
-                "rho": lambda each: _estimate(each.spearman, 3),
+                "rho": lambda each: estimate_text(each.spearman, 3),
                 "p": lambda each: _p(each.spearman),
-                "mean rho within a case": lambda each: _estimate(each.within, 3),
+                "mean rho within a case": lambda each: estimate_text(each.within, 3),
                 "reports": lambda each: f"{each.rows:,}",
             },
         ),
@@ -101,12 +101,12 @@ def _means(each: Follows) -> dict[int, float]:
 
 def ablation_table(found: Ablation) -> ResultTable:
     """Figure 3b as numbers."""
-    whole = ["all dimensions", _estimate(found.spearman, 3), "", ""]
+    whole = ["all dimensions", estimate_text(found.spearman, 3), "", ""]
     rows = [
         [
             f"without {each.dimension}",
-            _estimate(each.spearman, 3),
-            _estimate(each.lost, 3),
+            estimate_text(each.spearman, 3),
+            estimate_text(each.lost, 3),
             number(each.lost_per_cent, 1),
         ]
         for each in found.without
@@ -120,7 +120,7 @@ def benchmark_table(found: Sequence[BenchmarkRow]) -> ResultTable:
     """Table 2."""
     rows = []
     for each in found:
-        cells = [_estimate(each.means[name], 2) for name in COLUMNS]
+        cells = [estimate_text(each.means[name], 2) for name in COLUMNS]
         routes = ", ".join(f"{count:,} {route}" for route, count in each.routes.items())
         rows.append([each.dataset, each.model, *cells, f"{each.reports:,}", routes])
     heads = ["dataset", "model", *COLUMNS, "reports", "routes"]
@@ -147,7 +147,7 @@ def gap_table(found: Sequence[Gap]) -> ResultTable:
             "measure": lambda gap: gap.measure,
             "public": lambda gap: number(gap.inside),
             "private": lambda gap: number(gap.outside),
-            "drop (95 % interval)": lambda gap: _estimate(gap.drop, 3),
+            "drop (95 % interval)": lambda gap: estimate_text(gap.drop, 3),
         },
     )
 
@@ -159,7 +159,7 @@ def variance_table(found: Sequence[JudgeVariation]) -> ResultTable:
         found,
         {
             "who": lambda each: each.name,
-            "mean standard deviation": lambda each: _estimate(each.spread, 4),
+            "mean standard deviation": lambda each: estimate_text(each.spread, 4),
             "widest": lambda each: number(each.widest),
             "same each time, %": lambda each: _per_cent(each.steady),
             "reports": lambda each: f"{each.reports:,}",
@@ -171,7 +171,8 @@ def _per_cent(share: float | None) -> str:
     return number(None if share is None else 100 * share, 1)
 
 
-def _estimate(found: Estimate, digits: int) -> str:
+def estimate_text(found: Estimate, digits: int) -> str:
+    """An estimate with its interval for a cell."""
     if found.value is None:
         return NONE
     text = number(found.value, digits)

@@ -414,6 +414,7 @@ def trust(
     images: PathLike | None = None,
     output: PathLike | None = None,
     encoder: Any = None,
+    calibration: PathLike | Sequence[PathLike] = (),
     nli: Any = None,
     distance: Any = "concordance",
     policy: Policy | PathLike | None = None,
@@ -443,6 +444,8 @@ def trust(
         output: a folder for rows, summary, pictures and a page; a stopped run resumes there.
         encoder: the image-text encoder of grounding: a name, a folder or an object; a list of them
             is a panel, whose majority decides.
+        calibration: files with limits of grounding that were measured on your own cases by
+            `histoeval evaluate grounding --calibration FILE`.
         nli: the NLI model of logic: a name, a folder or an object.
         distance: the distance of stability: a name or an object.
         policy: how reports are routed: "with_endpoint", "without_endpoint" or "text_only", a file,
@@ -482,6 +485,9 @@ def trust(
     if options is None:
         options = TrustOptions(
             encoder=encoder,
+            calibration=(
+                (calibration,) if isinstance(calibration, (str, Path)) else tuple(calibration)
+            ),
             nli=nli,
             distance=distance,
             models=models or Models(),

@@ -12,7 +12,19 @@ from typing import Any
 import numpy as np
 
 from histoeval.errors import InputError
-from histoeval.evaluate.grounding_scores import ScoredTiles, apart, figures, replaced_figures
+from histoeval.evaluate.grounding_decisions import (
+    JudgedImages,
+    decided_figures,
+    fit_decisions,
+    told_organs,
+)
+from histoeval.evaluate.grounding_scores import (
+    ScoredTiles,
+    apart,
+    figures,
+    replaced_figures,
+    scored,
+)
 from histoeval.evaluate.tile_labels import (
     HE,
     INDEX,
@@ -20,11 +32,18 @@ from histoeval.evaluate.tile_labels import (
     Pixels,
     TileConcept,
     all_entries,
+    entries_of,
     read_pixels,
     read_tiles,
 )
 from histoeval.pathgls.grounding.builtin import BuiltinEncoder
-from histoeval.pathgls.grounding.encoder import Vectors
+from histoeval.pathgls.grounding.decisions import Decisions, organ_vectors
+from histoeval.pathgls.grounding.encoder import (
+    ImageTextEncoder,
+    Vectors,
+    unknown_images,
+    weights_of,
+)
 from histoeval.progress import ignore
 from histoeval.resources import resource_text
 
@@ -40,7 +59,7 @@ def tiles_of(folder: Path, split: str) -> list[LabelledTile]:
 
 
 def embedded(
-    encoder: BuiltinEncoder, pixels: Pixels, report: Callable[[int], object] = ignore
+    encoder: ImageTextEncoder, pixels: Pixels, report: Callable[[int], object] = ignore
 ) -> Vectors:
     """The vectors of pictures."""
     parts = []
@@ -81,7 +100,7 @@ def figures_of(
     known = np.array([scope.known for scope in encoder.image_scope(vectors)])
     stained = np.array([tile.stain_kind == HE for tile in tiles])
     cosines = vectors.astype(np.float64) @ encoder.known.vectors.T.astype(np.float64)
-    curves = encoder.manifest.calibrations
+    curves, decisions = encoder.manifest.calibrations, encoder.decisions
     results: dict[str, Any] = {"scope": _scope(tiles, known)}
     for name, kept in (("all tiles", stained), ("known tiles", stained & known)):
         places = np.flatnonzero(kept).tolist()
@@ -93,7 +112,68 @@ def figures_of(
             "replaced, tiles": replaced_figures(found, curves),
             "replaced, slides": replaced_figures(found.slides(np.max), curves),
         }
+        if decisions is not None:
+            results[name] |= decided(found, decisions)
     return results
+
+
+def decided(found: ScoredTiles, decisions: Decisions) -> dict[str, Any]:
+    """What is said of true reports and of those of other organs, for tiles and for slides."""
+    images = {
+        "decided, tiles": JudgedImages.of_tiles(found),
+        "decided, slides": JudgedImages.of_slides(found),
+    }
+    return {
+        name: decided_figures(some, decisions) for name, some in images.items() if some is not None
+    }
+
+
+def calibrate(
+    encoder: ImageTextEncoder,
+    folder: Path,
+    splits: Sequence[str],
+    report: Callable[[int], object] = ignore,
+) -> tuple[Decisions, dict[str, Any]]:
+    """Limits for an encoder from labelled tiles of one's own, and what they give on these.
+
+    The tiles must be of cases that the encoder has not learned from.
+    """
+    tiles = [tile for split in splits for tile in tiles_of(folder, split)]
+    vectors = embedded(encoder, read_pixels(folder, tiles), report)
+    known = [n for n, reason in enumerate(unknown_images(encoder, vectors)) if reason is None]
+    if not known:
+        raise InputError(f"{folder}: no tile of {', '.join(splits)} is known to the encoder")
+    kept = [tiles[n] for n in known]
+    entries = entries_of(kept)
+    found = scored(kept, entries, vectors[known], entry_vectors(encoder, entries))
+    organs = tuple(o for o in told_organs(kept) if _told_by(encoder, o))
+    decisions = fit_decisions(
+        [found],
+        organs,
+        weights_of(encoder.identity),
+        f"{len(found.tiles)} tiles of {len({t.case for t in found.tiles})} cases "
+        f"({', '.join(splits)})",
+    )
+    return decisions, decided(found, decisions)
+
+
+def _told_by(encoder: ImageTextEncoder, organ: str) -> bool:
+    """Whether an encoder that has learned certain organs has learned this one."""
+    return not isinstance(encoder, BuiltinEncoder) or ("organ", organ) in zip(
+        encoder.known.groups, encoder.known.entries, strict=True
+    )
+
+
+def entry_vectors(encoder: ImageTextEncoder, entries: Sequence[TileConcept]) -> Vectors:
+    """Where an encoder puts each entry, over its wordings; organs as grounding asks for them."""
+    organs = [entry.name for entry in entries if entry.group == "organ"]
+    placed = dict(zip(organs, organ_vectors(encoder, organs), strict=True)) if organs else {}
+    rows = [
+        placed[entry.name] if entry.group == "organ" else encoder.texts(entry.phrases).mean(axis=0)
+        for entry in entries
+    ]
+    table = np.stack(rows)
+    return np.asarray(table / np.linalg.norm(table, axis=1, keepdims=True), np.float32)
 
 
 def phrases_told(encoder: BuiltinEncoder) -> dict[str, Any]:

@@ -246,7 +246,7 @@ def _reports_of(
     """The diagnoses that tiles of each organ have."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for tile in tiles:
-        if tile.organ and tile.concept in names and tile.stain_kind == HE:
+        if tile.organ and tile.concept and tile.concept in names and tile.stain_kind == HE:
             found[tile.organ][tile.concept] = None
     return {organ: tuple(concepts) for organ, concepts in found.items()}
 

@@ -85,7 +85,7 @@ class Grounding(Noun):
     patches: Annotated[int, Field(ge=1)]
     supports: tuple[Support, ...]
     verdict: GroundingVerdict | None = None
-    """What the image says of the report as a whole; an encoder that was never validated knows nothing.
+    """What the image says of the report as a whole; an unvalidated encoder knows nothing.
 
     None where nobody decided: then the value alone counts.
     """

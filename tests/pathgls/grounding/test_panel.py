@@ -14,7 +14,7 @@ from histoeval.pathgls.grounding.panel import (
     majority_verdict,
     panel_identity,
 )
-from histoeval.pathgls.results import Grounding, OrganSeen, Spot, Support, Verdict
+from histoeval.pathgls.results import Grounding, GroundingVerdict, OrganSeen, Spot, Support
 from tests.support.colour_encoder import claim
 
 FIRST, SECOND = claim("pink stroma"), claim("blue nuclei")
@@ -70,7 +70,7 @@ def test_who_cannot_decide_does_not_help_a_claim() -> None:
     assert majority_verdict(["supported", "not_known"]) == "not_known"
 
 
-def _judged(opinion: Opinion, verdicts: tuple[Verdict, ...], organ: str) -> Opinion:
+def _judged(opinion: Opinion, verdicts: tuple[GroundingVerdict, ...], organ: str) -> Opinion:
     found = opinion.found
     assert isinstance(found, Grounding)
     supports = tuple(

@@ -79,7 +79,9 @@ def pictures(count: int) -> list[Any]:
 
 def test_the_folder_is_whole_and_says_what_it_has_seen(trained: Path) -> None:
     ours = {"image.onnx", "text.onnx", "tokenizer.json", "known.npz", "manifest.json"}
-    assert ours | {"results.json", "README.md", "held_out.npz"} == {file.name for file in trained.iterdir()}
+    assert ours | {"results.json", "README.md", "held_out.npz"} == {
+        file.name for file in trained.iterdir()
+    }
     results = json.loads((trained / "results.json").read_text("utf-8"))
     assert results["samples"]["organ"] == {"colon": 12, "liver": 12}
     card = (trained / "README.md").read_text("utf-8")

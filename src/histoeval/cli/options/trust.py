@@ -86,6 +86,16 @@ class TrustModels(ReaderModels):
     """Which models measure, and how they run."""
 
     encoder: PanelOption = None
+    calibration: Annotated[
+        list[Path] | None,
+        option(
+            "Limits of grounding measured on your own cases, as `histoeval evaluate grounding "
+            "--calibration FILE` writes them; one for each encoder.",
+            MODELS,
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None
     nli: NliOption = None
     distance: Annotated[
         str, option("Distance between reports: concordance, nli or embedding.", MODELS)

@@ -79,6 +79,7 @@ def trust(
         raise SettingError("give both --reports FILE and --output DIR")
     wanted = TrustOptions(
         encoder=models.encoder,
+        calibration=tuple(models.calibration or ()),
         nli=models.nli,
         distance=models.distance,
         models=models.models(),

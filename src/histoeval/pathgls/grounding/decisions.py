@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError, model_validator
 from histoeval.errors import InputError
 from histoeval.pathgls.grounding.decoys import home_of
 from histoeval.pathgls.grounding.encoder import ClaimCalibration, ImageTextEncoder, Vectors
-from histoeval.pathgls.results import OrganSeen, GroundingVerdict
+from histoeval.pathgls.results import GroundingVerdict, OrganSeen
 from histoeval.report import EntityType, Noun
 from histoeval.terms.sites import find_sites, site_closeness
 
@@ -72,7 +72,7 @@ class Decisions(Noun):
     """When an encoder's answers count, as measured on cases that it had not learned from."""
 
     encoder: str = ""
-    """The encoder's name; the calibration of another one is refused."""
+    """The encoder by its weights; the calibration of another one is refused."""
     organs: tuple[str, ...]
     """Those that it was shown to tell from each other."""
     tile: dict[EntityType, ClaimLimits]
@@ -114,10 +114,10 @@ def decisions_of(encoder: ImageTextEncoder) -> Decisions | None:
     return encoder.decisions if isinstance(encoder, Deciding) else None
 
 
-def read_calibration(path: Path, encoder: str | None = None) -> Decisions:
-    """The calibration that `histoeval evaluate grounding` wrote; for this encoder, where named."""
+def read_calibration(path: Path) -> Decisions:
+    """The calibration that `histoeval evaluate grounding` wrote."""
     try:
-        found = Decisions.model_validate_json(path.read_bytes())
+        return Decisions.model_validate_json(path.read_bytes())
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
     except ValidationError as error:
@@ -125,12 +125,6 @@ def read_calibration(path: Path, encoder: str | None = None) -> Decisions:
             f"{path} is no calibration of grounding ({error.error_count()} faults): write one with "
             "`histoeval evaluate grounding --calibration FILE`"
         ) from error
-    if encoder is not None and found.encoder and found.encoder != encoder:
-        raise InputError(
-            f"{path} was measured for the encoder {found.encoder}, and this is {encoder}: "
-            "measure it again with `histoeval evaluate grounding --calibration FILE`"
-        )
-    return found
 
 
 def top_mean(cosines: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -170,14 +164,17 @@ class OrganScores(NamedTuple):
         )
 
 
+def organ_vectors(encoder: ImageTextEncoder, organs: Sequence[str]) -> Vectors:
+    """Where an encoder puts each organ."""
+    if isinstance(encoder, NamesOrgans):
+        return encoder.organ_vectors(organs)
+    return encoder.texts([f"{organ} tissue" for organ in organs])
+
+
 def organ_scores(vectors: Vectors, encoder: ImageTextEncoder, organs: Sequence[str]) -> OrganScores:
     """Patches against each organ."""
-    phrases = (
-        encoder.organ_vectors(organs)
-        if isinstance(encoder, NamesOrgans)
-        else encoder.texts([f"{organ} tissue" for organ in organs])
-    )
-    cosines = np.round(vectors.astype(np.float64) @ phrases.astype(np.float64).T, 8)
+    phrases = organ_vectors(encoder, organs).astype(np.float64)
+    cosines = np.round(vectors.astype(np.float64) @ phrases.T, 8)
     best = np.bincount(cosines.argmax(axis=1), minlength=len(organs)) / len(cosines)
     return OrganScores(tuple(organs), cosines.mean(axis=0), best)
 

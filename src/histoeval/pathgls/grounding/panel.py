@@ -14,7 +14,7 @@ import numpy as np
 
 from histoeval.errors import Problem
 from histoeval.pathgls.grounding.score import UNKNOWN
-from histoeval.pathgls.results import Grounding, OrganSeen, Support, Verdict
+from histoeval.pathgls.results import Grounding, GroundingVerdict, OrganSeen, Support
 
 
 class Opinion(NamedTuple):
@@ -34,7 +34,7 @@ def majority_value(values: Sequence[float | None]) -> float | None:
     return known[len(known) // 2] if known else None
 
 
-def majority_verdict(verdicts: Sequence[Verdict | None]) -> Verdict | None:
+def majority_verdict(verdicts: Sequence[GroundingVerdict | None]) -> GroundingVerdict | None:
     """The verdict of more than half of those that have a vote, else `not_known`.
 
     Who does not know the claim, or was never validated, has None here and no vote. None where
@@ -106,7 +106,7 @@ def _combined(supports: tuple[Support, ...]) -> Support:
     return deciding.model_copy(update=changes)
 
 
-def _tally(votes: Sequence[Verdict | None], verdict: Verdict | None) -> str:
+def _tally(votes: Sequence[GroundingVerdict | None], verdict: GroundingVerdict | None) -> str:
     """How the encoders voted, in plain words; nothing where none was validated."""
     if verdict is None:
         return ""

@@ -14,7 +14,7 @@ from histoeval.pathgls.grounding.decisions import (
 )
 from histoeval.pathgls.grounding.decoys import calibrated
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
-from histoeval.pathgls.results import Claim, OrganSeen, Support, GroundingVerdict
+from histoeval.pathgls.results import Claim, GroundingVerdict, OrganSeen, Support
 from histoeval.report import EntityType
 
 UNVALIDATED = (

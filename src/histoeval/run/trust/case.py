@@ -23,6 +23,7 @@ from histoeval.io.trust_cases import TrustCase
 from histoeval.nli.entailer import Entailer
 from histoeval.pathgls.fusion import Trust, fuse
 from histoeval.pathgls.grounding.claims import claims_of, not_seen
+from histoeval.pathgls.grounding.decisions import Decisions
 from histoeval.pathgls.grounding.decoys import Decoys
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, embed_image
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder
@@ -92,6 +93,8 @@ class Instruments:
     """A problem where there is none on this machine; of a panel the first."""
     further: tuple[ImageTextEncoder, ...] = ()
     """The other encoders of a panel."""
+    calibrations: Mapping[str, Decisions] = field(default_factory=dict)
+    """Limits that users measured on their own cases, by the identity of the encoder."""
     distance: Distance | None = None
     asking: VlmSetup | None = None
     language: Language = "en"
@@ -209,7 +212,8 @@ def _grounding(
         own = bag if encoder is tools.eyes else attempt(lambda: _bag(image, tools, encoder))
         if isinstance(own, Problem):
             return own
-        return attempt(lambda: ground(own, claims_of(report), encoder, tools.foreign))
+        limits = tools.calibrations.get(encoder.identity)
+        return attempt(lambda: ground(own, claims_of(report), encoder, tools.foreign, limits))
 
     panel = (tools.eyes, *tools.further)
     opinions = [Opinion(encoder.identity, seen_by(encoder)) for encoder in panel]

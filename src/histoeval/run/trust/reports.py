@@ -106,6 +106,10 @@ class TrustJob(Job[TrustCase, TrustRow]):
             "subject": None
             if asking is None
             else {"model": asking.subject.identity, **asking.examination.pins()},
+            **{
+                f"calibration of {name}": limits.identity
+                for name, limits in tools.calibrations.items()
+            },
             "foreign": tools.foreign.identity,
             "top": str(tools.top),
             "tiles": {"most": tiling.most, "seed": tiling.seed, "mpp": tiling.mpp},

@@ -1,12 +1,14 @@
 """The instruments of trust by name, opened once and only where the input can need them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from histoeval.errors import MissingDependency, Problem, SettingError
 from histoeval.io.trust_cases import CaseSource
 from histoeval.nli.entailer import Entailer
+from histoeval.pathgls.grounding import encoder as encoders_of
+from histoeval.pathgls.grounding.decisions import Decisions, read_calibration
 from histoeval.pathgls.grounding.decoys import builtin_decoys
 from histoeval.pathgls.grounding.embedded_image import SAMPLED
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder
@@ -32,6 +34,8 @@ class TrustOptions(Noun):
     """
 
     encoder: Any = None
+    calibration: tuple[Path | str, ...] = ()
+    """Files that `histoeval evaluate grounding` wrote, one for each encoder at most."""
     nli: Any = None
     distance: Any = "concordance"
     models: Models = Models()
@@ -67,6 +71,7 @@ def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
         tiling=tiling,
         encoder=encoders if isinstance(encoders, Problem) else next(iter(encoders), None),
         further=seeing[1:],
+        calibrations=_calibrations(wanted, seeing),
         distance=_distance(wanted, reader, entailer) if attacked else None,
         asking=None if wanted.subject is None else _asking(wanted),
         language=wanted.models.language,
@@ -109,6 +114,23 @@ def _number_or_share(text: str) -> tuple[str, float]:
     if text.endswith("%"):
         return "share", float(text[:-1]) / 100
     return ("number", int(text)) if text.isdecimal() else ("share", float(text))
+
+
+def _calibrations(
+    wanted: TrustOptions, encoders: Sequence[ImageTextEncoder]
+) -> dict[str, Decisions]:
+    """The user's own limits, each for the encoder that it was measured for."""
+    found = {}
+    for path in wanted.calibration:
+        limits = read_calibration(Path(path))
+        own = [each for each in encoders if encoders_of.weights_of(each.identity) == limits.encoder]
+        if not own:
+            raise SettingError(
+                f"{path} was measured for the encoder {limits.encoder}, which is not used here; "
+                "measure it again with `histoeval evaluate grounding --calibration FILE`"
+            )
+        found[own[0].identity] = limits
+    return found
 
 
 def _encoders(wanted: TrustOptions) -> tuple[ImageTextEncoder, ...] | Problem:

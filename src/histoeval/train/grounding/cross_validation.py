@@ -41,13 +41,20 @@ class FoldPredictions:
 
     def scored(self, lesson: TileDataset) -> ScoredTiles:
         """The tiles in H&E of organs that had been seen."""
-        kept = [
-            place
-            for place, tile in enumerate(lesson.tiles)
-            if self.seen[place] and tile.stain_kind == HE
-        ]
+        return self._of(lesson, [n for n in _usual(lesson) if self.seen[n]])
+
+    def judged(self, lesson: TileDataset) -> ScoredTiles:
+        """All tiles in H&E: those of organs that had not been seen, too."""
+        return self._of(lesson, _usual(lesson))
+
+    def _of(self, lesson: TileDataset, kept: list[int]) -> ScoredTiles:
         tiles = [lesson.tiles[i] for i in kept]
         return ScoredTiles(tiles, lesson.entries, self.cosines[kept], self.taught[kept])
+
+
+def _usual(lesson: TileDataset) -> list[int]:
+    """The tiles in H&E."""
+    return [place for place, tile in enumerate(lesson.tiles) if tile.stain_kind == HE]
 
 
 def folds_of(tiles: Sequence[LabelledTile], count: int, seed: int = 0) -> npt.NDArray[np.int64]:

@@ -10,9 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from histoeval.evaluate.grounding import decided
+from histoeval.evaluate.grounding_decisions import fit_decisions, told_organs
 from histoeval.evaluate.grounding_scores import apart, auroc, figures, replaced_figures
 from histoeval.evaluate.tile_labels import HE, SIDE, TileConcept
 from histoeval.pathgls.grounding import manifest as manifests
+from histoeval.pathgls.grounding.decisions import Decisions
 from histoeval.reader.manifest import hash_of
 from histoeval.runtime.onnx import open_session
 from histoeval.runtime.threads import cores
@@ -107,6 +110,7 @@ def write_manifest(
     *,
     scope: manifests.ScopeLimits,
     calibrations: Mapping[str, manifests.LogisticCalibration],
+    decisions: Decisions | None = None,
 ) -> None:
     """Write the manifest, with the hashes of what stands beside it."""
     manifests.write_grounding_manifest(
@@ -120,6 +124,7 @@ def write_manifest(
             temperature=described.temperature,
             scope=scope,
             calibrations=dict(calibrations),
+            decisions=decisions,
             details=dict(described.details),
         ),
     )
@@ -156,11 +161,12 @@ def write_model(folder: Path, made: TrainedTowers, lesson: TileDataset, tokens: 
 def write_limits(
     folder: Path,
     lesson: TileDataset,
-    trial: FoldPredictions,
+    trials: tuple[FoldPredictions, FoldPredictions],
     meanings: Vectors,
     described: ManifestFields,
 ) -> dict[str, Any]:
     """Write the manifest, with limits and curves from what was held out; its scores."""
+    trial, elsewhere = trials
     usual = [place for place, tile in enumerate(lesson.tiles) if tile.stain_kind == HE]
     tried = try_phrases(lesson.entries, meanings)
     limits = manifests.ScopeLimits(
@@ -172,15 +178,32 @@ def write_limits(
     )
     found = trial.scored(lesson)
     curves = fit_curves(found)
-    write_manifest(folder, described, scope=limits, calibrations=curves)
+    decisions = decided_limits(lesson, trials)
+    write_manifest(folder, described, scope=limits, calibrations=curves, decisions=decisions)
     organs = sorted({tile.organ for tile in lesson.tiles if tile.organ})
     return {
+        "other laboratories": figures(elsewhere.scored(lesson), organs),
         **figures(found, organs),
+        **({} if decisions is None else decided(trial.judged(lesson), decisions)),
         "replaced, tiles": replaced_figures(found, curves),
         "replaced, slides": replaced_figures(found.slides(np.max), curves),
         "scope, images": images_told(trial, lesson, limits),
         "scope, phrases": apart(tried.known, tried.unknown, limits.phrases.threshold),
     }
+
+
+def decided_limits(
+    lesson: TileDataset, trials: tuple[FoldPredictions, FoldPredictions]
+) -> Decisions | None:
+    """When answers count; nothing where fewer than two organs have enough cases."""
+    organs = told_organs(lesson.tiles)
+    if len(organs) < 2:
+        return None
+    laboratories = {tile.laboratory for tile in lesson.tiles}
+    cases = {tile.case for tile in lesson.tiles}
+    judged = [trial.judged(lesson) for trial in trials[: len(laboratories)]]
+    measured_on = f"{len(cases)} cases of {len(laboratories)} laboratories, held out by both"
+    return fit_decisions(judged, organs, "", measured_on)
 
 
 def images_told(

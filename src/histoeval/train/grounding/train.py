@@ -334,7 +334,7 @@ def write(
         details={"request": dict(request), "versions": versions()},
     )
     meanings = write_model(folder, made, lesson, settings.tokens)
-    figures = write_limits(folder, lesson, trials[0], meanings, described)
+    figures = write_limits(folder, lesson, trials, meanings, described)
     keep_held_out(folder, lesson, trials)
     return {
         "parameters": sum(w.numel() for part in (made.image, tower) for w in part.parameters()),

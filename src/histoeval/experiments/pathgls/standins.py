@@ -53,5 +53,6 @@ def verdicts_on(stand_in: StandIn, rows: Sequence[ScoredReports], seed: int = 0)
 def _verdict(number: int, case: str, said: ScoredReports, stand_in: StandIn) -> TrustRow:
     columns = {name: name for name in DIMENSIONS} | {STABILITY: f"{STABILITY}_{stand_in.answers}"}
     values = {name: said.scores.get(column) for name, column in columns.items()}
-    trust = fuse(*(values[name] for name in DIMENSIONS), weights=PAPER, policy=read_policy())
+    grounding, logic, stability = (values[name] for name in DIMENSIONS)
+    trust = fuse(grounding, logic, stability, weights=PAPER, policy=read_policy())
     return TrustRow(id=case, row=number, **values, trust=trust.value, route=trust.route)

@@ -31,8 +31,8 @@ def unknown_support(claim: Claim, reason: str, limits: Decisions | None) -> Supp
 
 
 def gated(value: float, organ: float) -> float:
-    """The value of a claim: what it has by itself, as far as its organ is supported."""
-    return value * min(1.0, organ / _HALF)
+    """The value of a claim: its own where its organ is supported, else no more than that has."""
+    return value if organ >= _HALF else min(value, organ)
 
 
 @dataclass(frozen=True, slots=True)

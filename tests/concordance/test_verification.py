@@ -152,3 +152,46 @@ def test_a_statement_over_two_lines_is_asked_about_on_one(reader: BuiltinReader)
     verified(reader, nli, REFERENCE, broken)
     assert "Dimpling is noted of the outer covering." in {pair.hypothesis for pair in nli.judged}
     assert not errors(verified(reader, nli, broken, REFERENCE))
+
+
+MISREAD = "Heart, biopsy: Mild cellular rejection. C4d negative."
+REPHRASED = "Heart, biopsy: Mild cellular rejection. No capillary staining of any kind for C4d."
+
+
+def flips(score: Score) -> list[str]:
+    return [each["kind"] for each in errors(score) if each["kind"] == "marker_flip"]
+
+
+def test_a_result_in_other_words_that_both_entail_is_no_flip(reader: BuiltinReader) -> None:
+    doubted = verified(reader, ScriptedEntailer({}, OPEN), MISREAD, REPHRASED)
+    found = verified(reader, ScriptedEntailer({}), MISREAD, REPHRASED)
+    assert not flips(found)
+    assert found.value > 0.9
+    assert doubted.value < found.value
+
+
+def test_a_result_in_the_same_words_is_as_it_reads(reader: BuiltinReader) -> None:
+    flipped = MISREAD.replace("negative", "positive")
+    assert flips(verified(reader, ScriptedEntailer({}), MISREAD, flipped))
+
+
+def test_another_number_is_another_grade_in_any_words(reader: BuiltinReader) -> None:
+    reference = "Kidney, resection: Clear cell renal cell carcinoma, nuclear grade 2."
+    candidate = "The kidney harbours a clear cell renal carcinoma whose nuclei are of grade 4."
+    found = verified(reader, ScriptedEntailer({}), reference, candidate)
+    assert "wrong_grade" in [each["kind"] for each in errors(found)]
+
+
+def test_a_leading_diagnosis_that_is_entailed_counts_as_made(reader: BuiltinReader) -> None:
+    reference = (
+        "Urinary bladder, resection. High-grade urothelial carcinoma entering the lamina propria. "
+        "Carcinoma in situ in the mucosa nearby."
+    )
+    candidate = (
+        "The resection shows a high-grade growth of urothelium that reaches the lamina propria. "
+        "The flat mucosa nearby has carcinoma in situ."
+    )
+    doubted = verified(reader, ScriptedEntailer({}, OPEN), reference, candidate)
+    found = verified(reader, ScriptedEntailer({}), reference, candidate)
+    assert found.parts["diagnosis"] == pytest.approx(1.0)
+    assert doubted.parts["diagnosis"] < 1.0

@@ -37,6 +37,10 @@ from histoeval.terms.assertion import (
         ("Levels fail to reveal any granuloma", "granuloma", False),
         ("Tumour-free margins", "Tumour", False),
         ("Necrosis: no", "Necrosis", False),
+        ("Necrosis and ulceration are lacking", "Necrosis", False),
+        ("Dysplasia is not a feature", "Dysplasia", False),
+        ("Carcinoma lacking E-cadherin", "Carcinoma", None),
+        ("Bridging fibrosis, short of cirrhosis", "cirrhosis", False),
         ("Granulomas, viral inclusions and fungi are absent", "Granulomas", False),
     ],
 )

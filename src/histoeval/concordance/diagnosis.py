@@ -190,6 +190,8 @@ def _identity(reference: Facts, candidate: Facts, near: Near, excused: Excused) 
     alone = float(_excused_alone(reference, candidate, excused) or _all_told(reference, candidate))
     first = max((near(r, c) for r in reference.first for c in candidate.first), default=alone)
     leading = max((near(r, c) for r in reference.leading for c in candidate.leading), default=alone)
+    if _is_entailed(reference, excused):
+        first = 1.0
     matched, mistakes = [], []
     pairs = _paired(reference, candidate, near)
     for ref, cand, value in pairs:
@@ -273,9 +275,14 @@ def _all_told(reference: Facts, candidate: Facts) -> bool:
     return False
 
 
+def _is_entailed(reference: Facts, excused: Excused) -> bool:
+    """Whether the candidate says the first diagnosis in words that name another, or none."""
+    return any(excused.between("diagnosis", each.entity, None) for each in reference.first)
+
+
 def _excused_alone(reference: Facts, candidate: Facts, excused: Excused) -> bool:
     """Whether only one report makes a diagnosis, and that is not to count."""
-    return any(excused.between("diagnosis", each.entity, None) for each in reference.first) or any(
+    return _is_entailed(reference, excused) or any(
         excused.between("diagnosis", None, each.entity) for each in candidate.first
     )
 
@@ -290,6 +297,8 @@ def _both_silent(reference: Facts, candidate: Facts) -> float | None:
 def _behaviour(reference: Facts, candidate: Facts, near: Near, excused: Excused) -> ComparedPart:
     """Benign or malignant, invasive or in situ, of the leading diagnoses."""
     if reference.diagnoses and candidate.diagnoses:
+        if _is_entailed(reference, excused):
+            return ComparedPart(1.0)
         return ComparedPart(
             max(
                 1.0

@@ -5,6 +5,7 @@ report contradicts is a contradiction; a statement that the other report lacks i
 invention of its own.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from histoeval.concordance.evidence import (
     ReportError,
     Severity,
 )
+from histoeval.concordance.statements import ReportStatement
 from histoeval.concordance.verification import (
     ENTAILED,
     FIRM,
@@ -25,6 +27,7 @@ from histoeval.concordance.verification import (
     share_of,
 )
 from histoeval.facts.facts import Facts
+from histoeval.terms.plain import words_of
 
 _UNSAID = 0.1
 """The probability of entailment below which the other report does not say a statement."""
@@ -50,6 +53,20 @@ _DOUBTFUL = frozenset(
 )
 """Errors that follow from not knowing that two phrases mean the same."""
 
+_READ_BY_RULE = frozenset({ErrorKind.MARKER_FLIP, ErrorKind.WRONG_GRADE, ErrorKind.WRONG_STAGE})
+"""Errors between two values, each of which a rule reads in the words around it."""
+_SURE = 0.95
+"""The probability of entailment, both ways, from which on a rule misread one of them."""
+_REPHRASED, _ONE_EXCHANGED = 0.5, 2
+"""The share of words in common, and the number of others, that two wordings of one statement have:
+at most, and more than. Where it is the same wording, the word that differs is the value."""
+_PLAIN_VALUE = re.compile(
+    r"\d+|\+|positiv|negativ|absen|present|los[st]|retain|intact|deficien|proficien|amplif|mut|wild"
+    r"|methylat|kappa|lambda|low|high|intermediate|moderate|poor|well|mild|severe|free|involved",
+    re.IGNORECASE,
+)
+"""What leaves a rule nothing to misread, whatever a model says."""
+
 _ONE_SIDED = frozenset({ErrorKind.OMISSION, ErrorKind.INVENTION})
 _Sides = tuple[Facts, Facts]
 
@@ -58,7 +75,7 @@ def entailed_errors(errors: Iterable[ReportError], found: Verification, reports:
     """The errors that are none, since the other report says the same in other words.
 
     Not one between two sites, or two diagnoses that the catalogue knows, unless one says less than
-    the other: that they differ is a fact.
+    the other: that they differ is a fact. A value is one only where the wording is another one.
     """
     known = tuple(map(_known, reports))
     return Excused(frozenset(each for each in errors if _entailed(each, found, known)))
@@ -71,6 +88,8 @@ def _known(report: Facts) -> frozenset[int]:
 
 
 def _entailed(error: ReportError, found: Verification, known: Sequence[frozenset[int]]) -> bool:
+    if error.kind in _READ_BY_RULE:
+        return _is_misread(error, found)
     sides = [
         (entity, those, entity.start in there)
         for entity, those, there in zip(
@@ -81,16 +100,52 @@ def _entailed(error: ReportError, found: Verification, known: Sequence[frozenset
         )
         if entity is not None
     ]
-    of_diagnosis = sum(is_known for *_, is_known in sides)
     grave = error.severity >= Severity.MAJOR
-    if error.kind not in _ONE_SIDED and (of_diagnosis == 2 or (grave and error.part == "site")):
+    both_known = all(is_known for *_, is_known in sides) and len(sides) == 2
+    if error.kind not in _ONE_SIDED and (both_known or (grave and error.part == "site")):
         return False
     reversal = error.kind == ErrorKind.CONTRADICTION and error.part == "findings"
-    least = FIRM if of_diagnosis or grave else _REVERSED if reversal else ENTAILED
+    least = FIRM if grave else _REVERSED if reversal else ENTAILED
     return (error.kind in _DOUBTFUL or reversal) and all(
-        any(v.answer.entailment >= least for v in those if v.statement.holds(entity))
-        for entity, those, _ in sides
+        any(
+            v.answer.entailment >= (FIRM if is_known else least)
+            for v in those
+            if v.statement.holds(entity)
+        )
+        for entity, those, is_known in sides
     )
+
+
+def _is_misread(error: ReportError, found: Verification) -> bool:
+    """Whether two values are one, in statements that differ in wording and entail each other."""
+    one, other = error.reference, error.candidate
+    if one is None or other is None:
+        return False
+    if _are_plainly_opposed(one.text, other.text):
+        return False
+    return any(
+        _is_rephrased(mine.statement, yours.statement)
+        for mine in found.reference
+        if mine.statement.holds(one) and mine.answer.entailment >= _SURE
+        for yours in found.candidate
+        if yours.statement.holds(other) and yours.answer.entailment >= _SURE
+    )
+
+
+def _are_plainly_opposed(one: str, other: str) -> bool:
+    """Whether both state a value in plain words, and have none in common."""
+    words = [[word.plain for word in words_of(text)] for text in (one, other)]
+    named = frozenset(words[0]) & frozenset(words[1])
+    here, there = (
+        frozenset(_PLAIN_VALUE.findall(" ".join(word for word in side if word not in named)))
+        for side in words
+    )
+    return bool(here and there) and not here & there
+
+
+def _is_rephrased(one: ReportStatement, other: ReportStatement) -> bool:
+    shared, all_ = one.weighty & other.weighty, one.weighty | other.weighty
+    return len(shared) <= _REPHRASED * len(all_) and len(all_ - shared) > _ONE_EXCHANGED
 
 
 def verified_parts(found: Verification, parts: Parts, entailed: Excused) -> dict[str, ComparedPart]:

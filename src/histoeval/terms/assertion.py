@@ -51,7 +51,7 @@ _OPEN = re.compile(
 _ENDING = frozenset({"no", "no evidence", "nil"})
 """Verdicts only where nothing follows."""
 _END = re.compile(r"\s*(?:[.,;:)\]/\n]|$)")
-_ADJECTIVES = frozenset({"free", "clear", "negative", "positive", "absent"})
+_ADJECTIVES = frozenset({"free", "clear", "negative", "positive", "absent", "lacking", "missing"})
 """Verdicts unless they stand before a noun."""
 _GOES_ON = re.compile(
     r"-\w|\s+(?!(?:by|at|in|on|and|or|but|with|to|from|of|within|throughout|after|as|except|though"

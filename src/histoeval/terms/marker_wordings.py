@@ -19,10 +19,17 @@ _EVENT = (
     r"[Tt]ranslocation|[Oo]verexpression)"
 )
 _SEEN = r"(?:shown|seen|detected|found|identified|demonstrated|present|observed|evident)"
-_ORGANISM = (
-    r"(?P<organism>fung(?:i|al \w{1,20})|acid[- ]fast bacilli|mycobacteria|micro-?organisms"
+_ANY_ORGANISM = (
+    r"(?:fung(?:i|al \w{1,20})|acid[- ]fast bacilli|mycobacteria|micro-?organisms"
     r"|organisms|bacteria|helicobacter(?: pylori)?|H\. pylori)"
 )
+_ORGANISM = rf"(?P<organism>{_ANY_ORGANISM})"
+_STAINED = (
+    r"(?:(?:immuno-?)?(?:stain(?:ing)?|labell?ing|reactivity|reaction|positivity)|uptake"
+    r"|(?:over)?expression|deposit(?:ion|s)?)"
+)
+_KEPT = r"(?!loss\b|lost\b|aberrant|abnormal|reduc|retained|significant|further|additional)"
+_LISTED = r"[\w/.-]{1,20}(?: [A-Z]?\d{1,3}[A-Z]?)?"
 _NOTHING = r"(?:none|nothing|negative|absent|nil|not seen|none seen)"
 
 _Wording = str | Callable[[re.Match[str]], str]
@@ -34,6 +41,25 @@ _WORDINGS: tuple[tuple[re.Pattern[str], _Wording], ...] = tuple(
             r"\b(?:(?:do|does|did) not|fail(?:s|ed)? to) "
             r"(?:express|stain (?:for|with)|label (?:for|with)|mark (?:for|with)|react with)\b",
             "negative for",
+            False,
+        ),
+        (
+            rf"\b[Nn]o (?:{_KEPT}[\w-]{{1,20}} ){{0,4}}?{_STAINED} (?:for|of|with){_MARKER_AHEAD}",
+            "negative for",
+            True,
+        ),
+        (rf"\b(?:keeps?|kept|preserves?|maintains?){_MARKER_AHEAD}", "retained", True),
+        (r"\bunstained (?:for|by|with)\b", "negative for", False),
+        (
+            rf"\b[Nn]either{_MARKER_AHEAD} (?P<one>{_LISTED}) nor (?P<two>{_LISTED}) "
+            rf"(?:is|are|was|were) (?:expressed|positive|{_SEEN})\b",
+            r"negative for \g<one> and \g<two>",
+            True,
+        ),
+        (
+            rf"\bno (?P<looked_for>{_ANY_ORGANISM}(?:(?:, | or |, or ){_ANY_ORGANISM}){{0,3}}) "
+            rf"(?:is|are|was|were|can be|could be) {_SEEN}\b",
+            r"negative for \g<looked_for>",
             False,
         ),
         (

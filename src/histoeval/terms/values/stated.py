@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from histoeval.terms import assertion
+
 MINOR, MODERATE, MAJOR, CRITICAL = 1, 2, 3, 4
 """How severe it is to state one value for another: from trivial to what could harm a patient."""
 
@@ -97,7 +99,8 @@ def clauses(text: str) -> Iterator[tuple[int, int]]:
 
 
 def is_denied(text: str, start: int, end: int) -> bool:
-    """Whether the words right around a stretch of text deny it."""
+    """Whether the words around a stretch of text deny it."""
     before = _BREAK.split(text[max(0, start - 60) : start])[-1].rpartition(",")[2]
     behind = _BREAK.split(text[end : end + 60])[0].partition(",")[0]
-    return bool(_DENIAL.search(before) or _DENIED_BEHIND.match(behind))
+    plainly = _DENIAL.search(before) or _DENIED_BEHIND.match(behind)
+    return bool(plainly) or assertion.is_denied(text, start, end)

@@ -48,9 +48,9 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 """Words before a verdict that leave it open, or give it another subject or object."""
-_ENDING = frozenset({"no", "no evidence", "nil"})
+_ENDING = frozenset({"no", "no evidence", "nil", "0"})
 """Verdicts only where nothing follows."""
-_END = re.compile(r"\s*(?:[.,;:)\]/\n]|$)")
+_END = re.compile(r"\s*(?:[.,/](?!\d)|[;:)\]\n]|$)")
 _ADJECTIVES = frozenset({"free", "clear", "negative", "positive", "absent"})
 """Verdicts unless they stand before a noun."""
 _GOES_ON = re.compile(
@@ -211,6 +211,12 @@ def _verdict(before: str = _UP_TO_VERDICT) -> re.Pattern[str]:
 def has_wording(kind: str, text: str) -> bool:
     """Whether a wording of a kind (`assertion.toml`) begins somewhere in a text."""
     return bool(_wording(kind).search(text))
+
+
+def phrase_words(kind: str) -> list[str]:
+    """The words by which a short phrase as a whole is `denied` or `affirmed`."""
+    words: list[str] = CUES.entry("phrases", kind)
+    return words
 
 
 @cache

@@ -26,7 +26,12 @@ _DENIED_LIST = re.compile(
     re.IGNORECASE,
 )
 """A heading under which all that stands is denied."""
-_NOT = re.compile(r"\b(?:not|cannot be)\s+(?:\w+\s+)?$", re.IGNORECASE)
+_NOT = re.compile(r"\b(?:not|cannot(?: be)?)\s+(?:\w+\s+)?$", re.IGNORECASE)
+_ANEW = re.compile(
+    r"\band\s+(?=(?:prominent|marked|extensive|numerous|abundant|conspicuous|scattered)\b)",
+    re.IGNORECASE,
+)
+"""Where a new statement begins: no necrosis and prominent nucleoli."""
 _UP_TO_WORD = (
     r"[ ]*+(?:(?:,|/|\band\b|\bor\b|\bnor\b)[ ]*+)?"
     r"(?!but\b|with\b|which\b|is\b|are\b|was\b|were\b|not?\b|in\b|of\b|by\b|on\b)"
@@ -122,6 +127,8 @@ def stance_at(text: str, start: int, end: int) -> bool | None:
     if _DENIED_LIST.search(text[max(0, start - _REACH) : start]):
         return False
     words = _within_list(_subject(before(text, start)), text[end : end + _REACH])
+    if anew := _last(_ANEW, words + text[start:end]):
+        words = words[anew.start() :]
     if denial := _last(_wording("denial"), words):
         return bool(_NOT.search(words[: denial.start()]))
     text = text[:end] + _without_aside(text[end : end + 2 * _REACH])

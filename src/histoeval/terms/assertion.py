@@ -53,6 +53,8 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 """Words before a verdict that leave it open, or give it another subject or object."""
+_NO_AND_BRACKET = re.compile(r"\b(?:no|without)\s+(?:[\w-]+\s+){1,4}\(\s*$", re.IGNORECASE)
+"""Before a name in brackets of what is denied: no malignant change (carcinoma)."""
 _ENDING = frozenset({"no", "no evidence", "nil", "0"})
 """Verdicts only where nothing follows."""
 _END = re.compile(r"\s*(?:[.,/](?!\d)|[;:)\]\n]|$)")
@@ -113,6 +115,8 @@ def denies(text: str) -> bool:
 
 def is_denied(text: str, start: int, end: int) -> bool:
     """Whether a text denies what stands at a place of it."""
+    if _NO_AND_BRACKET.search(before(text, start)):
+        return True
     return stance_at(text, start, end) is False
 
 

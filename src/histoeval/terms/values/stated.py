@@ -4,8 +4,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from histoeval.terms import assertion
-
 MINOR, MODERATE, MAJOR, CRITICAL = 1, 2, 3, 4
 """How severe it is to state one value for another: from trivial to what could harm a patient."""
 

@@ -22,6 +22,7 @@ from histoeval.concordance.grade_stage_size import (
     compare_measurements,
     compare_stages,
 )
+from histoeval.concordance.laterality import compare_sides
 from histoeval.concordance.markers import compare_markers
 from histoeval.concordance.other_diagnoses import (
     compare_additional,
@@ -29,7 +30,6 @@ from histoeval.concordance.other_diagnoses import (
     with_denials,
 )
 from histoeval.concordance.site import (
-    compare_sides,
     compare_sites,
     extra_sites,
     same_named,

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from histoeval.facts.assertions import is_committed, is_left_open
 from histoeval.facts.names import sharpened
 from histoeval.facts.scope import TextScope, before, clause_before, has_wording
 from histoeval.facts.spread import primary_of, spread_of
@@ -19,6 +18,7 @@ from histoeval.terms.catalogue import (
     diagnosis_tree,
     table,
 )
+from histoeval.terms.doubt import is_committed, is_left_open
 from histoeval.terms.naming import find_diagnoses, main_concept
 from histoeval.terms.spelling import respelt
 
@@ -218,7 +218,7 @@ def named_diagnoses(
             scope.concludes(entity.start),
             spread_of(concept, entity, text),
             main_concept(respelt(entity.text)),
-            is_committed(entity, text),
+            is_committed(text, entity.start, entity.end),
             _heads(entity, text),
         )
 
@@ -289,7 +289,7 @@ def is_made(diagnosis: Diagnosis, text: str) -> bool:
         return False
     if has_wording("history", clause_before(text, diagnosis.entity.start)):
         return False
-    if is_left_open(diagnosis.entity, text):
+    if is_left_open(text, diagnosis.entity.end):
         return True
     return not (diagnosis.hedged and has_wording("advice", before(text, diagnosis.entity.start)))
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from histoeval.report import Entity, EntityType
+from histoeval.terms.assertion import denies
 from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tree
 from histoeval.terms.naming import find_diagnoses, main_concept
 from histoeval.terms.spelling import respelt
@@ -24,7 +25,6 @@ _GRADED = re.compile(
     re.IGNORECASE,
 )
 """A line of its own for the grade, low or high."""
-_DENIES = re.compile(r"\b(?:no|not|without|negative|free|absent|denies|nor)\b", re.IGNORECASE)
 _NON_INVASIVE = re.compile(r"\bnon[ -]?invasive|\bin[ -]situ\b|\bpTa\b|\bTa\b", re.IGNORECASE)
 
 
@@ -122,9 +122,7 @@ def _not_invasive(concept: Concept, entity: Entity, text: str, likely: frozenset
     if concept.behaviour != Behaviour.MALIGNANT:
         return concept
     near = text[max(0, entity.start - 25) : entity.end + _REACH]
-    if not _NON_INVASIVE.search(near) or _DENIES.search(
-        text[max(0, entity.start - 12) : entity.start]
-    ):
+    if not _NON_INVASIVE.search(near) or denies(text[max(0, entity.start - 12) : entity.start]):
         return concept
     exact = main_concept(respelt(f"non-invasive {entity.text}"), likely)
     if exact is None or exact.behaviour != Behaviour.IN_SITU:
@@ -164,7 +162,7 @@ def _phrases(entity: Entity, taken: Sequence[Entity], text: str) -> Iterator[str
     after_to = min([entity.end + _REACH, *(e.start for e in others if e.start >= entity.end)])
     left = _LEFT.search(text[before_from : entity.start])
     right = _RIGHT.match(text, entity.end, after_to)
-    if left and not _DENIES.search(left.group()):
+    if left and not denies(left.group()):
         yield left.group() + entity.text
-    if right and not _DENIES.search(right.group()):
+    if right and not denies(right.group()):
         yield entity.text + right.group()

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from histoeval.report import Assertion, Entity, EntityType
+from histoeval.terms.assertion import is_denied
 from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree
 from histoeval.terms.sites import find_sites, organ_of
 
@@ -51,10 +52,6 @@ _POSITIVE = re.compile(
     rf"(?:are |is )?(?:positive|involved)",
     re.IGNORECASE,
 )
-_DENIED = re.compile(
-    r"\b(?:no|not|without|negative for|free of|absence of|none|neither)\b[^.;:,]{0,40}$",
-    re.IGNORECASE,
-)
 _TUMOUR = re.compile(
     r"\b(?:tumou?rs?|neoplasms?|cancer|carcinoma|malignan\w+|leuk\w+|lymphoma|response|"
     r"residual disease)\b",
@@ -64,18 +61,12 @@ _TUMOUR = re.compile(
 
 def states_spread(text: str) -> bool:
     """Whether a text affirms metastases, or nodes that are involved."""
-    return any(
-        not _DENIED.search(text[max(0, found.start() - _REACH) : found.start()])
-        for found in _POSITIVE.finditer(text)
-    )
+    return any(not is_denied(text, *found.span()) for found in _POSITIVE.finditer(text))
 
 
 def speaks_of_tumour(text: str) -> bool:
     """Whether a text speaks of a tumour that it does not name, and does not deny."""
-    return any(
-        not _DENIED.search(text[max(0, found.start() - _REACH) : found.start()])
-        for found in _TUMOUR.finditer(text)
-    )
+    return any(not is_denied(text, *found.span()) for found in _TUMOUR.finditer(text))
 
 
 _STATEMENT = 400

@@ -26,7 +26,12 @@ _DENIED_LIST = re.compile(
     re.IGNORECASE,
 )
 """A heading under which all that stands is denied."""
-_NOT = re.compile(r"\b(?:not|cannot be)\s+(?:\w+\s+)?$", re.IGNORECASE)
+_NOT = re.compile(r"\b(?:not|cannot(?: be)?)\s+(?:\w+\s+)?$", re.IGNORECASE)
+_ANEW = re.compile(
+    r"\band\s+(?=(?:prominent|marked|extensive|numerous|abundant|conspicuous|scattered)\b)",
+    re.IGNORECASE,
+)
+"""Where a new statement begins: no necrosis and prominent nucleoli."""
 _UP_TO_WORD = (
     r"[ ]*+(?:(?:,|/|\band\b|\bor\b|\bnor\b)[ ]*+)?"
     r"(?!but\b|with\b|which\b|is\b|are\b|was\b|were\b|not?\b|in\b|of\b|by\b|on\b)"
@@ -48,9 +53,11 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 """Words before a verdict that leave it open, or give it another subject or object."""
-_ENDING = frozenset({"no", "no evidence", "nil"})
+_NO_AND_BRACKET = re.compile(r"\b(?:no|without)\s+(?:[\w-]+\s+){1,4}\(\s*$", re.IGNORECASE)
+"""Before a name in brackets of what is denied: no malignant change (carcinoma)."""
+_ENDING = frozenset({"no", "no evidence", "nil", "0"})
 """Verdicts only where nothing follows."""
-_END = re.compile(r"\s*(?:[.,;:)\]/\n]|$)")
+_END = re.compile(r"\s*(?:[.,/](?!\d)|[;:)\]\n]|$)")
 _ADJECTIVES = frozenset({"free", "clear", "negative", "positive", "absent", "lacking", "missing"})
 """Verdicts unless they stand before a noun."""
 _GOES_ON = re.compile(
@@ -61,10 +68,30 @@ _GOES_ON = re.compile(
 _OF = re.compile(r"\s+of\b", re.IGNORECASE)
 _VERDICT_CHARS = 30
 """No verdict is longer."""
+_AFTER_COMMA = re.compile(r"\b(?:no|without|negative for)\b[^,]{0,80},[^,]{0,80}$", re.IGNORECASE)
+_ANEW_BEFORE = re.compile(
+    r"\b(?:no|without|negative for)\b[^,]{0,80},\s{0,3}(?:(?:focal|a|an|single|small)\s{1,3}){0,3}"
+    r"(?:(?:low|high)[- ]grade|mild|moderate|severe|focal|subcapsular|a|an)\s{1,3}$",
+    re.IGNORECASE,
+)
+_ANEW_AFTER = re.compile(r"\s*(?:arising|present|seen|identified|measuring|invading|of)\b")
+_LIST_ENDS = re.compile(r"^[^.;:]*\b(?:or|nor|and)\b|^[^.;:]*\b(?:not|absent)\b", re.IGNORECASE)
+"""After a denial and a comma: words by which a new statement, and no further item, begins."""
+_AFTER = 60
+_OF_A_TEST = re.compile(r"[\w)]-negative\s+(?:[\w-]+\s+)?$", re.IGNORECASE)
+"""Before a diagnosis of which something was tested: fusion-negative rhabdomyosarcoma."""
+_DENIED_VALUE = re.compile(
+    r"(?:no|none|nil|absent|negative|free|clear|uninvolved|[-\u2212]|"
+    r"not (?:seen|identified|present|found|detected|involved|evident|invaded|breached))"
+    r"(?:[ \t]*[.;,(]|\Z)|no(?:ne| evidence)?\b[^.;,]*\Z",
+    re.IGNORECASE,
+)
 _REACH, _CLAUSE_REACH = 100, 40
 
 
 CUES = Lexicon("terms/data/assertion.toml", before="(?<![a-z0-9-])", after="(?![a-z0-9])")
+_PHRASES = Lexicon("terms/data/assertion.toml", before=r"\b", after=r"\b", literal=True)
+_EDGES = " \t\r\n.,;:-/()[]\"'"
 _DENIED_STRETCH = re.compile(
     r"\b(?:no|not|without|absence of|lacks?|lacking|free of|negative for|nor)\b[^.;:]*?"
     r"(?=[.;:]|, (?!or\b|and no\b|nor\b)|\bbut\b|$)",
@@ -88,6 +115,8 @@ def denies(text: str) -> bool:
 
 def is_denied(text: str, start: int, end: int) -> bool:
     """Whether a text denies what stands at a place of it."""
+    if _NO_AND_BRACKET.search(before(text, start)):
+        return True
     return stance_at(text, start, end) is False
 
 
@@ -112,6 +141,25 @@ def clause_before(text: str, place: int) -> str:
     return _CLAUSE.split(text[max(0, place - _CLAUSE_REACH) : place])[-1]
 
 
+def is_of_test(text: str, start: int) -> bool:
+    """Whether `negative` before a place is a test's result, and denies nothing of what follows."""
+    return bool(_OF_A_TEST.search(before(text, start)))
+
+
+def begins_anew(text: str, start: int, end: int) -> bool:
+    """Whether after a denial and a comma a new statement begins, and no further item of a list."""
+    words, after = before(text, start), text[end : end + _AFTER]
+    first_words = words + text[start:end].partition(" ")[0] + " "
+    anew = _ANEW_BEFORE.search(words) or _ANEW_BEFORE.search(first_words)
+    anew = anew or (_AFTER_COMMA.search(words) and _ANEW_AFTER.match(after))
+    return bool(anew) and not _LIST_ENDS.search(after)
+
+
+def denies_as_value(value: str) -> bool:
+    """Whether the value of a heading, such as `none` or `not seen`, denies the heading."""
+    return bool(_DENIED_VALUE.match(value))
+
+
 @lru_cache(maxsize=1 << 12)
 def stance_at(text: str, start: int, end: int) -> bool | None:
     """Whether the words around a stretch affirm it or deny it, if they plainly do either.
@@ -122,6 +170,8 @@ def stance_at(text: str, start: int, end: int) -> bool | None:
     if _DENIED_LIST.search(text[max(0, start - _REACH) : start]):
         return False
     words = _within_list(_subject(before(text, start)), text[end : end + _REACH])
+    if anew := _last(_ANEW, words + text[start:end]):
+        words = words[anew.start() :]
     if denial := _last(_wording("denial"), words):
         return bool(_NOT.search(words[: denial.start()]))
     text = text[:end] + _without_aside(text[end : end + 2 * _REACH])
@@ -211,6 +261,30 @@ def _verdict(before: str = _UP_TO_VERDICT) -> re.Pattern[str]:
 def has_wording(kind: str, text: str) -> bool:
     """Whether a wording of a kind (`assertion.toml`) begins somewhere in a text."""
     return bool(_wording(kind).search(text))
+
+
+def without_denial(phrase: str) -> tuple[str, bool]:
+    """A phrase in lower case without its words of denial, and whether they deny all of it.
+
+    "No necrosis" and "necrosis not seen" are denied; "polyp without dysplasia" is a polyp.
+    """
+    text = _PHRASES.pattern("phrases", "harmless").sub(" ", phrase.lower())
+    found = _PHRASES.pattern("phrases", "denying").search(text)
+    if found is None:
+        return text, False
+    before, after = (part.strip(_EDGES) for part in (text[: found.start()], text[found.end() :]))
+    return before or after, not (before and after)
+
+
+def drop_denying_words(text: str) -> str:
+    """A text with gaps in the place of words of denial."""
+    return _PHRASES.pattern("phrases", "denying").sub(" ", text)
+
+
+def phrase_words(kind: str) -> list[str]:
+    """The words by which a short phrase as a whole is `denied` or `affirmed`."""
+    words: list[str] = CUES.entry("phrases", kind)
+    return words
 
 
 @cache

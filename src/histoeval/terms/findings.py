@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from histoeval.resources import load_toml
+from histoeval.terms.assertion import denies, is_denied
 from histoeval.terms.matching import NameMatcher
 from histoeval.terms.plain import Word, plain, plain_word, words_of
 from histoeval.terms.tree import Tree
@@ -29,13 +30,10 @@ _WIDEST_GAP = 4
 _WIDE_GAP = 7
 """The same between a place and a word for growth: bone and mucosa of the sinus are invaded."""
 _GROWTH = "invasion"
-_NEAR = 6
-"""Words after a name in which it may be denied."""
+_STOP = re.compile(r"[.;:,()]")
 _BREAK = re.compile(r"[;:]")
-_STOP = re.compile(r"[.;]")
 _REFUSING = frozenset({"no", "not", "without", "nor", "free", "clear", "spared", "uninvolved"})
 """Words that no name reaches over: margins that are not clear are not clear margins."""
-_TO_BE = frozenset({"is", "are", "was", "were", "be", "been"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,44 +293,23 @@ def _with_head(end: int, head: str, words: Sequence[Word]) -> _Span | None:
 def _judged(spans: Sequence[_Span], phrase: str, words: Sequence[Word]) -> tuple[FoundFinding, ...]:
     """Each span with whether its name, or a word before or after it, denies it."""
     found: list[FoundFinding] = []
-    denied_at: dict[int, bool] = {}
     for span in spans:
-        denying = span.id.startswith(_DENIED)
-        before = _denied_before(span, phrase, words, denied_at)
-        denied_at[span.last] = before and not denying
-        denied = before != denying or (not denying and _denied_after(span.last, phrase, words))
         start, end = words[span.first].start, words[span.last].end
+        denied = (
+            not _is_undone(span.first, phrase, words)
+            if span.id.startswith(_DENIED)
+            else is_denied(phrase, start, end)
+        )
         found.append(FoundFinding(start, end, span.id.removeprefix(_DENIED), denied))
     return tuple(found)
 
 
-def _denied_before(
-    span: _Span, phrase: str, words: Sequence[Word], denied_at: Mapping[int, bool]
-) -> bool:
-    """Whether a word of denial stands before, or before what this is listed with by or.
-
-    Before a wording that denies, a word such as loss or deviation does the same.
-    """
-    at = span.first - 1
-    while at >= 0 and words[at].plain in _words("denials", "fillers"):
-        at -= 1
-    if at < 0 or _STOP.search(phrase[words[at].end : words[span.first].start]):
-        return False
-    if words[at].plain in ("or", "nor") and denied_at.get(at - 1):
-        return True
-    if span.id.startswith(_DENIED) and words[at].plain in _words("denials", "reversers"):
-        return True
-    return words[at].plain in _words("denials", "before")
-
-
-def _denied_after(last: int, phrase: str, words: Sequence[Word]) -> bool:
-    """Whether a word of denial stands after, over a form of to be."""
-    near = words[last + 1 : last + 1 + _NEAR]
-    rest = [word.plain for word in near if word.plain not in _TO_BE]
-    if not rest or _STOP.search(phrase[words[last].end : words[last + 1].start]):
-        return False
-    if rest[0] == "not":
-        return len(rest) > 1 and rest[1] in _words("denials", "not_then")
-    if len(rest) == 1:
-        return rest[0] in _words("denials", "after") | _words("denials", "last")
-    return rest[0] in _words("denials", "after") and rest[1] in _words("denials", "fillers")
+def _is_undone(first: int, phrase: str, words: Sequence[Word]) -> bool:
+    """Whether a word right before a wording of denial undoes it: not, loss of, deviation from."""
+    fillers = _words("undone", "fillers")
+    for word in reversed(words[:first]):
+        if _STOP.search(phrase[word.end : words[first].start]):
+            return False
+        if word.plain not in fillers:
+            return word.plain in _words("undone", "by") or denies(word.plain)
+    return False

@@ -4,20 +4,12 @@ import re
 from collections.abc import Iterator
 
 from histoeval.terms.number_words import rank_number, spelt_number
+from histoeval.terms.values.coded import ranks
 from histoeval.terms.values.grades import read_grade
 from histoeval.terms.values.stages import arabic_group, read_stage
 
-_CLASS = re.compile(
-    r"\b(?:binet|rai|clark|breslow|haggitt|metavir|stage(?= F)|level|score|class)\s*"
-    r"(?:(?:stage|group|level|score|class)\s*)?"
-    r"(?:(?P<level>F?[0-4]|IV|I{1,3})\s?(?P<part>[A-Da-d]?)[1-3]?|(?P<letter>[A-D]))\b",
-    re.IGNORECASE,
-)
-"""Ranks that are no stage, but are opposed like stages."""
 _SEVENS = (2, 3)
 """Grade groups of a Gleason score of seven."""
-_NOTHING = re.compile(r"(?<![A-Za-z0-9.])(?:[a-z]{0,2}[A-Z][a-z]?)?0(?![0-9.]|\s?[mc]m|\s?%)")
-_SOMETHING = re.compile(r"(?<![A-Za-z0-9.])(?:[a-z]{0,2}[NMLRV]|Pn)[1-9][a-c]?\b")
 _FIGURES = re.compile(r"(?<![0-9.])\d+(?:\.\d+)?")
 _ROMAN = re.compile(r"\b(?:I{1,3}|IV)\b")
 _LETTER = re.compile(r"(?<=[ \d])[A-Ea-e]\b")
@@ -30,12 +22,7 @@ def categories(phrase: str) -> Iterator[tuple[str, str, str]]:
         for axis, value in zip(("T", "N", "M", "group"), values, strict=True):
             if value:
                 yield axis, *_level_and_part(value)
-    for found in _CLASS.finditer(phrase):
-        if found["letter"]:
-            yield "group", str("ABCD".index(found["letter"].upper()) + 1), ""
-        else:
-            level = found["level"].upper().removeprefix("F")
-            yield "group", str(rank_number(level)), found["part"].lower()
+    yield from (("group", level, part) for level, part in ranks(phrase))
 
 
 def _level_and_part(value: str) -> tuple[str, str]:
@@ -60,16 +47,6 @@ def sevens(phrase: str) -> Iterator[int]:
     grade = read_grade(phrase)
     if grade and grade.scheme == "Gleason" and not grade.part and grade.level in _SEVENS:
         yield int(grade.level) + 1
-
-
-def nothing(phrase: str) -> int:
-    """How often a code or a count is none: N0, R0, 0 of 12."""
-    return len(_NOTHING.findall(phrase))
-
-
-def something(phrase: str) -> bool:
-    """Whether a code is positive: N1, L1, R1."""
-    return _SOMETHING.search(phrase) is not None
 
 
 def numbers(phrase: str) -> list[str]:

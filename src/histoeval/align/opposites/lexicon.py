@@ -1,7 +1,8 @@
 """The words of a phrase as values on axes of two: left or right, acute or chronic, yes or no.
 
-`data/meanings.toml` has the words. A negation is a value of its own (`polarity`), except for the
-words that it turns into their opposite: `without invasion` is what `noninvasive` is.
+`data/meanings.toml` has the words; those for sides and denial are the ones of `terms`. A negation
+is a value of its own (`polarity`), except for the words that it turns into their opposite:
+`without invasion` is what `noninvasive` is.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,10 +11,13 @@ from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from histoeval.resources import load_toml
+from histoeval.terms.assertion import phrase_words
 from histoeval.terms.plain import plain
+from histoeval.terms.values.laterality import Side, side_words
 
 POLARITY = "polarity"
 _IDLE = "idle"
+_SIDE = "side"
 _REACH = 3
 """How many words a negation reaches."""
 _LEAST_REST = 4
@@ -65,13 +69,14 @@ class AxisLexicon:
 
 @cache
 def lexicon() -> AxisLexicon:
-    """The content of `meanings.toml`."""
+    """The content of `meanings.toml`, with the words for sides, yes and no."""
     content = load_toml("align/opposites/data/meanings.toml")
-    made = AxisLexicon({POLARITY: Axis(POLARITY)})
-    polarity = content["polarity"]
-    made.put(polarity["negation"], POLARITY, -1)
-    made.put(polarity["affirmation"], POLARITY, 1)
-    made.put(polarity["idle"], _IDLE, 1)
+    made = AxisLexicon({POLARITY: Axis(POLARITY), _SIDE: Axis(_SIDE)})
+    made.put(phrase_words("denied"), POLARITY, -1)
+    made.put(phrase_words("affirmed"), POLARITY, 1)
+    made.put(content["idle"], _IDLE, 1)
+    made.put(side_words(Side.LEFT), _SIDE, 1)
+    made.put(side_words(Side.RIGHT), _SIDE, -1)
     for row in content["axis"]:
         name = row["name"]
         made.axes[name] = Axis(name, row.get("turns", False), row.get("weight", 1.0))

@@ -13,9 +13,11 @@ from zlib import crc32
 import numpy as np
 
 from histoeval.align.aligner import Vectors, unit
-from histoeval.align.opposites.codes import categories, grades, nothing, numbers, sevens, something
+from histoeval.align.opposites.codes import categories, grades, numbers, sevens
 from histoeval.align.opposites.lexicon import POLARITY, lexicon, meaning_of
 from histoeval.resources import resource_bytes
+from histoeval.terms.assertion import phrase_words
+from histoeval.terms.values.coded import affirming_codes, denying_codes
 from histoeval.terms.values.markers import named_markers
 
 VERSION = 1
@@ -56,6 +58,7 @@ def places() -> dict[str, int]:
 _LISTS = (
     "align/opposites/data/meanings.toml",
     "terms/data/grades.toml",
+    "terms/data/laterality.toml",
     "terms/data/markers.toml",
     "terms/data/quantities.toml",
     "terms/data/spelling.toml",
@@ -65,7 +68,8 @@ _LISTS = (
 @cache
 def identity() -> str:
     """The version, and the lists that are read."""
-    content = b"".join(map(resource_bytes, _LISTS))
+    words = "\n".join((*phrase_words("denied"), *phrase_words("affirmed")))
+    content = b"".join((*map(resource_bytes, _LISTS), words.encode()))
     return f"channel{VERSION}-{hashlib.sha256(content).hexdigest()[:8]}"
 
 
@@ -100,8 +104,8 @@ def _put_words(row: Vectors, phrase: str) -> None:
         signs["seven"] = 1.0 if pattern == 3 else -1.0
     for axis, sign in signs.items():
         row[at[axis]] = sign * (known[axis].weight if axis in known else 1.0)
-    denials = meaning.denials + nothing(phrase)
-    affirmed = denials or meaning.affirmed or something(phrase)
+    denials = meaning.denials + denying_codes(phrase)
+    affirmed = denials or meaning.affirmed or affirming_codes(phrase) > 0
     row[at[POLARITY]] = -1 if denials % 2 else 1 if affirmed else _ASSUMED
 
 

@@ -16,7 +16,7 @@ from histoeval.experiments.edits.source_report import (
 from histoeval.experiments.edits.wrong_detail import (
     graded,
     marker_results,
-    opposite_side,
+    on_other_side,
     shifted_grade,
     sides,
 )
@@ -78,18 +78,18 @@ def side_conflict(original: Original, chance: Random) -> Made:
     found = sides(original.text)
     if not found:
         return NotApplicable("it names no side of a site")
-    if len({each[0].casefold() for each in found}) > 1 or original.has_parts:
+    if len({each.side for each in found}) > 1 or original.has_parts:
         return NotApplicable("it speaks of both sides, or of several specimens")
     last = found[-1]
-    other = opposite_side(last[0])
-    if len(found) > 1 and not _same_sentence(original, found[0].start(), last.start()):
-        return (Change(start=last.start(), before=last[0], after=other),)
-    rest = original.text[last.end() : last.end() + 60]
+    moved = on_other_side(original.text, last)
+    if len(found) > 1 and not _same_sentence(original, found[0].start, last.start):
+        return (moved,)
+    rest = original.text[last.end : last.end + 60]
     site = next(iter(find_sites(rest)), None)
     if site is None or side_of(f"left {rest[site.start : site.end]}") is None:
         return NotApplicable("it names a side once, and not of which site")
     frame = chance.choice(tables()["frames"]["side"])
-    words = frame.format(side=other.lower(), site=rest[site.start : site.end].lower())
+    words = frame.format(side=moved.after.lower(), site=rest[site.start : site.end].lower())
     return (original.added(words),)
 
 

@@ -11,13 +11,12 @@ from histoeval.experiments.edits.source_report import Change, NotApplicable, Ori
 from histoeval.report import Assertion, Entity, EntityType
 from histoeval.terms.assertion import is_denied
 from histoeval.terms.sites import find_sites
+from histoeval.terms.values.laterality import Side, SideMention, written_sides
 from histoeval.terms.values.marker_results import read_result
 from histoeval.terms.values.markers import marker_of
 
 Made = tuple[Change, ...] | NotApplicable
 
-_SIDE = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)
-_NO_SIDE = re.compile(r"right angle|left (?:in place|behind|over|alone)", re.IGNORECASE)
 _NEAR_SIDE = 40
 _SIZED = re.compile(r"(?<!\d)\d+(?:\.\d+)?(?=(?:\s*[x\u00d7]\s*\d+(?:\.\d+)?){0,2}\s*(?:cm|mm)\b)")
 
@@ -86,23 +85,21 @@ def size(original: Original, chance: Random) -> Made:
     return tuple(Change(start=n.start(), before=n[0], after=moved) for n in found if n[0] == number)
 
 
-def sides(text: str) -> list[re.Match[str]]:
+def sides(text: str) -> list[SideMention]:
     """The words left and right where they are about a site."""
-    aside = [m.span() for m in _NO_SIDE.finditer(text)]
     return [
-        m
-        for m in _SIDE.finditer(text)
-        if not any(s <= m.start() < e for s, e in aside)
-        and (
-            find_sites(text[m.end() : m.end() + _NEAR_SIDE])
-            or find_sites(text[max(0, m.start() - _NEAR_SIDE) : m.start()])
-        )
+        each
+        for each in written_sides(text)
+        if find_sites(text[each.end : each.end + _NEAR_SIDE])
+        or find_sites(text[max(0, each.start - _NEAR_SIDE) : each.start])
     ]
 
 
-def opposite_side(word: str) -> str:
+def on_other_side(text: str, side: SideMention) -> Change:
     """Left for right and right for left, as it was typed."""
-    return in_case_of(word, "right" if word.casefold() == "left" else "left")
+    word = text[side.start : side.end]
+    other = in_case_of(word, "right" if side.side == Side.LEFT else "left")
+    return Change(start=side.start, before=word, after=other)
 
 
 def other_side(original: Original, chance: Random) -> Made:  # noqa: ARG001 - as all edits
@@ -110,7 +107,7 @@ def other_side(original: Original, chance: Random) -> Made:  # noqa: ARG001 - as
     found = sides(original.text)
     if not found:
         return NotApplicable("it names no side of a site")
-    return tuple(Change(start=m.start(), before=m[0], after=opposite_side(m[0])) for m in found)
+    return tuple(on_other_side(original.text, each) for each in found)
 
 
 def marker_results(original: Original) -> list[tuple[Entity, Entity, str]]:

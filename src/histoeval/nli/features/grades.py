@@ -1,24 +1,21 @@
 """Features of grades: the same, another, on another scale, or implied."""
 
-import re
 from itertools import product
 
 from histoeval.nli.features.parse import Statements
 from histoeval.terms.values import grades
-from histoeval.terms.values.implied_grades import ImpliedGrades, graded, has_tiers
+from histoeval.terms.values.implied_grades import (
+    ImpliedGrades,
+    graded,
+    has_tiers,
+    is_least,
+    is_not_graded,
+    is_of_part,
+)
 from histoeval.terms.values.quantity_relations import Fits
 
 _GRADES_SAME, _GRADES_OTHER = 0.85, 0.8
 _TIER = {"1": "low", "2": "low", "3": "high", "4": "high"}
-_NOT_ASSESSED = re.compile(
-    r"grade (?:cannot|could not|is not|not)|no (?:gleason|grade)|not applicable|not been given"
-)
-_AT_LEAST = re.compile(r"\bat least (?:\w+[- ])?(?:grade|low|moderate|mild)")
-_PART = re.compile(
-    r"architectur|nuclear (?:grade|atypia|score)|nuclei|mitotic (?:score|component)|pattern"
-    r"|areas?\b"
-    r"|component\b|focal"
-)
 
 
 def of_grades(one: Statements, other: Statements) -> dict[str, float]:
@@ -37,7 +34,7 @@ def of_grades(one: Statements, other: Statements) -> dict[str, float]:
     apart = bool(other.components - one.components)
     given, claimed = graded(one.text), graded(other.text)
     fits = _fits(given, claimed, one, other)
-    part = bool(_PART.search(one.text)) != bool(_PART.search(other.text))
+    part = is_of_part(one.text) != is_of_part(other.text)
     return {
         "grade_same": same and not different and fits is None,
         "grade_other": different and not same and not apart and fits is None,
@@ -48,8 +45,8 @@ def of_grades(one: Statements, other: Statements) -> dict[str, float]:
         "grade_worked_same": fits is Fits.SAME,
         "grade_worked_other": fits is Fits.OTHER,
         "grade_worked_open": fits is Fits.OPEN,
-        "grade_not_given": bool(other.grades) and bool(_NOT_ASSESSED.search(one.text)),
-        "grade_least": bool(other.grades) and bool(_AT_LEAST.search(one.text)),
+        "grade_not_given": bool(other.grades) and is_not_graded(one.text),
+        "grade_least": bool(other.grades) and is_least(one.text),
     }
 
 

@@ -4,13 +4,11 @@ import re
 from itertools import product
 
 from histoeval.nli.features.parse import Statements
-from histoeval.terms.values.implied_stages import organ_at, rank, worked_out
+from histoeval.terms.values.implied_stages import is_far, is_least, organ_at, rank, worked_out
 from histoeval.terms.values.quantity_relations import Fits
 from histoeval.terms.values.stages import Stage
 
 _AXES = ("t", "n", "m", "group")
-_LEAST = re.compile(r"\bat least (?:stage |category )?[ypc]{0,2}t[0-4ai]")
-_FAR = re.compile(r"\bdistant\b|\bpm1|\bm1")
 _UNKNOWN = ("x", "+")
 
 
@@ -28,7 +26,7 @@ def of_stages(one: Statements, other: Statements) -> dict[str, float]:
         "stage_worked_same": worked == {Fits.SAME},
         "stage_worked_other": Fits.OTHER in worked,
         "stage_worked_open": worked == {Fits.OPEN},
-        "stage_far": bool(_FAR.search(other.text)) and not _FAR.search(one.text),
+        "stage_far": is_far(other.text) and not is_far(one.text),
         "nodes_same": both and one.nodes == other.nodes,
         "nodes_other": both and one.nodes != other.nodes,
         "nodes_new": other.nodes is not None and one.nodes is None,
@@ -40,7 +38,7 @@ def _compared(a: Stage, b: Stage, one: Statements) -> Fits | None:
     if "c" in {a.prefix, b.prefix} and a.prefix != b.prefix:
         return Fits.OPEN
     found = [
-        _axis(x, y, at_least=axis == "t" and bool(_LEAST.search(one.text)))
+        _axis(x, y, at_least=axis == "t" and is_least(one.text))
         for axis in _AXES
         if (x := getattr(a, axis)) is not None and (y := getattr(b, axis)) is not None
     ]
@@ -86,7 +84,7 @@ def _worked(one: Statements, other: Statements) -> set[Fits]:
     for stage in other.stages:
         for known, value in ((given.tumour, stage.t), (given.nodes, stage.n)):
             if known and value and value[0] not in _UNKNOWN:
-                higher = rank(value) > max(map(rank, known)) and _LEAST.search(one.text)
+                higher = rank(value) > max(map(rank, known)) and is_least(one.text)
                 found.add(Fits.SAME if _fits(known, value) else Fits.OPEN if higher else Fits.OTHER)
     for stage in one.stages:
         for known, value in ((claimed.tumour, stage.t), (claimed.nodes, stage.n)):

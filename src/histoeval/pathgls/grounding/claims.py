@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from histoeval.pathgls.results import Claim, ReportSpan
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.resources import load_toml
+from histoeval.terms.assertion import drop_denying_words, without_denial
 from histoeval.terms.findings import find_findings, finding_of, findings
 from histoeval.terms.lexicon import any_of
 from histoeval.terms.sites import find_sites, organ_of, site_tree, sites, system_of
@@ -66,7 +67,7 @@ def not_seen(report: Report) -> tuple[str, ...]:
     reasons: dict[str, str] = _wording()["apart"]
     kinds: dict[str, list[str]] = {kind: [] for kind in reasons}
     for entity in report.entities:
-        if entity.type == EntityType.FINDING and _is_vague(visual(_parted(entity.text)[0])):
+        if entity.type == EntityType.FINDING and _is_vague(visual(without_denial(entity.text)[0])):
             kinds[_VAGUE].append(entity.text)
         elif entity.type.value in kinds:
             kinds[entity.type.value].append(entity.text)
@@ -82,7 +83,7 @@ def _lesions(report: Report) -> Iterator[Claim]:
     for number, entity in enumerate(report.entities):
         if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING):
             continue
-        affirmed, denied = _parted(entity.text)
+        affirmed, denied = without_denial(entity.text)
         name = visual(affirmed)
         if not name or (entity.type == EntityType.FINDING and _is_vague(name)):
             continue
@@ -169,23 +170,8 @@ def _carried(report: Report) -> Iterator[str]:
 def visual(text: str) -> str:
     """A text in lower case, on one line, without asides and words of doubt and denial."""
     words = _STOP.sub(" ", _ASIDE.sub(" ", text)).lower()
-    words = _phrases("unsure").sub(" ", _phrases("denying").sub(" ", words))
+    words = _phrases("unsure").sub(" ", drop_denying_words(words))
     return " ".join(words.split()).strip(_EDGES)
-
-
-def _parted(text: str) -> tuple[str, bool]:
-    """A text without its words of denial, and whether they deny all of it.
-
-    "No necrosis" and "necrosis not seen" are denied; "polyp without dysplasia" is a polyp.
-    """
-    harmless = _phrases("harmless").sub(" ", text.lower())
-    found = _phrases("denying").search(harmless)
-    if found is None:
-        return harmless, False
-    before, after = (
-        part.strip(_EDGES) for part in (harmless[: found.start()], harmless[found.end() :])
-    )
-    return before or after, not (before and after)
 
 
 def _noun_of(finding: str) -> str:

@@ -53,6 +53,21 @@ def has_tiers(low: str) -> bool:
     return _GRADES.has(low, "stated", "tiers")
 
 
+def is_not_graded(low: str) -> bool:
+    """Whether a text says that there is no grade, or none that can be given."""
+    return _GRADES.has(low, "stated", "not_given")
+
+
+def is_least(low: str) -> bool:
+    """Whether a text gives a grade that may be higher: at least moderate."""
+    return _GRADES.has(low, "stated", "least")
+
+
+def is_of_part(low: str) -> bool:
+    """Whether a text is on a part of a grade, or on a part of the tumour."""
+    return _GRADES.has(low, "stated", "of_part")
+
+
 def _stated(low: str) -> Iterator[str]:
     for found in _GRADES.pattern("stated", "number").finditer(low):
         value = next(each for each in found.groups() if each)

@@ -116,6 +116,16 @@ def _nodes(low: str, table: _Organ, organ: int) -> Iterator[str]:
             yield rows[0]
 
 
+def is_least(low: str) -> bool:
+    """Whether a text in lower case gives the tumour a stage that may be higher: at least pT2."""
+    return _STAGES.has(low, "words", "least")
+
+
+def is_far(low: str) -> bool:
+    """Whether a text in lower case speaks of distant metastases."""
+    return _STAGES.has(low, "words", "far")
+
+
 def rank(value: str) -> tuple[float, str]:
     """Where a category stands among those of its axis."""
     digits = re.match(r"\d", value)

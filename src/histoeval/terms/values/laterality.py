@@ -1,21 +1,16 @@
-"""Left, right or both: the side that a phrase names."""
+"""Left, right or both: the sides that a text names, with where it names them."""
 
 import re
 from collections.abc import Sequence
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import NamedTuple
 
+from histoeval.terms.lexicon import Lexicon
 from histoeval.terms.plain import Word, words_of
 from histoeval.terms.sites import find_sites
 
-_WORDS = (
-    dict.fromkeys(("left", "leftward", "lul", "lll"), "left")
-    | dict.fromkeys(("right", "rightward", "rul", "rml", "rll"), "right")
-    | dict.fromkeys(("bilateral", "bilaterally"), "bilateral")
-)
-_SHORT = {"l": "left", "lt": "left", "r": "right", "rt": "right", "both": "bilateral"}
-"""Sides only where a site follows: R is also a drug's letter, RT also radiotherapy."""
-_AS_TYPED = frozenset({"Lt", "Rt"})
+_WORDS = Lexicon("terms/data/laterality.toml")
 _OTHERWISE = re.compile(
     r"right angle|left (?:in place|behind|over|alone|untreated)"
     r"|\b(?:is|are|was|were|be|been|tissue|nothing|none|tumou?r|carcinoma|material|cells) "
@@ -33,24 +28,62 @@ class Side(StrEnum):
     BILATERAL = "bilateral"
 
 
+class SideMention(NamedTuple):
+    """A word that names a side, and where it stands."""
+
+    side: Side
+    start: int
+    end: int
+
+
 @lru_cache(maxsize=1 << 12)
+def named_sides(text: str) -> tuple[SideMention, ...]:
+    """All words that name a side, from left to right; angles and what remains name none."""
+    text = _OTHERWISE.sub(lambda m: " " * len(m.group()), text)
+    words = words_of(text)
+    site_starts = {match.start for match in find_sites(text)}
+    found = ((_side_at(i, words, site_starts), word) for i, word in enumerate(words))
+    return tuple(SideMention(side, word.start, word.end) for side, word in found if side)
+
+
 def side_of(phrase: str) -> Side | None:
     """The side that a phrase names; left and right together are both sides."""
-    phrase = _OTHERWISE.sub(lambda m: " " * len(m.group()), phrase)
-    words = words_of(phrase)
-    site_starts = {match.start for match in find_sites(phrase)}
-    named = {_side_at(i, words, site_starts) for i in range(len(words))} - {None}
+    named = {each.side for each in named_sides(phrase)}
     if len(named) > 1:
         return Side.BILATERAL
     return named.pop() if named else None
 
 
+def written_sides(text: str) -> list[SideMention]:
+    """The words left and right themselves, which can be put for one another."""
+    return [
+        each
+        for each in named_sides(text)
+        if each.side != Side.BILATERAL and text[each.start : each.end].lower() == each.side
+    ]
+
+
 def _side_at(i: int, words: Sequence[Word], site_starts: set[int]) -> Side | None:
     """The side that one word names where it stands."""
     word = words[i]
-    if word.plain in _WORDS:
-        return Side(_WORDS[word.plain])
+    if side := _by_word("words").get(word.plain):
+        return side
     before_site = i + 1 < len(words) and words[i + 1].start in site_starts
-    if word.plain in _SHORT and (before_site or word.text in _AS_TYPED):
-        return Side(_SHORT[word.plain])
-    return None
+    if side := _by_word("abbreviated").get(word.plain):
+        return side if before_site or word.text.istitle() else None
+    return _by_word("before_site").get(word.plain) if before_site else None
+
+
+def side_words(side: Side) -> frozenset[str]:
+    """The words that name a side by themselves, in plain form."""
+    return frozenset(
+        word
+        for kind in ("words", "abbreviated")
+        for word, named in _by_word(kind).items()
+        if named == side
+    )
+
+
+@cache
+def _by_word(kind: str) -> dict[str, Side]:
+    return {word: Side(side) for side, words in _WORDS.entry(kind).items() for word in words}

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from histoeval.terms.lexicon import Lexicon
 from histoeval.terms.number_words import in_figures
@@ -36,6 +37,44 @@ _CONTEXT = re.compile(r"\bp?N[0-3X]|\bstation|\b\d{1,2}[RL]\b|\bdissection")
 _NO_NODES = re.compile(r"\binvasion\b|\bdifferential\b|\bnodular\b", re.IGNORECASE)
 _NEAR = 18
 _NUMBERS = {"a single": 1, "none": 0, "no": 0, "neither": 0}
+
+
+_PART_OF_ALL = (
+    r"(?P<part>\d{1,2})\s*(?:/|of(?:\sthe)?\s|out of\s)\s*(?P<all>\d{1,3})(?![\d/.]|\s*(?:cm|mm|%))"
+)
+_COUNTS = re.compile(
+    rf"(?<![\d/.#-])(?:{_PART_OF_ALL}\)?\s*(?:[a-z-]+,?\s+){{0,4}}(?:lymph\s+)?nodes?\b"
+    rf"|(?:lymph\s+)?nodes?\b[^\d.;/]{{0,60}}?[\s(]{_PART_OF_ALL.replace('?P<', '?P<late_')})",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(
+    r"\b(?:[1-9]\d*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|most|some)"
+    r"\s+(?:of|out of|other|others|further)\b",
+    re.IGNORECASE,
+)
+"""Some of the nodes, and not all."""
+
+
+class NodeCount(NamedTuple):
+    """So many nodes of all, as they are written, and where; it may be more than all."""
+
+    part: int
+    all: int
+    start: int
+    end: int
+
+
+def node_counts(text: str) -> Iterator[NodeCount]:
+    """Counts of nodes in figures, right before or after the word for them."""
+    for found in _COUNTS.finditer(text):
+        late = "" if found["part"] else "late_"
+        part, every = f"{late}part", f"{late}all"
+        yield NodeCount(int(found[part]), int(found[every]), found.start(part), found.end(every))
+
+
+def is_on_some_nodes(text: str) -> bool:
+    """Whether a sentence is on some of the nodes, and not on all."""
+    return _COUNTED.search(text) is not None
 
 
 @lru_cache(maxsize=1 << 11)

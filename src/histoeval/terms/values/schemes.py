@@ -11,7 +11,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 from histoeval.resources import load_toml
-from histoeval.terms.values.stated import MODERATE, StatedValue, is_denied
+from histoeval.terms.assertion import is_denied
+from histoeval.terms.values.stated import MODERATE, StatedValue
 from histoeval.terms.values.tumour_grades import (
     gleason_severity,
     read_gleason,

@@ -4,24 +4,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from histoeval.terms import assertion
-
 MINOR, MODERATE, MAJOR, CRITICAL = 1, 2, 3, 4
 """How severe it is to state one value for another: from trivial to what could harm a patient."""
 
 _BREAK = re.compile(r"[;\n|]|\.(?=\s|$)")
-_DENIAL = re.compile(
-    r"\b(?:no|not|non|nor|neither|without|negative for|absence of|absent|lacks|rather than"
-    r"|denies|excluded?|rule out"
-    r"|insufficient for|free of|short of)(?:\s+(?!but\b|with\b)[\w/-]+){0,5}\s*$",
-    re.IGNORECASE,
-)
-_DENIED_BEHIND = re.compile(
-    r"[\s\w,/-]{0,30}?(?::|\b(?:is|are|was|were|has been|have been|both)\b)?[\s:(\u2013-]{0,4}"
-    r"\b(?:not (?:seen|identified|present|detected|found|demonstrated|met)|not supported|absent"
-    r"|excluded|lacking|none|nil|no evidence|no\s{0,4}$|(?:grade )?0\b(?! ?[.,]\d))",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +82,3 @@ def clauses(text: str) -> Iterator[tuple[int, int]]:
         start = found.end()
     if start < len(text):
         yield start, len(text)
-
-
-def is_denied(text: str, start: int, end: int) -> bool:
-    """Whether the words around a stretch of text deny it."""
-    before = _BREAK.split(text[max(0, start - 60) : start])[-1].rpartition(",")[2]
-    behind = _BREAK.split(text[end : end + 60])[0].partition(",")[0]
-    plainly = _DENIAL.search(before) or _DENIED_BEHIND.match(behind)
-    return bool(plainly) or assertion.is_denied(text, start, end)

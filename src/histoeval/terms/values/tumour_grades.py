@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from histoeval.resources import load_toml
+from histoeval.terms.assertion import is_denied
 from histoeval.terms.number_words import in_figures, rank_number
-from histoeval.terms.values.stated import CRITICAL, MAJOR, MODERATE, StatedValue, is_denied
+from histoeval.terms.values.stated import CRITICAL, MAJOR, MODERATE, StatedValue
 from histoeval.terms.values.stated_stages import FIGO
 
 TUMOUR, NUCLEAR, DYSPLASIA = "tumour grade", "nuclear grade", "dysplasia"

@@ -14,6 +14,7 @@ from histoeval.nli.entailer import Label, LabelledPair, NliPair
 from histoeval.terms.catalogue import Concept, closeness, concepts, diagnosis_tree
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import find_sites, site_closeness, site_tree, sites
+from histoeval.terms.values.laterality import Side, written_sides
 
 _MOST_PREMISE = 4
 _MOST_WORDS = 110
@@ -25,7 +26,6 @@ _TRIES = 12
 _STRANGE_COMPANY = 0.3
 """Share of pairs of which the hypothesis holds another statement of the premise beside."""
 
-_SIDE = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w./-])\d{1,3}(?:\.\d)?(?![\w./]|-\d)")
 _POLES = (
     ("positive", "negative"),
@@ -181,12 +181,12 @@ def _site(statement: str, chance: random.Random) -> tuple[str, Label] | None:
 
 
 def _side(statement: str, chance: random.Random) -> tuple[str, Label] | None:
-    found = list(_SIDE.finditer(statement))
+    found = written_sides(statement)
     if not found:
         return None
-    match = chance.choice(found)
-    other = "left" if match[0].lower() == "right" else "right"
-    return _with(statement, match.start(), match.end(), [other], "contradiction", chance)
+    side = chance.choice(found)
+    other = "left" if side.side == Side.RIGHT else "right"
+    return _with(statement, side.start, side.end, [other], "contradiction", chance)
 
 
 def _number(statement: str, chance: random.Random) -> tuple[str, Label] | None:

@@ -7,28 +7,24 @@ from itertools import combinations
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.pathgls.logic.contradiction import clash
 from histoeval.pathgls.logic.lexicon import listed
-from histoeval.pathgls.logic.sentences import ReportMention
+from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen, own_concept
 from histoeval.pathgls.results import Contradiction
 from histoeval.report import Entity, EntityType
 from histoeval.terms.assertion import denies
 from histoeval.terms.catalogue import diagnosis_tree
 from histoeval.terms.sites import find_sites, organ_of
-from histoeval.terms.values.laterality import Side, side_of
+from histoeval.terms.values.laterality import Side, SideMention, side_of, written_sides
 
 _OPPOSITE = {Side.LEFT: Side.RIGHT, Side.RIGHT: Side.LEFT}
-_SIDE = re.compile(r"\b(?:left|right)\b(?: \w+)?", re.IGNORECASE)
-_SIDE_OF_LESION = re.compile(
-    r"\b(?:left|right)\s+(?:\w+\s+){0,2}(?:margin|aspect|edge)", re.IGNORECASE
-)
-
-_AGAIN = re.compile(
-    r"\bthis (?:left|right)\b(?: \w+)?|\bthe (?:left|right)(?: \w+){0,2} "
-    r"(?:tumou?r|carcinoma|lesion|mass|neoplasm|specimen|adenoma|cyst|nodule)\b",
+_NEXT_WORD = re.compile(r"(?: \w+)?")
+_OF_LESION = re.compile(r"\s+(?:\w+\s+){0,2}(?:margin|aspect|edge)", re.IGNORECASE)
+"""After a side that is one of the lesion, and not of the body."""
+_THIS, _THE = (re.compile(rf"\b{word} $", re.IGNORECASE) for word in ("this", "the"))
+_LESION = re.compile(
+    r"(?: \w+){0,2} (?:tumou?r|carcinoma|lesion|mass|neoplasm|specimen|adenoma|cyst|nodule)\b",
     re.IGNORECASE,
 )
-"""What was sent, or the lesion, mentioned again with its side."""
-
 _ONE_OF_TWO = re.compile(r"lesion|nodule|cyst|tumou?r|mass", re.IGNORECASE)
 """After a side: there may be such a one on the other."""
 
@@ -57,15 +53,15 @@ def _on_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
     if not specimen.is_prose or not paired or specimen.has_several_tumours:
         return
     sided = [
-        (passage.found(found), here)
+        (_named(passage, sides[0]), here)
         for passage in specimen.passages
         if (here := side_of(passage.text)) in _OPPOSITE
-        and (found := _SIDE.search(passage.text))
+        and (sides := written_sides(passage.text))
         and (passage.has("tumour") or passage == specimen.passages[0])
         and not denies(passage.text)
         and not passage.has("spared")
         and not passage.has("another_tumour")
-        and not _SIDE_OF_LESION.search(passage.text)
+        and not any(_OF_LESION.match(passage.text, each.end) for each in sides)
     ]
     for (one, here), (other, there) in combinations(sided, 2):
         if here != there:
@@ -77,14 +73,32 @@ def _called_by_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
     here = side_of(specimen.passages[0].text)
     if not specimen.is_prose or len(specimen.organs) > 1 or here not in _OPPOSITE:
         return
-    sent = _SIDE.search(specimen.passages[0].text)
-    sent = None if sent and _ONE_OF_TWO.search(sent.group()) else sent
+    sides = written_sides(specimen.passages[0].text)
+    first = _named(specimen.passages[0], sides[0]) if sides else None
+    if first is None or _ONE_OF_TWO.search(first.span.text):
+        return
     for passage in specimen.passages[1:]:
-        again = _AGAIN.search(passage.text)
-        if sent and again and not passage.has("beyond") and side_of(again.group()) != here:
-            first, later = specimen.passages[0].found(sent), passage.found(again)
+        again = next(_mentioned_again(passage), None)
+        if again and not passage.has("beyond") and again[1] != here:
+            later = passage.at(*again[0])
             why = f"{later.span.text}, in a specimen of the {here}"
             yield clash("side", first, later, why)
+
+
+def _named(passage: ReportSentence, side: SideMention) -> ReportMention[str]:
+    """A side with the word that follows it."""
+    after = _NEXT_WORD.match(passage.text, side.end)
+    return passage.at(side.start, after.end() if after else side.end)
+
+
+def _mentioned_again(passage: ReportSentence) -> Iterator[tuple[tuple[int, int], Side]]:
+    """What was sent, or the lesion, mentioned again with its side: this left kidney."""
+    for side in written_sides(passage.text):
+        before = passage.text[: side.start]
+        for lead, rest in ((_THIS, _NEXT_WORD), (_THE, _LESION)):
+            first, last = lead.search(before), rest.match(passage.text, side.end)
+            if first and last:
+                yield (first.start(), last.end()), side.side
 
 
 def _is_same(one: ReportMention[Diagnosis], other: ReportMention[Diagnosis]) -> bool:

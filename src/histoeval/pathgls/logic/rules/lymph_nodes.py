@@ -14,49 +14,10 @@ from histoeval.pathgls.logic.lexicon import listed
 from histoeval.pathgls.logic.sentences import ReportSentence
 from histoeval.pathgls.logic.specimen import Specimen
 from histoeval.pathgls.results import Contradiction, ReportSpan
-from histoeval.terms.assertion import denies
 from histoeval.terms.findings import is_kind_of
 from histoeval.terms.sites import find_sites, organ_of
+from histoeval.terms.values.nodes import is_on_some_nodes, node_counts, read_nodes
 
-_OF = (
-    r"(?P<part>\d{1,2})\s*(?:/|of(?:\sthe)?\s|out of\s)\s*(?P<all>\d{1,3})(?![\d/.]|\s*(?:cm|mm|%))"
-)
-_COUNTS = re.compile(
-    rf"(?<![\d/.#-])(?:{_OF}\)?\s*(?:[a-z-]+,?\s+){{0,4}}(?:lymph\s+)?nodes?\b"
-    rf"|(?:lymph\s+)?nodes?\b[^\d.;/]{{0,60}}?[\s(]{_OF.replace('?P<', '?P<late_')})",
-    re.IGNORECASE,
-)
-_NODES = r"(?:lymph )?nodes?\b"
-_CALLED_FREE = re.compile(
-    rf"\b{_NODES}(?: sampled| examined| identified| submitted)? ?(?:are|is|were|appear)? ?(?:all )?"
-    r"(?:free|negative|clear|uninvolved|not involved|without|show no|contain no|reactive)\b"
-    r"|\b(?:no|without)\b[^.;]{0,40}\b(?:metasta\w+|involve\w+|tumou?r|carcinoma)"
-    rf"[^.;]{{0,40}}{_NODES}"
-    r"|\bno (?:nodal|lymph node) (?:metasta|involve|disease)\w*"
-    rf"|\b(?:none|0|zero) (?:out )?of (?:the )?\w+ (?:\w+ ){{0,3}}?{_NODES}"
-    rf"|\b{_NODES}[:,]? \(?0 ?(?:/|of|out of) ?\d+"
-    rf"|\b{_NODES}[^.;]{{0,40}}\b(?:all|each)(?: of them)?(?: are| were| is)? (?:free|negative)\b"
-    rf"|\b{_NODES}[^.;]{{0,40}}\bnone\b"
-    r"|\bnode[- ]negative\b",
-    re.IGNORECASE,
-)
-_CALLED_INVOLVED = re.compile(
-    r"\b(?:metasta\w+|tumou?r|carcinoma)\b[^.;]{0,60}?\b(?:in|to|involv\w+|within|replac\w+)\b"
-    rf"[^.;]{{0,40}}?{_NODES}"
-    rf"|\b{_NODES} (?:contains?|shows?|harbou?rs?|with) (?:\w+ ){{0,3}}"
-    r"(?:metasta|carcinoma|tumou?r|deposit)"
-    rf"|\b{_NODES} (?:are|is) (?:involved|positive|replaced)"
-    r"|\b(?:nodal|lymph node) (?:metasta\w+|involvement) (?:is|are) (?:present|seen|identified)"
-    rf"|\b{_NODES}[^.;:]{{0,25}}: (?:macro)?metasta"
-    r"|\bnode[- ]positive\b",
-    re.IGNORECASE,
-)
-_COUNTED = re.compile(
-    r"\b(?:[1-9]\d*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|most|some)"
-    r"\s+(?:of|out of|other|others|further)\b",
-    re.IGNORECASE,
-)
-"""Some of the nodes, and not all."""
 _PERINEURAL = re.compile(r"\bPNI\b")
 _METASTASIS = "nodal_metastasis"
 _INVOLVED = frozenset("123")
@@ -99,10 +60,9 @@ def _counts(specimen: Specimen) -> Iterator[_Count]:
     for passage in specimen.passages:
         if passage.has("not_counts"):
             continue
-        for found in _COUNTS.finditer(passage.text):
-            got = {k.removeprefix("late_"): k for k, v in found.groupdict().items() if v}
-            span = passage.at(found.start(got["part"]), found.end(got["all"])).span
-            yield _Count(int(found[got["part"]]), int(found[got["all"]]), span, passage)
+        for count in node_counts(passage.text):
+            span = passage.at(count.start, count.end).span
+            yield _Count(count.part, count.all, span, passage)
 
 
 def _against_stage(
@@ -154,15 +114,12 @@ def _called(specimen: Specimen) -> Iterator[_Status]:
     for passage in specimen.passages if specimen.is_prose else ():
         if passage.has("few_cells"):
             continue
-        free = None if _COUNTED.search(passage.text) else _CALLED_FREE.search(passage.text)
-        involved = (
-            None
-            if denies(passage.text) or passage.has("spared", "node_spared")
-            else _CALLED_INVOLVED.search(passage.text)
-        )
-        if found := free or involved:
-            span = passage.found(found).span
-            yield _Status(free is None, span, passage, passage.names("node_names"))
+        for value in read_nodes(passage.text):
+            free = "free" in value.options
+            if len(value.options) > 1 or (free and is_on_some_nodes(passage.text)):
+                continue
+            span = passage.at(value.start, value.end).span
+            yield _Status(not free, span, passage, passage.names("node_names"))
 
 
 def _against_denial(specimen: Specimen, counts: Sequence[_Count]) -> Iterator[Contradiction]:

@@ -1,0 +1,53 @@
+"""What a text leaves open, and the usual words by which it commits itself to a diagnosis."""
+
+import re
+
+from histoeval.terms.assertion import before
+
+_LIKELY = re.compile(
+    r"\b(?:consistent with|compatible with|in keeping with|diagnostic of|typical of|"
+    r"favou?r(?:s|ed|ing)?|supports?|supporting|most likely|in line with|represents?|representing)"
+    r"(?: (?:a|an|the))?(?: [\w-]+){0,3}\s*$",
+    re.IGNORECASE,
+)
+"""Before a diagnosis: words by which pathologists commit themselves to it."""
+_FAVOURED = re.compile(
+    r"[ ]{1,3}(?:is|are|being)?[ ]{0,3}(?:strongly |most |highly )?"
+    r"(?:favou?red|likely|supported|would fit)\b",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"suspicious|suspected|cannot|could|not (?:diagnostic|excluded)|may |might|possib|versus|"
+    r"\bvs\b|indefinite|indeterminate|equivocal|at least|\bif\b|not typical|not fully",
+    re.IGNORECASE,
+)
+"""Words that leave a diagnosis open all the same."""
+_SHORT_OF = re.compile(
+    r"suspicious|suspected|worr(?:ying|isome)|short of|not (?:fully |entirely )?"
+    r"(?:diagnostic|conclusive|established)|insufficient for|not sufficient for",
+    re.IGNORECASE,
+)
+"""What makes of a denial a doubt: suspicious for, but not diagnostic of, carcinoma."""
+_NOT_EXCLUDED = re.compile(
+    r"[^.;:]{0,20}(?:cannot|can not|could not) be (?:\w+ )?(?:excluded|ruled out)|"
+    r"[^.;:]{0,20}\bnot (?:\w+ )?(?:excluded|ruled out)",
+    re.IGNORECASE,
+)
+"""After a diagnosis that is not excluded."""
+
+
+def is_committed(text: str, start: int, end: int) -> bool:
+    """Whether a doubt about what stands at a place is only the usual way to put a diagnosis."""
+    words = before(text, start)
+    said = _LIKELY.search(words) or _FAVOURED.match(text, end)
+    return said is not None and not _OPEN.search(words)
+
+
+def is_left_open(text: str, end: int) -> bool:
+    """Whether a text says of what ends at a place that it cannot be excluded."""
+    return bool(_NOT_EXCLUDED.match(text, end))
+
+
+def falls_short(text: str, start: int) -> bool:
+    """Whether the words before a place make of a denial a doubt."""
+    return bool(_SHORT_OF.search(before(text, start)))

@@ -47,7 +47,7 @@ class LabelledTile:
     case: str
     split: str
     laboratory: str = ""
-    """Who cut, stained and scanned it: what the name of the case begins with, up to a hyphen."""
+    """Who cut, stained and scanned it; empty where the index does not say."""
 
     @property
     def stain_kind(self) -> str:
@@ -98,6 +98,14 @@ def families() -> Mapping[str, tuple[str, ...]]:
     return {row["concept"]: _listed(row["families"]) for row in _table("tile_concepts.tsv")}
 
 
+def _laboratory(source: str) -> str:
+    """The laboratory behind a source; a source that is not listed is one by itself."""
+    for row in _table("tile_laboratories.tsv"):
+        if source.startswith(row["source begins with"]):
+            return row["laboratory"]
+    return source
+
+
 def stain_kind(stain: str) -> str:
     """H&E, immunohistochemistry, cytology or special stain."""
     if stain == HE:
@@ -129,7 +137,7 @@ def _tiles(path: Path) -> Iterator[LabelledTile]:
                     slide=row["slide_or_patient"],
                     case=row["case_group"],
                     split=row["split"],
-                    laboratory=row.get("laboratory") or row["case_group"].partition("-")[0],
+                    laboratory=row.get("laboratory") or _laboratory(row.get("source_repo") or ""),
                 )
             except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
                 raise InputError(f"{path}, line {number}: not a row of tiles: {error}") from error

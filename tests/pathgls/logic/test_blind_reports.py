@@ -46,7 +46,7 @@ def judged(file: str) -> dict[tuple[str, str], Logic]:
     ("file", "floors"),
     [
         ("logic_blind", Floors(0.40, 0.03, 4, 6)),
-        ("logic_blind_second", Floors(0.29, 0.05, 5, 15)),
+        ("logic_blind_second", Floors(0.29, 0.05, 7, 15)),
     ],
 )
 def test_contradictions_lower_the_value_and_rewording_does_not(file: str, floors: Floors) -> None:

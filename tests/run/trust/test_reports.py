@@ -170,7 +170,7 @@ def test_a_panel_needs_the_majority_and_shows_each_of_its_encoders(folder: Path)
     (row, _) = found = trust_reports(ROWS, images=folder, encoder=panel)
     grounding = row.evidence["grounding"]
     assert len(grounding["members"]) == 2
-    assert grounding["signature"].startswith("panel-1|majority|[grounding-1|colours-1")
+    assert grounding["signature"].startswith("panel-1|majority|[grounding-2|colours-1")
     assert "[blind-1|no vote]" in grounding["signature"]
     assert any(note.startswith("blind-1 has no vote: the image") for note in grounding["notes"])
     (alone, _) = trust_reports(ROWS, images=folder, encoder=ColourEncoder())

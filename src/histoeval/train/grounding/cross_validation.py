@@ -105,10 +105,12 @@ def cross_validate(
     folds: Sequence[Fold],
     teach: Teach,
     stages: Callable[[str, int], TrainingStage],
+    steps: Callable[[int], int],
 ) -> FoldPredictions:
     """Train a model for each fold on all other folds, and have it judge this one.
 
-    What a finished fold gave is not computed again.
+    What a finished fold gave is not computed again; its steps, by the number of tiles, count as
+    taken.
     """
     cosines = np.zeros((len(lesson.tiles), len(lesson.entries)))
     distances = np.zeros(len(lesson.tiles))
@@ -120,6 +122,8 @@ def cross_validate(
         if (found := stage.outcome) is None:
             found = _judged(teach(name, rows), lesson, rows, held)
             stage.finish(found)
+        else:
+            stages(name, steps(len(rows)))
         cosines[held] = found["cosines"].numpy()
         distances[held] = found["distances"].numpy()
         organs = {lesson.tiles[i].organ for i in rows}

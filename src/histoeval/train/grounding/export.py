@@ -39,6 +39,9 @@ from histoeval.train.grounding.text_tower import PhraseTower
 _SCOPED = 1500
 """Tiles that say what usual ones are like, run through the tower as it is written."""
 
+OTHERS = "other laboratories"
+"""Figures of tiles of laboratories that a model had not learned from."""
+
 _HAIR = 1e-6
 """So that what lies on a limit is known."""
 
@@ -182,7 +185,7 @@ def write_limits(
     write_manifest(folder, described, scope=limits, calibrations=curves, decisions=decisions)
     organs = sorted({tile.organ for tile in lesson.tiles if tile.organ})
     return {
-        "other laboratories": figures(elsewhere.scored(lesson), organs),
+        **({} if not elsewhere.seen.any() else {OTHERS: figures(elsewhere.scored(lesson), organs)}),
         **figures(found, organs),
         **({} if decisions is None else decided(trial.judged(lesson), decisions)),
         "replaced, tiles": replaced_figures(found, curves),

@@ -60,7 +60,7 @@ from histoeval.train.grounding.text_tower import Distillation, PhraseTower, dist
 _LEARNED = ("train", "val")
 _PIXELS_ONLY = "unlabelled"
 _AT_ONCE = 256
-_LISTS = ("tile_concepts.tsv", "tile_kinds.tsv", "tile_organs.tsv")
+_LISTS = ("tile_concepts.tsv", "tile_laboratories.tsv", "tile_kinds.tsv", "tile_organs.tsv")
 
 
 class GroundingSettings(Noun):
@@ -156,8 +156,9 @@ def train_grounding(
             return learn(model, lesson, rows, settings.learning, stage)
 
         cases = case_folds(lesson.tiles, settings.folds)
-        trial = cross_validate(lesson, cases, teach, stages)
-        elsewhere = cross_validate(lesson, laboratory_folds(lesson.tiles), teach, stages)
+        steps = steps_for(settings)
+        trial = cross_validate(lesson, cases, teach, stages, steps)
+        elsewhere = cross_validate(lesson, laboratory_folds(lesson.tiles), teach, stages, steps)
         count = len(lesson.tiles)
         stage = stages("the model of all cases", 0)
         matcher = begin()
@@ -191,12 +192,16 @@ def steps_in_all(settings: GroundingSettings) -> int:
     """The steps of all stages: names, each fold, and all cases."""
     tiles = learned_tiles(settings)
     folds = [*case_folds(tiles, settings.folds), *laboratory_folds(tiles)]
+    counts = (*(len(fold.rows) for fold in folds), len(tiles))
+    return settings.distillation.steps + sum(map(steps_for(settings), counts))
+
+
+def steps_for(settings: GroundingSettings) -> Callable[[int], int]:
+    """The steps of a model that learns from so many tiles."""
     more = len(unlabelled_tiles(settings))
-    learned = [
+    return lambda count: (
         steps_of(settings.learning, count) + settings.continuation.steps(count + more)
-        for count in (*(len(fold.rows) for fold in folds), len(tiles))
-    ]
-    return settings.distillation.steps + sum(learned)
+    )
 
 
 def unlabelled_tiles(settings: GroundingSettings) -> list[LabelledTile]:

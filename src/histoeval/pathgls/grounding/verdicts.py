@@ -43,19 +43,22 @@ class SpecimenOrgan:
     limits: Limits
     patches: int
     claimed: frozenset[str]
-    """All organs that the report names, as far as the encoder can tell them."""
+    """The organs that the report names, as far as the encoder can tell them."""
+    untold: str = ""
+    """The site that the report names, where the encoder can tell none of those."""
 
     @classmethod
     def of(
         cls, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions, claims: Claims
     ) -> Self:
         """Decide over all patches of an image."""
-        named = [organs_named(claim.phrase, decisions.organs) for claim in claims.asserted]
+        claimed, untold = _specimen(claims, decisions.organs)
         return cls(
             organ_scores(vectors, encoder, decisions.organs),
             decisions.limits(len(vectors)),
             len(vectors),
-            frozenset(organ for some in named if some for organ in some),
+            claimed,
+            untold,
         )
 
     def seen(self) -> OrganSeen:
@@ -69,13 +72,15 @@ class SpecimenOrgan:
             return f"{claim.phrase} is no organ that could be recognised"
         if named is not None and not named:
             return f"the encoder has not been shown to tell the place of {claim.phrase} from others"
+        if self.untold:
+            return f"the encoder has not been shown to tell {self.untold} from other organs"
         if claim.type not in self.limits:
             return f"claims of this kind ({claim.type.value}) were never validated"
         return None
 
     def judged(self, claim: Claim, stands: float, support: Support) -> dict[str, Any]:
         """The value and the verdict of a known claim that stands so far above decoys."""
-        own = organs_named(claim.phrase, self.scores.organs) or self.claimed
+        own = organs_named(claim.phrase, self.scores.organs) or frozenset()
         limits = self.limits[claim.type]
         if claim.type is EntityType.SITE:
             value, verdict, why = self._of_organ(own)
@@ -94,12 +99,13 @@ class SpecimenOrgan:
             if verdict == "contradicted"
             else f"stands out too little from other claims, such as {support.decoy}"
         )
-        if not own:
-            return {"value": value, "verdict": verdict, "why": why}
-        organ_value, organ_verdict, organ_why = self._of_organ(own)
-        if organ_verdict != "supported":
-            verdict, why = organ_verdict, organ_why
-        return {"value": gated(value, organ_value), "verdict": verdict, "why": why}
+        places = [self._of_organ(some) for some in (self.claimed, own) if some]
+        if places:
+            organ_value, organ_verdict, organ_why = min(places, key=lambda place: place[0])
+            value = gated(value, organ_value)
+            if organ_verdict != "supported":
+                verdict, why = organ_verdict, organ_why
+        return {"value": value, "verdict": verdict, "why": why}
 
     def of_report(self, value: float, supports: Sequence[Support]) -> tuple[GroundingVerdict, str]:
         """What the image says of the whole report."""
@@ -115,6 +121,8 @@ class SpecimenOrgan:
             return organ, why
         if value < _HALF or not any(each.verdict == "supported" for each in supports):
             return "not_known", "the image supports too little of what the report claims"
+        if not self.claimed:
+            return "supported", "the image supports what the report claims, which names no organ"
         return "supported", "the image shows the organ and supports what the report claims"
 
     def _of_organ(self, own: frozenset[str]) -> tuple[float, GroundingVerdict, str]:
@@ -132,3 +140,18 @@ class SpecimenOrgan:
             f"likeliest is {seen.likeliest} ({seen.share:.0%} of patches)"
         )
         return calibrated(margin, limits.curve), verdict, why
+
+
+def _specimen(claims: Claims, organs: tuple[str, ...]) -> tuple[frozenset[str], str]:
+    """The organs that a report is of; or, where none can be told, the first site that it names.
+
+    Sites count more than where a disease arises: squamous cell carcinoma arises in the lung, and a
+    report of the skin is not of the lung for that.
+    """
+    named = [(claim, organs_named(claim.phrase, organs)) for claim in claims.asserted]
+    sites = [(claim.phrase, some) for claim, some in named if claim.type is EntityType.SITE]
+    places = [(phrase, some) for phrase, some in sites if some is not None]
+    claimed = frozenset(organ for _, some in places for organ in some)
+    if claimed or places:
+        return claimed, "" if claimed else places[0][0]
+    return frozenset(organ for _, some in named if some for organ in some), ""

@@ -65,7 +65,7 @@ def test_no_claim_is_worth_more_than_half_where_its_organ_is_not(
 
 
 @pytest.mark.parametrize("count", [1, 4, 5, 300])
-@pytest.mark.parametrize("diagnosis", ["carcinoma", "liver carcinoma", "necrosis"])
+@pytest.mark.parametrize("diagnosis", ["carcinoma", "hepatocellular carcinoma", "necrosis"])
 @pytest.mark.parametrize("organ", ["colon", "lung"])
 def test_a_report_of_another_organ_is_never_supported(
     organ: str, diagnosis: str, count: int
@@ -141,20 +141,54 @@ def test_a_place_beside_the_organ_that_cannot_be_told_is_not_known_by_itself() -
     assert "prostate" in prostate.why
 
 
+def test_a_lesion_of_an_organ_that_cannot_be_told_hides_behind_no_other_claim() -> None:
+    image = slide_of(*[patch({"lung": 1.0, "carcinoma": 1.0, "necrosis": 0.5})] * 20)
+    lesion = claim("squamous cell carcinoma of the skin", DIAGNOSIS)
+    found = said_of(image, lesion, claim("necrosis"))
+    assert isinstance(found, Problem)
+    assert "of the skin" in found.message
+
+
+def test_lymph_nodes_beside_an_organ_do_not_hide_it() -> None:
+    image = slide_of(*[patch({"lung": 1.0, "carcinoma": 1.0})] * 20)
+    lesion = claim("carcinoma of the lung", DIAGNOSIS)
+    found = judged(image, lesion, claim("lymph node tissue", SITE))
+    assert found.verdict == "supported"
+    assert [each.verdict for each in found.supports] == ["supported", "not_known"]
+
+
+def test_every_organ_of_a_report_must_be_seen_for_it_to_be_supported() -> None:
+    """The second half of the tissue is of the lung: neither organ is there beyond doubt."""
+    image = slide_of(*[LIVER_CANCER] * 11, *[patch({"lung": 1.0, "carcinoma": 1.0})] * 10)
+    found = judged(image, claim("carcinoma of the liver", DIAGNOSIS), claim("lung tissue", SITE))
+    assert found.verdict == "not_known"
+
+
 def test_a_word_that_is_no_organ_is_said_to_be_none() -> None:
     found = judged(slide_of(*[LIVER_CANCER] * 20), *report_of("liver"), claim("margin", SITE))
     assert found.supports[2].verdict == "not_known"
     assert "no organ that could be recognised" in found.supports[2].why
 
 
-def test_a_report_without_an_organ_is_judged_by_what_it_claims_and_says_so() -> None:
-    there = judged(slide_of(*[LIVER_CANCER] * 20), claim("carcinoma", DIAGNOSIS))
-    assert there.organ is not None
-    assert there.organ.claimed == ()
-    assert there.supports[0].verdict == "supported"
-    assert "shows the organ" not in there.why
-    missing = judged(slide_of(*[PLAIN_LIVER] * 20), claim("lung carcinoma", DIAGNOSIS))
-    assert missing.verdict != "supported"
+def test_a_report_without_an_organ_is_not_vouched_for() -> None:
+    """Any carcinoma would fit it: nothing ties it to this patient."""
+    found = judged(slide_of(*[LIVER_CANCER] * 20), claim("carcinoma", DIAGNOSIS))
+    assert found.supports[0].verdict == "supported"
+    assert found.verdict == "not_known"
+    assert "names no organ" in found.why
+    assert found.organ is not None
+    assert (found.organ.likeliest, found.organ.claimed) == ("liver", ())
+
+
+def test_a_report_without_an_organ_can_be_contradicted() -> None:
+    strict = decisions_for().tile | {DIAGNOSIS: limits_of(9.0, 8.0)}
+    found = judged(
+        slide_of(PLAIN_LIVER),
+        claim("carcinoma", DIAGNOSIS),
+        decisions=decisions_for(tile=strict),
+    )
+    assert found.verdict == "contradicted"
+    assert "carcinoma: the image shows" in found.why
 
 
 def test_a_report_that_names_every_organ_is_not_supported_by_its_organs() -> None:

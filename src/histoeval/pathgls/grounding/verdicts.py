@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from histoeval.pathgls.grounding.claims import Claims
 from histoeval.pathgls.grounding.decisions import (
@@ -16,6 +16,7 @@ from histoeval.pathgls.grounding.decoys import calibrated
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
 from histoeval.pathgls.results import Claim, GroundingVerdict, OrganSeen, Support
 from histoeval.report import EntityType
+from histoeval.terms.sites import find_sites
 
 UNVALIDATED = (
     "the encoder was never validated: measure it on labelled tiles with "
@@ -42,24 +43,24 @@ class SpecimenOrgan:
     scores: OrganScores
     limits: Limits
     patches: int
-    claimed: frozenset[str]
-    """The organs that the report names, as far as the encoder can tell them."""
-    untold: str = ""
-    """The site that the report names, where the encoder can tell none of those."""
+    specimens: tuple["_Specimen", ...]
 
     @classmethod
     def of(
         cls, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions, claims: Claims
     ) -> Self:
         """Decide over all patches of an image."""
-        claimed, untold = _specimen(claims, decisions.organs)
         return cls(
             organ_scores(vectors, encoder, decisions.organs),
             decisions.limits(len(vectors)),
             len(vectors),
-            claimed,
-            untold,
+            tuple(_specimens(claims, decisions.organs)),
         )
+
+    @property
+    def claimed(self) -> frozenset[str]:
+        """The organs that the report names, as far as the encoder can tell them."""
+        return frozenset(organ for each in self.specimens for organ in each.organs)
 
     def seen(self) -> OrganSeen:
         """The organ that the image looks like."""
@@ -72,8 +73,9 @@ class SpecimenOrgan:
             return f"{claim.phrase} is no organ that could be recognised"
         if named is not None and not named:
             return f"the encoder has not been shown to tell the place of {claim.phrase} from others"
-        if self.untold:
-            return f"the encoder has not been shown to tell {self.untold} from other organs"
+        if self.specimens and not self.claimed:
+            place = self.specimens[0].phrase
+            return f"the encoder has not been shown to tell the place of {place} from others"
         if claim.type not in self.limits:
             return f"claims of this kind ({claim.type.value}) were never validated"
         return None
@@ -110,19 +112,21 @@ class SpecimenOrgan:
     def of_report(self, value: float, supports: Sequence[Support]) -> tuple[GroundingVerdict, str]:
         """What the image says of the whole report."""
         against = [each for each in supports if each.verdict == "contradicted"]
-        organ: GroundingVerdict = "supported"
         if self.claimed:
             _, organ, why = self._of_organ(self.claimed)
-        if organ == "contradicted":
-            return organ, why
+            if organ == "contradicted":
+                return organ, why
         if against:
             return "contradicted", f"{against[0].claim.phrase}: {against[0].why}"
-        if organ == "not_known":
-            return organ, why
+        if not self.claimed:
+            return "not_known", "the report names no organ that would tie it to this tissue"
+        for each in self.specimens:
+            if each.organs:
+                _, organ, why = self._of_organ(each.organs)
+                if organ != "supported":
+                    return "not_known", why
         if value < _HALF or not any(each.verdict == "supported" for each in supports):
             return "not_known", "the image supports too little of what the report claims"
-        if not self.claimed:
-            return "supported", "the image supports what the report claims, which names no organ"
         return "supported", "the image shows the organ and supports what the report claims"
 
     def _of_organ(self, own: frozenset[str]) -> tuple[float, GroundingVerdict, str]:
@@ -142,16 +146,22 @@ class SpecimenOrgan:
         return calibrated(margin, limits.curve), verdict, why
 
 
-def _specimen(claims: Claims, organs: tuple[str, ...]) -> tuple[frozenset[str], str]:
-    """The organs that a report is of; or, where none can be told, the first site that it names.
+class _Specimen(NamedTuple):
+    """The place that a claim of a report names, and the organs there that an encoder can tell."""
 
-    Sites count more than where a disease arises: squamous cell carcinoma arises in the lung, and a
-    report of the skin is not of the lung for that.
+    phrase: str
+    organs: frozenset[str]
+
+
+def _specimens(claims: Claims, organs: tuple[str, ...]) -> list[_Specimen]:
+    """The places that a report is of, in its order.
+
+    What it names counts more than where a disease arises: squamous cell carcinoma arises in the
+    lung, and a report of the skin is not of the lung for that.
     """
-    named = [(claim, organs_named(claim.phrase, organs)) for claim in claims.asserted]
-    sites = [(claim.phrase, some) for claim, some in named if claim.type is EntityType.SITE]
-    places = [(phrase, some) for phrase, some in sites if some is not None]
-    claimed = frozenset(organ for _, some in places for organ in some)
-    if claimed or places:
-        return claimed, "" if claimed else places[0][0]
-    return frozenset(organ for _, some in named if some for organ in some), ""
+    named = [
+        _Specimen(claim.phrase, some)
+        for claim in claims.asserted
+        if (some := organs_named(claim.phrase, organs)) is not None
+    ]
+    return [each for each in named if find_sites(each.phrase)] or named

@@ -52,9 +52,11 @@ _AT_ONCE = 32
 
 def tiles_of(folder: Path, split: str) -> list[LabelledTile]:
     """The tiles of a split."""
-    found = [tile for tile in read_tiles(folder / INDEX) if tile.split == split]
+    tiles = read_tiles(folder / INDEX)
+    found = [tile for tile in tiles if tile.split == split]
     if not found:
-        raise InputError(f"{folder / INDEX} has no tile of the split {split}")
+        others = ", ".join(sorted({tile.split for tile in tiles})) or "none"
+        raise InputError(f"{folder / INDEX} has no tile of the split {split}; it has {others}")
     return found
 
 

@@ -119,6 +119,7 @@ def organ_figures(found: ScoredTiles, seen: Sequence[str]) -> dict[str, object]:
         "count": len(every),
         "organs": len(names),
         "chance": 1 / len(names),
+        "commonest": max(map(len, right.values())) / len(every),
         "top1": float(np.mean(every)),
         "mean_of_organs": float(np.mean([np.mean(values) for values in right.values()])),
         "by_organ": {name: float(np.mean(values)) for name, values in sorted(right.items())},

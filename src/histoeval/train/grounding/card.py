@@ -6,6 +6,9 @@ from typing import Any
 from histoeval.table import markdown_table
 from histoeval.train.core.card import card
 
+OTHERS = "other laboratories"
+"""The figures of tiles of laboratories that a model had not learned from."""
+
 COLUMNS = ("figure", "value", "by organ or group")
 
 
@@ -51,14 +54,23 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def figure_rows(found: Mapping[str, Any]) -> list[list[str]]:
-    """A row for each score, of scores as JSON has them."""
-    return [row for name, figures in found.items() for row in _rows(name, figures)]
+    """A row for each score, of scores as JSON has them; other laboratories first."""
+    elsewhere = found.get(OTHERS, {})
+    return [
+        *(
+            row
+            for name, figures in elsewhere.items()
+            for row in _rows(name, figures, f"{OTHERS}: ")
+        ),
+        *(row for name, figures in found.items() if name != OTHERS for row in _rows(name, figures)),
+    ]
 
 
-def _rows(name: str, found: Mapping[str, Any]) -> Iterator[list[str]]:
-    kind = name.split(",", maxsplit=1)[0]
+def _rows(name: str, found: Mapping[str, Any], before: str = "") -> Iterator[list[str]]:
+    kind, name = name.split(",", maxsplit=1)[0], f"{before}{name}"
     if kind == "organ" and found.get("count"):
-        value = f"{found['top1']:.3f} (chance {found['chance']:.3f})"
+        value = f"{found['top1']:.3f} (chance {found['chance']:.3f}"
+        value += f", commonest organ {found['commonest']:.3f})" if "commonest" in found else ")"
         yield [f"{name}: top 1 of {found['organs']}, n = {found['count']}", value, _each(found)]
         yield [f"{name}: mean of organs", f"{found['mean_of_organs']:.3f}", ""]
     elif kind == "behaviour" and found.get("by_organ"):
@@ -70,8 +82,21 @@ def _rows(name: str, found: Mapping[str, Any]) -> Iterator[list[str]]:
         whole = found["all"]
         value = f"{whole['drop']:.0%} ({whole['true']:.2f} to {whole['foreign']:.2f})"
         yield [f"{name}: drop when claims are foreign", value, each]
+    elif kind == "decided":
+        yield from _decided_rows(name, found)
     elif kind == "scope":
         yield from _scope_rows(name, found)
+
+
+def _decided_rows(name: str, found: Mapping[str, Any]) -> Iterator[list[str]]:
+    for kind in ("foreign", "true"):
+        if found.get(f"{kind} reports"):
+            shares = [
+                f"{verdict.replace('_', ' ')} {found[f'{kind}, {verdict}']:.3f}"
+                for verdict in ("not_known", "contradicted")
+            ]
+            label = f"{name}: {kind} reports supported, n = {found[f'{kind} reports']}"
+            yield [label, f"{found[f'{kind}, supported']:.3f}", "; ".join(shares)]
 
 
 def _scope_rows(name: str, found: Mapping[str, Any]) -> Iterator[list[str]]:

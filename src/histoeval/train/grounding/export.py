@@ -20,6 +20,7 @@ from histoeval.reader.manifest import hash_of
 from histoeval.runtime.onnx import open_session
 from histoeval.runtime.threads import cores
 from histoeval.train.core.onnx_int8 import OnnxPart, token_part, write_parts
+from histoeval.train.grounding.card import OTHERS
 from histoeval.train.grounding.cross_validation import FoldPredictions
 from histoeval.train.grounding.loop import TileDataset
 from histoeval.train.grounding.model import MEAN, STD, ImageTowerModel
@@ -38,9 +39,6 @@ from histoeval.train.grounding.text_tower import PhraseTower
 
 _SCOPED = 1500
 """Tiles that say what usual ones are like, run through the tower as it is written."""
-
-OTHERS = "other laboratories"
-"""Figures of tiles of laboratories that a model had not learned from."""
 
 _HAIR = 1e-6
 """So that what lies on a limit is known."""

@@ -139,7 +139,9 @@ def test_one_organ_is_refused_with_the_cure() -> None:
 
 
 def test_too_few_tiles_are_refused_with_the_number_that_is_needed() -> None:
-    with pytest.raises(InputError, match=r"too few labelled tiles: 20 true.* there are 12; add tiles"):
+    with pytest.raises(
+        InputError, match=r"too few labelled tiles: 20 true.* there are 12; add tiles"
+    ):
         fitted(made_up(tiles_of(3, 1)))
 
 

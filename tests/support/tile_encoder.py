@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from histoeval.pathgls.grounding.decisions import Decisions
 from histoeval.pathgls.grounding.encoder import Pixels, Vectors
 from tests.support.tiny_tiles import KINDS
 
@@ -21,6 +22,7 @@ class TileEncoder:
 
     def __init__(self, identity: str = "tiles@made-up/1") -> None:
         self.identity = identity
+        self.decisions: Decisions | None = None
 
     def images(self, patches: Sequence[Pixels]) -> Vectors:
         means = np.stack([patch.reshape(-1, 3).mean(axis=0) for patch in patches])
@@ -32,13 +34,13 @@ class TileEncoder:
 
 
 def _shown(phrase: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The kinds of tile that a phrase fits; by its letters where it fits none."""
-    fits = [
-        float(any(word in phrase for word in names))
-        for names in ((organ, concept) for organ, concept, _ in KINDS)
-    ]
+    """The kinds of tile that a phrase fits, by diagnosis or else by organ; or by its letters."""
+    for names in zip(*((concept, organ) for organ, concept, _ in KINDS), strict=True):
+        fits = [float(name in phrase) for name in names]
+        if any(fits):
+            return np.array(fits)
     letters = list(hashlib.sha256(phrase.encode()).digest()[: len(KINDS)])
-    return np.array(fits if any(fits) else letters, np.float64)
+    return np.array(letters, np.float64) - 128.0
 
 
 def _of_length_one(rows: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Vectors:

@@ -24,7 +24,7 @@ from tests.support.tile_encoder import TileEncoder
 from tests.support.tiny_tiles import KINDS, write_tiles
 from tests.support.trust_runs import judged, quick_instruments, rows_of, write  # noqa: F401
 
-COLON, LIVER = (next(c for (organ, _, _), c in KINDS.items() if organ == o) for o in ("colon", "liver"))
+LIVER = KINDS["liver", "hepatocellular carcinoma", "malignant"]
 REPORTS = {
     "own": "Liver, biopsy: hepatocellular carcinoma.",
     "other organ": "Colon, biopsy: adenocarcinoma.",
@@ -37,6 +37,7 @@ REPORTS = {
 def seeing(monkeypatch: pytest.MonkeyPatch, quick: object) -> TileEncoder:
     """One that tells the tiles apart, whichever is asked for."""
     encoder = TileEncoder()
+    encoder.decisions = decisions_for()
     monkeypatch.setattr(histoeval.pathgls.grounding.load, "open_encoder", lambda *_: encoder)
     monkeypatch.setattr(histoeval.run.trust.setup, "open_panel", lambda *_: (encoder,))
     return encoder
@@ -63,6 +64,7 @@ def written(encoder: TileEncoder, tmp_path_factory: pytest.TempPathFactory) -> P
     tiles = write_tiles(tmp_path_factory.mktemp("tiles"))
     done = calibrated(tiles, tiles / "ours.json", "--output", tiles / "figures.json")
     assert done.exit_code == 0, done.output
+    assert "foreign reports supported, n = 64" in done.output
     return tiles / "ours.json"
 
 
@@ -76,6 +78,8 @@ def test_the_calibration_says_what_it_was_measured_on(calibration: Path) -> None
     assert found.organs == ("colon", "liver")
     assert found.measured_on == "32 tiles of 16 cases (train, test)"
     assert found.tile[EntityType.SITE].supported > 0
+    shipped = decisions_for().tile[EntityType.DIAGNOSIS]
+    assert found.tile[EntityType.DIAGNOSIS] == shipped, "four diagnoses are too few for new limits"
     figures = json.loads((calibration.parent / "figures.json").read_text("utf-8"))
     assert figures["model"] == "tiles@made-up/1"
     assert figures["decided, tiles"]["foreign, supported"] <= 0.05
@@ -90,7 +94,7 @@ def test_the_same_command_writes_the_same_calibration(calibration: Path) -> None
 
 def test_trust_goes_by_it(folder: Path, calibration: Path) -> None:
     done = judged(folder, "--calibration", calibration)
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == 1, "one report is not known at all"
     found = groundings(folder)
     assert found["own"]["verdict"] == "supported"
     assert found["own"]["value"] > 0.5
@@ -101,17 +105,20 @@ def test_trust_goes_by_it(folder: Path, calibration: Path) -> None:
     (error,) = (e for e in untold["errors"] if e["dimension"] == "grounding")
     assert error["code"] == "grounding_unknown"
     assert "has not been shown to tell" in error["message"]
-    assert {r["id"]: r["route"]["decision"] for r in rows_of(folder)}["other organ"] != "deploy"
+    routes = {row["id"]: row["route"] for row in rows_of(folder)}
+    assert routes["other organ"] == "reject"
+    assert routes["no organ"] != "deploy"
     summary = json.loads((folder / "out" / "summary.json").read_text("utf-8"))
     assert read_calibration(calibration).identity in json.dumps(summary)
 
 
 def test_an_encoder_without_a_calibration_knows_nothing(folder: Path, encoder: TileEncoder) -> None:
+    encoder.decisions = None
     assert judged(folder).exit_code == 0
     for found in groundings(folder).values():
         assert found["verdict"] == "not_known"
         assert "evaluate grounding --calibration FILE" in found["why"]
-    assert all(row["route"]["decision"] != "deploy" for row in rows_of(folder))
+    assert all(row["route"] != "deploy" for row in rows_of(folder))
 
 
 def test_a_calibration_of_another_encoder_is_refused(folder: Path, encoder: TileEncoder) -> None:
@@ -128,7 +135,8 @@ def test_the_name_of_a_folder_and_the_library_are_no_part_of_the_weights(
     folder: Path, calibration: Path, encoder: TileEncoder
 ) -> None:
     encoder.identity = "elsewhere@made-up/2"
-    assert judged(folder, "--calibration", calibration).exit_code == 0
+    judged(folder, "--calibration", calibration)
+    assert groundings(folder)["own"]["verdict"] == "supported"
 
 
 def test_two_calibrations_of_one_encoder_are_refused(folder: Path, calibration: Path) -> None:

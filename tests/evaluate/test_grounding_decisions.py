@@ -157,5 +157,5 @@ def test_the_same_tiles_give_the_same_limits() -> None:
 
 
 def test_an_encoder_that_has_it_backwards_is_refused() -> None:
-    with pytest.raises(InputError, match="does not tell the organs.*check the labels"):
+    with pytest.raises(InputError, match=r"does not tell the organs.*check the labels"):
         fitted(made_up(tiles_of(20, 6), -0.5))

@@ -152,19 +152,32 @@ def fit_decisions(
             f"{len(organs)} organs have tiles of {LEAST_CASES} cases or more, and two are needed "
             "to tell one from another; add cases"
         )
-    tile = _limits([claim_scores(JudgedImages.of_tiles(trial), organs) for trial in trials])
+    scores = [claim_scores(JudgedImages.of_tiles(trial), organs) for trial in trials]
+    tile = _limits(scores)
+    if EntityType.SITE not in tile:
+        raise InputError(_without_organs(scores))
     slides = [JudgedImages.of_slides(trial) for trial in trials]
     slide = _limits([claim_scores(images, organs) for images in slides if images is not None])
-    if EntityType.SITE not in tile:
-        raise InputError(
-            f"too few labelled tiles: {_LEAST_SCORES} true and as many foreign claims are needed"
-        )
     return Decisions(
         encoder=encoder,
         organs=tuple(organs),
         tile=tile,
         slide={kind: slide.get(kind, limits) for kind, limits in tile.items()},
         measured_on=measured_on,
+    )
+
+
+def _without_organs(trials: Sequence[Scores]) -> str:
+    """Why there are no limits for organs, and what to do."""
+    most = max(min(map(len, trial[EntityType.SITE])) for trial in trials)
+    if most < _LEAST_SCORES:
+        return (
+            f"too few labelled tiles: {_LEAST_SCORES} true and as many foreign claims of organs "
+            f"are needed, and there are {most}; add tiles of H&E of two organs or more"
+        )
+    return (
+        "the encoder does not tell the organs of these tiles from each other, so that no report "
+        "could be supported by it: check the labels, or take another encoder"
     )
 
 
@@ -181,6 +194,9 @@ def _limits(trials: Sequence[Scores]) -> dict[EntityType, ClaimLimits]:
             for _, foreign in parts
             if len(foreign) >= _LEAST_SCORES
         )
+        if kind is EntityType.SITE:
+            # However far apart organs lie, the one that is claimed must be the likeliest.
+            supported = max(supported, _CALM)
         contradicted = min(float(np.quantile(true, ALLOWED)) for true, _ in enough)
         slope, middle = _curve(*enough[0])
         if slope > 0:

@@ -14,7 +14,7 @@ from typing import Annotated, Literal, NamedTuple, Protocol, Self, runtime_check
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from histoeval.errors import InputError
 from histoeval.pathgls.grounding.decoys import home_of
@@ -39,12 +39,12 @@ _SAME_PLACE = 0.5
 class ClaimLimits(Noun):
     """How a score of one kind of claim becomes a value and a verdict."""
 
-    slope: Annotated[float, Field(gt=0)]
-    midpoint: float
+    slope: Annotated[FiniteFloat, Field(gt=0)]
+    midpoint: FiniteFloat
     """The score at which the value is 0.5."""
-    supported: float
+    supported: FiniteFloat
     """From this score on a claim is supported: a foreign one in 5 % of cases."""
-    contradicted: float
+    contradicted: FiniteFloat
     """Up to this score it is contradicted: a true one in 5 % of cases."""
 
     @model_validator(mode="after")
@@ -73,7 +73,7 @@ class Decisions(Noun):
 
     encoder: str = ""
     """The encoder by its weights; the calibration of another one is refused."""
-    organs: tuple[str, ...]
+    organs: Annotated[tuple[str, ...], Field(min_length=2)]
     """Those that it was shown to tell from each other."""
     tile: dict[EntityType, ClaimLimits]
     """For single tiles and pictures of a few."""
@@ -81,6 +81,12 @@ class Decisions(Noun):
     """For slides, and pictures of many tiles."""
     measured_on: str = ""
     kind: Literal["grounding_calibration"] = "grounding_calibration"
+
+    @model_validator(mode="after")
+    def _organs_first(self) -> Self:
+        if any(EntityType.SITE not in limits for limits in (self.tile, self.slide)):
+            raise ValueError("limits for organs are missing, and nothing is decided before these")
+        return self
 
     @property
     def identity(self) -> str:

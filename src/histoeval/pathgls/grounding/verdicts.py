@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from histoeval.pathgls.grounding.claims import Claims
 from histoeval.pathgls.grounding.decisions import (
@@ -16,6 +16,7 @@ from histoeval.pathgls.grounding.decoys import calibrated
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
 from histoeval.pathgls.results import Claim, GroundingVerdict, OrganSeen, Support
 from histoeval.report import EntityType
+from histoeval.terms.sites import find_sites
 
 UNVALIDATED = (
     "the encoder was never validated: measure it on labelled tiles with "
@@ -42,21 +43,24 @@ class SpecimenOrgan:
     scores: OrganScores
     limits: Limits
     patches: int
-    claimed: frozenset[str]
-    """All organs that the report names, as far as the encoder can tell them."""
+    specimens: tuple["_Specimen", ...]
 
     @classmethod
     def of(
         cls, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions, claims: Claims
     ) -> Self:
         """Decide over all patches of an image."""
-        named = [organs_named(claim.phrase, decisions.organs) for claim in claims.asserted]
         return cls(
             organ_scores(vectors, encoder, decisions.organs),
             decisions.limits(len(vectors)),
             len(vectors),
-            frozenset(organ for some in named if some for organ in some),
+            tuple(_specimens(claims, decisions.organs)),
         )
+
+    @property
+    def claimed(self) -> frozenset[str]:
+        """The organs that the report names, as far as the encoder can tell them."""
+        return frozenset(organ for each in self.specimens for organ in each.organs)
 
     def seen(self) -> OrganSeen:
         """The organ that the image looks like."""
@@ -69,13 +73,16 @@ class SpecimenOrgan:
             return f"{claim.phrase} is no organ that could be recognised"
         if named is not None and not named:
             return f"the encoder has not been shown to tell the place of {claim.phrase} from others"
+        if self.specimens and not self.claimed:
+            place = self.specimens[0].phrase
+            return f"the encoder has not been shown to tell the place of {place} from others"
         if claim.type not in self.limits:
             return f"claims of this kind ({claim.type.value}) were never validated"
         return None
 
     def judged(self, claim: Claim, stands: float, support: Support) -> dict[str, Any]:
         """The value and the verdict of a known claim that stands so far above decoys."""
-        own = organs_named(claim.phrase, self.scores.organs) or self.claimed
+        own = organs_named(claim.phrase, self.scores.organs) or frozenset()
         limits = self.limits[claim.type]
         if claim.type is EntityType.SITE:
             value, verdict, why = self._of_organ(own)
@@ -94,25 +101,30 @@ class SpecimenOrgan:
             if verdict == "contradicted"
             else f"stands out too little from other claims, such as {support.decoy}"
         )
-        if not own:
-            return {"value": value, "verdict": verdict, "why": why}
-        organ_value, organ_verdict, organ_why = self._of_organ(own)
-        if organ_verdict != "supported":
-            verdict, why = organ_verdict, organ_why
-        return {"value": gated(value, organ_value), "verdict": verdict, "why": why}
+        places = [self._of_organ(some) for some in (self.claimed, own) if some]
+        if places:
+            organ_value, organ_verdict, organ_why = min(places, key=lambda place: place[0])
+            value = gated(value, organ_value)
+            if organ_verdict != "supported":
+                verdict, why = organ_verdict, organ_why
+        return {"value": value, "verdict": verdict, "why": why}
 
     def of_report(self, value: float, supports: Sequence[Support]) -> tuple[GroundingVerdict, str]:
         """What the image says of the whole report."""
         against = [each for each in supports if each.verdict == "contradicted"]
-        organ: GroundingVerdict = "supported"
         if self.claimed:
             _, organ, why = self._of_organ(self.claimed)
-        if organ == "contradicted":
-            return organ, why
+            if organ == "contradicted":
+                return organ, why
         if against:
             return "contradicted", f"{against[0].claim.phrase}: {against[0].why}"
-        if organ == "not_known":
-            return organ, why
+        if not self.claimed:
+            return "not_known", "the report names no organ that would tie it to this tissue"
+        for each in self.specimens:
+            if each.organs:
+                _, organ, why = self._of_organ(each.organs)
+                if organ != "supported":
+                    return "not_known", why
         if value < _HALF or not any(each.verdict == "supported" for each in supports):
             return "not_known", "the image supports too little of what the report claims"
         return "supported", "the image shows the organ and supports what the report claims"
@@ -132,3 +144,24 @@ class SpecimenOrgan:
             f"likeliest is {seen.likeliest} ({seen.share:.0%} of patches)"
         )
         return calibrated(margin, limits.curve), verdict, why
+
+
+class _Specimen(NamedTuple):
+    """The place that a claim of a report names, and the organs there that an encoder can tell."""
+
+    phrase: str
+    organs: frozenset[str]
+
+
+def _specimens(claims: Claims, organs: tuple[str, ...]) -> list[_Specimen]:
+    """The places that a report is of, in its order.
+
+    What it names counts more than where a disease arises: squamous cell carcinoma arises in the
+    lung, and a report of the skin is not of the lung for that.
+    """
+    named = [
+        _Specimen(claim.phrase, some)
+        for claim in claims.asserted
+        if (some := organs_named(claim.phrase, organs)) is not None
+    ]
+    return [each for each in named if find_sites(each.phrase)] or named

@@ -1,0 +1,176 @@
+"""Limits of grounding: their order, organs against each other, and calibrations in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from histoeval.errors import InputError
+from histoeval.pathgls.grounding.decisions import (
+    FEW,
+    ClaimLimits,
+    Decisions,
+    alike,
+    decisions_of,
+    organ_scores,
+    organs_named,
+    read_calibration,
+    top_mean,
+)
+from histoeval.report import EntityType
+from tests.support.organ_encoder import TOLD, OrganEncoder, decisions_for, limits_of, patch
+
+scores = st.floats(-5, 5, width=32)
+
+
+@given(scores, scores, scores)
+def test_limits_in_order_part_all_scores_in_three(one: float, two: float, score: float) -> None:
+    low, high = sorted((one, two))
+    limits = ClaimLimits(slope=1.0, midpoint=0.0, supported=high, contradicted=low)
+    expected = "supported" if score >= high else "contradicted" if score <= low else "not_known"
+    assert limits.verdict(score) == expected
+
+
+def test_limits_out_of_order_are_refused() -> None:
+    with pytest.raises(ValidationError, match="lies above what is supported"):
+        ClaimLimits(slope=1.0, midpoint=0.0, supported=-1.0, contradicted=1.0)
+
+
+@pytest.mark.parametrize("slope", [0.0, -1.0])
+def test_a_curve_that_does_not_rise_is_refused(slope: float) -> None:
+    with pytest.raises(ValidationError, match="slope"):
+        ClaimLimits(slope=slope, midpoint=0.0, supported=1.0, contradicted=0.0)
+
+
+@pytest.mark.parametrize(
+    ("patches", "kind"), [(1, "tile"), (FEW - 1, "tile"), (FEW, "slide"), (300, "slide")]
+)
+def test_a_few_patches_are_judged_as_a_tile_and_many_as_a_slide(patches: int, kind: str) -> None:
+    told = decisions_for(
+        tile={EntityType.SITE: limits_of(0.3)}, slide={EntityType.SITE: limits_of(0.2)}
+    )
+    assert told.limits(patches) == getattr(told, kind)
+
+
+def test_one_patch_among_hundreds_is_chance() -> None:
+    cosines = np.zeros((2, 300))
+    cosines[0, 7] = 1.0
+    cosines[1, :30] = 1.0
+    assert top_mean(cosines) == pytest.approx([1 / 30, 1.0])
+
+
+@given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=14))
+def test_of_fewer_than_fifteen_patches_the_best_one_speaks(row: list[float]) -> None:
+    assert top_mean(np.array([row])) == pytest.approx([max(row)])
+
+
+def test_the_order_of_patches_changes_nothing() -> None:
+    cosines = np.random.default_rng(0).normal(size=(3, 200))
+    assert top_mean(cosines[:, ::-1]) == pytest.approx(top_mean(cosines))
+
+
+@pytest.mark.parametrize(
+    ("phrase", "organs"),
+    [
+        ("liver", {"liver"}),
+        ("hepatocellular carcinoma", {"liver"}),
+        ("sigmoid colon", {"colon"}),
+        ("prostate", set()),
+        ("necrosis", None),
+    ],
+)
+def test_organs_that_a_phrase_names(phrase: str, organs: set[str] | None) -> None:
+    assert organs_named(phrase, TOLD) == organs
+
+
+def test_an_organ_is_like_itself_and_its_parts_and_unlike_others() -> None:
+    assert alike("colon", "colon")
+    assert alike("colon", "intestine")
+    assert alike("intestine", "colon")
+    assert not alike("colon", "liver")
+
+
+def test_margins_are_means_over_all_patches() -> None:
+    seen = np.stack([patch({"liver": 1.0})] * 3 + [patch({"colon": 1.0})])
+    found = organ_scores(seen, OrganEncoder(), TOLD)
+    assert found.margin(["liver"]) == pytest.approx(0.5)
+    assert found.margin(["colon"]) == pytest.approx(-0.5)
+    assert found.margin(["lung"]) == pytest.approx(-0.75)
+    assert found.seen(["colon"]).likeliest == "liver"
+    assert found.seen(["colon"]).share == 0.75
+
+
+def test_organs_that_are_hard_to_part_are_no_rivals() -> None:
+    seen = np.stack([patch({"colon": 1.0, "liver": 0.5})])
+    found = organ_scores(seen, OrganEncoder(), ("colon", "intestine", "liver"))
+    assert found.margin(["intestine"]) == found.means[1] - found.means[2]
+    assert found.margin(["colon"]) > 0
+
+
+def test_an_encoder_without_limits_has_none() -> None:
+    assert decisions_of(OrganEncoder()) is None
+
+
+def test_the_identity_changes_with_any_limit() -> None:
+    one, same = decisions_for(), decisions_for()
+    other = decisions_for(tile=one.tile | {EntityType.SITE: limits_of(0.11)})
+    assert one.identity == same.identity != other.identity
+
+
+def test_a_calibration_is_read_as_it_was_written(tmp_path: Path) -> None:
+    file = tmp_path / "ours.json"
+    file.write_text(decisions_for().model_dump_json(indent=2), "utf-8")
+    assert read_calibration(file) == decisions_for()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"[]",
+        b'{"organs": ["colon"]}',
+        decisions_for().model_dump_json().replace("grounding_calibration", "policy").encode(),
+    ],
+    ids=["empty", "torn", "no text", "list", "half", "another kind"],
+)
+def test_a_broken_calibration_is_refused_with_the_cure(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "ours.json"
+    file.write_bytes(content)
+    with pytest.raises(InputError, match=r"ours\.json is no calibration.*evaluate grounding"):
+        read_calibration(file)
+
+
+def test_a_calibration_without_limits_for_organs_is_refused(tmp_path: Path) -> None:
+    told = decisions_for()
+    bare = {EntityType.DIAGNOSIS: told.tile[EntityType.DIAGNOSIS]}
+    for name in ("tile", "slide"):
+        content = told.model_copy(update={name: bare}).model_dump_json()
+        file = tmp_path / f"{name}.json"
+        file.write_text(content, "utf-8")
+        with pytest.raises(InputError, match="no calibration"):
+            read_calibration(file)
+
+
+def test_a_missing_calibration_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.json cannot be read: No such file"):
+        read_calibration(tmp_path / "none.json")
+
+
+def test_a_limit_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    content = decisions_for().model_dump_json().replace("0.1", "NaN", 1)
+    file = tmp_path / "nan.json"
+    file.write_text(content, "utf-8")
+    with pytest.raises(InputError, match="no calibration"):
+        read_calibration(file)
+
+
+def test_two_organs_are_needed_to_tell_one_from_another() -> None:
+    with pytest.raises(ValidationError, match="organs"):
+        Decisions.model_validate(decisions_for().model_dump() | {"organs": ("colon",)})

@@ -1,0 +1,264 @@
+"""Verdicts: the organ first, then what the report says of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from histoeval.errors import Problem
+from histoeval.pathgls.grounding.decisions import Decisions
+from histoeval.pathgls.grounding.decoys import Decoy, Decoys
+from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
+from histoeval.pathgls.grounding.score import ground
+from histoeval.pathgls.grounding.verdicts import gated
+from histoeval.pathgls.results import Claim, Grounding
+from histoeval.report import EntityType
+from tests.support.colour_encoder import claim
+from tests.support.organ_encoder import OrganEncoder, decisions_for, limits_of, patch, slide_of
+
+DECOYS = Decoys(
+    Decoy(f"{word} thing", kind, "made up")
+    for kind in (EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE)
+    for word in "amber bronze coral denim ebony fawn gold hazel ivory jade khaki lime".split()
+)
+SITE, DIAGNOSIS = EntityType.SITE, EntityType.DIAGNOSIS
+LIVER_CANCER = patch({"liver": 1.0, "carcinoma": 1.0})
+PLAIN_LIVER = patch({"liver": 1.0, "other": 0.5})
+shares = st.floats(0, 1)
+
+
+def said_of(
+    image: EmbeddedImage, *claims: Claim, decisions: Decisions | None = None
+) -> Grounding | Problem:
+    return ground(image, claims, OrganEncoder(), DECOYS, decisions or decisions_for())
+
+
+def judged(
+    image: EmbeddedImage, *claims: Claim, decisions: Decisions | None = None
+) -> Grounding:
+    found = said_of(image, *claims, decisions=decisions)
+    assert isinstance(found, Grounding), found
+    return found
+
+
+def report_of(organ: str, diagnosis: str = "carcinoma") -> tuple[Claim, Claim]:
+    return claim(organ, SITE), claim(diagnosis, DIAGNOSIS)
+
+
+def test_a_true_report_is_supported() -> None:
+    found = judged(slide_of(*[LIVER_CANCER] * 20), *report_of("liver"))
+    assert [each.verdict for each in found.supports] == ["supported", "supported"]
+    assert found.verdict == "supported"
+    assert found.value > 0.5
+    assert found.organ is not None
+    assert (found.organ.likeliest, found.organ.claimed) == ("liver", ("liver",))
+
+
+@given(value=shares, organ=shares)
+def test_no_claim_is_worth_more_than_half_where_its_organ_is_not(
+    value: float, organ: float
+) -> None:
+    found = gated(value, organ)
+    assert found <= value
+    assert (found >= 0.5) == (value >= 0.5 and organ >= 0.5)
+
+
+@pytest.mark.parametrize("count", [1, 4, 5, 300])
+@pytest.mark.parametrize("diagnosis", ["carcinoma", "hepatocellular carcinoma", "necrosis"])
+@pytest.mark.parametrize("organ", ["colon", "lung"])
+def test_a_report_of_another_organ_is_never_supported(
+    organ: str, diagnosis: str, count: int
+) -> None:
+    """The carcinoma is there, plain as day; it is one of the liver."""
+    found = judged(slide_of(*[LIVER_CANCER] * count), *report_of(organ, diagnosis))
+    assert found.verdict == "contradicted"
+    assert all(each.verdict == "contradicted" for each in found.supports[:1])
+    assert found.value < 0.5
+    assert "looks like liver" in found.why
+    assert organ in found.why
+
+
+def test_a_morphology_without_a_place_is_worth_no_more_than_the_organ_of_the_report() -> None:
+    found = judged(slide_of(*[LIVER_CANCER] * 20), *report_of("lung"))
+    site, carcinoma = found.supports
+    assert carcinoma.verdict == "contradicted"
+    assert carcinoma.value == site.value
+    assert site.value is not None
+    assert site.value < 0.5
+
+
+def test_a_disease_that_also_arises_in_the_organ_seen_does_not_move_the_specimen() -> None:
+    """Squamous cell carcinoma arises in the lung too; a report on the liver stays one."""
+    image = slide_of(*[patch({"lung": 1.0, "carcinoma": 1.0})] * 20)
+    found = judged(image, *report_of("liver", "squamous cell carcinoma"))
+    assert found.organ is not None
+    assert found.organ.claimed == ("liver",)
+    assert found.verdict == "contradicted"
+    assert all(each.value is not None and each.value < 0.5 for each in found.supports)
+
+
+def test_a_disease_tells_the_organ_where_no_site_is_named() -> None:
+    found = judged(slide_of(*[LIVER_CANCER] * 20), claim("hepatocellular carcinoma", DIAGNOSIS))
+    assert found.organ is not None
+    assert found.organ.claimed == ("liver",)
+    assert found.verdict == "supported"
+    other = judged(
+        slide_of(*[patch({"colon": 1.0, "carcinoma": 1.0})] * 20),
+        claim("hepatocellular carcinoma", DIAGNOSIS),
+    )
+    assert other.verdict == "contradicted"
+    assert other.value < 0.5
+
+
+def test_an_organ_that_stands_out_too_little_is_not_known() -> None:
+    found = judged(
+        slide_of(patch({"liver": 1.0, "colon": 0.95, "carcinoma": 1.0})), *report_of("liver")
+    )
+    assert found.verdict == "not_known"
+    assert "does not look enough like liver" in found.why
+    assert found.value < 0.5
+
+
+@pytest.mark.parametrize("diagnosis", ["carcinoma", "squamous cell carcinoma"])
+def test_an_organ_that_cannot_be_told_is_not_vouched_for_by_morphology(diagnosis: str) -> None:
+    image = slide_of(*[patch({"lung": 1.0, "carcinoma": 1.0})] * 20)
+    found = said_of(image, *report_of("prostate", diagnosis))
+    assert isinstance(found, Problem)
+    assert found.code == "grounding_unknown"
+    assert "has not been shown to tell" in found.message
+    assert "prostate" in found.message
+
+
+def test_a_place_beside_the_organ_that_cannot_be_told_is_not_known_by_itself() -> None:
+    found = judged(
+        slide_of(*[LIVER_CANCER] * 20), *report_of("liver"), claim("prostate", SITE)
+    )
+    *known, prostate = found.supports
+    assert [each.verdict for each in known] == ["supported", "supported"]
+    assert (prostate.verdict, prostate.value) == ("not_known", None)
+    assert prostate.unknown == prostate.why
+    assert "prostate" in prostate.why
+
+
+def test_a_lesion_of_an_organ_that_cannot_be_told_hides_behind_no_other_claim() -> None:
+    image = slide_of(*[patch({"lung": 1.0, "carcinoma": 1.0, "necrosis": 0.5})] * 20)
+    lesion = claim("squamous cell carcinoma of the skin", DIAGNOSIS)
+    found = said_of(image, lesion, claim("necrosis"))
+    assert isinstance(found, Problem)
+    assert "of the skin" in found.message
+
+
+def test_lymph_nodes_beside_an_organ_do_not_hide_it() -> None:
+    image = slide_of(*[patch({"lung": 1.0, "carcinoma": 1.0})] * 20)
+    lesion = claim("carcinoma of the lung", DIAGNOSIS)
+    found = judged(image, lesion, claim("lymph node tissue", SITE))
+    assert found.verdict == "supported"
+    assert [each.verdict for each in found.supports] == ["supported", "not_known"]
+
+
+def test_every_organ_of_a_report_must_be_seen_for_it_to_be_supported() -> None:
+    """The second half of the tissue is of the lung: neither organ is there beyond doubt."""
+    image = slide_of(*[LIVER_CANCER] * 11, *[patch({"lung": 1.0, "carcinoma": 1.0})] * 10)
+    found = judged(image, claim("carcinoma of the liver", DIAGNOSIS), claim("lung tissue", SITE))
+    assert found.verdict == "not_known"
+
+
+def test_a_word_that_is_no_organ_is_said_to_be_none() -> None:
+    found = judged(slide_of(*[LIVER_CANCER] * 20), *report_of("liver"), claim("margin", SITE))
+    assert found.supports[2].verdict == "not_known"
+    assert "no organ that could be recognised" in found.supports[2].why
+
+
+def test_a_report_without_an_organ_is_not_vouched_for() -> None:
+    """Any carcinoma would fit it: nothing ties it to this patient."""
+    found = judged(slide_of(*[LIVER_CANCER] * 20), claim("carcinoma", DIAGNOSIS))
+    assert found.supports[0].verdict == "supported"
+    assert found.verdict == "not_known"
+    assert "names no organ" in found.why
+    assert found.organ is not None
+    assert (found.organ.likeliest, found.organ.claimed) == ("liver", ())
+
+
+def test_a_report_without_an_organ_can_be_contradicted() -> None:
+    strict = decisions_for().tile | {DIAGNOSIS: limits_of(9.0, 8.0)}
+    found = judged(
+        slide_of(PLAIN_LIVER),
+        claim("carcinoma", DIAGNOSIS),
+        decisions=decisions_for(tile=strict),
+    )
+    assert found.verdict == "contradicted"
+    assert "carcinoma: the image shows" in found.why
+
+
+def test_a_report_that_names_every_organ_is_not_supported_by_its_organs() -> None:
+    found = judged(
+        slide_of(*[LIVER_CANCER] * 20),
+        *(claim(organ, SITE) for organ in ("liver", "colon", "lung")),
+    )
+    assert found.verdict == "contradicted"
+
+
+def test_one_hot_patch_of_three_hundred_supports_nothing() -> None:
+    hot = slide_of(LIVER_CANCER, *[PLAIN_LIVER] * 299)
+    found = judged(hot, *report_of("liver"))
+    site, carcinoma = found.supports
+    assert site.verdict == "supported"
+    assert carcinoma.verdict != "supported"
+    assert carcinoma.cosine == pytest.approx(0.7071, abs=1e-3), "the best patch is still shown"
+    assert carcinoma.agreeing == 1
+    alone = judged(slide_of(LIVER_CANCER), *report_of("liver"))
+    assert alone.supports[1].verdict == "supported"
+
+
+def test_a_tenth_of_the_patches_is_enough() -> None:
+    image = slide_of(*[LIVER_CANCER] * 30, *[PLAIN_LIVER] * 270)
+    assert judged(image, *report_of("liver")).supports[1].verdict == "supported"
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(4, "supported"), (5, "not_known")])
+def test_few_patches_have_the_limits_of_tiles_and_many_those_of_slides(
+    count: int, verdict: str
+) -> None:
+    strict = decisions_for().tile | {SITE: limits_of(0.99)}
+    found = judged(
+        slide_of(*[LIVER_CANCER] * count), *report_of("liver"), decisions=decisions_for(slide=strict)
+    )
+    assert found.verdict == verdict
+
+
+def test_a_kind_of_claim_that_was_never_measured_is_not_known() -> None:
+    kinds = {kind: each for kind, each in decisions_for().tile.items() if kind != DIAGNOSIS}
+    found = judged(
+        slide_of(*[LIVER_CANCER] * 20),
+        *report_of("liver"),
+        decisions=decisions_for(tile=kinds, slide=kinds),
+    )
+    assert found.supports[1].verdict == "not_known"
+    assert "(diagnosis) were never validated" in found.supports[1].why
+
+
+def test_an_encoder_that_nobody_validated_knows_nothing() -> None:
+    found = ground(slide_of(*[LIVER_CANCER] * 20), report_of("liver"), OrganEncoder(), DECOYS)
+    assert isinstance(found, Grounding)
+    assert found.verdict == "not_known"
+    assert "evaluate grounding --calibration FILE" in found.why
+    assert found.organ is None
+    assert all(each.verdict is None for each in found.supports)
+
+
+def test_limits_of_ones_own_count_more_than_those_of_the_encoder() -> None:
+    class Deciding(OrganEncoder):
+        decisions = decisions_for(
+            tile=decisions_for().tile | {SITE: limits_of(0.99)},
+            slide=decisions_for().tile | {SITE: limits_of(0.99)},
+        )
+
+    image, claims = slide_of(*[LIVER_CANCER] * 20), report_of("liver")
+    shipped = ground(image, claims, Deciding(), DECOYS)
+    own = ground(image, claims, Deciding(), DECOYS, decisions_for())
+    assert isinstance(shipped, Grounding)
+    assert isinstance(own, Grounding)
+    assert (shipped.verdict, own.verdict) == ("not_known", "supported")
+    assert shipped.signature != own.signature
+    assert shipped.raw == own.raw

@@ -139,7 +139,9 @@ def test_one_organ_is_refused_with_the_cure() -> None:
 
 
 def test_too_few_tiles_are_refused_with_the_number_that_is_needed() -> None:
-    with pytest.raises(InputError, match=r"too few labelled tiles: 20 true.* there are 12; add tiles"):
+    with pytest.raises(
+        InputError, match=r"too few labelled tiles: 20 true.* there are 12; add tiles"
+    ):
         fitted(made_up(tiles_of(3, 1)))
 
 
@@ -155,5 +157,5 @@ def test_the_same_tiles_give_the_same_limits() -> None:
 
 
 def test_an_encoder_that_has_it_backwards_is_refused() -> None:
-    with pytest.raises(InputError, match="does not tell the organs.*check the labels"):
+    with pytest.raises(InputError, match=r"does not tell the organs.*check the labels"):
         fitted(made_up(tiles_of(20, 6), -0.5))

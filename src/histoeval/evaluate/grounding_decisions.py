@@ -9,6 +9,7 @@ claim is supported, true ones the limit up to which it is contradicted.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +31,23 @@ from histoeval.report import EntityType
 from histoeval.statistics.calibration import fit_logistic
 
 Array = npt.NDArray[np.float64]
-Scores = Mapping[EntityType, tuple[Array, Array]]
-"""For each kind of claim the scores of true and of foreign ones."""
+
+
+class KindScores(NamedTuple):
+    """The scores of claims of one kind."""
+
+    true: Array
+    foreign: Array
+    weights: Array
+    """How often a foreign claim comes up: an organ about as often as a laboratory gets it."""
+
+    @property
+    def enough(self) -> bool:
+        """Whether limits can be fitted to them."""
+        return min(len(self.true), len(self.foreign)) >= _LEAST_SCORES
+
+
+Scores = Mapping[EntityType, KindScores]
 
 LEAST_CASES = 3
 """An organ that was seen in fewer cases cannot be told from what is particular to these."""
@@ -39,6 +55,8 @@ LEAST_CASES = 3
 _CALM = 1e-6
 _LEAST_SCORES = 20
 _HALF = 0.5
+_MOST_CASES = 30
+"""More cases of an organ than this do not make it more frequent in a laboratory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +144,32 @@ def claim_scores(images: JudgedImages, organs: Sequence[str]) -> Scores:
         ]
     )
     told = usable[:, None] & np.isfinite(margins)
-    found = {EntityType.SITE: (margins[told & own], margins[told & unlike])}
+    often = np.broadcast_to(frequencies(images.means.tiles, organs), margins.shape)
+    foreign = told & unlike
+    found = {EntityType.SITE: KindScores(margins[told & own], margins[foreign], often[foreign])}
     targets, stands = images.targets, images.standings()
     for kind in (EntityType.DIAGNOSIS, EntityType.FINDING):
         columns = [
             KINDS.get(e.group) == kind.value and e.group != "organ" for e in images.means.entries
         ]
-        found[kind] = (
-            stands[:, columns][targets[:, columns] == TRUE],
-            stands[:, columns][targets[:, columns] == FALSE],
-        )
+        true, false = (stands[:, columns][targets[:, columns] == t] for t in (TRUE, FALSE))
+        found[kind] = KindScores(true, false, np.ones(len(false)))
     return found
+
+
+def frequencies(tiles: Sequence[LabelledTile], organs: Sequence[str]) -> Array:
+    """How often reports of each organ come up: by the square root of its cases."""
+    cases: dict[str | None, set[str]] = defaultdict(set)
+    for tile in tiles:
+        cases[tile.organ].add(tile.case)
+    return np.array([max(1, min(_MOST_CASES, len(cases[organ]))) ** 0.5 for organ in organs])
+
+
+def weighted_quantile(values: Array, weights: Array, share: float) -> float:
+    """What this share of the weight lies at or below."""
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order]) / weights.sum()
+    return float(values[order][np.searchsorted(reached, share)])
 
 
 def fit_decisions(
@@ -186,19 +219,19 @@ def _limits(trials: Sequence[Scores]) -> dict[EntityType, ClaimLimits]:
     found: dict[EntityType, ClaimLimits] = {}
     for kind in (EntityType.SITE, EntityType.DIAGNOSIS, EntityType.FINDING):
         parts = [trial[kind] for trial in trials]
-        enough = [part for part in parts if min(map(len, part)) >= _LEAST_SCORES]
+        enough = [part for part in parts if part.enough]
         if not enough:
             continue
         supported = max(
-            float(np.quantile(foreign, 1 - ALLOWED))
-            for _, foreign in parts
-            if len(foreign) >= _LEAST_SCORES
+            weighted_quantile(part.foreign, part.weights, 1 - ALLOWED)
+            for part in parts
+            if len(part.foreign) >= _LEAST_SCORES
         )
         if kind is EntityType.SITE:
             # However far apart organs lie, the one that is claimed must be the likeliest.
             supported = max(supported, _CALM)
-        contradicted = min(float(np.quantile(true, ALLOWED)) for true, _ in enough)
-        slope, middle = _curve(*enough[0])
+        contradicted = min(float(np.quantile(part.true, ALLOWED)) for part in enough)
+        slope, middle = _curve(enough[0].true, enough[0].foreign)
         if slope > 0:
             found[kind] = ClaimLimits(
                 slope=slope,

@@ -34,9 +34,7 @@ def said_of(
     return ground(image, claims, OrganEncoder(), DECOYS, decisions or decisions_for())
 
 
-def judged(
-    image: EmbeddedImage, *claims: Claim, decisions: Decisions | None = None
-) -> Grounding:
+def judged(image: EmbeddedImage, *claims: Claim, decisions: Decisions | None = None) -> Grounding:
     found = said_of(image, *claims, decisions=decisions)
     assert isinstance(found, Grounding), found
     return found
@@ -131,9 +129,7 @@ def test_an_organ_that_cannot_be_told_is_not_vouched_for_by_morphology(diagnosis
 
 
 def test_a_place_beside_the_organ_that_cannot_be_told_is_not_known_by_itself() -> None:
-    found = judged(
-        slide_of(*[LIVER_CANCER] * 20), *report_of("liver"), claim("prostate", SITE)
-    )
+    found = judged(slide_of(*[LIVER_CANCER] * 20), *report_of("liver"), claim("prostate", SITE))
     *known, prostate = found.supports
     assert [each.verdict for each in known] == ["supported", "supported"]
     assert (prostate.verdict, prostate.value) == ("not_known", None)
@@ -222,7 +218,9 @@ def test_few_patches_have_the_limits_of_tiles_and_many_those_of_slides(
 ) -> None:
     strict = decisions_for().tile | {SITE: limits_of(0.99)}
     found = judged(
-        slide_of(*[LIVER_CANCER] * count), *report_of("liver"), decisions=decisions_for(slide=strict)
+        slide_of(*[LIVER_CANCER] * count),
+        *report_of("liver"),
+        decisions=decisions_for(slide=strict),
     )
     assert found.verdict == verdict
 

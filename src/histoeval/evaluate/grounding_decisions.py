@@ -131,8 +131,11 @@ def told_organs(tiles: Sequence[LabelledTile], least: int = LEAST_CASES) -> tupl
     return tuple(sorted(organ for organ, some in cases.items() if len(some) >= least))
 
 
-def claim_scores(images: JudgedImages, organs: Sequence[str]) -> Scores:
-    """The scores of all claims of the bank whose truth is known."""
+def claim_scores(images: JudgedImages, organs: Sequence[str], often: Array | None = None) -> Scores:
+    """The scores of all claims of the bank whose truth is known.
+
+    `often` says how often reports of each organ come up; all alike when omitted.
+    """
     margins = images.organ_margins(organs)
     # A model that has learned hardly any of the organs says nothing on telling them apart.
     usable = np.isfinite(margins).sum(axis=1) > len(organs) / 2
@@ -144,9 +147,9 @@ def claim_scores(images: JudgedImages, organs: Sequence[str]) -> Scores:
         ]
     )
     told = usable[:, None] & np.isfinite(margins)
-    often = np.broadcast_to(frequencies(images.means.tiles, organs), margins.shape)
+    weights = np.broadcast_to(np.ones(len(organs)) if often is None else often, margins.shape)
     foreign = told & unlike
-    found = {EntityType.SITE: KindScores(margins[told & own], margins[foreign], often[foreign])}
+    found = {EntityType.SITE: KindScores(margins[told & own], margins[foreign], weights[foreign])}
     targets, stands = images.targets, images.standings()
     for kind in (EntityType.DIAGNOSIS, EntityType.FINDING):
         columns = [
@@ -185,12 +188,15 @@ def fit_decisions(
             f"{len(organs)} organs have tiles of {LEAST_CASES} cases or more, and two are needed "
             "to tell one from another; add cases"
         )
-    scores = [claim_scores(JudgedImages.of_tiles(trial), organs) for trial in trials]
+    often = frequencies(trials[0].tiles, organs)
+    scores = [claim_scores(JudgedImages.of_tiles(trial), organs, often) for trial in trials]
     tile = _limits(scores)
     if EntityType.SITE not in tile:
         raise InputError(_without_organs(scores))
     slides = [JudgedImages.of_slides(trial) for trial in trials]
-    slide = _limits([claim_scores(images, organs) for images in slides if images is not None])
+    slide = _limits(
+        [claim_scores(images, organs, often) for images in slides if images is not None]
+    )
     return Decisions(
         encoder=encoder,
         organs=tuple(organs),

@@ -39,8 +39,9 @@ FRAME, FRAME_AGAINST = (0, 0, 0), (255, 255, 255)
 def with_pictures(verdict: Verdict, folder: Path, tools: Instruments) -> TrustRow:
     """Draw pictures of the evidence, and list them in the row.
 
-    File names count rows and claims, since ids may contain what file names cannot. If a picture
-    cannot be drawn, its entry gives the reason, and the row is otherwise unchanged.
+    File names count rows and claims, since ids may contain what file names cannot. Heatmaps are
+    those of the first encoder; where there are several, the entries name it. If a picture cannot be
+    drawn, its entry gives the reason, and the row is otherwise unchanged.
     """
     row = verdict.row
     if verdict.image is None or verdict.bag is None:
@@ -63,8 +64,11 @@ def _pictures(
 
     small = f"{stem}_image.png"
     yield {"shows": "image", **drawn(small, partial(thumbnail_picture, image, mpp=mpp))}
-    supports: tuple[Support, ...] = () if verdict.grounding is None else verdict.grounding.supports
+    grounding = verdict.grounding
+    supports: tuple[Support, ...] = () if grounding is None else grounding.supports
     known = [(each, each.spot) for each in supports if each.spot is not None]
+    panel = grounding is not None and bool(grounding.members)
+    by = {"encoder": tools.eyes.identity.partition("@")[0]} if panel else {}
     for number, (support, spot) in enumerate(known[:MAX_CLAIMS], start=1):
         phrase = support.claim.phrase
         named = {"claim": phrase, "start": support.claim.span.start}
@@ -77,7 +81,7 @@ def _pictures(
             (vector,) = tools.eyes.texts([phrase])
             heat = f"{stem}_{number:02}_heatmap.png"
             found = drawn(heat, partial(heatmap, image, bag, vector, mpp=mpp))
-            yield {"shows": "heatmap", **named, **found}
+            yield {"shows": "heatmap", **named, **by, **found}
 
 
 def thumbnail_picture(path: Path | str, out: Path, *, mpp: float | None = None) -> None:

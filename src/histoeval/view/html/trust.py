@@ -145,9 +145,9 @@ def _finding(
 
 
 def _picture(picture: Mapping[str, Any], gallery: _Gallery) -> dict[str, Any]:
-    file = picture.get("file")
+    file, by = picture.get("file"), picture.get("encoder")
     return {
-        "caption": CAPTIONS[picture["shows"]],
+        "caption": CAPTIONS[picture["shows"]] + (f", by {by}" if by else ""),
         "file": file,
         "source": None if file is None else gallery.source(file),
         "problem": picture.get("problem"),

@@ -37,7 +37,7 @@ from histoeval.evaluate.tile_labels import (
     read_tiles,
 )
 from histoeval.pathgls.grounding.builtin import BuiltinEncoder
-from histoeval.pathgls.grounding.decisions import Decisions, organ_vectors
+from histoeval.pathgls.grounding.decisions import Decisions, decisions_of, organ_vectors
 from histoeval.pathgls.grounding.encoder import (
     ImageTextEncoder,
     Vectors,
@@ -52,9 +52,11 @@ _AT_ONCE = 32
 
 def tiles_of(folder: Path, split: str) -> list[LabelledTile]:
     """The tiles of a split."""
-    found = [tile for tile in read_tiles(folder / INDEX) if tile.split == split]
+    tiles = read_tiles(folder / INDEX)
+    found = [tile for tile in tiles if tile.split == split]
     if not found:
-        raise InputError(f"{folder / INDEX} has no tile of the split {split}")
+        others = ", ".join(sorted({tile.split for tile in tiles})) or "none"
+        raise InputError(f"{folder / INDEX} has no tile of the split {split}; it has {others}")
     return found
 
 
@@ -136,7 +138,8 @@ def calibrate(
 ) -> tuple[Decisions, dict[str, Any]]:
     """Limits for an encoder from labelled tiles of one's own, and what they give on these.
 
-    The tiles must be of cases that the encoder has not learned from.
+    The tiles must be of cases that the encoder has not learned from. Where they show too few
+    diagnoses or findings for limits of these, those that come with the encoder stay.
     """
     tiles = [tile for split in splits for tile in tiles_of(folder, split)]
     vectors = embedded(encoder, read_pixels(folder, tiles), report)
@@ -154,6 +157,12 @@ def calibrate(
         f"{len(found.tiles)} tiles of {len({t.case for t in found.tiles})} cases "
         f"({', '.join(splits)})",
     )
+    if (shipped := decisions_of(encoder)) is not None:
+        kept_limits = {
+            "tile": {**shipped.tile, **decisions.tile},
+            "slide": {**shipped.slide, **decisions.slide},
+        }
+        decisions = decisions.model_copy(update=kept_limits)
     return decisions, decided(found, decisions)
 
 

@@ -6,7 +6,7 @@ decoys in the tenth of the patches that speak for it most. Foreign claims set th
 claim is supported, true ones the limit up to which it is contradicted.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -26,6 +26,7 @@ from histoeval.pathgls.grounding.decisions import (
     alike,
     top_mean,
 )
+from histoeval.pathgls.grounding.decoys import FEWEST
 from histoeval.pathgls.grounding.verdicts import gated
 from histoeval.report import EntityType
 from histoeval.statistics.calibration import fit_logistic
@@ -151,9 +152,12 @@ def claim_scores(images: JudgedImages, organs: Sequence[str], often: Array | Non
     foreign = told & unlike
     found = {EntityType.SITE: KindScores(margins[told & own], margins[foreign], weights[foreign])}
     targets, stands = images.targets, images.standings()
+    groups = Counter(entry.group for entry in images.means.entries)
     for kind in (EntityType.DIAGNOSIS, EntityType.FINDING):
+        # Among a few decoys no claim can stand out as far as among those of a report.
         columns = [
-            KINDS.get(e.group) == kind.value and e.group != "organ" for e in images.means.entries
+            KINDS.get(e.group) == kind.value and e.group != "organ" and groups[e.group] > FEWEST
+            for e in images.means.entries
         ]
         true, false = (stands[:, columns][targets[:, columns] == t] for t in (TRUE, FALSE))
         found[kind] = KindScores(true, false, np.ones(len(false)))

@@ -178,4 +178,5 @@ def _calibrate(
         decisions, results = calibrate(encoder, tiles, splits, report)
     write_whole(file, f"{decisions.model_dump_json(indent=2)}\n".encode(), private=False)
     write_results(output, {"model": encoder.identity}, results)
-    print_tables(grounding_tables({f"limits of {decisions.measured_on}": results}))
+    measured = {f"limits of {decisions.measured_on}": {"known tiles": results}}
+    print_tables(grounding_tables(measured))

@@ -129,6 +129,11 @@ def _calibrations(
                 f"{path} was measured for the encoder {limits.encoder}, which is not used here; "
                 "measure it again with `histoeval evaluate grounding --calibration FILE`"
             )
+        if own[0].identity in found:
+            raise SettingError(
+                f"{path} is a second calibration of the encoder {limits.encoder}: give one for "
+                "each encoder"
+            )
         found[own[0].identity] = limits
     return found
 

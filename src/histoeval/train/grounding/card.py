@@ -41,7 +41,8 @@ def sets_of(scores: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
                 {"scope, phrases": found},
             )
             continue
-        yield f"{name}: scope", {"scope, images": found["scope"]}
+        if "scope" in found:
+            yield f"{name}: scope", {"scope, images": found["scope"]}
         yield from ((f"{name}: {part}", f) for part, f in found.items() if part != "scope")
 
 

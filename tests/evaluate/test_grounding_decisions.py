@@ -72,7 +72,7 @@ def test_one_foreign_claim_of_twenty_is_supported_at_most(apart: float, seed: in
         limits = decisions.limits(int(some.patches[0]))
         scores = claim_scores(some, decisions.organs)
         for kind, each in limits.items():
-            true, foreign = scores[kind]
+            true, foreign, _ = scores[kind]
             assert (foreign >= each.supported).mean() <= ALLOWED + 1 / len(foreign)
             assert (true <= each.contradicted).mean() <= ALLOWED + 1 / len(true)
         assert decided_figures(some, decisions)["foreign, supported"] <= ALLOWED

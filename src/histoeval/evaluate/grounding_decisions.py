@@ -9,6 +9,7 @@ claim is supported, true ones the limit up to which it is contradicted.
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +32,23 @@ from histoeval.report import EntityType
 from histoeval.statistics.calibration import fit_logistic
 
 Array = npt.NDArray[np.float64]
-Scores = Mapping[EntityType, tuple[Array, Array]]
-"""For each kind of claim the scores of true and of foreign ones."""
+
+
+class KindScores(NamedTuple):
+    """The scores of claims of one kind."""
+
+    true: Array
+    foreign: Array
+    weights: Array
+    """How often a foreign claim comes up: an organ about as often as a laboratory gets it."""
+
+    @property
+    def enough(self) -> bool:
+        """Whether limits can be fitted to them."""
+        return min(len(self.true), len(self.foreign)) >= _LEAST_SCORES
+
+
+Scores = Mapping[EntityType, KindScores]
 
 LEAST_CASES = 3
 """An organ that was seen in fewer cases cannot be told from what is particular to these."""
@@ -40,6 +56,8 @@ LEAST_CASES = 3
 _CALM = 1e-6
 _LEAST_SCORES = 20
 _HALF = 0.5
+_MOST_CASES = 30
+"""More cases of an organ than this do not make it more frequent in a laboratory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +132,11 @@ def told_organs(tiles: Sequence[LabelledTile], least: int = LEAST_CASES) -> tupl
     return tuple(sorted(organ for organ, some in cases.items() if len(some) >= least))
 
 
-def claim_scores(images: JudgedImages, organs: Sequence[str]) -> Scores:
-    """The scores of all claims of the bank whose truth is known."""
+def claim_scores(images: JudgedImages, organs: Sequence[str], often: Array | None = None) -> Scores:
+    """The scores of all claims of the bank whose truth is known.
+
+    `often` says how often reports of each organ come up; all alike when omitted.
+    """
     margins = images.organ_margins(organs)
     # A model that has learned hardly any of the organs says nothing on telling them apart.
     usable = np.isfinite(margins).sum(axis=1) > len(organs) / 2
@@ -127,7 +148,9 @@ def claim_scores(images: JudgedImages, organs: Sequence[str]) -> Scores:
         ]
     )
     told = usable[:, None] & np.isfinite(margins)
-    found = {EntityType.SITE: (margins[told & own], margins[told & unlike])}
+    weights = np.broadcast_to(np.ones(len(organs)) if often is None else often, margins.shape)
+    foreign = told & unlike
+    found = {EntityType.SITE: KindScores(margins[told & own], margins[foreign], weights[foreign])}
     targets, stands = images.targets, images.standings()
     groups = Counter(entry.group for entry in images.means.entries)
     for kind in (EntityType.DIAGNOSIS, EntityType.FINDING):
@@ -136,11 +159,24 @@ def claim_scores(images: JudgedImages, organs: Sequence[str]) -> Scores:
             KINDS.get(e.group) == kind.value and e.group != "organ" and groups[e.group] > FEWEST
             for e in images.means.entries
         ]
-        found[kind] = (
-            stands[:, columns][targets[:, columns] == TRUE],
-            stands[:, columns][targets[:, columns] == FALSE],
-        )
+        true, false = (stands[:, columns][targets[:, columns] == t] for t in (TRUE, FALSE))
+        found[kind] = KindScores(true, false, np.ones(len(false)))
     return found
+
+
+def frequencies(tiles: Sequence[LabelledTile], organs: Sequence[str]) -> Array:
+    """How often reports of each organ come up: by the square root of its cases."""
+    cases: dict[str | None, set[str]] = defaultdict(set)
+    for tile in tiles:
+        cases[tile.organ].add(tile.case)
+    return np.array([max(1, min(_MOST_CASES, len(cases[organ]))) ** 0.5 for organ in organs])
+
+
+def weighted_quantile(values: Array, weights: Array, share: float) -> float:
+    """What this share of the weight lies at or below."""
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order]) / weights.sum()
+    return float(values[order][np.searchsorted(reached, share)])
 
 
 def fit_decisions(
@@ -156,12 +192,15 @@ def fit_decisions(
             f"{len(organs)} organs have tiles of {LEAST_CASES} cases or more, and two are needed "
             "to tell one from another; add cases"
         )
-    scores = [claim_scores(JudgedImages.of_tiles(trial), organs) for trial in trials]
+    often = frequencies(trials[0].tiles, organs)
+    scores = [claim_scores(JudgedImages.of_tiles(trial), organs, often) for trial in trials]
     tile = _limits(scores)
     if EntityType.SITE not in tile:
         raise InputError(_without_organs(scores))
     slides = [JudgedImages.of_slides(trial) for trial in trials]
-    slide = _limits([claim_scores(images, organs) for images in slides if images is not None])
+    slide = _limits(
+        [claim_scores(images, organs, often) for images in slides if images is not None]
+    )
     return Decisions(
         encoder=encoder,
         organs=tuple(organs),
@@ -190,19 +229,21 @@ def _limits(trials: Sequence[Scores]) -> dict[EntityType, ClaimLimits]:
     found: dict[EntityType, ClaimLimits] = {}
     for kind in (EntityType.SITE, EntityType.DIAGNOSIS, EntityType.FINDING):
         parts = [trial[kind] for trial in trials]
-        enough = [part for part in parts if min(map(len, part)) >= _LEAST_SCORES]
+        enough = [part for part in parts if part.enough]
         if not enough:
             continue
         supported = max(
-            float(np.quantile(foreign, 1 - ALLOWED))
-            for _, foreign in parts
-            if len(foreign) >= _LEAST_SCORES
+            weighted_quantile(part.foreign, part.weights, 1 - ALLOWED)
+            for part in parts
+            if len(part.foreign) >= _LEAST_SCORES
         )
+        # A score at the quantile would be one too many, since limits hold from their value on.
+        supported = float(np.nextafter(supported, np.inf))
         if kind is EntityType.SITE:
             # However far apart organs lie, the one that is claimed must be the likeliest.
             supported = max(supported, _CALM)
-        contradicted = min(float(np.quantile(true, ALLOWED)) for true, _ in enough)
-        slope, middle = _curve(*enough[0])
+        contradicted = min(float(np.quantile(part.true, ALLOWED)) for part in enough)
+        slope, middle = _curve(enough[0].true, enough[0].foreign)
         if slope > 0:
             found[kind] = ClaimLimits(
                 slope=slope,

@@ -42,7 +42,7 @@ def policy_of(folder: Path) -> str:
 def decided_grounding(monkeypatch: pytest.MonkeyPatch) -> None:
     """Grounding that supports reports on the colon, contradicts the liver and else is not sure."""
 
-    def decide(image: Any, claims: Any, encoder: Any, decoys: Any) -> Any:
+    def decide(image: Any, claims: Any, encoder: Any, decoys: Any, *_: Any) -> Any:
         found = ground(image, claims, encoder, decoys)
         assert isinstance(found, Grounding)
         words = " ".join(claim.phrase for claim in claims).lower()

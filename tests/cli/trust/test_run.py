@@ -156,7 +156,7 @@ def test_without_the_extra_for_slides_the_rest_is_told(
     assert row["stability"] is not None
 
 
-def test_a_slide_has_a_crop_and_a_heatmap_for_each_claim(folder: Path) -> None:
+def test_a_slide_has_tiles_for_and_against_and_a_heatmap_of_each_claim(folder: Path) -> None:
     page = glass(1024, 2304)
     put(page, stained(1024, 1536), 0, 0)
     write_pyramid(folder / "case.tif", page, 0.5, levels=3)
@@ -166,7 +166,7 @@ def test_a_slide_has_a_crop_and_a_heatmap_for_each_claim(folder: Path) -> None:
     evidence = rows_of(folder)[0]["evidence"]
     shows = [picture["shows"] for picture in evidence["pictures"]]
     claims = len(evidence["grounding"]["supports"])
-    assert shows == ["image"] + ["spot", "heatmap"] * claims
+    assert shows == ["image"] + ["spot", "against", "heatmap"] * claims
     for picture in evidence["pictures"]:
         with Image.open(folder / "out" / picture["file"]) as drawn:
             assert drawn.format == "PNG"

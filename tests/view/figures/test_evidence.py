@@ -43,7 +43,7 @@ def test_colours_run_from_the_lowest_to_the_highest() -> None:
     assert colours_of(np.array([])) == []
 
 
-def test_the_best_patch_is_red_and_framed_and_unknown_ones_stay_as_they_are(
+def test_the_best_and_the_worst_patch_are_framed_and_unknown_ones_stay_as_they_are(
     slide: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "deep" / "map.png"
@@ -57,6 +57,7 @@ def test_the_best_patch_is_red_and_framed_and_unknown_ones_stay_as_they_are(
     assert min(redness) == redness[0]
     assert redness[3] == pytest.approx(redness[4], abs=3)
     assert (picture[1, round(2.5 * side)] == 0).all()
+    assert (picture[1, round(0.5 * side)] == 255).all()
 
 
 def test_the_same_map_has_the_same_bytes(slide: Path, tmp_path: Path) -> None:

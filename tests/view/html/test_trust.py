@@ -7,13 +7,19 @@ from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("openslide")
 
+import histoeval.run.trust.case
+from histoeval.api import trust as trust_reports
 from histoeval.view.html.trust import MAX_CHARS, TextFinding, findings_of, shown_text
+from tests.support.colour_encoder import ColourEncoder
+from tests.support.groundings import judged_grounding
+from tests.support.painted_slides import stained, write_pyramid
 from tests.support.trust_runs import (
     ROWS,
     TORN,
@@ -102,7 +108,7 @@ def test_texts_verdicts_and_reasons_are_shown_as_they_are(page: Balanced) -> Non
 def test_what_was_found_is_marked_in_the_text(page: Balanced) -> None:
     kinds = {word for classes, _ in page.marks for word in classes.split()}
     assert "contradicted" in kinds
-    assert kinds & {"supported", "unsupported"}
+    assert "unknown" in kinds, "the encoder was never validated"
     assert any("adenocarcinoma" in text for _, text in page.marks)
     assert any("denied" in classes and "invasion" in text for classes, text in page.marks)
 
@@ -128,25 +134,58 @@ def test_marking_loses_and_adds_no_character(text: str, found: list[tuple[int, i
 
 def test_of_a_very_long_report_only_the_beginning_is_shown() -> None:
     text = "word " * MAX_CHARS
-    late = TextFinding(MAX_CHARS + 5, MAX_CHARS + 9, "unsupported", "late")
-    over = TextFinding(MAX_CHARS - 2, MAX_CHARS + 2, "unsupported", "over the edge")
+    late = TextFinding(MAX_CHARS + 5, MAX_CHARS + 9, "refuted", "late")
+    over = TextFinding(MAX_CHARS - 2, MAX_CHARS + 2, "refuted", "over the edge")
     page = shown_text(text, [over, late], "r1")
     assert f"{len(text) - MAX_CHARS:,} more characters" in page
     assert len(page) < MAX_CHARS + 500
 
 
 def test_claims_are_told_apart_by_what_the_image_says_of_them() -> None:
-    def support(value: float | None, unknown: str | None = None) -> dict[str, object]:
-        span = {"text": "x", "start": 0, "end": 1}
-        return {
-            "claim": {"span": span, "phrase": "gland"},
-            "cosine": None if value is None else 0.3,
-            "value": value,
-            "spot": {"x": 1, "y": 2, "width": 3, "height": 4},
-            "unknown": unknown,
-        }
-
-    told = [support(0.7), support(0.2), support(None, "never seen")]
-    marks = findings_of({"grounding": {"supports": told, "denied": []}})
-    assert [mark.kind for mark in marks] == ["supported", "unsupported", "unknown"]
+    marks = findings_of({"grounding": judged_grounding().model_dump(mode="json")})
+    assert [mark.kind for mark in marks] == ["supported", "refuted", "unknown", "unknown"]
+    assert marks[0].line.endswith("supported by the image; the tissue looks like prostate")
     assert "never seen" in marks[2].line
+    assert "no verdict" in marks[3].line
+
+
+def test_a_report_shows_what_the_image_says_and_the_tiles_of_each_claim(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, quick: object
+) -> None:
+    grounding = judged_grounding()
+    monkeypatch.setattr(histoeval.run.trust.case, "ground", lambda *_: grounding)
+    write(folder / "reports.csv", ROWS[:1])
+    judged(folder)
+    text = (folder / "out" / "report.html").read_text("utf-8")
+    page = parsed(text)
+    shown = re.sub(r"\s+", " ", " ".join(page.text))
+    for said in (
+        "image: contradicted",
+        "the tissue looks like prostate & not like colon",
+        "organ seen: prostate (84% of patches); organs that fit the report: colon",
+        "crypts of the <colon>: contradicted by the image; the image shows <b>renal tubules</b>",
+        "patches that agree: 120 of 337",
+        "nearest decoy: renal tubules",
+        "best tile against it",
+    ):
+        assert said in shown
+    assert "<b>" not in text
+    assert "0.314" not in text
+    item = text[text.index('<li id="r1-1"') : text.index('<li id="r1-2"')]
+    assert item.count("<figure>") == 2
+    assert "evidence/00001_01_spot.png" in item
+    assert "evidence/00001_01_against.png" in item
+
+
+def test_the_heatmap_of_a_panel_says_whose_it_is(folder: Path, quick: object) -> None:
+    class Hasty(ColourEncoder):
+        identity = "hasty-1"
+
+    pixels = np.tile(stained(448, 448), (1, 3, 1))
+    write_pyramid(folder / "case.tif", pixels, 0.5)
+    rows = [{"id": "one", "image": "case.tif", "report": TRUE}]
+    out = folder / "out"
+    trust_reports(rows, images=folder, output=out, encoder=[ColourEncoder(), Hasty()])
+    shown = "".join(parsed((out / "report.html").read_text("utf-8")).text)
+    assert "blue least, by colours-1" in shown
+    assert "hasty-1: not known" in shown

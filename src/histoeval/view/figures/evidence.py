@@ -32,14 +32,16 @@ THUMBNAIL, HEATMAP, CROP = 320, 1024, 448
 OPACITY = 0.55
 COLOURS = ((0.0, (49, 54, 149)), (0.5, (255, 245, 170)), (1.0, (165, 0, 38)))
 """From the lowest cosine of the image to the highest; legible without red-green vision."""
-FRAME = (0, 0, 0)
+FRAME, FRAME_AGAINST = (0, 0, 0), (255, 255, 255)
+"""Around the best patch and the one with least support."""
 
 
 def with_pictures(verdict: Verdict, folder: Path, tools: Instruments) -> TrustRow:
     """Draw pictures of the evidence, and list them in the row.
 
-    File names count rows and claims, since ids may contain what file names cannot. If a picture
-    cannot be drawn, its entry gives the reason, and the row is otherwise unchanged.
+    File names count rows and claims, since ids may contain what file names cannot. Heatmaps are
+    those of the first encoder; where there are several, the entries name it. If a picture cannot be
+    drawn, its entry gives the reason, and the row is otherwise unchanged.
     """
     row = verdict.row
     if verdict.image is None or verdict.bag is None:
@@ -62,19 +64,24 @@ def _pictures(
 
     small = f"{stem}_image.png"
     yield {"shows": "image", **drawn(small, partial(thumbnail_picture, image, mpp=mpp))}
-    supports: tuple[Support, ...] = () if verdict.grounding is None else verdict.grounding.supports
+    grounding = verdict.grounding
+    supports: tuple[Support, ...] = () if grounding is None else grounding.supports
     known = [(each, each.spot) for each in supports if each.spot is not None]
+    panel = grounding is not None and bool(grounding.members)
+    by = {"encoder": tools.eyes.identity.partition("@")[0]} if panel else {}
     for number, (support, spot) in enumerate(known[:MAX_CLAIMS], start=1):
         phrase = support.claim.phrase
         named = {"claim": phrase, "start": support.claim.span.start}
-        crop = f"{stem}_{number:02}_spot.png"
-        found = drawn(crop, partial(support_picture, image, spot, mpp=mpp))
-        yield {"shows": "spot", **named, **found}
+        for shows, tile in (("spot", spot), ("against", support.against)):
+            if tile is not None and (shows == "spot" or tile != spot):
+                crop = f"{stem}_{number:02}_{shows}.png"
+                found = drawn(crop, partial(support_picture, image, tile, mpp=mpp))
+                yield {"shows": shows, **named, **found}
         if len(bag.spots) >= MIN_PATCHES:
             (vector,) = tools.eyes.texts([phrase])
             heat = f"{stem}_{number:02}_heatmap.png"
             found = drawn(heat, partial(heatmap, image, bag, vector, mpp=mpp))
-            yield {"shows": "heatmap", **named, **found}
+            yield {"shows": "heatmap", **named, **by, **found}
 
 
 def thumbnail_picture(path: Path | str, out: Path, *, mpp: float | None = None) -> None:
@@ -93,7 +100,8 @@ def heatmap(
     """A PNG of the slide, each patch coloured by its cosine with a phrase.
 
     Colours run from the lowest to the highest cosine of this image: they show where, not how much.
-    Patches that the encoder does not know are not coloured; the best one has a frame.
+    Patches that the encoder does not know are not coloured; the best one has a black frame, the
+    one with least support a white one.
     """
     from PIL import Image, ImageDraw
 
@@ -110,12 +118,14 @@ def heatmap(
     for box, colour in zip(boxes, colours_of(cosines), strict=True):
         pen.rectangle(box, fill=(*colour, round(255 * OPACITY)))
     if boxes:
-        pen.rectangle(boxes[int(np.argmax(np.round(cosines, 8)))], outline=(*FRAME, 255), width=2)
+        ranked = np.round(cosines, 8)
+        for place, colour in ((ranked.argmin(), FRAME_AGAINST), (ranked.argmax(), FRAME)):
+            pen.rectangle(boxes[int(place)], outline=(*colour, 255), width=2)
     _save(Image.alpha_composite(picture.convert("RGBA"), layer).convert("RGB"), out)
 
 
 def support_picture(path: Path | str, spot: Spot, out: Path, *, mpp: float | None = None) -> None:
-    """A PNG of the patch that supports a claim best."""
+    """A PNG of one patch, such as that which supports a claim best."""
     from PIL import Image
 
     from histoeval.slides.open import open_slide

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from histoeval.io.writing import write_text, writing_to
 from histoeval.pathgls.policy.policy import DIMENSIONS
+from histoeval.pathgls.results import Grounding, GroundingVerdict
 from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.table import ResultTable, html_table, number
 from histoeval.view.highlight import HighlightSpan, html
 from histoeval.view.html.page import data_uri, jpeg, render
+from histoeval.view.image_evidence import claims_seen, grounding_of, organ_lines, verdict_words
 from histoeval.view.terminal.trust import (
     meaning_lines,
     policy_line,
@@ -35,8 +37,19 @@ MAX_PICTURE_BYTES = 16 * 2**20
 SIDE = 360
 """Pixels along the longer side of a picture on the page; a click opens the original."""
 
-SUPPORTED = 0.5
-"""From this calibrated value on a claim is better supported than decoy claims."""
+CAPTIONS = {
+    "image": "the image",
+    "spot": "best tile for it",
+    "against": "best tile against it",
+    "heatmap": "heatmap: red speaks for it most, blue least",
+}
+"""Below pictures, by what they show."""
+
+_MARKS: Mapping[GroundingVerdict | None, str] = {
+    "supported": "supported",
+    "contradicted": "refuted",
+}
+"""How a claim is marked in the text; all others are not known."""
 
 _MADE_WITH = ("reader", "encoder", "nli", "distance", "subject", "top", "tiles")
 
@@ -83,7 +96,7 @@ class _Gallery:
 def _report(row: TrustRow, text: str | None, gallery: _Gallery) -> dict[str, Any]:
     """What the template shows of one report."""
     evidence, anchor = row.evidence, f"r{row.row}"
-    findings = findings_of(evidence)
+    findings, pictures = findings_of(evidence), evidence.get("pictures", ())
     return {
         "anchor": anchor,
         "id": row.id,
@@ -92,8 +105,9 @@ def _report(row: TrustRow, text: str | None, gallery: _Gallery) -> dict[str, Any
         "reason": evidence["trust"]["reason"],
         "dimensions": [_dimension(row, name) for name in DIMENSIONS],
         "text": None if text is None else shown_text(text, findings, anchor),
-        "lines": [finding.line for finding in findings],
-        "pictures": [_picture(picture, gallery) for picture in evidence.get("pictures", ())],
+        "image": _image(grounding_of(evidence)),
+        "findings": [_finding(finding, pictures, gallery) for finding in findings],
+        "pictures": [_picture(each, gallery) for each in pictures if "claim" not in each],
         "shifts": _shifts(evidence.get("stability")),
         "notes": list(_notes(evidence)),
     }
@@ -105,12 +119,35 @@ def _dimension(row: TrustRow, name: str) -> dict[str, Any]:
     return {"name": name, "value": value, "number": number(value), "reason": "; ".join(reasons)}
 
 
-def _picture(picture: Mapping[str, Any], gallery: _Gallery) -> dict[str, Any]:
-    claim = picture.get("claim", "the image")
-    captions = {"image": "the image", "spot": f"best patch: {claim}"}
-    file = picture.get("file")
+def _image(grounding: Grounding | None) -> dict[str, Any] | None:
+    """What the image says of a report as a whole."""
+    if grounding is None:
+        return None
     return {
-        "caption": captions.get(picture["shows"], f"heatmap: {claim}"),
+        "verdict": verdict_words(grounding),
+        "kind": grounding.verdict or "not_known",
+        "why": grounding.why,
+        "lines": list(organ_lines(grounding)),
+    }
+
+
+def _finding(
+    finding: TextFinding, pictures: Iterable[Mapping[str, Any]], gallery: _Gallery
+) -> dict[str, Any]:
+    """A line below the text; with a claim, what there is to check it by."""
+    own = [
+        _picture(picture, gallery)
+        for picture in pictures
+        if finding.claim is not None
+        and (picture.get("claim"), picture.get("start")) == (finding.claim, finding.start)
+    ]
+    return {"line": finding.line, "details": finding.details, "pictures": own}
+
+
+def _picture(picture: Mapping[str, Any], gallery: _Gallery) -> dict[str, Any]:
+    file, by = picture.get("file"), picture.get("encoder")
+    return {
+        "caption": CAPTIONS[picture["shows"]] + (f", by {by}" if by else ""),
         "file": file,
         "source": None if file is None else gallery.source(file),
         "problem": picture.get("problem"),
@@ -143,6 +180,10 @@ class TextFinding(NamedTuple):
     end: int
     kind: str
     line: str
+    details: tuple[str, ...] = ()
+    """What else can be checked."""
+    claim: str | None = None
+    """The phrase by which the pictures of a claim name it."""
 
 
 def shown_text(text: str, findings: Sequence[TextFinding], anchor: str) -> Markup:
@@ -161,31 +202,29 @@ def shown_text(text: str, findings: Sequence[TextFinding], anchor: str) -> Marku
 def findings_of(evidence: Mapping[str, Any]) -> list[TextFinding]:
     """The findings of grounding and logic, in the order of the text."""
     found = [
-        *_claims(evidence.get("grounding") or {}),
+        *_claims(grounding_of(evidence)),
         *_contradictions(evidence.get("logic") or {}),
     ]
     return sorted(found, key=lambda finding: (finding.start, finding.end))
 
 
-def _claims(grounding: Mapping[str, Any]) -> Iterator[TextFinding]:
-    for support in grounding.get("supports", ()):
-        span = support["claim"]["span"]
-        yield TextFinding(span["start"], span["end"], *_support(support))
-    for claim in grounding.get("denied", ()):
-        span, line = claim["span"], f"{claim['phrase']}: denied, not looked for"
-        yield TextFinding(span["start"], span["end"], "denied", line)
-
-
-def _support(support: Mapping[str, Any]) -> tuple[str, str]:
-    """Whether the image supports a claim, as a kind and a line."""
-    phrase, value, spot = support["claim"]["phrase"], support["value"], support["spot"]
-    if support["unknown"] is not None or value is None:
-        return "unknown", f"{phrase}: not known, {support['unknown'] or 'no value'}"
-    at = f", best at x {spot['x']:,}, y {spot['y']:,}" if spot else ""
-    scores = f"value {value:.3f}, cosine {support['cosine']:.3f}{at}"
-    if value >= SUPPORTED:
-        return "supported", f"{phrase}: supported by the image ({scores})"
-    return "unsupported", f"{phrase}: not supported by the image ({scores})"
+def _claims(grounding: Grounding | None) -> Iterator[TextFinding]:
+    if grounding is None:
+        return
+    for seen in claims_seen(grounding):
+        claim, verdict = seen.support.claim, seen.support.verdict
+        by = " by the image" if verdict in {"supported", "contradicted"} else ""
+        yield TextFinding(
+            claim.span.start,
+            claim.span.end,
+            _MARKS.get(verdict, "unknown"),
+            f"{claim.phrase}: {seen.verdict}{by}; {seen.why}",
+            tuple(seen.details()),
+            claim.phrase,
+        )
+    for claim in grounding.denied:
+        line = f"{claim.phrase}: denied, not looked for"
+        yield TextFinding(claim.span.start, claim.span.end, "denied", line)
 
 
 def _contradictions(logic: Mapping[str, Any]) -> Iterator[TextFinding]:

@@ -10,6 +10,10 @@ from histoeval.run.trust.rows import TrustRow
 from histoeval.run.trust.tune import FIGURES, TuningResult, share_text
 from histoeval.table import ResultTable, number
 from histoeval.view.highlight import one_line
+from histoeval.view.image_evidence import claims_seen, grounding_of, organ_words, verdict_words
+
+MAX_CLAIMS = 20
+"""Claims of the least trusted reports that are shown; all are on the page."""
 
 
 def trust_tables(summary: Mapping[str, Any], worst: Sequence[TrustRow]) -> Iterator[ResultTable]:
@@ -32,6 +36,35 @@ def trust_tables(summary: Mapping[str, Any], worst: Sequence[TrustRow]) -> Itera
     if worst:
         columns = ("id", *DIMENSIONS, "trust", "verdict")
         yield ResultTable("The least trusted reports", columns, [_cells(row) for row in worst])
+        yield from _image_tables(worst)
+
+
+def _image_tables(rows: Sequence[TrustRow]) -> Iterator[ResultTable]:
+    """What their images say of reports, and of each of their claims."""
+    found = [(one_line(row.id), grounding_of(row.evidence)) for row in rows]
+    seen = [(name, grounding) for name, grounding in found if grounding is not None]
+    if not seen:
+        return
+    yield ResultTable(
+        "What their images say",
+        ("id", "image", "organ seen", "why"),
+        [(name, verdict_words(g), organ_words(g.organ), one_line(g.why)) for name, g in seen],
+    )
+    claims = [
+        (
+            name,
+            one_line(claim.support.claim.phrase),
+            claim.verdict,
+            claim.agreeing,
+            one_line(claim.decoy),
+            one_line(claim.why),
+        )
+        for name, grounding in seen
+        for claim in claims_seen(grounding)
+    ]
+    more = f", the first {MAX_CLAIMS} of {len(claims):,}" if len(claims) > MAX_CLAIMS else ""
+    columns = ("id", "claim", "image", "patches that agree", "nearest decoy", "why")
+    yield ResultTable(f"Their claims{more}", columns, claims[:MAX_CLAIMS])
 
 
 def _cells(row: TrustRow) -> tuple[str, ...]:

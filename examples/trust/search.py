@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import sys
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +110,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=60)
     given = parser.parse_args()
     reached, recipe = search(given.organ, given.seed, given.rounds)
-    print(f"{reached:.2f} {recipe}")
+    sys.stdout.write(f"{reached:.2f} {recipe}\n")
 
 
 if __name__ == "__main__":

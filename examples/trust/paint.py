@@ -2,8 +2,9 @@
 
 Nothing here comes from a patient, and nothing here is tissue. The numbers of each recipe were
 searched for with the shipped encoder in the loop (search.py), until it took the picture for the
-organ that the picture is named after; so these pictures show how `histoeval trust` works, and say
-nothing about how well it does. Run it anywhere that has numpy and pillow::
+organ that the picture is named after, and for a carcinoma of it; so these pictures show how
+`histoeval trust` works, and say nothing about how well it does. Run it anywhere that has numpy and
+pillow::
 
     python examples/trust/paint.py
 """

@@ -94,8 +94,7 @@ class SpecimenOrgan:
             return {"value": value, "verdict": verdict, "why": why, "agreeing": agreeing}
         value, verdict = calibrated(stands, limits.curve), limits.verdict(stands)
         why = (
-            f"stands above {support.decoy} and all other decoys in {support.agreeing} of "
-            f"{self.patches} patches"
+            "stands out from claims of other organs and diseases"
             if verdict == "supported"
             else f"the image shows {support.decoy} rather than this"
             if verdict == "contradicted"

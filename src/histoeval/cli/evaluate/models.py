@@ -137,7 +137,7 @@ def grounding(
 
     Examples:
       histoeval evaluate grounding --tiles tiles --split test
-      histoeval evaluate grounding --tiles ours --split all --calibration ours.json
+      histoeval evaluate grounding --tiles ours --split all --calibration own.json
     """
     from histoeval.evaluate.grounding import evaluate_grounding, phrases_told, tiles_of
 

@@ -98,6 +98,14 @@ def families() -> Mapping[str, tuple[str, ...]]:
     return {row["concept"]: _listed(row["families"]) for row in _table("tile_concepts.tsv")}
 
 
+@cache
+def _concept_of() -> Mapping[str, str]:
+    """Each wording of a concept with the concept; a concept's own name comes first."""
+    rows = _table("tile_concepts.tsv")
+    other = {name: row["concept"] for row in rows for name in _listed(row["other names"])}
+    return other | {row["concept"]: row["concept"] for row in rows}
+
+
 def _laboratory(source: str) -> str:
     """The laboratory behind a source; a source that is not listed is one by itself."""
     for row in _table("tile_laboratories.tsv"):
@@ -131,7 +139,7 @@ def _tiles(path: Path) -> Iterator[LabelledTile]:
                 yield LabelledTile(
                     key=row["key"],
                     organ=_organ_of().get(organ, organ if organ in organs() else None),
-                    concept=row["concept"] or None,
+                    concept=_concept_of().get(row["concept"], row["concept"]) or None,
                     behaviour=behaviour if behaviour in _SITES else None,
                     stain=row["stain"],
                     slide=row["slide_or_patient"],

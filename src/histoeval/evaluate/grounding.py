@@ -12,19 +12,18 @@ from typing import Any
 import numpy as np
 
 from histoeval.errors import InputError
-from histoeval.evaluate.grounding_decisions import (
-    JudgedImages,
-    decided_figures,
-    fit_decisions,
-    told_organs,
-)
+from histoeval.evaluate.grounding_decisions import fit_decisions, told_organs
+from histoeval.evaluate.grounding_images import JudgedImages, judged_images
 from histoeval.evaluate.grounding_scores import (
     ScoredTiles,
     apart,
+    behaviour_figures,
     figures,
+    organ_figures,
     replaced_figures,
     scored,
 )
+from histoeval.evaluate.grounding_verdicts import decided_figures
 from histoeval.evaluate.tile_labels import (
     HE,
     INDEX,
@@ -114,19 +113,22 @@ def figures_of(
             "replaced, tiles": replaced_figures(found, curves),
             "replaced, slides": replaced_figures(found.slides(np.max), curves),
         }
+        if (pictures := JudgedImages.of_pictures(found)) is not None:
+            results[name] |= {
+                "organ, pictures": organ_figures(pictures.means, organs),
+                "behaviour, pictures": behaviour_figures(pictures.means, organs),
+                "replaced, pictures": replaced_figures(pictures.heights, curves),
+            }
         if decisions is not None:
             results[name] |= decided(found, decisions)
     return results
 
 
 def decided(found: ScoredTiles, decisions: Decisions) -> dict[str, Any]:
-    """What is said of true reports and of those of other organs, for tiles and for slides."""
-    images = {
-        "decided, tiles": JudgedImages.of_tiles(found),
-        "decided, slides": JudgedImages.of_slides(found),
-    }
+    """What is said of true and of wrong reports, for tiles, for pictures of them and for slides."""
     return {
-        name: decided_figures(some, decisions) for name, some in images.items() if some is not None
+        f"decided, {name}": decided_figures(images, decisions)
+        for name, images in judged_images(found).items()
     }
 
 

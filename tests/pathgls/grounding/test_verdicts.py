@@ -169,9 +169,11 @@ def test_a_word_that_is_no_organ_is_said_to_be_none() -> None:
 def test_a_report_without_an_organ_is_not_vouched_for() -> None:
     """Any carcinoma would fit it: nothing ties it to this patient."""
     found = judged(slide_of(*[LIVER_CANCER] * 20), claim("carcinoma", DIAGNOSIS))
-    assert found.supports[0].verdict == "supported"
+    assert found.supports[0].verdict == "not_known"
+    assert "names no organ" in found.supports[0].why
     assert found.verdict == "not_known"
     assert "names no organ" in found.why
+    assert found.value < 0.5
     assert found.organ is not None
     assert (found.organ.likeliest, found.organ.claimed) == ("liver", ())
 
@@ -193,6 +195,39 @@ def test_a_report_that_names_every_organ_is_not_supported_by_its_organs() -> Non
         *(claim(organ, SITE) for organ in ("liver", "colon", "lung")),
     )
     assert found.verdict == "contradicted"
+
+
+@given(st.lists(st.tuples(shares, shares, shares), min_size=1, max_size=20))
+def test_what_is_supported_has_patches_that_agree(shown: list[tuple[float, float, float]]) -> None:
+    """However the patches are mixed; an organ may be the second best in each of them."""
+    image = slide_of(
+        *(
+            patch({"liver": 0.1 + a, "colon": b, "lung": c, "carcinoma": a, "other": 0.5})
+            for a, b, c in shown
+        )
+    )
+    found = judged(image, *report_of("liver"))
+    for support in found.supports:
+        if support.verdict == "supported":
+            assert support.agreeing is not None
+            assert 0 < support.agreeing <= len(shown)
+
+
+def test_an_organ_that_is_nowhere_the_likeliest_can_be_so_over_all_patches() -> None:
+    colon, lung = ({"liver": 1.0, other: 1.1, "other": 0.5} for other in ("colon", "lung"))
+    found = judged(slide_of(patch(colon), patch(lung)), claim("liver", SITE))
+    (liver,) = found.supports
+    assert (liver.verdict, liver.agreeing) == ("supported", 1)
+
+
+def test_a_report_on_the_colon_claims_no_other_bowel() -> None:
+    organs = ("appendix", "colon", "intestine", "liver")
+    image = slide_of(*[patch({"colon": 1.0, "carcinoma": 1.0})] * 20)
+    told = decisions_for(organs)
+    for phrase in ("carcinoma of the colon", "carcinoma of the sigmoid colon"):
+        found = judged(image, claim(phrase, DIAGNOSIS), decisions=told)
+        assert found.organ is not None
+        assert found.organ.claimed == ("colon",)
 
 
 def test_one_hot_patch_of_three_hundred_supports_nothing() -> None:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 
 from histoeval.pathgls.grounding.claims import Claims
 from histoeval.pathgls.grounding.decisions import (
+    ClaimLimits,
     Decisions,
     Limits,
     OrganScores,
@@ -22,6 +23,9 @@ UNVALIDATED = (
     "the encoder was never validated: measure it on labelled tiles with "
     "`histoeval evaluate grounding --calibration FILE`"
 )
+NO_ORGAN = "the report names no organ that would tie it to this tissue"
+UNTIED = 0.49
+"""What a claim is worth at most in a report that names no organ."""
 _HALF = 0.5
 
 
@@ -31,9 +35,57 @@ def unknown_support(claim: Claim, reason: str, limits: Decisions | None) -> Supp
     return Support(claim=claim, unknown=reason, verdict=verdict, why=reason)
 
 
+class Judgement(NamedTuple):
+    """The value and the verdict of a claim, or of the organ that a report names."""
+
+    value: float
+    verdict: GroundingVerdict
+
+
 def gated(value: float, organ: float) -> float:
     """The value of a claim: its own where its organ is supported, else no more than that has."""
     return value if organ >= _HALF else min(value, organ)
+
+
+def judge_organ(margin: float, limits: Limits) -> Judgement:
+    """An organ that stands so far above all that are unlike it."""
+    own = limits[EntityType.SITE]
+    return Judgement(calibrated(margin, own.curve), own.verdict(margin))
+
+
+def judge_lesion(stands: float, limits: ClaimLimits, organs: Sequence[Judgement]) -> Judgement:
+    """A diagnosis or finding that stands so far above decoys, in a report that names some organs.
+
+    It is worth no more than the least likely of these. Without any it may be of anybody: nothing
+    supports it, and it is worth less than one half.
+    """
+    value, verdict = calibrated(stands, limits.curve), limits.verdict(stands)
+    if not organs:
+        return Judgement(min(value, UNTIED), "not_known" if verdict == "supported" else verdict)
+    organ = min(organs, key=lambda each: each.value)
+    return Judgement(
+        gated(value, organ.value), verdict if organ.verdict == "supported" else organ.verdict
+    )
+
+
+def judge_report(
+    claims: Sequence[Judgement], whole: Judgement | None, specimens: Sequence[Judgement]
+) -> GroundingVerdict:
+    """A report, by its known claims, by all organs that it names together, and by each of them."""
+    verdicts = [each.verdict for each in claims]
+    if "contradicted" in verdicts or (whole is not None and whole.verdict == "contradicted"):
+        return "contradicted"
+    if whole is None or any(each.verdict != "supported" for each in specimens):
+        return "not_known"
+    value = sum(each.value for each in claims) / max(1, len(claims))
+    return "supported" if value >= _HALF and "supported" in verdicts else "not_known"
+
+
+class NamedPlace(NamedTuple):
+    """A place that a report names, and the organs there that an encoder can tell."""
+
+    phrase: str
+    organs: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +94,7 @@ class SpecimenOrgan:
 
     scores: OrganScores
     limits: Limits
-    patches: int
-    specimens: tuple["_Specimen", ...]
+    specimens: tuple[NamedPlace, ...]
 
     @classmethod
     def of(
@@ -53,7 +104,6 @@ class SpecimenOrgan:
         return cls(
             organ_scores(vectors, encoder, decisions.organs),
             decisions.limits(len(vectors)),
-            len(vectors),
             tuple(_specimens(claims, decisions.organs)),
         )
 
@@ -83,83 +133,79 @@ class SpecimenOrgan:
     def judged(self, claim: Claim, stands: float, support: Support) -> dict[str, Any]:
         """The value and the verdict of a known claim that stands so far above decoys."""
         own = organs_named(claim.phrase, self.scores.organs) or frozenset()
-        limits = self.limits[claim.type]
         if claim.type is EntityType.SITE:
-            value, verdict, why = self._of_organ(own)
-            agreeing = sum(
-                round(share * self.patches)
-                for organ, share in zip(self.scores.organs, self.scores.shares, strict=True)
-                if organ in own
-            )
-            return {"value": value, "verdict": verdict, "why": why, "agreeing": agreeing}
-        value, verdict = calibrated(stands, limits.curve), limits.verdict(stands)
+            found = self._of(own)
+            agreeing = self.scores.agreeing(own, self.limits[EntityType.SITE].supported)
+            return {**found._asdict(), "why": self._of_organ(own, found), "agreeing": agreeing}
+        limits = self.limits[claim.type]
+        places = {some: self._of(some) for some in (self.claimed, own) if some}
+        found = judge_lesion(stands, limits, [*places.values()])
         why = (
-            "stands out from claims of other organs and diseases"
-            if verdict == "supported"
+            NO_ORGAN
+            if not places and limits.verdict(stands) == "supported"
+            else "stands out from claims of other organs and diseases"
+            if found.verdict == "supported"
             else f"the image shows {support.decoy} rather than this"
-            if verdict == "contradicted"
+            if found.verdict == "contradicted"
             else f"stands out too little from other claims, such as {support.decoy}"
         )
-        places = [self._of_organ(some) for some in (self.claimed, own) if some]
         if places:
-            organ_value, organ_verdict, organ_why = min(places, key=lambda place: place[0])
-            value = gated(value, organ_value)
-            if organ_verdict != "supported":
-                verdict, why = organ_verdict, organ_why
-        return {"value": value, "verdict": verdict, "why": why}
+            organ = min(places, key=lambda each: places[each].value)
+            if places[organ].verdict != "supported":
+                why = self._of_organ(organ, places[organ])
+        return {**found._asdict(), "why": why}
 
-    def of_report(self, value: float, supports: Sequence[Support]) -> tuple[GroundingVerdict, str]:
+    def of_report(self, supports: Sequence[Support]) -> tuple[GroundingVerdict, str]:
         """What the image says of the whole report."""
-        against = [each for each in supports if each.verdict == "contradicted"]
-        if self.claimed:
-            _, organ, why = self._of_organ(self.claimed)
-            if organ == "contradicted":
-                return organ, why
-        if against:
-            return "contradicted", f"{against[0].claim.phrase}: {against[0].why}"
-        if not self.claimed:
-            return "not_known", "the report names no organ that would tie it to this tissue"
-        for each in self.specimens:
-            if each.organs:
-                _, organ, why = self._of_organ(each.organs)
-                if organ != "supported":
-                    return "not_known", why
-        if value < _HALF or not any(each.verdict == "supported" for each in supports):
-            return "not_known", "the image supports too little of what the report claims"
-        return "supported", "the image shows the organ and supports what the report claims"
+        whole = self._of(self.claimed) if self.claimed else None
+        places = {each.organs: self._of(each.organs) for each in self.specimens if each.organs}
+        claims = [
+            Judgement(each.value, each.verdict)
+            for each in supports
+            if each.value is not None and each.verdict is not None
+        ]
+        verdict = judge_report(claims, whole, [*places.values()])
+        if verdict == "contradicted":
+            if whole is not None and whole.verdict == verdict:
+                return verdict, self._of_organ(self.claimed, whole)
+            against = next(each for each in supports if each.verdict == verdict)
+            return verdict, f"{against.claim.phrase}: {against.why}"
+        if whole is None:
+            return verdict, NO_ORGAN
+        for organs, found in places.items():
+            if found.verdict != "supported":
+                return verdict, self._of_organ(organs, found)
+        if verdict != "supported":
+            return verdict, "the image supports too little of what the report claims"
+        return verdict, "the image shows the organ and supports what the report claims"
 
-    def _of_organ(self, own: frozenset[str]) -> tuple[float, GroundingVerdict, str]:
-        """Value, verdict and reason of the organ that is claimed."""
-        margin, limits = self.scores.margin(own), self.limits[EntityType.SITE]
-        verdict, seen = limits.verdict(margin), self.seen()
-        claimed = " or ".join(sorted(own))
-        why = (
-            f"the tissue looks like {claimed}"
-            if verdict == "supported"
-            else f"the tissue looks like {seen.likeliest} ({seen.share:.0%} of patches), "
-            f"not like {claimed}"
-            if verdict == "contradicted"
-            else f"the tissue does not look enough like {claimed} to say so; "
+    def _of(self, organs: frozenset[str]) -> Judgement:
+        return judge_organ(self.scores.margin(organs), self.limits)
+
+    def _of_organ(self, own: frozenset[str], found: Judgement) -> str:
+        """The reason for what is said of the organ that is claimed."""
+        seen, claimed = self.seen(), " or ".join(sorted(own))
+        if found.verdict == "supported":
+            return f"the tissue looks like {claimed}"
+        if found.verdict == "contradicted":
+            return (
+                f"the tissue looks like {seen.likeliest} ({seen.share:.0%} of patches), "
+                f"not like {claimed}"
+            )
+        return (
+            f"the tissue does not look enough like {claimed} to say so; "
             f"likeliest is {seen.likeliest} ({seen.share:.0%} of patches)"
         )
-        return calibrated(margin, limits.curve), verdict, why
 
 
-class _Specimen(NamedTuple):
-    """The place that a claim of a report names, and the organs there that an encoder can tell."""
-
-    phrase: str
-    organs: frozenset[str]
-
-
-def _specimens(claims: Claims, organs: tuple[str, ...]) -> list[_Specimen]:
+def _specimens(claims: Claims, organs: tuple[str, ...]) -> list[NamedPlace]:
     """The places that a report is of, in its order.
 
     What it names counts more than where a disease arises: squamous cell carcinoma arises in the
     lung, and a report of the skin is not of the lung for that.
     """
     named = [
-        _Specimen(claim.phrase, some)
+        NamedPlace(claim.phrase, some)
         for claim in claims.asserted
         if (some := organs_named(claim.phrase, organs)) is not None
     ]

@@ -160,7 +160,15 @@ def test_tiles_of_a_patient_that_show_different_things_are_different_pictures() 
     assert pictures is not None
     assert pictures.patches.tolist() == [3, 3, 3, 3]
     assert [tile.concept for tile in pictures.means.tiles] == [concept for _, concept, _ in KINDS]
-    assert JudgedImages.of_pictures(made_up(tiles_of(2, 1))) is None
+
+
+def test_slides_of_a_single_tile_are_one_picture_where_they_show_the_same() -> None:
+    pictures = JudgedImages.of_pictures(made_up(tiles_of(40, 1)))
+    assert pictures is not None
+    assert sorted(pictures.patches.tolist()) == [4] * len(KINDS) + [36] * len(KINDS)
+    assert JudgedImages.of_pictures(made_up(tiles_of(1, 1))) is None
+    apart = [replace(tile, laboratory=tile.case) for tile in tiles_of(5, 1)]
+    assert JudgedImages.of_pictures(made_up(apart)) is None, "no two are of one laboratory"
 
 
 def test_the_drop_by_another_diagnosis_of_the_same_organ_is_measured_within_the_organ() -> None:

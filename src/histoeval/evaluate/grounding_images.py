@@ -1,11 +1,12 @@
 """Tiles, pictures made of them, and slides, as a grounding model sees them: what is decided on.
 
-A picture is up to 6 x 6 tiles of one slide that show the same, drawn by a seed; a slide is all of
-its tiles. The patches of both are the tiles, so that every tile is encoded once.
+A picture is up to 6 x 6 tiles of one slide that show the same, drawn by a seed; where slides have a
+single tile, of slides of one laboratory that show the same. A slide is all of its tiles. Patches of
+both are the tiles, so that every tile is encoded once.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,18 +37,19 @@ class JudgedImages:
 
     @classmethod
     def of_pictures(cls, found: ScoredTiles, seed: int = 0) -> "JudgedImages | None":
-        """A picture of each slide, of as many tiles as there are; nothing without two tiles.
+        """A picture of each slide, of as many tiles as there are; nothing where there is one each.
 
-        Where tiles of a slide show different things, each of these has a picture of its own.
+        Where tiles of a slide show different things, each of these has a picture of its own. Slides
+        of a single tile are put together where they show the same.
         """
         draws = np.random.default_rng(seed)
-        rows = _rows(found, lambda n: _shown(found, n))
-        drawn = [
-            sorted(draws.permutation(some)[:PICTURE_TILES].tolist())
-            for some in rows.values()
-            if len(some) > 1
-        ]
-        return cls._joined(found, drawn)
+        by_slide = _rows(found, lambda n: (found.tiles[n].slide, *_shown(found, n)))
+        drawn = [draws.permutation(some)[:PICTURE_TILES] for some in by_slide.values()]
+        single = [int(some[0]) for some in drawn if len(some) == 1]
+        alike_tiles = _rows(found, lambda n: (found.tiles[n].laboratory, *_shown(found, n)), single)
+        for some in map(draws.permutation, alike_tiles.values()):
+            drawn += np.split(some, range(PICTURE_TILES, len(some), PICTURE_TILES))
+        return cls._joined(found, [sorted(some.tolist()) for some in drawn if len(some) > 1])
 
     @classmethod
     def of_slides(cls, found: ScoredTiles) -> "JudgedImages | None":
@@ -101,19 +103,21 @@ def judged_images(found: ScoredTiles) -> Mapping[str, JudgedImages]:
 
 
 def _rows(
-    found: ScoredTiles, key: Callable[[int], tuple[object, ...]]
+    found: ScoredTiles,
+    key: Callable[[int], tuple[object, ...]],
+    some: Iterable[int] | None = None,
 ) -> Mapping[tuple[object, ...], list[int]]:
-    """The tiles that have the same key, in their order."""
+    """The tiles, or some of them, that have the same key, in their order."""
     rows: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    for place in range(len(found.tiles)):
+    for place in range(len(found.tiles)) if some is None else some:
         rows[key(place)].append(place)
     return rows
 
 
 def _shown(found: ScoredTiles, place: int) -> tuple[object, ...]:
-    """The slide of a tile and what it shows."""
+    """What a tile shows."""
     tile = found.tiles[place]
-    return tile.slide, tile.organ, tile.concept, tile.behaviour
+    return tile.organ, tile.concept, tile.behaviour
 
 
 def _top_of_tiles(cosines: Array, axis: int) -> Array:

@@ -145,6 +145,18 @@ def test_two_calibrations_of_one_encoder_are_refused(folder: Path, calibration: 
     assert "one for each encoder" in str(done.exception)
 
 
+def test_a_calibration_without_images_is_refused_with_the_cure(
+    folder: Path, calibration: Path
+) -> None:
+    write(folder / "reports.csv", [{"id": "text", "report": REPORTS["own"]}])
+    done = judged(folder, "--calibration", calibration)
+    assert isinstance(done.exception, SettingError)
+    assert str(done.exception) == (
+        "--calibration is for grounding, and the input names no images: add a column image, or "
+        "leave --calibration out"
+    )
+
+
 def test_a_broken_calibration_is_refused(folder: Path, encoder: TileEncoder) -> None:
     file = folder / "torn.json"
     file.write_text('{"organs": [', "utf-8")

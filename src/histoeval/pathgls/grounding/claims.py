@@ -3,21 +3,34 @@
 Diagnoses and findings are claims, with their descriptors, grade and site put into the phrase, and
 so is a site that no asserted diagnosis carries. Denied and uncertain ones have such an `assertion`.
 Stages, measurements, markers and procedures cannot be seen in an image of tissue, nor can margins
-or masses; they are no claims, and `not_seen` says so for each.
+or masses; they are no claims, and `not_seen` says so for each. What a patient had before is none
+either. The site of a claim is where the specimen was taken from, as its heading says, and not where
+a tumour came from.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+from histoeval.facts.spread import spread_of
+from histoeval.pathgls.grounding.specimen_sites import specimen_sites, without_past
 from histoeval.pathgls.results import Claim, ReportSpan
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.resources import load_toml
-from histoeval.terms.assertion import drop_denying_words, without_denial
+from histoeval.terms.assertion import drop_denying_words, has_wording, without_denial
 from histoeval.terms.findings import find_findings, finding_of, findings
 from histoeval.terms.lexicon import any_of
-from histoeval.terms.sites import find_sites, organ_of, site_tree, sites, system_of
+from histoeval.terms.naming import main_concept
+from histoeval.terms.sites import (
+    find_places,
+    find_sites,
+    organ_of,
+    site_closeness,
+    site_tree,
+    sites,
+    system_of,
+)
 from histoeval.terms.values.grades import read_grade
 
 CLAIMED = (EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE)
@@ -33,6 +46,7 @@ _STOP = re.compile(r"(?<![.;:])[.;:]+(?=\s|$)")
 _GRADED = re.compile(r"\b(?:differentiated|grade|dysplasia|anaplastic)\b")
 _RANKED = re.compile(r"\d|\b[ivx]+\b|\bgrade$|\bdifferentiation\b")
 _ADJECTIVE = re.compile(r"\S+(?:ic|ing|ous|ed|al)")
+_NEAR = 0.5
 _MAX_WORDS = 4
 """Of a descriptor; more is a sentence."""
 
@@ -47,7 +61,9 @@ class Claims(NamedTuple):
 
 def claims_of(report: Report) -> tuple[Claim, ...]:
     """All claims of a report that a reader has read, in the order of its text, none twice."""
-    read = [*_lesions(report), *_bare_sites(report)]
+    report = without_past(report)
+    places = specimen_sites(report)
+    read = [*_lesions(report, places), *_bare_sites(report, places)]
     first: dict[tuple[str, Assertion], Claim] = {}
     for claim in sorted(read, key=lambda claim: (claim.span.start, claim.span.end)):
         first.setdefault((claim.phrase, claim.assertion), claim)
@@ -78,7 +94,7 @@ def not_seen(report: Report) -> tuple[str, ...]:
     )
 
 
-def _lesions(report: Report) -> Iterator[Claim]:
+def _lesions(report: Report, places: Container[int]) -> Iterator[Claim]:
     """Diagnoses and findings with what belongs to them."""
     for number, entity in enumerate(report.entities):
         if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING):
@@ -88,18 +104,22 @@ def _lesions(report: Report) -> Iterator[Claim]:
         if not name or (entity.type == EntityType.FINDING and _is_vague(name)):
             continue
         linked = _linked(report, number)
+        sites = [report.entities[n].text for n in _tails(report, number) if n in places]
         phrase = (
-            _diagnosis_phrase(name, linked)
+            _diagnosis_placed(_diagnosis_phrase(name, linked), entity, report.text, sites)
             if entity.type == EntityType.DIAGNOSIS
-            else _placed(_noun_of(name), linked, "in the")
+            else _finding_placed(_noun_of(name), sites)
         )
         is_denied = denied and entity.assertion == Assertion.PRESENT
         yield _claim(entity, phrase, Assertion.ABSENT if is_denied else entity.assertion)
 
 
+def _tails(report: Report, head: int) -> list[int]:
+    return sorted({relation.tail for relation in report.relations if relation.head == head})
+
+
 def _linked(report: Report, head: int) -> list[Entity]:
-    tails = sorted({relation.tail for relation in report.relations if relation.head == head})
-    return [report.entities[tail] for tail in tails]
+    return [report.entities[tail] for tail in _tails(report, head)]
 
 
 def _claim(entity: Entity, phrase: str, assertion: Assertion) -> Claim:
@@ -108,29 +128,48 @@ def _claim(entity: Entity, phrase: str, assertion: Assertion) -> Claim:
 
 
 def _diagnosis_phrase(name: str, linked: Sequence[Entity]) -> str:
-    """Grade, descriptors, diagnosis and site: "low-grade serous carcinoma of the ovary"."""
+    """Grade, descriptors and diagnosis: "low-grade serous carcinoma"."""
     before = [_grade_words(each.text) for each in linked if each.type == EntityType.GRADE]
     before += [
         _descriptor_words(each.text) for each in linked if each.type == EntityType.DESCRIPTOR
     ]
     words = dict.fromkeys(each for each in before if each and each not in name)
-    return _placed(" ".join([*words, name]), linked, "of the")
+    return " ".join([*words, name])
 
 
-def _placed(phrase: str, linked: Sequence[Entity], joint: str) -> str:
-    """The phrase with the first tissue that is named for it, unless it names one itself."""
-    if find_sites(phrase):
+def _diagnosis_placed(phrase: str, entity: Entity, text: str, sites: Sequence[str]) -> str:
+    """A diagnosis with the first tissue that is named for it, unless it names that one itself.
+
+    Where it names another organ, it came from there: metastatic colonic carcinoma in the liver.
+    """
+    own = {match.id for match in find_places(phrase)}
+    if own and any(_are_near(own, site) for site in sites):
         return phrase
-    tissues = [
-        tissue
-        for each in linked
-        if each.type == EntityType.SITE
-        if (tissue := _tissue_of(each.text))
-    ]
-    return f"{phrase} {joint} {_name_of(tissues[0])}" if tissues else phrase
+    if own and spread_of(main_concept(phrase), entity, text):
+        phrase = phrase if has_wording("metastatic", phrase) else f"metastatic {phrase}"
+    tissues = [tissue for site in sites if (tissue := _tissue_of(site))]
+    if own:
+        tissues = [each for each in tissues if each not in _wording()["everywhere"]]
+    if not tissues:
+        return phrase
+    came = own or has_wording("metastatic", phrase)
+    return f"{phrase} {'in' if came else 'of'} the {_name_of(tissues[0])}"
 
 
-def _bare_sites(report: Report) -> Iterator[Claim]:
+def _finding_placed(phrase: str, sites: Sequence[str]) -> str:
+    """A finding with the first tissue that is named for it, unless it names one itself."""
+    tissues = [tissue for site in sites if (tissue := _tissue_of(site))]
+    if find_places(phrase) or not tissues:
+        return phrase
+    return f"{phrase} in the {_name_of(tissues[0])}"
+
+
+def _are_near(own: Iterable[str], text: str) -> bool:
+    """Whether a text names one of these sites, a part of it, or what hangs together with it."""
+    return any(site_closeness(a, match.id) >= _NEAR for a in own for match in find_sites(text))
+
+
+def _bare_sites(report: Report, places: Container[int]) -> Iterator[Claim]:
     """Tissue of organs that no asserted diagnosis is of, each organ once.
 
     Fat, vessels and nerves are in every organ; where a finding is in them, they are no claim of
@@ -143,10 +182,8 @@ def _bare_sites(report: Report) -> Iterator[Claim]:
         if report.entities[relation.head].type == EntityType.FINDING
     }
     for number, entity in enumerate(report.entities):
-        tissue = _tissue_of(entity.text) if entity.type == EntityType.SITE else None
-        if tissue is None or entity.assertion != Assertion.PRESENT:
-            continue
-        if number in invaded and tissue in _wording()["everywhere"]:
+        tissue = _tissue_of(entity.text) if number in places else None
+        if tissue is None or (number in invaded and tissue in _wording()["everywhere"]):
             continue
         if (organ := organ_of(tissue)) not in carried:
             carried.add(organ)
@@ -160,8 +197,8 @@ def _carried(report: Report) -> Iterator[str]:
     for number, entity in enumerate(report.entities):
         if entity.type == EntityType.DIAGNOSIS and entity.assertion == Assertion.PRESENT:
             named = [each.text for each in _linked(report, number) if each.type == EntityType.SITE]
-            for text in (entity.text, *named):
-                yield from (organ_of(match.id) for match in find_sites(text))
+            yield from (organ_of(match.id) for match in find_places(entity.text))
+            yield from (organ_of(match.id) for text in named for match in find_sites(text))
 
 
 # --- words for an image encoder: short and plain, without doubt or denial -------------------------

@@ -17,7 +17,7 @@ from histoeval.pathgls.grounding.decoys import calibrated
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
 from histoeval.pathgls.results import Claim, GroundingVerdict, OrganSeen, Support
 from histoeval.report import EntityType
-from histoeval.terms.sites import find_sites
+from histoeval.terms.sites import find_places
 
 UNVALIDATED = (
     "the encoder was never validated: measure it on labelled tiles with "
@@ -209,4 +209,4 @@ def _specimens(claims: Claims, organs: tuple[str, ...]) -> list[NamedPlace]:
         for claim in claims.asserted
         if (some := organs_named(claim.phrase, organs)) is not None
     ]
-    return [each for each in named if find_sites(each.phrase)] or named
+    return [each for each in named if find_places(each.phrase)] or named

@@ -114,7 +114,7 @@ def test_an_organ_that_stands_out_too_little_is_not_known() -> None:
         slide_of(patch({"liver": 1.0, "colon": 0.95, "carcinoma": 1.0})), *report_of("liver")
     )
     assert found.verdict == "not_known"
-    assert "does not look enough like liver" in found.why
+    assert "looks most like liver, but not clearly enough" in found.why
     assert found.value < 0.5
 
 
@@ -171,6 +171,7 @@ def test_a_report_without_an_organ_is_not_vouched_for() -> None:
     found = judged(slide_of(*[LIVER_CANCER] * 20), claim("carcinoma", DIAGNOSIS))
     assert found.supports[0].verdict == "not_known"
     assert "names no organ" in found.supports[0].why
+    assert found.supports[0].agreeing is None
     assert found.verdict == "not_known"
     assert "names no organ" in found.why
     assert found.value < 0.5
@@ -228,6 +229,16 @@ def test_a_report_on_the_colon_claims_no_other_bowel() -> None:
         found = judged(image, claim(phrase, DIAGNOSIS), decisions=told)
         assert found.organ is not None
         assert found.organ.claimed == ("colon",)
+
+
+def test_where_the_organ_decides_its_patches_are_counted() -> None:
+    """The carcinoma is in every patch, and none of them looks like the lung."""
+    found = judged(slide_of(*[LIVER_CANCER] * 20), *report_of("lung"))
+    assert [(each.verdict, each.agreeing) for each in found.supports] == [("contradicted", 0)] * 2
+    unclear = slide_of(*[patch({"liver": 1.0, "colon": 0.95, "carcinoma": 1.0})] * 3)
+    for support in judged(unclear, *report_of("liver")).supports:
+        assert (support.verdict, support.agreeing) == ("not_known", 0)
+        assert "looks most like liver, but not clearly enough" in support.why
 
 
 def test_one_hot_patch_of_three_hundred_supports_nothing() -> None:

@@ -134,26 +134,30 @@ class SpecimenOrgan:
         """The value and the verdict of a known claim that stands so far above decoys."""
         own = organs_named(claim.phrase, self.scores.organs) or frozenset()
         if claim.type is EntityType.SITE:
-            found = self._of(own)
-            agreeing = self.scores.agreeing(own, self.limits[EntityType.SITE].supported)
-            return {**found._asdict(), "why": self._of_organ(own, found), "agreeing": agreeing}
+            return self._decided_by(own, self._of(own))
         limits = self.limits[claim.type]
         places = {some: self._of(some) for some in (self.claimed, own) if some}
         found = judge_lesion(stands, limits, [*places.values()])
+        if not places and limits.verdict(stands) == "supported":
+            return {**found._asdict(), "why": NO_ORGAN, "agreeing": None}
+        if places:
+            organ = min(places, key=lambda each: places[each].value)
+            if places[organ].verdict != "supported":
+                return self._decided_by(organ, found)
         why = (
-            NO_ORGAN
-            if not places and limits.verdict(stands) == "supported"
-            else "stands out from claims of other organs and diseases"
+            "stands out from claims of other organs and diseases"
             if found.verdict == "supported"
             else f"the image shows {support.decoy} rather than this"
             if found.verdict == "contradicted"
             else f"stands out too little from other claims, such as {support.decoy}"
         )
-        if places:
-            organ = min(places, key=lambda each: places[each].value)
-            if places[organ].verdict != "supported":
-                why = self._of_organ(organ, places[organ])
         return {**found._asdict(), "why": why}
+
+    def _decided_by(self, organ: frozenset[str], found: Judgement) -> dict[str, Any]:
+        """What is said of a claim where its organ decides, with the patches that look like that."""
+        agreeing = self.scores.agreeing(organ, self.limits[EntityType.SITE].supported)
+        why = self._of_organ(organ, self._of(organ))
+        return {**found._asdict(), "why": why, "agreeing": agreeing}
 
     def of_report(self, supports: Sequence[Support]) -> tuple[GroundingVerdict, str]:
         """What the image says of the whole report."""
@@ -192,6 +196,8 @@ class SpecimenOrgan:
                 f"the tissue looks like {seen.likeliest} ({seen.share:.0%} of patches), "
                 f"not like {claimed}"
             )
+        if seen.likeliest in own:
+            return f"the tissue looks most like {claimed}, but not clearly enough to say so"
         return (
             f"the tissue does not look enough like {claimed} to say so; "
             f"likeliest is {seen.likeliest} ({seen.share:.0%} of patches)"

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import field_validator
+
 from histoeval.callers import argument
 from histoeval.errors import MissingDependency, Problem, SettingError
 from histoeval.io.trust_cases import CaseSource
@@ -50,6 +52,17 @@ class TrustOptions(Noun):
     subject: Any = None
     examination: Mapping[str, Any] = {}
     """The task of the model, as `histoeval.pathgls.stability.examine.make_examination` takes it."""
+
+    @field_validator("calibration", mode="before")
+    @classmethod
+    def _files(cls, given: Any) -> Any:
+        """One file is as good as a list of one."""
+        return (given,) if isinstance(given, str | Path) else given
+
+    @field_validator("tiles", mode="before")
+    @classmethod
+    def _written(cls, given: Any) -> Any:
+        return str(given) if isinstance(given, int) else given
 
 
 def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:

@@ -65,6 +65,9 @@ def written(encoder: TileEncoder, tmp_path_factory: pytest.TempPathFactory) -> P
     done = calibrated(tiles, tiles / "ours.json", "--output", tiles / "figures.json")
     assert done.exit_code == 0, done.output
     assert "foreign reports supported, n = 64" in done.output
+    for images in ("tiles", "pictures"):
+        assert f"decided, {images}: true reports supported" in done.output
+        assert f"{images}: the commonest organ has 50% of them; another diagnosis" in done.output
     return tiles / "ours.json"
 
 

@@ -202,16 +202,19 @@ def test_claims_of_the_builtin_reader_name_the_organ() -> None:
     [
         (
             "Liver: metastatic colonic adenocarcinoma.",
-            {"metastatic colonic adenocarcinoma in the liver"},
+            {"liver tissue", "metastatic colonic adenocarcinoma in the liver"},
         ),
         (
             "Lung, wedge: metastasis of breast carcinoma.",
-            {"metastasis in the lung", "metastatic breast carcinoma in the lung"},
+            {"lung tissue", "metastasis in the lung", "metastatic breast carcinoma in the lung"},
         ),
-        ("Liver, biopsy: lung metastasis in liver.", {"lung metastasis in the liver"}),
+        (
+            "Liver, biopsy: lung metastasis in liver.",
+            {"liver tissue", "lung metastasis in the liver"},
+        ),
         (
             "Brain, excision: metastatic carcinoma, lung primary favoured.",
-            {"metastatic carcinoma in the brain"},
+            {"brain tissue", "metastatic carcinoma in the brain"},
         ),
         (
             "Stomach, biopsy: chronic gastritis with intestinal metaplasia.",
@@ -251,6 +254,30 @@ def test_an_origin_is_no_claim_where_another_place_is_named() -> None:
     spread = "Metastatic carcinoma of colonic origin."
     assert phrases(made(spread, ("Metastatic carcinoma", "diagnosis"), ("colonic", "site"))) == [
         "metastatic carcinoma"
+    ]
+
+
+def test_where_a_finding_reaches_is_no_tissue_of_its_own() -> None:
+    text = "Pancreas: carcinoma invading the duodenum"
+    marks = ("Pancreas", "site"), ("carcinoma", "diagnosis"), ("invading", "finding")
+    report = made(text, *marks, ("duodenum", "site"), links="1-0 2-3")
+    assert phrases(report) == ["carcinoma of the pancreas", "invasion in the duodenum"]
+    alone = made(
+        "Invading the duodenum", ("Invading", "finding"), ("duodenum", "site"), links="0-1"
+    )
+    assert phrases(alone) == ["invasion in the duodenum", "duodenum tissue"]
+
+
+def test_an_origin_that_is_read_as_a_diagnosis_is_none() -> None:
+    text = "Liver: metastatic carcinoma, consistent with breast primary."
+    marks = (
+        ("Liver", "site"),
+        ("metastatic carcinoma", "diagnosis"),
+        ("breast primary", "diagnosis"),
+    )
+    assert phrases(made(text, *marks, links="1-0")) == [
+        "liver tissue",
+        "metastatic carcinoma in the liver",
     ]
 
 

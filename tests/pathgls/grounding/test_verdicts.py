@@ -231,6 +231,37 @@ def test_a_report_on_the_colon_claims_no_other_bowel() -> None:
         assert found.organ.claimed == ("colon",)
 
 
+def test_an_image_of_one_specimen_does_not_contradict_the_other() -> None:
+    image = slide_of(*[LIVER_CANCER] * 20)
+    other = claim("adenoma of the colon", DIAGNOSIS)
+    found = judged(image, claim("carcinoma of the liver", DIAGNOSIS), other)
+    assert [each.verdict for each in found.supports] == ["supported", "not_known"]
+    assert found.verdict == "not_known"
+    assert (
+        found.supports[1].why == "the tissue looks like liver, which the report names beside colon"
+    )
+    assert judged(image, other).verdict == "contradicted"
+
+
+@pytest.mark.parametrize("also", ["necrosis in the lung", "necrosis in the prostate"])
+def test_where_a_finding_reaches_is_no_specimen(also: str) -> None:
+    image = slide_of(*[patch({"liver": 1.0, "carcinoma": 1.0, "necrosis": 1.0})] * 20)
+    found = judged(image, claim("carcinoma of the liver", DIAGNOSIS), claim(also))
+    assert found.organ is not None
+    assert found.organ.claimed == ("liver",)
+    assert found.verdict == "supported"
+
+
+def test_parts_of_the_bowel_are_seen_together() -> None:
+    organs = ("appendix", "colon", "liver")
+    image = slide_of(*[patch({"colon": 1.0, "carcinoma": 1.0})] * 20)
+    claims = claim("carcinoma of the colon", DIAGNOSIS), claim("appendix tissue", SITE)
+    found = judged(image, *claims, decisions=decisions_for(organs))
+    assert found.organ is not None
+    assert found.organ.claimed == ("appendix", "colon")
+    assert "appendix" not in found.why, "the colon is seen, and hard to part from the appendix"
+
+
 def test_where_the_organ_decides_its_patches_are_counted() -> None:
     """The carcinoma is in every patch, and none of them looks like the lung."""
     found = judged(slide_of(*[LIVER_CANCER] * 20), *report_of("lung"))

@@ -9,12 +9,12 @@ a tumour came from.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cache
 from typing import Any, NamedTuple
 
 from histoeval.facts.spread import spread_of
-from histoeval.pathgls.grounding.specimen_sites import specimen_sites, without_past
+from histoeval.pathgls.grounding.specimen_sites import of_specimen, specimen_sites
 from histoeval.pathgls.results import Claim, ReportSpan
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.resources import load_toml
@@ -61,7 +61,7 @@ class Claims(NamedTuple):
 
 def claims_of(report: Report) -> tuple[Claim, ...]:
     """All claims of a report that a reader has read, in the order of its text, none twice."""
-    report = without_past(report)
+    report = of_specimen(report)
     places = specimen_sites(report)
     read = [*_lesions(report, places), *_bare_sites(report, places)]
     first: dict[tuple[str, Assertion], Claim] = {}
@@ -94,7 +94,7 @@ def not_seen(report: Report) -> tuple[str, ...]:
     )
 
 
-def _lesions(report: Report, places: Container[int]) -> Iterator[Claim]:
+def _lesions(report: Report, places: Set[int]) -> Iterator[Claim]:
     """Diagnoses and findings with what belongs to them."""
     for number, entity in enumerate(report.entities):
         if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING):
@@ -143,47 +143,59 @@ def _diagnosis_placed(phrase: str, entity: Entity, text: str, sites: Sequence[st
     Where it names another organ, it came from there: metastatic colonic carcinoma in the liver.
     """
     own = {match.id for match in find_places(phrase)}
-    if own and any(_are_near(own, site) for site in sites):
-        return phrase
-    if own and spread_of(main_concept(phrase), entity, text):
-        phrase = phrase if has_wording("metastatic", phrase) else f"metastatic {phrase}"
-    tissues = [tissue for site in sites if (tissue := _tissue_of(site))]
-    if own:
-        tissues = [each for each in tissues if each not in _wording()["everywhere"]]
+    tissues = _tissues_apart(own, sites) if own else _tissues(sites)
+    spreads = own and not _are_near(own, sites) and spread_of(main_concept(phrase), entity, text)
+    if spreads and not has_wording("metastatic", phrase):
+        phrase = f"metastatic {phrase}"
     if not tissues:
         return phrase
-    came = own or has_wording("metastatic", phrase)
-    return f"{phrase} {'in' if came else 'of'} the {_name_of(tissues[0])}"
+    joint = "in" if own or has_wording("metastatic", phrase) else "of"
+    return f"{phrase} {joint} the {_name_of(tissues[0])}"
 
 
 def _finding_placed(phrase: str, sites: Sequence[str]) -> str:
     """A finding with the first tissue that is named for it, unless it names one itself."""
-    tissues = [tissue for site in sites if (tissue := _tissue_of(site))]
+    tissues = _tissues(sites)
     if find_places(phrase) or not tissues:
         return phrase
     return f"{phrase} in the {_name_of(tissues[0])}"
 
 
-def _are_near(own: Iterable[str], text: str) -> bool:
-    """Whether a text names one of these sites, a part of it, or what hangs together with it."""
-    return any(site_closeness(a, match.id) >= _NEAR for a in own for match in find_sites(text))
+def _tissues(sites: Sequence[str]) -> list[str]:
+    return [tissue for site in sites if (tissue := _tissue_of(site))]
 
 
-def _bare_sites(report: Report, places: Container[int]) -> Iterator[Claim]:
+def _tissues_apart(own: Set[str], sites: Sequence[str]) -> list[str]:
+    """The tissues of sites, if none of them is one of these organs or in every organ."""
+    if not own or _are_near(own, sites):
+        return []
+    return [each for each in _tissues(sites) if each not in _wording()["everywhere"]]
+
+
+def _are_near(own: Set[str], texts: Sequence[str]) -> bool:
+    """Whether texts name one of these sites, a part of it, or what hangs together with it."""
+    named = {match.id for text in texts for match in find_sites(text)}
+    return any(site_closeness(a, b) >= _NEAR for a in own for b in named)
+
+
+def _bare_sites(report: Report, places: Set[int]) -> Iterator[Claim]:
     """Tissue of organs that no asserted diagnosis is of, each organ once.
 
-    Fat, vessels and nerves are in every organ; where a finding is in them, they are no claim of
-    their own.
+    A site that is named after a finding is where that is (invading the duodenum), and no claim of
+    its own beside others; nor are fat, vessels and nerves, which are in every organ.
     """
-    carried = set(_carried(report))
+    carried = set(_carried(report, places))
     invaded = {
-        relation.tail
+        relation.tail: report.entities[relation.head].start < report.entities[relation.tail].start
         for relation in report.relations
         if report.entities[relation.head].type == EntityType.FINDING
     }
+    others = carried or any(n not in invaded for n in places)
     for number, entity in enumerate(report.entities):
         tissue = _tissue_of(entity.text) if number in places else None
         if tissue is None or (number in invaded and tissue in _wording()["everywhere"]):
+            continue
+        if invaded.get(number) and others:
             continue
         if (organ := organ_of(tissue)) not in carried:
             carried.add(organ)
@@ -192,13 +204,20 @@ def _bare_sites(report: Report, places: Container[int]) -> Iterator[Claim]:
             yield _claim(entity, phrase, Assertion.PRESENT)
 
 
-def _carried(report: Report) -> Iterator[str]:
-    """The organs of diagnoses that are asserted."""
+def _carried(report: Report, places: Set[int]) -> Iterator[str]:
+    """The organs of diagnoses that are asserted.
+
+    What came from elsewhere is not of the organ that it is in: a liver with a metastasis is liver.
+    """
     for number, entity in enumerate(report.entities):
-        if entity.type == EntityType.DIAGNOSIS and entity.assertion == Assertion.PRESENT:
-            named = [each.text for each in _linked(report, number) if each.type == EntityType.SITE]
-            yield from (organ_of(match.id) for match in find_places(entity.text))
-            yield from (organ_of(match.id) for text in named for match in find_sites(text))
+        if entity.type != EntityType.DIAGNOSIS or entity.assertion != Assertion.PRESENT:
+            continue
+        named = [report.entities[n].text for n in _tails(report, number) if n in places]
+        own = {match.id for match in find_places(entity.text)}
+        organs = [organ_of(match.id) for text in named for match in find_sites(text)]
+        if has_wording("metastatic", entity.text) or _tissues_apart(own, named):
+            own, organs = set(), [each for each in organs if each != organs[0]]
+        yield from (*map(organ_of, own), *organs)
 
 
 # --- words for an image encoder: short and plain, without doubt or denial -------------------------

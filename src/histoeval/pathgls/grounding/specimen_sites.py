@@ -15,18 +15,24 @@ _CLINICAL = "clinical"
 _SEEN = (EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE)
 
 
-def without_past(report: Report) -> Report:
-    """A report without what it tells of the patient's history, or from the request form."""
-    past = [
+def of_specimen(report: Report) -> Report:
+    """A report without what it tells of the patient's history, and where a tumour came from.
+
+    History stands after words for it, or in a section of its own; "breast primary" is no diagnosis.
+    """
+    came = [entity for entity, _ in origins(report.text)]
+    dropped = [
         (each.start, each.end)
         for each in report.entities
-        if each.type in _SEEN and has_wording("history", clause_before(report.text, each.start))
+        if each.type in _SEEN
+        if has_wording("history", clause_before(report.text, each.start))
+        or (each.type == EntityType.DIAGNOSIS and any(_holds(origin, each) for origin in came))
     ]
     told = [(each.start, each.end) for each in sections(report.text) if each.kind == _CLINICAL]
-    kept = only(report, outside([*past, *told], len(report.text)))
+    kept = only(report, outside([*dropped, *told], len(report.text)))
     if not any(each.type in _SEEN for each in kept.entities):
         # All of a short report may stand under such a heading.
-        kept = only(report, outside(past, len(report.text)))
+        kept = only(report, outside(dropped, len(report.text)))
     return kept
 
 
@@ -52,6 +58,10 @@ def _names_place(entity: Entity, text: str) -> bool:
     # At the beginning of a statement it is a heading; what is denied in a place is not the place.
     lead = before(text, entity.start).split()
     return not lead or "in" in lead or not is_denied(text, entity.start, entity.end)
+
+
+def _holds(one: Entity, other: Entity) -> bool:
+    return one.start <= other.start and other.end <= one.end
 
 
 def _overlap(one: Entity, other: Entity) -> bool:

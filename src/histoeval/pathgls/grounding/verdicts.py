@@ -10,6 +10,7 @@ from histoeval.pathgls.grounding.decisions import (
     Decisions,
     Limits,
     OrganScores,
+    alike,
     organ_scores,
     organs_named,
 )
@@ -118,21 +119,25 @@ class SpecimenOrgan:
 
     def unknown(self, claim: Claim) -> str | None:
         """Why the place of a claim cannot be told; None where it can, or where none is named."""
-        named = organs_named(claim.phrase, self.scores.organs)
-        if named is None and claim.type is EntityType.SITE:
+        place = self._place(claim)
+        if place is None and claim.type is EntityType.SITE:
             return f"{claim.phrase} is no organ that could be recognised"
-        if named is not None and not named:
-            return f"the encoder has not been shown to tell the place of {claim.phrase} from others"
-        if self.specimens and not self.claimed:
-            place = self.specimens[0].phrase
-            return f"the encoder has not been shown to tell the place of {place} from others"
+        if place is None and self.specimens and not self.claimed:
+            place = self.specimens[0]
+        if place is not None and not place.organs:
+            return f"the encoder has not been shown to tell the place of {place.phrase} from others"
         if claim.type not in self.limits:
             return f"claims of this kind ({claim.type.value}) were never validated"
         return None
 
+    def _place(self, claim: Claim) -> NamedPlace | None:
+        """The place of the report that a claim names."""
+        return next((each for each in self.specimens if each.phrase == claim.phrase), None)
+
     def judged(self, claim: Claim, stands: float, support: Support) -> dict[str, Any]:
         """The value and the verdict of a known claim that stands so far above decoys."""
-        own = organs_named(claim.phrase, self.scores.organs) or frozenset()
+        place = self._place(claim)
+        own = frozenset() if place is None else place.organs
         if claim.type is EntityType.SITE:
             return self._decided_by(own, self._of(own))
         limits = self.limits[claim.type]
@@ -162,7 +167,7 @@ class SpecimenOrgan:
     def of_report(self, supports: Sequence[Support]) -> tuple[GroundingVerdict, str]:
         """What the image says of the whole report."""
         whole = self._of(self.claimed) if self.claimed else None
-        places = {each.organs: self._of(each.organs) for each in self.specimens if each.organs}
+        places = {some: self._of(some) for each in self.specimens if (some := self._alike(each))}
         claims = [
             Judgement(each.value, each.verdict)
             for each in supports
@@ -183,8 +188,18 @@ class SpecimenOrgan:
             return verdict, "the image supports too little of what the report claims"
         return verdict, "the image shows the organ and supports what the report claims"
 
+    def _alike(self, place: NamedPlace) -> frozenset[str]:
+        """The organs of the report that are hard to part from those of a place."""
+        return frozenset(o for o in self.claimed if any(alike(o, each) for each in place.organs))
+
     def _of(self, organs: frozenset[str]) -> Judgement:
-        return judge_organ(self.scores.margin(organs), self.limits)
+        """Some organs of the report; an image of another one of them does not contradict these."""
+        found = judge_organ(self.scores.margin(organs), self.limits)
+        if found.verdict == "contradicted" and organs < self.claimed:
+            whole = judge_organ(self.scores.margin(self.claimed), self.limits)
+            if whole.verdict == "supported":
+                return Judgement(found.value, "not_known")
+        return found
 
     def _of_organ(self, own: frozenset[str], found: Judgement) -> str:
         """The reason for what is said of the organ that is claimed."""
@@ -198,6 +213,10 @@ class SpecimenOrgan:
             )
         if seen.likeliest in own:
             return f"the tissue looks most like {claimed}, but not clearly enough to say so"
+        if seen.likeliest in self.claimed:
+            return (
+                f"the tissue looks like {seen.likeliest}, which the report names beside {claimed}"
+            )
         return (
             f"the tissue does not look enough like {claimed} to say so; "
             f"likeliest is {seen.likeliest} ({seen.share:.0%} of patches)"
@@ -207,12 +226,15 @@ class SpecimenOrgan:
 def _specimens(claims: Claims, organs: tuple[str, ...]) -> list[NamedPlace]:
     """The places that a report is of, in its order.
 
-    What it names counts more than where a disease arises: squamous cell carcinoma arises in the
-    lung, and a report of the skin is not of the lung for that.
+    Where diagnoses and specimens are counts more than where a finding is (invasion in the colon),
+    and what is named more than where a disease arises: squamous cell carcinoma arises in the lung,
+    and a report of the skin is not of the lung for that.
     """
     named = [
-        NamedPlace(claim.phrase, some)
+        (claim.type, NamedPlace(claim.phrase, some))
         for claim in claims.asserted
         if (some := organs_named(claim.phrase, organs)) is not None
     ]
-    return [each for each in named if find_places(each.phrase)] or named
+    said = [(kind, place) for kind, place in named if find_places(place.phrase)]
+    held = [(kind, place) for kind, place in said if kind is not EntityType.FINDING]
+    return [place for _, place in held or said or named]

@@ -78,7 +78,7 @@ def judge_stated(margin: float, stands: float, limits: Limits) -> GroundingVerdi
         return "not_known"
     organ = judge_organ(margin, limits)
     lesion = judge_lesion(stands, limits[EntityType.DIAGNOSIS], [organ])
-    return judge_report([lesion], organ, [organ])
+    return judge_report([], [lesion], organ, [organ])
 
 
 def decided_remarks(found: Mapping[str, Any]) -> Iterator[str]:

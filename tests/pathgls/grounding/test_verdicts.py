@@ -311,6 +311,15 @@ def test_a_kind_of_claim_that_was_never_measured_is_not_known() -> None:
     )
     assert found.supports[1].verdict == "not_known"
     assert "(diagnosis) were never validated" in found.supports[1].why
+    assert found.verdict == "not_known", "the liver is seen, and nothing is known of the diagnosis"
+
+
+def test_the_organ_alone_supports_a_report_of_nothing_else() -> None:
+    image = slide_of(*[PLAIN_LIVER] * 20)
+    assert judged(image, claim("liver", SITE)).verdict == "supported"
+    stated = judged(image, *report_of("liver"))
+    assert stated.supports[0].verdict == "supported"
+    assert stated.verdict != "supported"
 
 
 def test_an_encoder_that_nobody_validated_knows_nothing() -> None:

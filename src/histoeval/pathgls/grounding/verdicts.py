@@ -70,16 +70,25 @@ def judge_lesion(stands: float, limits: ClaimLimits, organs: Sequence[Judgement]
 
 
 def judge_report(
-    claims: Sequence[Judgement], whole: Judgement | None, specimens: Sequence[Judgement]
+    sites: Sequence[Judgement],
+    lesions: Sequence[Judgement | None],
+    whole: Judgement | None,
+    specimens: Sequence[Judgement],
 ) -> GroundingVerdict:
-    """A report, by its known claims, by all organs that it names together, and by each of them."""
+    """A report, by its claims, by all organs that it names together, and by each of them.
+
+    A lesion that the encoder does not know is None. The organ alone supports no report that states
+    a lesion: one of these must be supported.
+    """
+    claims = [*sites, *(each for each in lesions if each is not None)]
     verdicts = [each.verdict for each in claims]
     if "contradicted" in verdicts or (whole is not None and whole.verdict == "contradicted"):
         return "contradicted"
     if whole is None or any(each.verdict != "supported" for each in specimens):
         return "not_known"
     value = sum(each.value for each in claims) / max(1, len(claims))
-    return "supported" if value >= _HALF and "supported" in verdicts else "not_known"
+    decisive = [each and each.verdict for each in lesions] or verdicts
+    return "supported" if value >= _HALF and "supported" in decisive else "not_known"
 
 
 class NamedPlace(NamedTuple):
@@ -168,12 +177,10 @@ class SpecimenOrgan:
         """What the image says of the whole report."""
         whole = self._of(self.claimed) if self.claimed else None
         places = {some: self._of(some) for each in self.specimens if (some := self._alike(each))}
-        claims = [
-            Judgement(each.value, each.verdict)
-            for each in supports
-            if each.value is not None and each.verdict is not None
-        ]
-        verdict = judge_report(claims, whole, [*places.values()])
+        sites = [_judgement(each) for each in supports if each.claim.type is EntityType.SITE]
+        lesions = [_judgement(each) for each in supports if each.claim.type is not EntityType.SITE]
+        known = [each for each in sites if each is not None]
+        verdict = judge_report(known, lesions, whole, [*places.values()])
         if verdict == "contradicted":
             if whole is not None and whole.verdict == verdict:
                 return verdict, self._of_organ(self.claimed, whole)
@@ -185,7 +192,10 @@ class SpecimenOrgan:
             if found.verdict != "supported":
                 return verdict, self._of_organ(organs, found)
         if verdict != "supported":
-            return verdict, "the image supports too little of what the report claims"
+            return (
+                verdict,
+                "the image shows the organ, but supports too little of what is said of it",
+            )
         return verdict, "the image shows the organ and supports what the report claims"
 
     def _alike(self, place: NamedPlace) -> frozenset[str]:
@@ -221,6 +231,13 @@ class SpecimenOrgan:
             f"the tissue does not look enough like {claimed} to say so; "
             f"likeliest is {seen.likeliest} ({seen.share:.0%} of patches)"
         )
+
+
+def _judgement(support: Support) -> Judgement | None:
+    """What was said of a claim that is known."""
+    if support.value is None or support.verdict is None:
+        return None
+    return Judgement(support.value, support.verdict)
 
 
 def _specimens(claims: Claims, organs: tuple[str, ...]) -> list[NamedPlace]:

@@ -14,6 +14,7 @@ import numpy as np
 from histoeval.errors import InputError
 from histoeval.evaluate.grounding_decisions import fit_decisions, told_organs
 from histoeval.evaluate.grounding_images import JudgedImages, judged_images
+from histoeval.evaluate.grounding_reports import worded_figures
 from histoeval.evaluate.grounding_scores import (
     ScoredTiles,
     apart,
@@ -47,6 +48,7 @@ from histoeval.progress import ignore
 from histoeval.resources import resource_text
 
 _AT_ONCE = 32
+KNOWN_TILES = "known tiles"
 
 
 def tiles_of(folder: Path, split: str) -> list[LabelledTile]:
@@ -103,7 +105,7 @@ def figures_of(
     cosines = vectors.astype(np.float64) @ encoder.known.vectors.T.astype(np.float64)
     curves, decisions = encoder.manifest.calibrations, encoder.decisions
     results: dict[str, Any] = {"scope": _scope(tiles, known)}
-    for name, kept in (("all tiles", stained), ("known tiles", stained & known)):
+    for name, kept in (("all tiles", stained), (KNOWN_TILES, stained & known)):
         places = np.flatnonzero(kept).tolist()
         if not places:
             continue
@@ -121,6 +123,8 @@ def figures_of(
             }
         if decisions is not None:
             results[name] |= decided(found, decisions)
+            if name == KNOWN_TILES:
+                results[name] |= worded_figures(found, vectors[places], encoder, decisions)
     return results
 
 
@@ -165,7 +169,9 @@ def calibrate(
             "slide": {**shipped.slide, **decisions.slide},
         }
         decisions = decisions.model_copy(update=kept_limits)
-    return decisions, decided(found, decisions)
+    usual = [n for n in known if tiles[n].stain_kind == HE]
+    worded = worded_figures(found, vectors[usual], encoder, decisions)
+    return decisions, {**decided(found, decisions), **worded}
 
 
 def _told_by(encoder: ImageTextEncoder, organ: str) -> bool:

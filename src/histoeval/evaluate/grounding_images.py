@@ -37,25 +37,13 @@ class JudgedImages:
 
     @classmethod
     def of_pictures(cls, found: ScoredTiles, seed: int = 0) -> "JudgedImages | None":
-        """A picture of each slide, of as many tiles as there are; nothing where there is one each.
-
-        Where tiles of a slide show different things, each of these has a picture of its own. Slides
-        of a single tile are put together where they show the same.
-        """
-        draws = np.random.default_rng(seed)
-        by_slide = _rows(found, lambda n: (found.tiles[n].slide, *_shown(found, n)))
-        drawn = [draws.permutation(some)[:PICTURE_TILES] for some in by_slide.values()]
-        single = [int(some[0]) for some in drawn if len(some) == 1]
-        alike_tiles = _rows(found, lambda n: (found.tiles[n].laboratory, *_shown(found, n)), single)
-        for some in map(draws.permutation, alike_tiles.values()):
-            drawn += np.split(some, range(PICTURE_TILES, len(some), PICTURE_TILES))
-        return cls._joined(found, [sorted(some.tolist()) for some in drawn if len(some) > 1])
+        """A picture of each slide; nothing where there is one tile each."""
+        return cls._joined(found, picture_rows(found, seed))
 
     @classmethod
     def of_slides(cls, found: ScoredTiles) -> "JudgedImages | None":
         """All tiles of a slide together, where there are some; nothing where there are nowhere."""
-        rows = _rows(found, lambda n: (found.tiles[n].slide,))
-        return cls._joined(found, [some for some in rows.values() if len(some) >= FEW])
+        return cls._joined(found, slide_rows(found))
 
     @classmethod
     def _joined(cls, found: ScoredTiles, rows: Sequence[Sequence[int]]) -> "JudgedImages | None":
@@ -90,6 +78,28 @@ class JudgedImages:
     def standings(self) -> Array:
         """For each image and entry how far it stands above decoys of its group."""
         return distances_of(self.heights, self.targets)
+
+
+def picture_rows(found: ScoredTiles, seed: int = 0) -> list[list[int]]:
+    """The tiles of a picture of each slide, as many as there are.
+
+    Where tiles of a slide show different things, each of these has a picture of its own. Slides of
+    a single tile are put together where they show the same.
+    """
+    draws = np.random.default_rng(seed)
+    by_slide = _rows(found, lambda n: (found.tiles[n].slide, *_shown(found, n)))
+    drawn = [draws.permutation(some)[:PICTURE_TILES] for some in by_slide.values()]
+    single = [int(some[0]) for some in drawn if len(some) == 1]
+    alike_tiles = _rows(found, lambda n: (found.tiles[n].laboratory, *_shown(found, n)), single)
+    for some in map(draws.permutation, alike_tiles.values()):
+        drawn += np.split(some, range(PICTURE_TILES, len(some), PICTURE_TILES))
+    return [sorted(some.tolist()) for some in drawn if len(some) > 1]
+
+
+def slide_rows(found: ScoredTiles) -> list[list[int]]:
+    """The tiles of each slide that has some."""
+    rows = _rows(found, lambda n: (found.tiles[n].slide,))
+    return [some for some in rows.values() if len(some) >= FEW]
 
 
 def judged_images(found: ScoredTiles) -> Mapping[str, JudgedImages]:

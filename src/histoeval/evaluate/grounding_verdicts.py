@@ -20,6 +20,8 @@ from histoeval.report import EntityType
 TRUE, FOREIGN, OTHER_DIAGNOSIS = "true", "foreign", "other diagnosis"
 """Kinds of reports: the right one, one of another organ, and one of this organ that is wrong."""
 
+KINDS_OF_REPORT = (TRUE, FOREIGN, OTHER_DIAGNOSIS)
+
 COMMONEST = "commonest organ"
 
 
@@ -39,15 +41,20 @@ def decided_figures(images: JudgedImages, decisions: Decisions) -> dict[str, flo
     """
     reports = list(judged_reports(images, decisions))
     found: dict[str, float | int] = {}
-    for kind in (TRUE, FOREIGN, OTHER_DIAGNOSIS):
-        verdicts = Counter(each.verdict for each in reports if each.kind == kind)
-        found[f"{kind} reports"] = verdicts.total()
-        for verdict in ("supported", "not_known", "contradicted"):
-            if verdicts:
-                found[f"{kind}, {verdict}"] = verdicts[verdict] / verdicts.total()
+    for kind in KINDS_OF_REPORT:
+        found |= verdict_shares(kind, Counter(e.verdict for e in reports if e.kind == kind))
     organs = Counter(t.organ for t in images.means.tiles if t.organ in decisions.organs)
     if organs:
         found[COMMONEST] = max(organs.values()) / organs.total()
+    return found
+
+
+def verdict_shares(kind: str, verdicts: Counter[str]) -> dict[str, float | int]:
+    """How many reports of a kind there are, and the share of each verdict."""
+    found: dict[str, float | int] = {f"{kind} reports": verdicts.total()}
+    for verdict in ("supported", "not_known", "contradicted"):
+        if verdicts:
+            found[f"{kind}, {verdict}"] = verdicts[verdict] / verdicts.total()
     return found
 
 
@@ -85,10 +92,18 @@ def decided_remarks(found: Mapping[str, Any]) -> Iterator[str]:
     """Lines on wrong diagnoses of the right organ, and on the commonest organ, by kind of image."""
     for name, figures in found.items():
         kind, _, images = name.partition(", ")
-        if kind != "decided" or COMMONEST not in figures:
-            continue
-        line = f"{images}: the commonest organ has {figures[COMMONEST]:.0%} of them"
-        if count := figures.get(f"{OTHER_DIAGNOSIS} reports"):
-            share = figures[f"{OTHER_DIAGNOSIS}, supported"]
-            line += f"; another diagnosis of the same organ is supported in {share:.3f} of {count}"
-        yield line
+        if kind == "decided":
+            parts = [*_remark_parts(figures)]
+            if parts:
+                yield f"{images}: {'; '.join(parts)}"
+
+
+def _remark_parts(figures: Mapping[str, Any]) -> Iterator[str]:
+    if COMMONEST in figures:
+        yield f"the commonest organ has {figures[COMMONEST]:.0%} of them"
+    if count := figures.get(f"{OTHER_DIAGNOSIS} reports"):
+        share = figures[f"{OTHER_DIAGNOSIS}, supported"]
+        yield f"another diagnosis of the same organ is supported in {share:.3f} of {count}"
+    for kind, words in ((OTHER_DIAGNOSIS, "diagnosis of the same organ"), (FOREIGN, "organ")):
+        if (drop := figures.get(f"{kind}, drop")) is not None:
+            yield f"another {words} drops grounding by {drop:.0%}"

@@ -139,7 +139,7 @@ def test_the_bank_is_judged_as_reports_in_words_are() -> None:
             judged = organ.judged(lesion, float(stands), Support(claim=lesion))
             said, _ = organ.of_report([Support(claim=lesion, **judged)])
             own = organ.scores.margin(["liver"])
-            assert judge_stated(own, float(stands), decisions.tile) == said
+            assert judge_stated(own, float(stands), decisions.tile)[0] == said
 
 
 def test_a_picture_is_up_to_36_tiles_of_a_slide_that_show_the_same() -> None:

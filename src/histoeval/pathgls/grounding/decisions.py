@@ -24,8 +24,10 @@ from histoeval.report import EntityType, Noun
 from histoeval.terms.sites import find_sites, site_closeness, site_tree
 
 ALLOWED = 0.05
-"""The share of claims of another organ that may be supported, and of true ones that may be
-contradicted."""
+"""The share of claims of another organ that may be supported."""
+
+ALLOWED_AGAINST = ALLOWED / 2
+"""The share of true claims that may be contradicted: a report states several."""
 
 FEW = 5
 """With fewer patches than this an image is judged as a single tile."""
@@ -46,7 +48,7 @@ class ClaimLimits(Noun):
     supported: FiniteFloat
     """From this score on a claim is supported: a foreign one in 5 % of cases."""
     contradicted: FiniteFloat
-    """Up to this score it is contradicted: a true one in 5 % of cases."""
+    """Up to this score it is contradicted: a true one in 2.5 % of cases."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -67,6 +69,23 @@ class ClaimLimits(Noun):
 
 
 Limits = Mapping[EntityType, ClaimLimits]
+BehaviourSide = Literal["benign", "malignant"]
+
+
+class BehaviourLimits(Noun):
+    """The same for the behaviour of tissue of one organ."""
+
+    malignant: ClaimLimits
+    """Of how malignant an image looks."""
+    benign: ClaimLimits
+    """Of the same with its sign turned."""
+
+
+class Judgement(NamedTuple):
+    """The value and the verdict of a claim, or of the organ that a report names."""
+
+    value: float
+    verdict: GroundingVerdict
 
 
 class Decisions(Noun):
@@ -80,6 +99,9 @@ class Decisions(Noun):
     """For single tiles and pictures of a few."""
     slide: dict[EntityType, ClaimLimits]
     """For slides, and pictures of many tiles."""
+    tile_behaviour: dict[str, BehaviourLimits] = Field(default_factory=dict)
+    """By organ, where benign and malignant tissue was shown to be told apart; none elsewhere."""
+    slide_behaviour: dict[str, BehaviourLimits] = Field(default_factory=dict)
     measured_on: str = ""
     kind: Literal["grounding_calibration"] = "grounding_calibration"
 
@@ -97,6 +119,10 @@ class Decisions(Noun):
     def limits(self, patches: int) -> Limits:
         """Those for an image of so many patches."""
         return self.tile if patches < FEW else self.slide
+
+    def behaviour_limits(self, patches: int) -> Mapping[str, BehaviourLimits]:
+        """Those of behaviour, by organ, for an image of so many patches."""
+        return self.tile_behaviour if patches < FEW else self.slide_behaviour
 
 
 @runtime_checkable

@@ -4,10 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
+from histoeval.pathgls.grounding.behaviour import (
+    DENIED_IN_VAIN,
+    SpecimenBehaviour,
+    behaviour_reason,
+)
 from histoeval.pathgls.grounding.claims import Claims
 from histoeval.pathgls.grounding.decisions import (
     ClaimLimits,
     Decisions,
+    Judgement,
     Limits,
     OrganScores,
     alike,
@@ -36,13 +42,6 @@ def unknown_support(claim: Claim, reason: str, limits: Decisions | None) -> Supp
     return Support(claim=claim, unknown=reason, verdict=verdict, why=reason)
 
 
-class Judgement(NamedTuple):
-    """The value and the verdict of a claim, or of the organ that a report names."""
-
-    value: float
-    verdict: GroundingVerdict
-
-
 def gated(value: float, organ: float) -> float:
     """The value of a claim: its own where its organ is supported, else no more than that has."""
     return value if organ >= _HALF else min(value, organ)
@@ -54,19 +53,35 @@ def judge_organ(margin: float, limits: Limits) -> Judgement:
     return Judgement(calibrated(margin, own.curve), own.verdict(margin))
 
 
-def judge_lesion(stands: float, limits: ClaimLimits, organs: Sequence[Judgement]) -> Judgement:
+def weighed(value: float, behaviour: float) -> float:
+    """The value of a claim: its own where its behaviour is likely, else less in proportion."""
+    return value * min(1.0, behaviour / _HALF)
+
+
+def judge_lesion(
+    stands: float,
+    limits: ClaimLimits,
+    organs: Sequence[Judgement],
+    behaviour: Judgement | None = None,
+) -> Judgement:
     """A diagnosis or finding that stands so far above decoys, in a report that names some organs.
 
     It is worth no more than the least likely of these. Without any it may be of anybody: nothing
-    supports it, and it is worth less than one half.
+    supports it, and it is worth less than one half. Nor is it supported where the image looks too
+    little like the behaviour that it has, if that was judged.
     """
     value, verdict = calibrated(stands, limits.curve), limits.verdict(stands)
     if not organs:
         return Judgement(min(value, UNTIED), "not_known" if verdict == "supported" else verdict)
     organ = min(organs, key=lambda each: each.value)
-    return Judgement(
-        gated(value, organ.value), verdict if organ.verdict == "supported" else organ.verdict
-    )
+    value = gated(value, organ.value)
+    verdict = verdict if organ.verdict == "supported" else organ.verdict
+    if behaviour is None:
+        return Judgement(value, verdict)
+    value = weighed(value, behaviour.value)
+    if behaviour.verdict == "contradicted":
+        return Judgement(value, "contradicted")
+    return Judgement(value, "not_known" if verdict == "supported" and value < _HALF else verdict)
 
 
 def judge_report(
@@ -105,16 +120,25 @@ class SpecimenOrgan:
     scores: OrganScores
     limits: Limits
     specimens: tuple[NamedPlace, ...]
+    behaviour: SpecimenBehaviour | None = None
 
     @classmethod
     def of(
         cls, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions, claims: Claims
     ) -> Self:
         """Decide over all patches of an image."""
+        specimens = tuple(_specimens(claims, decisions.organs))
         return cls(
             organ_scores(vectors, encoder, decisions.organs),
             decisions.limits(len(vectors)),
-            tuple(_specimens(claims, decisions.organs)),
+            specimens,
+            SpecimenBehaviour.of(
+                vectors,
+                encoder,
+                decisions.behaviour_limits(len(vectors)),
+                {organ for each in specimens for organ in each.organs},
+                claims,
+            ),
         )
 
     @property
@@ -151,13 +175,18 @@ class SpecimenOrgan:
             return self._decided_by(own, self._of(own))
         limits = self.limits[claim.type]
         places = {some: self._of(some) for some in (self.claimed, own) if some}
-        found = judge_lesion(stands, limits, [*places.values()])
+        stated = self.behaviour and self.behaviour.of_claim(claim, own or self.claimed)
+        found = judge_lesion(stands, limits, [*places.values()], stated)
         if not places and limits.verdict(stands) == "supported":
             return {**found._asdict(), "why": NO_ORGAN, "agreeing": None}
         if places:
             organ = min(places, key=lambda each: places[each].value)
+            if _against(stated) and places[organ].verdict != "contradicted":
+                return {**found._asdict(), "why": behaviour_reason(claim, "contradicted")}
             if places[organ].verdict != "supported":
                 return self._decided_by(organ, found)
+        if found.verdict == "not_known" and limits.verdict(stands) == "supported":
+            return {**found._asdict(), "why": behaviour_reason(claim, "not_known")}
         why = (
             "stands out from claims of other organs and diseases"
             if found.verdict == "supported"
@@ -180,12 +209,11 @@ class SpecimenOrgan:
         sites = [_judgement(each) for each in supports if each.claim.type is EntityType.SITE]
         lesions = [_judgement(each) for each in supports if each.claim.type is not EntityType.SITE]
         known = [each for each in sites if each is not None]
+        denial = self.denial()
+        lesions += [] if denial is None else [denial]
         verdict = judge_report(known, lesions, whole, [*places.values()])
         if verdict == "contradicted":
-            if whole is not None and whole.verdict == verdict:
-                return verdict, self._of_organ(self.claimed, whole)
-            against = next(each for each in supports if each.verdict == verdict)
-            return verdict, f"{against.claim.phrase}: {against.why}"
+            return verdict, self._against_report(supports, whole, denial)
         if whole is None:
             return verdict, NO_ORGAN
         for organs, found in places.items():
@@ -197,6 +225,21 @@ class SpecimenOrgan:
                 "the image shows the organ, but supports too little of what is said of it",
             )
         return verdict, "the image shows the organ and supports what the report claims"
+
+    def _against_report(
+        self, supports: Sequence[Support], whole: Judgement | None, denial: Judgement | None
+    ) -> str:
+        """Why a report is contradicted: by its organ, by what it denies, or by a claim."""
+        if whole is not None and _against(whole):
+            return self._of_organ(self.claimed, whole)
+        if _against(denial):
+            return DENIED_IN_VAIN
+        against = next(each for each in supports if each.verdict == "contradicted")
+        return f"{against.claim.phrase}: {against.why}"
+
+    def denial(self) -> Judgement | None:
+        """What the image says of the report's word that there is no malignancy, if it says so."""
+        return self.behaviour and self.behaviour.of_denial()
 
     def _alike(self, place: NamedPlace) -> frozenset[str]:
         """The organs of the report that are hard to part from those of a place."""
@@ -231,6 +274,10 @@ class SpecimenOrgan:
             f"the tissue does not look enough like {claimed} to say so; "
             f"likeliest is {seen.likeliest} ({seen.share:.0%} of patches)"
         )
+
+
+def _against(found: Judgement | None) -> bool:
+    return found is not None and found.verdict == "contradicted"
 
 
 def _judgement(support: Support) -> Judgement | None:

@@ -46,6 +46,16 @@ def render(template: str, **context: Any) -> str:
     return page.translate(_SHOWN)
 
 
+def fragment(template: str, **context: Any) -> str:
+    """A part of a page, escaped as `render` does it."""
+    return _visible(_environment().get_template(template).render(**context))
+
+
+def _visible(text: str) -> str:
+    """The text with a symbol in place of each control character; most texts have none."""
+    return text.translate(_SHOWN) if _CONTROL.search(text) else text
+
+
 def jpeg(picture: Image.Image) -> bytes:
     """A small picture for a page."""
     stream = BytesIO()

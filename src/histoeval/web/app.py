@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -15,12 +16,14 @@ from starlette.staticfiles import StaticFiles
 from histoeval.errors import InputError
 from histoeval.resources import resource_path
 from histoeval.view.html.page import STATIC
-from histoeval.web import runs
+from histoeval.web import runs, score
+from histoeval.web.jobs import Jobs
 from histoeval.web.pages import HANDLERS, show_refusal
+from histoeval.web.score import Scorer
 from histoeval.web.security import LOCAL, OWNER, Guard, Visitor
 from histoeval.web.shelf import Shelf
 
-NAV = (("/", "Runs"),)
+NAV = (("/", "Runs"), ("/score", "Score"))
 """Address and name of each place, as every page shows them."""
 
 
@@ -40,10 +43,18 @@ def create_app(
         raise InputError(f"{folder} is not a folder; give the folder that holds your runs")
     if study is not None:
         raise InputError("studies cannot be served yet")
-    shelf = Shelf(folder)
+    shelf, jobs, scorer = Shelf(folder), Jobs(), Scorer()
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        scorer.warm_up()
+        yield
+        jobs.close()
+
     keys: Mapping[str, Visitor] = {token: OWNER}
     app = Starlette(
-        routes=[*runs.routes(shelf), *_static()],
+        routes=[*runs.routes(shelf), *score.routes(shelf, jobs, scorer), *_static()],
+        lifespan=lifespan,
         middleware=[
             Middleware(Guard, keys=keys, refuse=show_refusal, hosts=hosts, any_address=any_address)
         ],

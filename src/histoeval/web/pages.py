@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from histoeval.errors import HistoEvalError
-from histoeval.view.html.page import Website, render
+from histoeval.view.html.page import Website, fragment, render
 from histoeval.web.security import HEADERS, csrf_of, visitor_of
 
 TITLES = {
@@ -47,9 +47,9 @@ def page(
     return HTMLResponse(text, status, HEADERS)
 
 
-def fragment(request: Request, template: str, **context: Any) -> HTMLResponse:
+def part(request: Request, template: str, **context: Any) -> HTMLResponse:
     """A part of a page, to be put into one that is open."""
-    return HTMLResponse(render(template, site=site_of(request), **context))
+    return HTMLResponse(fragment(template, site=site_of(request), **context))
 
 
 def site_of(request: Request) -> Website:

@@ -16,14 +16,20 @@ from starlette.staticfiles import StaticFiles
 from histoeval.errors import InputError
 from histoeval.resources import resource_path
 from histoeval.view.html.page import STATIC
-from histoeval.web import runs, score
+from histoeval.web import compare, leaderboard, runs, score
 from histoeval.web.jobs import Jobs
+from histoeval.web.kept import Kept
 from histoeval.web.pages import HANDLERS, show_refusal
 from histoeval.web.score import Scorer
 from histoeval.web.security import LOCAL, OWNER, Guard, Visitor
 from histoeval.web.shelf import Shelf
 
-NAV = (("/", "Runs"), ("/score", "Score"))
+NAV = (
+    ("/", "Runs"),
+    ("/score", "Score"),
+    ("/compare", "Compare"),
+    ("/leaderboard", "Leaderboard"),
+)
 """Address and name of each place, as every page shows them."""
 
 
@@ -43,7 +49,13 @@ def create_app(
         raise InputError(f"{folder} is not a folder; give the folder that holds your runs")
     if study is not None:
         raise InputError("studies cannot be served yet")
-    shelf, jobs, scorer = Shelf(folder), Jobs(), Scorer()
+    shelf, kept, jobs, scorer = Shelf(folder), Kept(), Jobs(), Scorer()
+    places: list[BaseRoute] = [
+        *runs.routes(shelf, kept),
+        *score.routes(shelf, jobs, scorer),
+        *compare.routes(shelf, kept),
+        *leaderboard.routes(shelf, kept),
+    ]
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -53,7 +65,7 @@ def create_app(
 
     keys: Mapping[str, Visitor] = {token: OWNER}
     app = Starlette(
-        routes=[*runs.routes(shelf), *score.routes(shelf, jobs, scorer), *_static()],
+        routes=[*places, *_static()],
         lifespan=lifespan,
         middleware=[
             Middleware(Guard, keys=keys, refuse=show_refusal, hosts=hosts, any_address=any_address)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,11 @@ def site_of(request: Request) -> Website:
     inside = [address for address, _ in nav if address != "/" and path.startswith(address)]
     here = max(inside, key=len, default="/" if path == "/" or path.startswith("/runs") else "")
     return Website(nav, here, csrf_of(request))
+
+
+def time_text(seconds: float) -> str:
+    """A time of the disk as people of this machine read it."""
+    return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def without_paths(message: str, folder: Path) -> str:

@@ -5,6 +5,7 @@ The same templates make a file that needs nothing else, and a page of `histoeval
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
@@ -25,10 +26,15 @@ if TYPE_CHECKING:
 STATIC = "view/html/static"
 """The folder of scripts and stylesheets, ours and those of others, inside the package."""
 
+_BLANK = "\n\t\r"
 _SHOWN = {
     **{code: sign if isinstance(sign, int) else escape(sign) for code, sign in VISIBLE.items()},
-    **{ord(blank): blank for blank in "\n\t\r"},
+    **{ord(blank): blank for blank in _BLANK},
 }
+
+_CONTROL = re.compile(
+    f"[{''.join(re.escape(chr(code)) for code in _SHOWN if chr(code) not in _BLANK)}]"
+)
 
 
 @cache
@@ -87,7 +93,7 @@ def render(
         may=_policy(code),
         **context,
     )
-    return text.translate(_SHOWN)
+    return _visible(text)
 
 
 @cache

@@ -21,8 +21,8 @@ EXPERIMENTS = ("table1", "table2", "table3", "figure3a", "figure3b", "hierarchy"
 """What `experiment` calls its tables, in the order of a page."""
 
 KNOWN = (
-    "a folder of `histoeval score`, `judge`, `trust`, `agree`, `compare` or `experiment`, or a file "
-    "that `histoeval extract` has written"
+    "a folder of `histoeval score`, `judge`, `trust`, `agree`, `compare` or `experiment`, or a "
+    "file that `histoeval extract` has written"
 )
 
 
@@ -57,21 +57,28 @@ def finished_run(path: Path) -> FinishedRun:
     if path.is_file():
         return _extracted(path)
     there = {each.name for each in path.iterdir()}
-    if SCORES in there:
-        return _finished(FinishedRun(_scoring(path, there), path), "summary.json" in there)
-    if TRUST in there:
-        return _finished(FinishedRun("trust", path), "summary.json" in there)
-    if AGREEMENT in there:
-        return FinishedRun("agree", path)
-    if COMPARISON in there:
-        return FinishedRun("compare", path)
-    if experiments_in(path):
-        return FinishedRun("experiment", path)
-    if "run.json" in there:
-        return _finished(FinishedRun("score", path), False)
-    if (path / "scores" / SCORES).is_file():
-        return _finished(FinishedRun("agree", path), False)
-    raise InputError(f"{path} holds no results that a report is made of; give {KNOWN}")
+    kind = _kind(path, there)
+    if kind is None:
+        raise InputError(f"{path} holds no results that a report is made of; give {KNOWN}")
+    is_finished = {
+        "agree": AGREEMENT in there,
+        "compare": True,
+        "experiment": True,
+    }.get(kind, "summary.json" in there)
+    return _finished(FinishedRun(kind, path), is_finished)
+
+
+def _kind(folder: Path, there: set[str]) -> Kind | None:
+    """What made the files in a folder."""
+    if SCORES in there or "run.json" in there:
+        return _scoring(folder, there)
+    known: dict[Kind, bool] = {
+        "trust": TRUST in there,
+        "agree": AGREEMENT in there or (folder / "scores" / SCORES).is_file(),
+        "compare": COMPARISON in there,
+        "experiment": bool(experiments_in(folder)),
+    }
+    return next((kind for kind, is_it in known.items() if is_it), None)
 
 
 def experiments_in(folder: Path) -> list[str]:

@@ -49,7 +49,7 @@ VERB_FILES = {
         "report.html",
     ),
     "generate": ("reports.jsonl.meta.json", "reports.jsonl", "summary.json", "reports.csv"),
-    "agree": ("agreement.json", "report.md", "report.html"),
+    "agree": ("agreement.json", "panel.json", "report.md", "report.html"),
 }
 """What each verb writes into a folder; by the first of these files its results are known."""
 

@@ -185,4 +185,3 @@ def _mentioned(entities: Any, missing: str, keys: dict[str, str]) -> list[Highli
         key = keys.setdefault("\n".join(words), f"m{len(keys) + 1}")
         spans.append(HighlightSpan(each["start"], each["end"], kind=outcome, mark=key))
     return spans
-

@@ -110,10 +110,13 @@ def html(text: str, spans: Iterable[HighlightSpan], anchor: str = "") -> Markup:
 
 
 def _kinds(piece: Piece) -> tuple[str, str]:
-    """The element of a piece, and its classes."""
+    """The element of a piece, and its classes: `more` where it only goes on with marked spans."""
     kinds = " ".join(dict.fromkeys(span.kind for span in piece.over if span.kind))
     tag, _, rest = kinds.partition(" ")
-    return (tag, rest) if tag in ("del", "ins") else ("mark", kinds)
+    if tag in ("del", "ins"):
+        return tag, rest
+    goes_on = not piece.starting and any(span.mark for span in piece.over)
+    return "mark", f"{kinds} more" if goes_on else kinds
 
 
 def _opened(piece: Piece) -> str:

@@ -6,21 +6,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from histoeval.errors import MissingDependency
 from histoeval.io.writing import write_text, writing_to
+from histoeval.run.stored_studies import read_agreement
 from histoeval.table import ResultTable, html_table, markdown, markdown_text
 from histoeval.version import __version__
-from histoeval.view.figures.agreement import figures
-from histoeval.view.figures.canvas import Canvas
 from histoeval.view.html.page import render
 from histoeval.view.terminal.agreement import agreement_tables, remarks
 from histoeval.view.terminal.experiments import write_picture
 
 if TYPE_CHECKING:
     from histoeval.run.agree import Agreement
+    from histoeval.view.figures.canvas import Canvas
 
 
 def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
     """Write report.md, report.html and figures into a folder; returns their paths."""
+    from histoeval.view.figures.agreement import figures
+
     drawn = list(figures(found.panel, found.study, found.plan))
     tables = list(agreement_tables(found.study, found.plan, every_metric=True))
     with writing_to(folder):
@@ -32,6 +35,25 @@ def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
             write_text(folder / name, text)
             written.append(folder / name)
     return written
+
+
+def agreement_page(folder: Path) -> str:
+    """The page of a finished study, from the files in its folder.
+
+    Figures need the extra [figures]; without it, or in a folder of an earlier version, which has
+    not kept the scores, there are none.
+    """
+    found, command = read_agreement(folder)
+    tables = list(agreement_tables(found.study, found.plan, every_metric=True))
+    return report_html(found, tables, _drawn(found), command)
+
+
+def _drawn(found: Agreement) -> list[tuple[str, Canvas]]:
+    try:
+        from histoeval.view.figures.agreement import figures
+    except MissingDependency:
+        return []
+    return list(figures(found.panel, found.study, found.plan)) if len(found.panel) else []
 
 
 def write_figures(folder: Path, drawn: Sequence[tuple[str, Canvas]]) -> Iterator[Path]:

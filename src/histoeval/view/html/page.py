@@ -32,7 +32,9 @@ _SHOWN = {
     **{ord(blank): blank for blank in _BLANK},
 }
 
-_CONTROL = re.compile(f"[{''.join(re.escape(chr(code)) for code in _SHOWN if chr(code) not in _BLANK)}]")
+_CONTROL = re.compile(
+    f"[{''.join(re.escape(chr(code)) for code in _SHOWN if chr(code) not in _BLANK)}]"
+)
 
 
 @cache

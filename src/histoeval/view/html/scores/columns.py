@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -113,6 +113,15 @@ class PairColumns:
         """The values of a metric, NaN where there is none."""
         return np.asarray(self.values.get(metric, []), dtype=np.float64)
 
+    def records(self) -> Iterator[dict[str, Any]]:
+        """What is known of each pair beside its scores, as flat records."""
+        organs, kinds = list(self.organs), list(self.kinds)
+        for row in range(len(self)):
+            counts = dict(zip(SEVERITIES, self.severity[row], strict=True))
+            named = ", ".join(kinds[kind] for kind in self.kind[row])
+            judged = {**counts, "kinds": named or None} if self.judged_by else {}
+            yield {"organ": organs[self.organ[row]] or None, **judged}
+
     def content(self) -> dict[str, Any]:
         """The columns as the page gets them; names cannot steer what shows them."""
         return {
@@ -127,8 +136,14 @@ class PairColumns:
             "severity": self.severity,
             "metrics": list(self.metrics),
             "values": [[_short(each) for each in self.values.get(m, [])] for m in self.metrics],
+            "digits": [_digits(self.column(name)) for name in self.metrics],
             "missing": self.missing,
         }
+
+
+def _digits(values: Numbers) -> int:
+    """Decimals of a metric: three, or one where its values run up to 100."""
+    return 1 if np.nanmax(np.abs(values), initial=0.0) > 10 else 3
 
 
 def _short(value: float | None) -> float | None:

@@ -9,6 +9,8 @@ from histoeval.concordance.evidence import Severity
 from histoeval.view.findings import (
     SIDES,
     Findings,
+    ShownError,
+    ShownMatch,
     findings_in,
     mention_spans,
     spans_of,
@@ -47,7 +49,7 @@ def pair_content(
         "problems": [problem["message"] for problem in row["errors"]],
         "texts": None if texts is None else _texts(texts, found, scores, marked_by),
         "marked_by": marked_by,
-        "errors": None if found.errors is None else [*map(_error, enumerate(found.errors, 1))],
+        "errors": shown_errors(found),
         "matches": [_match(n, each) for n, each in enumerate(found.facts, start=1)],
         "specimens": [(each.reference.text, each.candidate.text) for each in found.specimens],
         "reasons": [*_reasons(scores)],
@@ -78,8 +80,12 @@ def _texts(
     return shown
 
 
-def _error(numbered: tuple[int, Any]) -> dict[str, Any]:
-    n, error = numbered
+def shown_errors(found: Findings) -> list[dict[str, Any]] | None:
+    """The errors as a table shows them; None where the metric does not look for any."""
+    return None if found.errors is None else [_error(n, e) for n, e in enumerate(found.errors, 1)]
+
+
+def _error(n: int, error: ShownError) -> dict[str, Any]:
     return {
         "key": f"e{n}",
         "label": f"{error.marks}{n}",
@@ -91,7 +97,7 @@ def _error(numbered: tuple[int, Any]) -> dict[str, Any]:
     }
 
 
-def _match(n: int, match: Any) -> dict[str, Any]:
+def _match(n: int, match: ShownMatch) -> dict[str, Any]:
     return {
         "key": f"m{n}",
         "label": f"={n}",

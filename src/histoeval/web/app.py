@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 from histoeval.errors import InputError
 from histoeval.resources import resource_path
 from histoeval.view.html.page import STATIC
-from histoeval.web import compare, leaderboard, runs, score
+from histoeval.web import compare, leaderboard, reasons, runs, score, trust
 from histoeval.web.jobs import Jobs
 from histoeval.web.kept import Kept
 from histoeval.web.pages import HANDLERS, show_refusal
@@ -29,6 +29,7 @@ NAV = (
     ("/score", "Score"),
     ("/compare", "Compare"),
     ("/leaderboard", "Leaderboard"),
+    ("/review", "Review"),
 )
 """Address and name of each place, as every page shows them."""
 
@@ -55,6 +56,8 @@ def create_app(
         *score.routes(shelf, jobs, scorer),
         *compare.routes(shelf, kept),
         *leaderboard.routes(shelf, kept),
+        *reasons.routes(shelf, kept, scorer),
+        *trust.routes(shelf, kept),
     ]
 
     @asynccontextmanager

@@ -21,7 +21,8 @@ SCORED = ("score", "judge")
 class Kept:
     """Results by what they are made of; each is made once."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
         self._lock = Lock()
         self._results: OrderedDict[Hashable, Any] = OrderedDict()
 
@@ -35,7 +36,7 @@ class Kept:
         made = make()
         with self._lock:
             self._results[key] = made
-            while len(self._results) > MOST:
+            while len(self._results) > self._most:
                 self._results.popitem(last=False)
         return made
 

@@ -53,13 +53,20 @@ def part(request: Request, template: str, **context: Any) -> HTMLResponse:
     return HTMLResponse(fragment(template, site=site_of(request), **context))
 
 
-def site_of(request: Request) -> Website:
+def site_of(request: Request, links: Sequence[tuple[str, str]] = ()) -> Website:
     """The navigation that this visitor sees, and what its forms send back."""
     visitor, path = visitor_of(request), request.url.path
     nav = [entry for entry in request.app.state.nav if visitor.may_open(entry[0])]
     inside = [address for address, _ in nav if address != "/" and path.startswith(address)]
     here = max(inside, key=len, default="/" if path == "/" or path.startswith("/runs") else "")
-    return Website(nav, here, csrf_of(request))
+    return Website(tuple(nav), here, csrf_of(request), links)
+
+
+def page_number(request: Request, items: int, a_page: int) -> tuple[int, int]:
+    """Which page of a list is asked for, from 1, and how many there are."""
+    pages = max(1, -(-items // a_page))
+    asked = request.query_params.get("page", "1")
+    return min(pages, max(1, int(asked) if asked.isdecimal() and len(asked) < 9 else 1)), pages
 
 
 def time_text(seconds: float) -> str:

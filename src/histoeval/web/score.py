@@ -43,9 +43,6 @@ MARKED_BY = "concordance"
 MOST_CHARACTERS = 100_000
 """Of a text that is pasted; a report is rarely longer than 20,000."""
 
-MARKS: tuple[str, ...] = ()
-"""The scripts that light up both sides of a mark."""
-
 TABLES = tuple(ending for ending, kind in ENDINGS.items() if kind != "text")
 
 _WARM_UP = "Left breast, core biopsy: invasive carcinoma, grade 2."
@@ -90,7 +87,8 @@ def routes(shelf: Shelf, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
             request,
             "serve/pair.html",
             title="Two reports, scored",
-            scripts=MARKS,
+            scripts=["marks.js"],
+            styles=["scores.css"],
             pair=pair_html(row, {"reference": reference, "candidate": candidate}, MARKED_BY),
             seconds=perf_counter() - started,
             reference=reference,

@@ -80,7 +80,8 @@ def _shown(found: Comparison) -> dict[str, Any]:
     ranking = next(comparison_tables(found.metric, found.contest, ()))
     return {
         "notes": found.notes,
-        "ranking": html_table(ranking),
+        "title": ranking.title,
+        "ranking": html_table(ranking._replace(title="")),
         "duels": [_duel(duel) for duel in found.contest.duels],
         "remarks": remarks(found.contest),
         "signature": found.signature,

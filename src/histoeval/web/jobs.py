@@ -176,13 +176,13 @@ def _begin(job: _Job) -> None:
 
 
 def _watch(job: _Job) -> None:
-    """Wait for the end; exit code 1 says that some pairs have no score, which is an end too."""
+    """Wait for the end; a run whose pairs could not be scored has ended as well, and says why."""
     if job.process is None:
         return
     _, said = job.process.communicate()
     if job.state == "cancelled":
         return
-    if job.process.returncode in {0, 1} and (job.folder / "summary.json").is_file():
+    if (job.folder / "summary.json").is_file():
         job.state = "finished"
         return
     job.state = "failed"

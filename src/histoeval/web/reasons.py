@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
@@ -81,14 +82,18 @@ def _with_rubric(
         texts = {n: each for n, each in enumerate(read_texts(run.place), 1) if n in wanted}
     for pair in pairs:
         both = texts.get(pair.place, {})
-        reference, candidate = both.get("reference"), both.get("candidate")
-        if pair.rubric is None and reference and candidate:
-            row = kept.once(
-                ("rubric", run.stamp, pair.place), lambda: scorer.score(reference, candidate)
-            )
-            if RUBRIC in row["scores"]:
-                pair = pair._replace(rubric=MetricResult(**row["scores"][RUBRIC]))  # noqa: PLW2901
-        yield pair
+        key = ("rubric", run.stamp, pair.place)
+        rubric = kept.once(key, partial(_rubric, scorer, both)) if both else pair.rubric
+        yield pair._replace(rubric=rubric)
+
+
+def _rubric(scorer: Scorer, texts: Mapping[str, Any]) -> MetricResult | None:
+    """The rubric on two texts, None where it has no score for them."""
+    reference, candidate = texts.get("reference"), texts.get("candidate")
+    if not reference or not candidate:
+        return None
+    found = scorer.score(reference, candidate)["scores"].get(RUBRIC)
+    return None if found is None else MetricResult(**found)
 
 
 def _shown(pair: JudgedPair) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from histoeval.run.score import score_source
 from histoeval.view.html.scores.pair import pair_html
 from histoeval.web.jobs import Jobs, UploadRequest
 from histoeval.web.pages import page, part, without_paths
+from histoeval.web.security import form_of
 from histoeval.web.shelf import Shelf, StoredRun
 
 METRICS = {
@@ -77,8 +78,8 @@ def routes(shelf: Shelf, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
         return _form(request)
 
     async def paste(request: Request) -> Response:
-        given = await request.form()
-        reference, candidate = _text(given, "reference"), _text(given, "candidate")
+        async with form_of(request) as given:
+            reference, candidate = _text(given, "reference"), _text(given, "candidate")
         if problem := _problem(reference, candidate):
             return _form(request, 400, reference, candidate, problem)
         started = perf_counter()
@@ -96,9 +97,9 @@ def routes(shelf: Shelf, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
         )
 
     async def upload(request: Request) -> Response:
-        given = await request.form()
         try:
-            folder = await run_in_threadpool(_received, shelf, given, await _content(given))
+            async with form_of(request) as given:
+                folder = await run_in_threadpool(_received, shelf, given, await _content(given))
         except HistoEvalError as error:
             problem = without_paths(str(error), shelf.folder)
             return _form(request, 400, table_problem=problem)

@@ -23,6 +23,7 @@ from histoeval.web.reviews import (
     add_review,
     read_reviews,
 )
+from histoeval.web.security import form_of
 from histoeval.web.shelf import Shelf, StoredRun
 
 WORST_FIRST = {"reject": 0, "review": 1, "deploy": 2}
@@ -90,11 +91,10 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         )
 
     async def decide(request: Request) -> Response:
-        given = await request.form()
+        names = ("decision", "comment", "reviewer")
+        async with form_of(request) as given:
+            decision, comment, reviewer = (str(given.get(name, "")).strip() for name in names)
         run, report = await run_in_threadpool(_found, request, shelf, kept)
-        decision, comment, reviewer = (
-            str(given.get(name, "")).strip() for name in ("decision", "comment", "reviewer")
-        )
         if decision not in DECISIONS:
             raise HTTPException(400, "Choose to accept the report or to send it back.")
         if len(comment) > MAX_COMMENT or len(reviewer) > 100:

@@ -46,13 +46,15 @@ def pair_content(
     """What the template of a pair shows."""
     scores = row["scores"]
     evidence = scores.get(marked_by or "", {}).get("evidence", {})
-    found = findings_in(evidence) or Findings()
+    typed = findings_in(evidence)
+    found = typed or Findings()
     return {
         "scores": [_score(name, result) for name, result in scores.items()],
         "problems": [problem["message"] for problem in row["errors"]],
         "texts": None if texts is None else _texts(texts, found, scores, marked_by),
         "marked_by": marked_by,
         "errors": shown_errors(found),
+        "messages": [] if typed else [*_messages(evidence)],
         "matches": [_match(n, each) for n, each in enumerate(found.facts, start=1)],
         "specimens": [(each.reference.text, each.candidate.text) for each in found.specimens],
         "reasons": [*_reasons(scores)],
@@ -149,6 +151,14 @@ def _part(name: str, value: str) -> Markup:
 
     row = Markup('<tr><td>{}</td><td class="n">{}</td></tr>')
     return row.format(name.replace("_", " "), value)
+
+
+def _messages(evidence: Mapping[str, Any]) -> Iterator[str]:
+    """The errors of a metric of somebody else, which may say nothing but a sentence."""
+    errors = evidence.get("errors")
+    for error in errors if isinstance(errors, list | tuple) else ():
+        if isinstance(error, Mapping) and "message" in error:
+            yield one_line(str(error["message"]))
 
 
 def _reasons(scores: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -32,8 +32,22 @@ ENDINGS = (".jsonl", ".ndjson")
 ADVICE = "give another --output, or --overwrite to replace them"
 
 VERB_FILES = {
-    "score or judge": ("run.json", "scores.jsonl", "summary.json", "usage.json", "missing.jsonl"),
-    "trust": ("trust.jsonl.meta.json", "trust.jsonl", "summary.json", "report.html"),
+    "score or judge": (
+        "run.json",
+        "scores.jsonl",
+        "texts.jsonl",
+        "summary.json",
+        "usage.json",
+        "missing.jsonl",
+        "report.html",
+    ),
+    "trust": (
+        "trust.jsonl.meta.json",
+        "trust.jsonl",
+        "texts.jsonl",
+        "summary.json",
+        "report.html",
+    ),
     "generate": ("reports.jsonl.meta.json", "reports.jsonl", "summary.json", "reports.csv"),
     "agree": ("agreement.json", "report.md", "report.html"),
 }

@@ -15,12 +15,12 @@ from starlette.staticfiles import StaticFiles
 from histoeval.errors import InputError
 from histoeval.resources import resource_path
 from histoeval.view.html.page import STATIC
-from histoeval.web import runs
+from histoeval.web import runs, slides
 from histoeval.web.pages import HANDLERS, show_refusal
 from histoeval.web.security import LOCAL, OWNER, Guard, Visitor
 from histoeval.web.shelf import Shelf
 
-NAV = (("/", "Runs"),)
+NAV = (("/", "Runs"), ("/slides", "Slides"))
 """Address and name of each place, as every page shows them."""
 
 
@@ -43,7 +43,7 @@ def create_app(
     shelf = Shelf(folder)
     keys: Mapping[str, Visitor] = {token: OWNER}
     app = Starlette(
-        routes=[*runs.routes(shelf), *_static()],
+        routes=[*runs.routes(shelf), *slides.routes(shelf), *_static()],
         middleware=[
             Middleware(Guard, keys=keys, refuse=show_refusal, hosts=hosts, any_address=any_address)
         ],

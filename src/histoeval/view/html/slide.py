@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,9 @@ KINDS: Mapping[GroundingVerdict | None, str] = {
 SIGNS = {"supported": "✓", "refuted": "✕", "unknown": "?"}
 """Beside the words of a verdict."""
 
+_COSINE = re.compile(r" \(-?[01]\.\d+\)")
+"""Behind a phrase; a number of an encoder says nothing to who reads a slide."""
+
 NO_SCORES = (
     "This run has kept no scores of single tiles. Runs that are made now keep them: run "
     "`histoeval trust` again for a heatmap."
@@ -47,7 +51,7 @@ def slide_case(row: TrustRow, report: str | None, scores: PatchScores | None) ->
     return {
         "id": row.id,
         "route": row.route,
-        "reason": row.evidence.get("trust", {}).get("reason", ""),
+        "reason": _COSINE.sub("", row.evidence.get("trust", {}).get("reason", "")),
         "image": None if grounding is None else _whole(grounding),
         "missing": [
             error.message for error in row.errors if error.dimension in (None, "grounding")
@@ -81,7 +85,7 @@ def _claim(number: int, seen: ClaimEvidence, scores: PatchScores | None) -> dict
         "verdict": seen.verdict,
         "kind": kind,
         "sign": SIGNS[kind],
-        "why": seen.why,
+        "why": _COSINE.sub("", seen.why),
         "agreeing": seen.agreeing,
         "spot": _numbers(support.spot),
         "against": _numbers(seen.against),

@@ -14,13 +14,18 @@
   const scale = $("scale");
   const opacity = $("opacity");
 
+  // OpenSeadragon writes a rule for focus into the page unless it finds one there, and the policy of
+  // the page forbids that. This element is no stylesheet, and keeps it from trying.
+  const sign = document.createElementNS("urn:histoeval", "style");
+  sign.setAttribute("data-openseadragon-mobile-css", "true");
+  document.head.append(sign);
+
   const viewer = window.OpenSeadragon({
     element: $("tiles"),
     drawer: "canvas",
     showNavigationControl: false,
     showNavigator: true,
-    navigatorPosition: "BOTTOM_RIGHT",
-    navigatorSizeRatio: 0.18,
+    navigatorId: "overview",
     gestureSettingsMouse: { clickToZoom: false, dblClickToZoom: true },
     animationTime: calm ? 0 : 0.6,
     maxZoomPixelRatio: 4,
@@ -68,7 +73,7 @@
     spot: box(item.dataset.spot),
     against: box(item.dataset.against),
   }));
-  const words = { spot: "most for", against: "most against" };
+  const words = { spot: "Best tile for", against: "Best tile against" };
   let chosen = null;
 
   const pins = [];
@@ -80,7 +85,7 @@
       pin.type = "button";
       pin.className = `pin ${kind}`;
       pin.textContent = String(claim.number);
-      pin.setAttribute("aria-label", `Tile that speaks ${words[kind]} claim ${claim.number}, ${claim.phrase}`);
+      pin.setAttribute("aria-label", `${words[kind]} claim ${claim.number}, ${claim.phrase}`);
       pin.addEventListener("click", () => choose(claim, kind, "mark"));
       const key = `${claim[kind].x},${claim[kind].y}`;
       const shift = taken.get(key) || 0;
@@ -106,15 +111,15 @@
       }
     }
     for (const each of pins) each.pin.classList.toggle("chosen", each.claim === claim && each.kind === kind);
+    claim.item.scrollIntoView({ block: "nearest", behavior: calm ? "auto" : "smooth" });
     if (by === "mark") {
-      claim.item.scrollIntoView({ block: "nearest", behavior: calm ? "auto" : "smooth" });
       const button = claim.item.querySelector(`button[data-kind="${kind}"]`);
       if (button) button.focus({ preventScroll: true });
     } else if (claim[kind]) {
       go(claim[kind]);
     }
     $("said").textContent = claim[kind]
-      ? `Tile that speaks ${words[kind]} claim ${claim.number}, ${claim.phrase}`
+      ? `${words[kind]} claim ${claim.number}, ${claim.phrase}`
       : `Claim ${claim.number}, ${claim.phrase}, has no place on this slide`;
     showHeat(claim);
     draw();

@@ -100,7 +100,7 @@ def write_patch_scores(path: Path, scores: PatchScores) -> None:
 def read_patch_scores(path: Path) -> PatchScores | None:
     """The scores of a row; None where the run kept none, as runs of earlier versions."""
     try:
-        with np.load(path, allow_pickle=False) as found:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
             if found["format"] != FORMAT:
                 raise OutputError(
                     f"{path.name} was written by another version of histoeval; run the same "

@@ -14,11 +14,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from histoeval.errors import HistoEvalError, Problem
+from histoeval.errors import HistoEvalError, InputError, Problem
 from histoeval.run.trust.finished import CHANGED, CaseImage, FinishedTrust
 from histoeval.run.trust.patch_scores import PatchScores
 from histoeval.run.trust.rows import ROWS, TrustRow
-from histoeval.slides.open_slides import OpenSlides
+from histoeval.slides.open_slides import FileState, OpenSlides, file_state
 from histoeval.slides.pyramid import SIDE, NoSuchTile, TilePyramid
 from histoeval.view.html.slide import slide_case
 from histoeval.view.image_evidence import grounding_of
@@ -45,6 +45,8 @@ class OpenCase(NamedTuple):
     row: TrustRow
     scores: PatchScores | None
     image: CaseImage | Problem
+    seen: FileState | None
+    """The file of the image when it was found."""
 
     @property
     def path(self) -> Path:
@@ -91,15 +93,17 @@ class SlideShelf:
             if number not in finished:
                 raise HTTPException(404, "There is no such case in this run.")
             kept = self._cases.get((key, number))
-            if kept is None or _is_gone(kept.image):
+            if kept is None or kept.seen is None or kept.seen != _state(kept.image):
                 row, scores = finished.row(number), finished.scores(number)
-                kept = OpenCase(run, row, scores, finished.image(row, scores))
+                image = finished.image(row, scores)
+                kept = OpenCase(run, row, scores, image, _state(image))
                 _keep(self._cases, (key, number), kept, KEPT_CASES)
         return kept
 
     def report(self, case: OpenCase) -> str | None:
         """The text of the report, where the run has kept it."""
-        return FinishedTrust(case.run.folder).report(case.row.row)
+        _, finished, _ = self.run(case.run.id)
+        return finished.report(case.row.row)
 
 
 def routes(shelf: Shelf) -> list[BaseRoute]:
@@ -243,9 +247,12 @@ def _number(request: Request, name: str) -> int:
     return int(text)
 
 
-def _is_gone(image: CaseImage | Problem) -> bool:
-    """Whether the file is not there, or not any more: then it is looked for again."""
-    return isinstance(image, Problem) or not image.path.exists()
+def _state(image: CaseImage | Problem) -> FileState | None:
+    """The file as it is now; None where there is none."""
+    try:
+        return None if isinstance(image, Problem) else file_state(image.path)
+    except InputError:
+        return None
 
 
 def _keep(memory: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> None:

@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 from histoeval.errors import InputError
 from histoeval.resources import resource_path
 from histoeval.view.html.page import STATIC
-from histoeval.web import compare, leaderboard, reasons, runs, score, trust
+from histoeval.web import compare, leaderboard, reasons, runs, score, slides, trust
 from histoeval.web.jobs import Jobs
 from histoeval.web.kept import Kept
 from histoeval.web.pages import HANDLERS, show_refusal
@@ -30,6 +30,7 @@ NAV = (
     ("/compare", "Compare"),
     ("/leaderboard", "Leaderboard"),
     ("/review", "Review"),
+    ("/slides", "Slides"),
 )
 """Address and name of each place, as every page shows them."""
 
@@ -58,6 +59,7 @@ def create_app(
         *leaderboard.routes(shelf, kept),
         *reasons.routes(shelf, kept, scorer),
         *trust.routes(shelf, kept),
+        *slides.routes(shelf),
     ]
 
     @asynccontextmanager

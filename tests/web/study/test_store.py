@@ -27,8 +27,8 @@ OTHER = ("p1", "x")
 def test_what_is_saved_is_there_again_and_the_last_counts(tmp_path: Path) -> None:
     file = tmp_path / "anna.jsonl"
     store = RaterStore(file)
-    first = store.append(KEY, rating(2), request="request-1", is_draft=False, seen=0)
-    store.append(KEY, rating(4.5), request="request-2", is_draft=False, seen=first.number)
+    first = store.append(KEY, rating(2), request="request-1", is_draft=False)
+    store.append(KEY, rating(4.5), request="request-2", is_draft=False, seen=[first.request])
     again = RaterStore(file).ratings
     assert again == store.ratings
     assert again.score_of(KEY) == 4.5
@@ -41,16 +41,16 @@ def test_what_is_saved_is_there_again_and_the_last_counts(tmp_path: Path) -> Non
 
 def test_a_request_that_is_sent_again_is_not_doubled(tmp_path: Path) -> None:
     file = tmp_path / "anna.jsonl"
-    one = RaterStore(file).append(KEY, rating(), request="request-1", is_draft=False, seen=0)
+    one = RaterStore(file).append(KEY, rating(), request="request-1", is_draft=False)
     restarted = RaterStore(file)
-    two = restarted.append(KEY, rating(), request="request-1", is_draft=False, seen=0)
+    two = restarted.append(KEY, rating(), request="request-1", is_draft=False)
     assert one == two
     assert len(file.read_bytes().splitlines()) == 1
 
 
 def test_a_line_that_stands_twice_counts_once(tmp_path: Path) -> None:
     file = tmp_path / "anna.jsonl"
-    RaterStore(file).append(KEY, rating(), request="request-1", is_draft=False, seen=0)
+    RaterStore(file).append(KEY, rating(), request="request-1", is_draft=False)
     file.write_bytes(file.read_bytes() * 2)
     assert read_ratings(file).revisions[KEY] == 1
 
@@ -59,13 +59,13 @@ def test_a_line_that_stands_twice_counts_once(tmp_path: Path) -> None:
 def test_half_a_line_is_dropped_and_nothing_else(cut: int, tmp_path: Path) -> None:
     file = tmp_path / "anna.jsonl"
     store = RaterStore(file)
-    store.append(KEY, rating(1), request="request-1", is_draft=False, seen=0)
-    store.append(OTHER, rating(2), request="request-2", is_draft=False, seen=0)
+    store.append(KEY, rating(1), request="request-1", is_draft=False)
+    store.append(OTHER, rating(2), request="request-2", is_draft=False)
     file.write_bytes(file.read_bytes()[:-cut])
     assert set(read_ratings(file).saved) == {KEY}
     assert file.read_bytes()[-1:] != b"\n", "those who only read change nothing"
     store = RaterStore(file)
-    store.append(OTHER, rating(3), request="request-3", is_draft=False, seen=0)
+    store.append(OTHER, rating(3), request="request-3", is_draft=False)
     assert RaterStore(file).ratings.score_of(OTHER) == 3
 
 
@@ -79,25 +79,27 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
 def test_a_draft_is_kept_and_does_not_count(tmp_path: Path) -> None:
     file = tmp_path / "anna.jsonl"
     store = RaterStore(file)
-    draft = store.append(KEY, rating(None), request="request-1", is_draft=True, seen=0)
+    draft = store.append(KEY, rating(None), request="request-1", is_draft=True)
     again = RaterStore(file).ratings
     assert again.score_of(KEY) is None
     assert again.latest(KEY) == draft
-    store.append(KEY, rating(3), request="request-2", is_draft=False, seen=draft.number)
+    store.append(KEY, rating(3), request="request-2", is_draft=False, seen=[draft.request])
     assert store.ratings.drafts == {}
-    after = store.append(KEY, rating(4), request="request-3", is_draft=True, seen=2)
+    after = store.append(
+        KEY, rating(4), request="request-3", is_draft=True, seen=["request-1", "request-2"]
+    )
     assert store.ratings.score_of(KEY) == 3
     assert RaterStore(file).ratings.latest(KEY) == after
 
 
 def test_a_tab_that_has_not_seen_the_last_rating_is_refused(tmp_path: Path) -> None:
     store = RaterStore(tmp_path / "anna.jsonl")
-    saved = store.append(KEY, rating(2), request="request-1", is_draft=False, seen=0)
+    saved = store.append(KEY, rating(2), request="request-1", is_draft=False)
     with pytest.raises(ChangedElsewhere, match="another tab"):
-        store.append(KEY, rating(5), request="request-2", is_draft=False, seen=0)
+        store.append(KEY, rating(5), request="request-2", is_draft=False)
     assert store.ratings.score_of(KEY) == 2
-    store.append(KEY, rating(5), request="request-3", is_draft=False, seen=saved.number)
-    store.append(OTHER, rating(1), request="request-4", is_draft=False, seen=0)
+    store.append(KEY, rating(5), request="request-3", is_draft=False, seen=[saved.request])
+    store.append(OTHER, rating(1), request="request-4", is_draft=False)
     assert store.ratings.score_of(KEY) == 5
 
 
@@ -109,7 +111,7 @@ def test_two_tabs_at_once_leave_whole_lines(tmp_path: Path) -> None:
         for number in range(20):
             request = f"request-{tab}-{number}"
             key = (f"p{tab}-{number}", "x")
-            store.append(key, rating(comment="x" * 300), request=request, is_draft=False, seen=0)
+            store.append(key, rating(comment="x" * 300), request=request, is_draft=False)
 
     tabs = [threading.Thread(target=save, args=[tab]) for tab in range(4)]
     for tab in tabs:
@@ -124,7 +126,7 @@ def test_two_tabs_at_once_leave_whole_lines(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "anna.jsonl"
     store = RaterStore(file)
-    store.append(KEY, rating(2), request="request-1", is_draft=False, seen=0)
+    store.append(KEY, rating(2), request="request-1", is_draft=False)
     before = file.read_bytes()
 
     def full(_: int) -> None:
@@ -133,9 +135,9 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(OutputError, match="No space left"):
-            store.append(OTHER, rating(3), request="request-2", is_draft=False, seen=0)
+            store.append(OTHER, rating(3), request="request-2", is_draft=False)
     assert file.read_bytes() == before
-    assert store.append(OTHER, rating(3), request="request-2", is_draft=False, seen=0).number == 2
+    assert store.append(OTHER, rating(3), request="request-2", is_draft=False).number == 2
 
 
 def test_links_stay_the_same_and_the_secret_is_its_owners(tmp_path: Path) -> None:
@@ -175,7 +177,7 @@ def test_a_plan_that_no_longer_fits_its_ratings_is_refused(tmp_path: Path) -> No
     study = make_study(tmp_path)
     with opened_stores(study) as stores:
         key = study.pairs[0].key
-        stores["anna"].append(key, rating(), request="request-1", is_draft=False, seen=0)
+        stores["anna"].append(key, rating(), request="request-1", is_draft=False)
     with (
         pytest.raises(OutputError, match=r"another study \(different: seed\)"),
         opened_stores(make_study(tmp_path, seed=8)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -118,17 +118,24 @@ class RaterStore:
         self.ratings = read_ratings(path)
 
     def append(
-        self, key: Key, rating: ExpertRating, *, request: str, is_draft: bool, seen: int
+        self,
+        key: Key,
+        rating: ExpertRating,
+        *,
+        request: str,
+        is_draft: bool,
+        seen: Collection[str] = (),
     ) -> RatingLine:
         """Write a rating and return when it is on the disk; a known request changes nothing.
 
-        `seen` is the number of the pair's last line that the page knows, 0 if it knows none.
+        `seen` are the requests for this pair that the page knows or has sent itself: if the last
+        one is of another page, nothing is replaced that this one has not shown.
         """
         with self._lock:
             if (known := self.ratings.requests.get(request)) is not None:
                 return known
             before = self.ratings.latest(key)
-            if before is not None and before.number > seen:
+            if before is not None and before.request not in seen:
                 raise ChangedElsewhere(
                     "This pair was changed in another tab or window. Reload the page to see it, "
                     "or save again to replace it."

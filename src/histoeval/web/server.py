@@ -1,0 +1,76 @@
+"""Run the app: bind, print the link with its token, serve until stopped."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from histoeval.errors import SettingError
+from histoeval.web.app import create_app
+from histoeval.web.security import LOCAL
+
+EVERY_ADDRESS = {"0.0.0.0", "::", ""}
+
+
+def serve(
+    folder: Path,
+    *,
+    host: str,
+    port: int,
+    allow_others: bool,
+    study: Path | None,
+    say: Callable[[str], None],
+) -> None:
+    """Serve a folder of runs until the process is interrupted.
+
+    Raises:
+        SettingError: the address is not this machine's own and `allow_others` was not given, or
+            the port cannot be used.
+    """
+    is_local = host in LOCAL
+    if not is_local and not allow_others:
+        raise SettingError(
+            f"{host} would open the reports in this folder to other machines; give "
+            "--allow-others if that is wanted, or leave --host out"
+        )
+    token = secrets.token_urlsafe(24)
+    app = create_app(
+        folder,
+        token=token,
+        study=study,
+        hosts=LOCAL if is_local else (*LOCAL, host, socket.gethostname(), socket.getfqdn()),
+        any_address=not is_local,
+    )
+    with _bound(host, port) as listening:
+        port = listening.getsockname()[1]
+        if not is_local:
+            say(
+                "Warning: other machines can reach this server, and the connection is not "
+                "encrypted. Whoever has the link can read every report in the folder."
+            )
+        name = socket.gethostname() if host in EVERY_ADDRESS else host
+        say(f"Open http://{f'[{name}]' if ':' in name else name}:{port}/?token={token}")
+        say("Stop with Ctrl+C.")
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False, lifespan="on"
+        )
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise SettingError(
+            f"cannot listen on {host}, port {port}: {error}; another server may be running "
+            "there: give another --port, or --port 0 for any that is free"
+        ) from error
+    return listening

@@ -28,22 +28,21 @@ def create_app(
     folder: Path,
     *,
     token: str,
-    study: Path | None = None,
     hosts: Iterable[str] = LOCAL,
     any_address: bool = False,
 ) -> Starlette:
     """The app over the runs in a folder; whoever has `token` may do everything.
 
+    Studies have an app of their own (`histoeval.web.study.app`): no rater can come near a run.
+
     `hosts` and `any_address` say by which names it may be called: see `Guard`.
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; give the folder that holds your runs")
-    if study is not None:
-        raise InputError("studies cannot be served yet")
     shelf = Shelf(folder)
     keys: Mapping[str, Visitor] = {token: OWNER}
     app = Starlette(
-        routes=[*runs.routes(shelf), *_static()],
+        routes=[*runs.routes(shelf), *static_routes()],
         middleware=[
             Middleware(Guard, keys=keys, refuse=show_refusal, hosts=hosts, any_address=any_address)
         ],
@@ -54,7 +53,7 @@ def create_app(
     return app
 
 
-def _static() -> list[BaseRoute]:
+def static_routes() -> list[BaseRoute]:
     """The stylesheet and the scripts, which may be kept by the browser but are asked for again."""
     looks = resource_path("view/html/templates/style.css")
 

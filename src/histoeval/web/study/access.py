@@ -14,6 +14,7 @@ from pathlib import Path
 
 from histoeval.errors import OutputError
 from histoeval.io.writing import make_folder, writing_to
+from histoeval.web.security import Visitor
 from histoeval.web.study.plan import COORDINATOR, ExpertStudy
 
 SECRET = "secret.key"
@@ -29,6 +30,11 @@ def tokens_of(study: ExpertStudy) -> Mapping[str, str]:
 def links_of(study: ExpertStudy, base: str) -> dict[str, str]:
     """The link of the coordinator and of each rater; `base` is the address of the server."""
     return {who: f"{base}/study/{who}/?token={token}" for who, token in tokens_of(study).items()}
+
+
+def visitor_named(who: str) -> Visitor:
+    """The holder of a link, who may open nothing but pages of their own."""
+    return Visitor(who, f"/study/{who}")
 
 
 def _token(secret: bytes, who: str) -> str:

@@ -47,9 +47,7 @@ def rating_of(content: Any, study: ExpertStudy, pair: StudyPair, *, is_draft: bo
     try:
         rating = ExpertRating.model_validate(content)
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"])) or "the rating"
-        raise InputError(f"{where}: {fault['msg'].lower()}") from error
+        raise unusable(error) from error
     _check_answers(rating, study, is_draft=is_draft)
     return rating.model_copy(
         update={"errors": tuple(_located(each, pair) for each in rating.errors)}
@@ -88,6 +86,13 @@ def _words(span: MarkedSpan | None, text: str) -> MarkedSpan | None:
     if not span.start < span.end <= len(text):
         raise InputError("A mark lies outside of the report.")
     return MarkedSpan(start=span.start, end=span.end, text=text[span.start : span.end])
+
+
+def unusable(error: ValidationError) -> InputError:
+    """What is wrong with something that a browser has sent."""
+    fault = error.errors()[0]
+    where = ".".join(map(str, fault["loc"])) or "what was sent"
+    return InputError(f"{where}: {fault['msg'].lower()}")
 
 
 def spelt(name: str) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 LONGEST = 60_000
 """In a longer text lines are marked, and not words: a page of more pieces is slow."""
 
-_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+_WORDS = re.compile(r"\w+(?:[-./]\w+)*|\s+|[^\w\s]")
 _LINES = re.compile(r"[^\n]{1,500}\n?|\n")
 
 

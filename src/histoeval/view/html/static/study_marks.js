@@ -2,6 +2,7 @@
 "use strict";
 (() => {
   const SIDES = ["reference", "candidate"];
+  const IS_WORD = /[\p{L}\p{N}%+<>≤≥±]/u;
   const byId = (id) => document.getElementById(id);
 
   /* One report: its pieces, and which of them are picked, from one number to another. */
@@ -11,7 +12,7 @@
       this.pieces = [...element.querySelectorAll("span[data-o]")];
       this.starts = this.pieces.map((piece) => Number(piece.dataset.o));
       this.end = Number(element.dataset.end);
-      this.words = this.pieces.flatMap((piece, at) => (piece.textContent.trim() ? [at] : []));
+      this.words = this.pieces.flatMap((piece, at) => (IS_WORD.test(piece.textContent) ? [at] : []));
       this.picked = null;
       this.anchor = 0;
     }
@@ -199,7 +200,9 @@
         byId("marking-problem").hidden = false;
         return;
       }
-      this.errors.push({ kind: byId("kind").value, severity: Number(severity.value), ...this.picks() });
+      const error = { kind: byId("kind").value, severity: Number(severity.value), ...this.picks() };
+      const words = (each) => JSON.stringify([each.kind, each.reference, each.candidate]);
+      this.errors = [...this.errors.filter((each) => words(each) !== words(error)), error];
       this.drop();
       this.show();
       this.changed();

@@ -59,14 +59,14 @@ class StudyServer:
     """`histoeval serve --study` as a process of its own, on one port, that can be killed."""
 
     def __init__(self, plan: Path) -> None:
-        self._plan = plan
+        self.plan = plan
         self._process: subprocess.Popen[str] | None = None
         self.port = 0
         self.links: dict[str, str] = {}
 
     def start(self) -> None:
         """Start it and wait until it listens; the port stays the same after the first time."""
-        command = [sys.executable, "-m", "histoeval", "serve", "--study", str(self._plan)]
+        command = [sys.executable, "-m", "histoeval", "serve", "--study", str(self.plan)]
         self._process = subprocess.Popen(
             [*command, "--port", str(self.port)], stdout=subprocess.PIPE, text=True
         )

@@ -206,10 +206,8 @@ def test_there_is_no_pair_beyond_the_last(opening: Opening) -> None:
 
 def test_texts_cannot_harm_the_page(tmp_path: Path) -> None:
     evil = "</script><script>alert(1)</script> \x1b[2J \u202e left " + "word " * 40_000
-    (tmp_path / "pairs.jsonl").write_text(
-        f'{{"id": "a", "reference": {json.dumps(evil)}, "candidate": "<b onclick=x>\\r\\n&amp;"}}\n',
-        "utf-8",
-    )
+    pair = {"id": "a", "reference": evil, "candidate": "<b onclick=x>\r\n&amp;"}
+    (tmp_path / "pairs.jsonl").write_text(json.dumps(pair), "utf-8")
     write_plan(tmp_path, pairs="pairs.jsonl", labels=None)
     app = create_study_app(tmp_path / "STUDY.yaml")
     with TestClient(app, base_url=HOME) as client:

@@ -136,7 +136,7 @@ def test_an_answer_that_is_missing_is_asked_for(page: Page, server: StudyServer)
 
 def test_words_are_picked_with_the_mouse(page: Page, server: StudyServer) -> None:
     page.goto(server.links["chloe"])
-    page.get_by_role("link", name="6, not scored yet").click()
+    page.get_by_role("link", name="Pair 6, not scored yet").click()
     word = page.locator("[data-side=candidate] span").nth(4)
     word.dblclick()
     page.get_by_role("button", name="Mark as an error").click()

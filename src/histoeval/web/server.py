@@ -82,6 +82,7 @@ def _bound(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(128)  # whoever opens the link at once waits, and is not refused
     except (OSError, OverflowError) as error:
         listening.close()
         raise SettingError(

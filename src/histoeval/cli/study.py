@@ -1,5 +1,6 @@
 """`histoeval study`: plan, watch and export a study in which experts score reports."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -8,12 +9,13 @@ import typer
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import LookOption, print_tables
 from histoeval.table import ResultTable
-from histoeval.view.terminal.agreement import rater_tables
+from histoeval.view.terminal.agreement import interval, rater_tables
 from histoeval.web.study.access import links_of
 from histoeval.web.study.export import SHEET
 from histoeval.web.study.export import export as write_tables
-from histoeval.web.study.figures import RaterGap, RaterProgress, figures
+from histoeval.web.study.figures import CriterionAgreement, RaterGap, RaterProgress, figures
 from histoeval.web.study.plan import read_study
+from histoeval.web.study.rating import spelt
 from histoeval.web.study.starter import write_starter
 from histoeval.web.study.store import ratings_of
 
@@ -76,7 +78,7 @@ def status(plan: StudyArgument, look: LookOption = "table") -> None:
     if found.agreement is None:
         typer.echo("No pair has two ratings yet.")
         return
-    print_tables(rater_tables(found.agreement), look)
+    print_tables([*rater_tables(found.agreement), _criteria_table(found.criteria)], look)
     if found.apart:
         print_tables([_gap_table(found.apart)], look)
 
@@ -115,6 +117,15 @@ def _progress_table(rows: tuple[RaterProgress, ...]) -> ResultTable:
             "last saved (UTC)": lambda each: each.last[:16].replace("T", " "),
         },
     )
+
+
+def _criteria_table(rows: tuple[CriterionAgreement, ...]) -> ResultTable | None:
+    columns: dict[str, Callable[[CriterionAgreement], str]] = {
+        "criterion": lambda each: spelt(each.criterion),
+        "Krippendorff's alpha (ordinal)": lambda each: interval(each.alpha),
+        "": lambda each: each.alpha.reason or "",
+    }
+    return ResultTable.of("Criteria", rows, columns) if rows else None
 
 
 def _gap_table(rows: tuple[RaterGap, ...]) -> ResultTable:

@@ -5,6 +5,7 @@ import os
 import stat
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -199,7 +200,7 @@ def test_a_rating_is_checked_against_its_study(tmp_path: Path) -> None:
     found = rating_of(content, study, pair, is_draft=False).errors[0]
     assert found.reference is not None
     assert found.reference.text == pair.reference[:6]
-    for changes, message in [
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"score": None}, "The score is missing"),
         ({"score": 3.3}, "3.3 is not a score"),
         ({"score": 5.5}, "5.5 is not a score"),
@@ -213,7 +214,8 @@ def test_a_rating_is_checked_against_its_study(tmp_path: Path) -> None:
         ({"errors": [error | {"severity": 5}]}, "severity"),
         ({"comment": "x" * 5001}, "comment"),
         ({"colour": 1}, "colour"),
-    ]:
+    ]
+    for changes, message in wrong:
         with pytest.raises(InputError, match=message):
             rating_of({**content, **changes}, study, pair, is_draft=False)
     draft = rating_of({"comment": "wait"}, study, pair, is_draft=True)

@@ -60,6 +60,7 @@ def routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> list[BaseRou
             line=_line(found.growth),
             plot=PLOT,
             shown=_shown,
+            spelt=spelt,
             study=study,
             tables=list(TABLES),
             home=HOME,

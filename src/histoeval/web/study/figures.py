@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from pydantic import FiniteFloat
@@ -13,7 +13,7 @@ from histoeval.agreement.study import Raters, rater_agreement
 from histoeval.io.results import Key, ScoredMetric
 from histoeval.report import Noun
 from histoeval.statistics.raters import krippendorff_alpha
-from histoeval.statistics.resampling import Numbers, resample
+from histoeval.statistics.resampling import Estimate, Numbers, Resamples, resample
 from histoeval.web.study.export import Ratings
 from histoeval.web.study.plan import ExpertStudy
 
@@ -33,6 +33,13 @@ class RaterProgress(Noun):
     pairs: int
     last: str = ""
     """When the last rating was saved; empty before the first."""
+
+
+class CriterionAgreement(Noun):
+    """How well raters agree on one criterion: Krippendorff's alpha for ordinal scores."""
+
+    criterion: str
+    alpha: Estimate
 
 
 class GrowthStep(Noun):
@@ -64,6 +71,7 @@ class StudyFigures(Noun):
 
     progress: tuple[RaterProgress, ...]
     agreement: Raters | None = None
+    criteria: tuple[CriterionAgreement, ...] = ()
     growth: tuple[GrowthStep, ...] = ()
     apart: tuple[RaterGap, ...] = ()
     metric_apart: tuple[MetricGap, ...] = ()
@@ -81,7 +89,8 @@ def figures(
     return StudyFigures(
         progress=progress(study, ratings),
         agreement=rater_agreement(panel, drawn) if several else None,
-        growth=tuple(_growth(panel, study, ratings)) if several else (),
+        criteria=_criteria(panel, study, ratings, drawn) if several else (),
+        growth=_growth(panel, study, ratings) if several else (),
         apart=_apart(panel, study),
         metric_apart=_metric_apart(panel, study),
     )
@@ -125,11 +134,28 @@ def _panel(study: ExpertStudy, ratings: Ratings, metrics: Mapping[str, ScoredMet
     )
 
 
-def _numbers(values: list[float | None]) -> Numbers:
+def _numbers(values: Sequence[float | None]) -> Numbers:
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
-def _growth(panel: Panel, study: ExpertStudy, ratings: Ratings) -> list[GrowthStep]:
+def _criteria(
+    panel: Panel, study: ExpertStudy, ratings: Ratings, drawn: Resamples
+) -> tuple[CriterionAgreement, ...]:
+    """Alpha of every criterion, on the pairs of the panel."""
+    keys = list(zip(panel.ids, panel.systems, strict=True))
+    found = []
+    for criterion in study.criteria:
+        columns = []
+        for rater in panel.raters:
+            lines = [ratings[rater].saved.get(key) for key in keys]
+            levels = [line.rating.criteria.get(criterion.name) if line else None for line in lines]
+            columns.append(_numbers(levels))
+        alpha = krippendorff_alpha(np.column_stack(columns), drawn)
+        found.append(CriterionAgreement(criterion=criterion.name, alpha=alpha))
+    return tuple(found)
+
+
+def _growth(panel: Panel, study: ExpertStudy, ratings: Ratings) -> tuple[GrowthStep, ...]:
     """Alpha over the first pairs that two raters have scored, then more of them, up to all."""
     keys = list(zip(panel.ids, panel.systems, strict=True))
     times = [sorted(r.saved[key].time for r in ratings.values() if key in r.saved) for key in keys]
@@ -143,7 +169,7 @@ def _growth(panel: Panel, study: ExpertStudy, ratings: Ratings) -> list[GrowthSt
         found = krippendorff_alpha(part.ratings, resample(part.groups, 1, study.file.seed))
         if found.value is not None:
             steps.append(GrowthStep(pairs=count, alpha=found.value))
-    return steps
+    return tuple(steps)
 
 
 def _apart(panel: Panel, study: ExpertStudy) -> tuple[RaterGap, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,8 @@ def serve(
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, lifespan="on"
         )
-        uvicorn.Server(config).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # how it is meant to end
+            uvicorn.Server(config).run(sockets=[listening])
 
 
 def _owner_link(token: str, _: Starlette, address: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ from histoeval.agreement.systems import Contest, contest
 from histoeval.io.results import ScoredMetric
 from histoeval.run.compare import USUAL_METRIC, without_versions
 from histoeval.view.terminal.agreement import p_text
-from histoeval.web.kept import Kept, scored_runs
+from histoeval.web.kept import Kept
 from histoeval.web.pages import page, time_text
 from histoeval.web.shelf import Shelf, StoredRun
 
@@ -68,7 +68,7 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
     """The leaderboard of a metric."""
 
     def shown(request: Request) -> Response:
-        runs = scored_runs(shelf)
+        runs, problems = kept.readable(shelf)
         metrics = list(dict.fromkeys(name for run in runs for name in kept.scores(run)))
         usual = USUAL_METRIC if USUAL_METRIC in metrics else (metrics or [""])[0]
         metric = request.query_params.get("metric", usual)
@@ -78,6 +78,7 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
             title="Leaderboard",
             metrics=metrics,
             metric=metric,
+            problems=problems,
             boards=[_shown(board) for board in boards(runs, metric, kept)],
         )
 

@@ -214,9 +214,8 @@ def _received(shelf: Shelf, given: FormData, content: bytes) -> Path:
     """The folder of a new run with the uploaded table in it, which was looked at as a whole."""
     file = given.get("table")
     name = file.filename or "" if isinstance(file, UploadFile) else ""
-    ending = "".join(PurePosixPath(name.lower()).suffixes[-2:])
-    ending = ending if ending.endswith(".gz") else PurePosixPath(name.lower()).suffix
-    if ending.removesuffix(".gz") not in TABLES:
+    ending = PurePosixPath(name.lower()).suffix
+    if ending not in TABLES:
         raise HistoEvalError(f"choose a table ({', '.join(TABLES)}); this file is none of them")
     metrics = [each for each in given.getlist("metric") if each in METRICS]
     if not metrics:

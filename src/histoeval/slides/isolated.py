@@ -180,6 +180,11 @@ def process_ids() -> list[int]:
         return [child.process.pid for child in _idle]
 
 
+def prepare() -> None:
+    """Have a child ready, so that the next slide need not wait for its start."""
+    _give_back(_borrow(0), 0)
+
+
 def _borrow(number: int) -> _Child:
     """A child that has the slide open, or none, or a new one; with many, any of them."""
     with _lock:

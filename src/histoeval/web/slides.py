@@ -112,11 +112,14 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
 
     def listed(request: Request) -> Response:
         shown = [_listed(run, cases, LISTED) for run in cases.runs()]
+        if shown:
+            slides.prepare()
         return page(request, "serve/slides.html", title="Slides", runs=shown, whole=False)
 
     def of_run(request: Request) -> Response:
         run, _, _ = cases.run(request.path_params["run"])
         shown = [_listed(run, cases, LISTED_OF_RUN)]
+        slides.prepare()
         title = f"Slides of {run.name}"
         return page(request, "serve/slides.html", title=title, runs=shown, whole=True)
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
 
 from histoeval.errors import SettingError
 from histoeval.web.app import create_app
 from histoeval.web.security import LOCAL
+from histoeval.web.study.app import create_study_app, study_links
 
 EVERY_ADDRESS = {"0.0.0.0", "::", ""}
 
 
 def serve(
-    folder: Path,
+    folder: Path | None,
     *,
     host: str,
     port: int,
@@ -25,11 +29,11 @@ def serve(
     study: Path | None,
     say: Callable[[str], None],
 ) -> None:
-    """Serve a folder of runs until the process is interrupted.
+    """Serve a folder of runs, or else a study, until the process is interrupted.
 
     Raises:
-        SettingError: the address is not this machine's own and `allow_others` was not given, or
-            the port cannot be used.
+        SettingError: there is nothing to serve, or both; the address is not this machine's own and
+            `allow_others` was not given; or the port cannot be used.
     """
     is_local = host in LOCAL
     if not is_local and not allow_others:
@@ -37,28 +41,39 @@ def serve(
             f"{host} would open the reports in this folder to other machines; give "
             "--allow-others if that is wanted, or leave --host out"
         )
-    token = secrets.token_urlsafe(24)
-    app = create_app(
-        folder,
-        token=token,
-        study=study,
-        hosts=LOCAL if is_local else (*LOCAL, host, socket.gethostname(), socket.getfqdn()),
-        any_address=not is_local,
-    )
+    names: dict[str, Any] = {
+        "hosts": LOCAL if is_local else (*LOCAL, host, socket.gethostname(), socket.getfqdn()),
+        "any_address": not is_local,
+    }
+    if study is not None and folder is None:
+        app, links = create_study_app(study, **names), study_links
+    elif folder is not None and study is None:
+        token = secrets.token_urlsafe(24)
+        app, links = create_app(folder, token=token, **names), partial(_owner_link, token)
+    else:
+        raise SettingError(
+            "give the folder of runs to look at, or --study STUDY.yaml to collect experts' scores; "
+            "each has a server of its own, so that no rater can come near a run"
+        )
     with _bound(host, port) as listening:
         port = listening.getsockname()[1]
         if not is_local:
             say(
                 "Warning: other machines can reach this server, and the connection is not "
-                "encrypted. Whoever has the link can read every report in the folder."
+                "encrypted. Whoever has the link can read every report that is served."
             )
         name = socket.gethostname() if host in EVERY_ADDRESS else host
-        say(f"Open http://{f'[{name}]' if ':' in name else name}:{port}/?token={token}")
+        for line in links(app, f"http://{f'[{name}]' if ':' in name else name}:{port}"):
+            say(line)
         say("Stop with Ctrl+C.")
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, lifespan="on"
         )
         uvicorn.Server(config).run(sockets=[listening])
+
+
+def _owner_link(token: str, _: Starlette, address: str) -> Iterator[str]:
+    yield f"Open {address}/?token={token}"
 
 
 def _bound(host: str, port: int) -> socket.socket:
@@ -67,6 +82,7 @@ def _bound(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(128)  # whoever opens the link at once waits, and is not refused
     except (OSError, OverflowError) as error:
         listening.close()
         raise SettingError(

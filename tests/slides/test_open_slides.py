@@ -74,6 +74,7 @@ def test_slides_that_nobody_looks_at_are_closed(paths: list[Path]) -> None:
 
 
 def test_two_slides_in_turn_keep_a_process_each(paths: list[Path]) -> None:
+    isolated._end_all()
     slides = OpenSlides()
     for number in range(6):
         slides.jpeg(paths[number % 2], 9, number // 2 % 2, number // 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
@@ -73,6 +74,7 @@ def test_slides_that_nobody_looks_at_are_closed(paths: list[Path]) -> None:
 
 
 def test_two_slides_in_turn_keep_a_process_each(paths: list[Path]) -> None:
+    isolated._end_all()
     slides = OpenSlides()
     for number in range(6):
         slides.jpeg(paths[number % 2], 9, number // 2 % 2, number // 4)
@@ -128,3 +130,14 @@ def test_kept_tiles_have_a_limit_in_bytes(tmp_path: Path) -> None:
     assert cache.get((state, 1, 1, 0)) is None
     cache.put((state, 1, 19, 0), bytes(100))
     assert cache.bytes == 700
+
+
+def test_a_process_waits_for_the_first_slide() -> None:
+    isolated._end_all()
+    slides = OpenSlides()
+    slides.prepare()
+    slides.prepare()
+    deadline = time.monotonic() + 60
+    while not isolated.process_ids() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert [child.slide for child in isolated._idle] == [0]

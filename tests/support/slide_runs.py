@@ -92,7 +92,12 @@ def write_slide_run(
                 "image": image.name,
                 "image_hash": image_hash(image),
                 "grounding": found.model_dump(mode="json"),
-                "trust": {"reason": "trust 0.6 is below 0.8"},
+                "trust": {
+                    "low": 0.4,
+                    "high": 0.8,
+                    "reason": "trust 0.6 is below 0.8",
+                    "missing": ["stability"],
+                },
             },
         )
         for number, name in enumerate(ids, start=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
@@ -15,8 +16,16 @@ pytest.importorskip("starlette", reason="the extra [web] is not installed")
 
 from starlette.testclient import TestClient
 
+from histoeval.slides import isolated
 from tests.support.painted_slides import spoil, stained, write_pyramid
 from tests.support.slide_runs import write_slide_run
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """No slide stays open for the next test."""
+    yield
+    isolated._end_all()
 
 
 @pytest.fixture
@@ -228,3 +237,9 @@ def test_a_picture_is_shown_as_it_is(visitor: TestClient, tmp_path: Path) -> Non
     assert 'data-mpp=""' in text
     assert "too small for a heatmap: it has only 2 tiles" in text
     assert picture(visitor.get(f"{home}/tile/9/1/1.jpg").content).shape == (44, 244, 3)
+
+
+def test_slide_and_review_lead_to_each_other(visitor: TestClient, address: str) -> None:
+    review = address.replace("/slides/", "/review/")
+    assert f'href="{review}"' in visitor.get(address).text
+    assert f'href="{address}"' in visitor.get(review).text

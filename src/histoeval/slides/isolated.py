@@ -180,12 +180,20 @@ def process_ids() -> list[int]:
         return [child.process.pid for child in _idle]
 
 
+def prepare() -> None:
+    """Have a child ready, so that the next slide need not wait for its start."""
+    _give_back(_borrow(0), 0)
+
+
 def _borrow(number: int) -> _Child:
-    """A child that has the slide open, or none, or a new one; with many, any of them."""
+    """A child that has the slide open, or none, or a new one; with many, the oldest of them."""
     with _lock:
         _idle.sort(key=lambda child: (child.slide == number, not child.slide))
-        while _idle and (_idle[-1].slide in (0, number) or len(_idle) >= KEPT):
-            if (child := _idle.pop()).is_alive():
+        while _idle:
+            fits = _idle[-1].slide in (0, number)
+            if not fits and len(_idle) < KEPT:
+                break
+            if (child := _idle.pop(-1 if fits else 0)).is_alive():
                 return child
             child.end()
     return _Child()

@@ -16,6 +16,7 @@ from pathlib import Path
 from PIL import Image
 
 from histoeval.io.images import check_image
+from histoeval.slides.isolated import prepare
 from histoeval.slides.open import open_slide
 from histoeval.slides.pyramid import TilePyramid
 from histoeval.slides.slide import Pixels
@@ -103,12 +104,19 @@ class OpenSlides:
         self._lock = threading.Lock()
         self._readers = threading.BoundedSemaphore(most)
         self._sweeper: threading.Timer | None = None
+        self._is_prepared = False
         self.tiles = TileCache()
 
     def __len__(self) -> int:
         """The number of slides that are open."""
         with self._lock:
             return len(self._slides)
+
+    def prepare(self) -> None:
+        """Get ready for the first slide, without waiting for it."""
+        if not self._is_prepared:
+            self._is_prepared = True
+            threading.Thread(target=prepare, daemon=True).start()
 
     @contextmanager
     def pyramid(self, path: Path) -> Iterator[TilePyramid]:

@@ -75,9 +75,7 @@ class SlideShelf:
         """A run, read again when its rows have changed."""
         found = self._keys.get(name)
         if found is None or not (found.folder / ROWS).is_file():
-            found = self._keys[name] = self._shelf.run(name)
-            if found.kind != "trust":
-                raise HTTPException(404, "Only runs of trust have slides.")
+            found = self._keys[name] = self._shelf.run(name, "trust")
         state = (found.folder / ROWS).stat()
         key = (name, state.st_mtime_ns, state.st_size)
         with self._lock:
@@ -112,11 +110,14 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
 
     def listed(request: Request) -> Response:
         shown = [_listed(run, cases, LISTED) for run in cases.runs()]
+        if shown:
+            slides.prepare()
         return page(request, "serve/slides.html", title="Slides", runs=shown, whole=False)
 
     def of_run(request: Request) -> Response:
         run, _, _ = cases.run(request.path_params["run"])
         shown = [_listed(run, cases, LISTED_OF_RUN)]
+        slides.prepare()
         title = f"Slides of {run.name}"
         return page(request, "serve/slides.html", title=title, runs=shown, whole=True)
 
@@ -184,6 +185,7 @@ def _page(request: Request, case: OpenCase, report: str | None, slides: OpenSlid
         notes=[f"{CHANGED[0].upper()}{CHANGED[1:]}."] if is_changed else [],
         name=PurePath(str(case.row.evidence.get("image", ""))).name,
         address=f"/slides/{case.run.id}/{case.row.row}",
+        review=f"/review/{case.run.id}/{case.row.row}" if case.run.finished else None,
     )
 
 

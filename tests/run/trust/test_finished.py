@@ -96,6 +96,20 @@ def test_other_folders_and_broken_rows_are_refused(tmp_path: Path, run: Finished
         FinishedTrust(run.folder).cases()
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [{"route": "elsewhere"}, {"grounding": 7}, {"evidence": {"grounding": {"value": "x"}}}],
+)
+def test_a_row_that_does_not_fit_is_refused(run: FinishedTrust, changed: dict[str, object]) -> None:
+    rows = run.folder / "trust.jsonl"
+    (first, second) = rows.read_text("utf-8").splitlines()
+    rows.write_text(f"{first}\n{json.dumps(json.loads(second) | changed)}\n", "utf-8")
+    broken = FinishedTrust(run.folder)
+    assert broken.row(1).id == "a"
+    with pytest.raises(OutputError, match=r"the row 2 of trust\.jsonl"):
+        broken.row(2)
+
+
 def test_a_line_that_is_just_being_written_is_left_out(run: FinishedTrust) -> None:
     rows = run.folder / "trust.jsonl"
     rows.write_text(rows.read_text("utf-8") + '{"row": 3, "id"', "utf-8")

@@ -8,9 +8,12 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
+from pydantic import ValidationError
+
 from histoeval.errors import InputError, OutputError, Problem
 from histoeval.io.images import check_image, image_hash
 from histoeval.io.run_texts import has_texts, read_texts
+from histoeval.pathgls.results import Grounding
 from histoeval.run.trust.patch_scores import PatchScores, patches_file, read_patch_scores
 from histoeval.run.trust.rows import ROWS, TrustRow
 
@@ -68,7 +71,14 @@ class FinishedTrust:
         """All that was found about one case."""
         with (self.folder / ROWS).open("rb") as lines:
             lines.seek(self._lines[number][1])
-            return TrustRow.model_validate_json(lines.readline())
+            line = lines.readline()
+        try:
+            row = TrustRow.model_validate_json(line)
+            if (found := row.evidence.get("grounding")) is not None:
+                Grounding.model_validate(found)
+        except ValidationError as error:
+            raise _no_row(f"the row {number}") from error
+        return row
 
     def named(self, id_: str | None) -> int:
         """The row of the case with this id; of the only case where no id is given."""
@@ -122,10 +132,14 @@ def _case_line(line: bytes, number: int) -> CaseLine:
         image = content["evidence"].get("image")
         return CaseLine(int(content["row"]), str(content["id"]), image, str(content["route"]))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise OutputError(
-            f"line {number} of {ROWS} is not a row of results: run the same trust command again "
-            "with --overwrite"
-        ) from error
+        raise _no_row(f"line {number}") from error
+
+
+def _no_row(place: str) -> OutputError:
+    return OutputError(
+        f"{place} of {ROWS} is not a row of results: run the same trust command again with "
+        "--overwrite"
+    )
 
 
 def _is_there(path: Path) -> bool:

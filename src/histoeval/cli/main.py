@@ -25,6 +25,7 @@ VERBS = {
     "ablate": ("ablate:ablate", "Measure what the parts of a metric contribute."),
     "entail": ("entail:entail", "Classify sentence pairs: entailment, neutral, contradiction."),
     "generate": ("generate:generate", "Let a vision-language model write reports on images."),
+    "report": ("report:report", "Make a page or a table of a finished run."),
     "serve": ("serve:serve", "Look at runs and score reports in the browser (extra web)."),
     "metrics": ("metrics:metrics", "List the metrics, what they need, and whether they run here."),
     "doctor": ("doctor:doctor", "Show what is installed and what is missing."),

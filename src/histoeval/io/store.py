@@ -32,10 +32,24 @@ ENDINGS = (".jsonl", ".ndjson")
 ADVICE = "give another --output, or --overwrite to replace them"
 
 VERB_FILES = {
-    "score or judge": ("run.json", "scores.jsonl", "summary.json", "usage.json", "missing.jsonl"),
-    "trust": ("trust.jsonl.meta.json", "trust.jsonl", "summary.json", "report.html"),
+    "score or judge": (
+        "run.json",
+        "scores.jsonl",
+        "texts.jsonl",
+        "summary.json",
+        "usage.json",
+        "missing.jsonl",
+        "report.html",
+    ),
+    "trust": (
+        "trust.jsonl.meta.json",
+        "trust.jsonl",
+        "texts.jsonl",
+        "summary.json",
+        "report.html",
+    ),
     "generate": ("reports.jsonl.meta.json", "reports.jsonl", "summary.json", "reports.csv"),
-    "agree": ("agreement.json", "report.md", "report.html"),
+    "agree": ("agreement.json", "panel.json", "report.md", "report.html"),
 }
 """What each verb writes into a folder; by the first of these files its results are known."""
 

@@ -7,13 +7,14 @@ cookie that no script can read and no other site can send; the link is then open
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from hashlib import sha256
 from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import FormData, Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -36,7 +37,7 @@ HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
@@ -79,6 +80,13 @@ def csrf_of(request: Request) -> str:
     """What the forms of this visitor send back."""
     csrf: str = request.scope["csrf"]
     return csrf
+
+
+@asynccontextmanager
+async def form_of(request: Request) -> AsyncIterator[FormData]:
+    """The fields of a form, as long as this is open; no field is larger than a body may be."""
+    async with request.form(max_files=1, max_fields=100, max_part_size=MAX_BODY) as form:
+        yield form
 
 
 class Guard:
@@ -196,10 +204,9 @@ async def _unforged(request: Request) -> Receive:
     body = await _limited_body(request)
     given = headers.get("x-csrf-token")
     if given is None:
-        form = await Request(request.scope, _replay(body)).form()
-        field = form.get("csrf")
+        async with form_of(Request(request.scope, _replay(body))) as form:
+            field = form.get("csrf")
         given = field if isinstance(field, str) else ""
-        await form.close()
     if not _same(request.scope["csrf"], given):
         raise HTTPException(
             403,

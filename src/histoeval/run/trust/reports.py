@@ -7,6 +7,8 @@ from typing import Any
 
 from histoeval.errors import Problem
 from histoeval.io.images import refuse_changed
+from histoeval.io.run_texts import write_texts
+from histoeval.io.store import RowStore
 from histoeval.io.trust_cases import CaseSource, TrustCase
 from histoeval.io.writing import protecting
 from histoeval.pathgls.fusion import ROUTES
@@ -84,6 +86,11 @@ class TrustJob(Job[TrustCase, TrustRow]):
         if self.illustrate is None:
             return [verdict.row for verdict in verdicts]
         return [self.illustrate(verdict) for verdict in verdicts]
+
+    def keep_texts(self, store: RowStore[TrustRow]) -> None:
+        """The report of each case."""
+        cases = self.source.rows()
+        write_texts(store.path.parent, ({"id": each.id, "report": each.report} for each in cases))
 
     def request(self) -> dict[str, Any]:
         """The input, its columns, and every instrument and setting."""

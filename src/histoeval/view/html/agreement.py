@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from histoeval.errors import MissingDependency
 from histoeval.io.writing import write_text, writing_to
+from histoeval.run.stored_studies import read_agreement
 from histoeval.table import ResultTable, html_table, markdown, markdown_text
 from histoeval.version import __version__
-from histoeval.view.figures.agreement import figures
-from histoeval.view.figures.canvas import Canvas
-from histoeval.view.html.page import render
+from histoeval.view.html.page import Website, render
 from histoeval.view.terminal.agreement import agreement_tables, remarks
 from histoeval.view.terminal.experiments import write_picture
 
 if TYPE_CHECKING:
     from histoeval.run.agree import Agreement
+    from histoeval.view.figures.canvas import Canvas
 
 
 def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
     """Write report.md, report.html and figures into a folder; returns their paths."""
+    from histoeval.view.figures.agreement import figures
+
     drawn = list(figures(found.panel, found.study, found.plan))
     tables = list(agreement_tables(found.study, found.plan, every_metric=True))
     with writing_to(folder):
@@ -32,6 +35,27 @@ def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
             write_text(folder / name, text)
             written.append(folder / name)
     return written
+
+
+def agreement_page(folder: Path, site: Website | None = None) -> str:
+    """The page of a finished study, from the files in its folder.
+
+    Figures need the extra [figures]; without it, or in a folder of an earlier version, which has
+    not kept the scores, there are none.
+    """
+    found, command = read_agreement(folder)
+    tables = list(agreement_tables(found.study, found.plan, every_metric=True))
+    if site is not None:  # whoever visits need not know the folders of this machine
+        command = " ".join(PurePath(word).name or word for word in command.split())
+    return report_html(found, tables, _drawn(found), command, site)
+
+
+def _drawn(found: Agreement) -> list[tuple[str, Canvas]]:
+    try:
+        from histoeval.view.figures.agreement import figures
+    except MissingDependency:
+        return []
+    return list(figures(found.panel, found.study, found.plan)) if len(found.panel) else []
 
 
 def write_figures(folder: Path, drawn: Sequence[tuple[str, Canvas]]) -> Iterator[Path]:
@@ -68,12 +92,14 @@ def report_html(
     tables: Sequence[ResultTable],
     drawn: Sequence[tuple[str, Canvas]],
     command: str,
+    site: Website | None = None,
 ) -> str:
     """The same as one page."""
     from markupsafe import Markup
 
     return render(
         "agreement.html",
+        site=site,
         title=_title(found),
         facts=_facts(found),
         tables=map(html_table, tables),

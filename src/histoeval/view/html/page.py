@@ -5,6 +5,7 @@ The same templates make a file that needs nothing else, and a page of `histoeval
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
@@ -25,10 +26,15 @@ if TYPE_CHECKING:
 STATIC = "view/html/static"
 """The folder of scripts and stylesheets, ours and those of others, inside the package."""
 
+_BLANK = "\n\t\r"
 _SHOWN = {
     **{code: sign if isinstance(sign, int) else escape(sign) for code, sign in VISIBLE.items()},
-    **{ord(blank): blank for blank in "\n\t\r"},
+    **{ord(blank): blank for blank in _BLANK},
 }
+
+_CONTROL = re.compile(
+    f"[{''.join(re.escape(chr(code)) for code in _SHOWN if chr(code) not in _BLANK)}]"
+)
 
 
 @cache
@@ -48,12 +54,14 @@ class Website(NamedTuple):
     """What a served page shows of the place around it; an offline page has no site.
 
     `nav` are addresses and names, `here` is the address of the page's place among them, and
-    `csrf` is what a form or request sends back so that no other page can send it.
+    `csrf` is what a form or request sends back so that no other page can send it. `links` are
+    addresses and names too: what else can be done with what the page shows.
     """
 
     nav: Sequence[tuple[str, str]]
     here: str
     csrf: str
+    links: Sequence[tuple[str, str]] = ()
 
 
 class Asset(NamedTuple):
@@ -87,7 +95,7 @@ def render(
         may=_policy(code),
         **context,
     )
-    return text.translate(_SHOWN)
+    return _visible(text)
 
 
 @cache
@@ -108,6 +116,16 @@ def _policy(scripts: Sequence[Asset]) -> Markup:
         f"default-src 'none';{run} style-src 'unsafe-inline'; img-src data: blob: 'self' file:; "
         "base-uri 'none'; form-action 'none'"
     )
+
+
+def fragment(template: str, **context: Any) -> str:
+    """A part of a page, escaped as `render` does it."""
+    return _visible(_environment().get_template(template).render(**context))
+
+
+def _visible(text: str) -> str:
+    """The text with a symbol in place of each control character; most texts have none."""
+    return text.translate(_SHOWN) if _CONTROL.search(text) else text
 
 
 def jpeg(picture: Image.Image) -> bytes:

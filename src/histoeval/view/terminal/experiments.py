@@ -189,7 +189,7 @@ def _p(found: Estimate) -> str:
 
 def as_csv(rows: Sequence[Noun]) -> str:
     """One line for each finding, with nested values as columns of their own."""
-    flat = [_flat(row.model_dump(mode="json")) for row in rows]
+    flat = [flat(row.model_dump(mode="json")) for row in rows]
     names = list(dict.fromkeys(name for row in flat for name in row))
     text = StringIO()
     writer = csv.DictWriter(text, names, lineterminator="\n")
@@ -203,11 +203,12 @@ def as_csv(rows: Sequence[Noun]) -> str:
     return text.getvalue()
 
 
-def _flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+def flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """A record without nested values: each is a column of its own."""
     found: dict[str, Any] = {}
     for name, value in content.items():
         if isinstance(value, Mapping):
-            found |= _flat(value, f"{before}{name}_")
+            found |= flat(value, f"{before}{name}_")
         elif isinstance(value, list):
             found[f"{before}{name}"] = json.dumps(value, ensure_ascii=False)
         else:

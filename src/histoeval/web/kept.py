@@ -1,0 +1,50 @@
+"""What is expensive to read or to compute, kept while the runs it is made of stay as they are."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import Any, TypeVar
+
+from histoeval.io.results import ScoredMetric, read_scored
+from histoeval.web.shelf import Shelf, StoredRun
+
+T = TypeVar("T")
+
+MOST = 48
+"""Results that are kept; the one that was not asked for the longest goes first."""
+
+SCORED = ("score", "judge")
+
+
+class Kept:
+    """Results by what they are made of; each is made once."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._lock = Lock()
+        self._results: OrderedDict[Hashable, Any] = OrderedDict()
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The result for a key, made now if it is not there."""
+        with self._lock:
+            if key in self._results:
+                self._results.move_to_end(key)
+                known: T = self._results[key]
+                return known
+        made = make()
+        with self._lock:
+            self._results[key] = made
+            while len(self._results) > self._most:
+                self._results.popitem(last=False)
+        return made
+
+    def scores(self, run: StoredRun) -> dict[str, ScoredMetric]:
+        """The numbers of a run by metric."""
+        return self.once(("scores", run.stamp), lambda: read_scored(run.place))
+
+
+def scored_runs(shelf: Shelf) -> list[StoredRun]:
+    """The finished runs that hold scores, the newest first."""
+    return [run for run in shelf.runs() if run.kind in SCORED and run.finished]

@@ -84,7 +84,7 @@ def write_trust(folder: Path) -> None:
             trust=trust,
             logic=trust,
             route=route,
-            evidence={"trust": {"reason": f"reason {n}"}},
+            evidence={"trust": {"reason": f"reason {n}", "low": 0.2, "high": 0.9}},
         )
         for n, (route, trust) in enumerate(routes, start=1)
     ]

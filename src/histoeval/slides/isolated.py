@@ -32,6 +32,9 @@ SECONDS = 60.0
 START_SECONDS = 300.0
 """Until a child is ready, on a busy machine."""
 
+KEPT = 8
+"""Children that each keep a slide open; with more of them, one has to open another slide."""
+
 LENGTH = 4
 """Bytes of the number in front of a message."""
 
@@ -178,10 +181,10 @@ def process_ids() -> list[int]:
 
 
 def _borrow(number: int) -> _Child:
-    """A child that has the slide open, or any other, or a new one."""
+    """A child that has the slide open, or none, or a new one; with many, any of them."""
     with _lock:
-        _idle.sort(key=lambda child: child.slide == number)
-        while _idle:
+        _idle.sort(key=lambda child: (child.slide == number, not child.slide))
+        while _idle and (_idle[-1].slide in (0, number) or len(_idle) >= KEPT):
             if (child := _idle.pop()).is_alive():
                 return child
             child.end()

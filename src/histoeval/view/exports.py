@@ -70,7 +70,7 @@ def _scores(folder: Path) -> RunTables:
         summary_tables(columns, summary),
         {
             "pairs": (
-                record | more
+                {"id": record["id"], "system": record["system"], **more} | record
                 for record, more in zip(found.records(), columns.records(), strict=True)
             ),
             "errors": found.report_errors(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -98,11 +99,15 @@ def html(text: str, spans: Iterable[HighlightSpan], anchor: str = "") -> Markup:
 
     shown: list[str] = []
     for piece in pieces(text, spans):
-        words = escape(piece.text)
-        shown.append(f"{_opened(piece)}{words}{_closed(piece)}" if piece.over else words)
+        if not piece.over:
+            shown.append(escape(piece.text))
+            continue
+        tag, kinds = _kinds(piece)
+        css = f' class="{escape(kinds)}"' if kinds else ""
+        shown.append(f"<{tag}{css}{_marked(piece.over)}>{escape(piece.text)}</{tag}>")
         for span in reversed(piece.ending):
             if span.label and span.mark:
-                shown.append(f"<sup{_marked([span])}>{escape(span.label)}</sup>")
+                shown.append(f"<sup{_marked((span,))}>{escape(span.label)}</sup>")
             elif span.label:
                 address = escape(f"#{anchor}-{span.label}")
                 shown.append(f'<sup><a href="{address}">{escape(span.label)}</a></sup>')
@@ -119,24 +124,17 @@ def _kinds(piece: Piece) -> tuple[str, str]:
     return "mark", f"{kinds} more" if goes_on else kinds
 
 
-def _opened(piece: Piece) -> str:
+@lru_cache(maxsize=1 << 12)
+def _attribute(marks: tuple[str, ...]) -> str:
     from markupsafe import escape
 
-    tag, kinds = _kinds(piece)
-    css = f' class="{escape(kinds)}"' if kinds else ""
-    return f"<{tag}{css}{_marked(piece.over)}>"
-
-
-def _closed(piece: Piece) -> str:
-    return f"</{_kinds(piece)[0]}>"
+    keys = " ".join(dict.fromkeys(key for mark in marks for key in mark.split()))
+    return f' data-mark="{escape(keys)}"' if keys else ""
 
 
 def _marked(spans: Iterable[HighlightSpan]) -> str:
     """The attribute by which pieces are known to belong together."""
-    from markupsafe import escape
-
-    keys = " ".join(dict.fromkeys(key for span in spans for key in span.mark.split()))
-    return f' data-mark="{escape(keys)}"' if keys else ""
+    return _attribute(tuple(span.mark for span in spans))
 
 
 def has_colours(console: Console) -> bool:
@@ -151,4 +149,4 @@ def one_line(text: str) -> str:
 
 def legible(text: str) -> str:
     """A report with line ends of one kind and a picture in place of each control character."""
-    return text.translate(_VISIBLE)
+    return text if text.isprintable() else text.translate(_VISIBLE)

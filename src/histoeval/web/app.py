@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
-from histoeval.errors import InputError
+from histoeval.errors import InputError, MissingDependency
 from histoeval.web import compare, leaderboard, reasons, runs, score, trust
 from histoeval.web.jobs import Jobs
 from histoeval.web.kept import Kept
@@ -26,6 +26,7 @@ NAV = (
     ("/compare", "Compare"),
     ("/leaderboard", "Leaderboard"),
     ("/review", "Review"),
+    ("/slides", "Slides"),
 )
 """Address and name of each place, as every page shows them."""
 
@@ -46,6 +47,7 @@ def create_app(
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; give the folder that holds your runs")
     shelf, kept, jobs, scorer = Shelf(folder), Kept(), Jobs(), Scorer()
+    slides = _slides(shelf)
     places: list[BaseRoute] = [
         *runs.routes(shelf, kept),
         *score.routes(shelf, jobs, scorer),
@@ -53,6 +55,7 @@ def create_app(
         *leaderboard.routes(shelf, kept),
         *reasons.routes(shelf, kept, scorer),
         *trust.routes(shelf, kept),
+        *slides,
     ]
 
     @asynccontextmanager
@@ -70,6 +73,15 @@ def create_app(
         ],
         exception_handlers=HANDLERS,
     )
-    app.state.nav = NAV
+    app.state.nav = NAV if slides else tuple(each for each in NAV if each[0] != "/slides")
     app.state.folder = folder
     return app
+
+
+def _slides(shelf: Shelf) -> list[BaseRoute]:
+    """The slides of trust runs; nothing where the extra [slide] is not installed."""
+    try:
+        from histoeval.web.slides import routes
+    except MissingDependency:
+        return []
+    return routes(shelf)

@@ -26,12 +26,12 @@ def comparison_page(folder: Path, site: Website | None = None) -> str:
         metric=found.metric,
         signature=found.signature,
         tables=[*map(html_table, comparison_tables(found.metric, found.contest, ()))],
-        apart=[_apart(pair) for pair in found.apart],
+        apart=[apart_content(pair) for pair in found.apart],
         notes=[*found.notes, *remarks(found.contest)],
     )
 
 
-def _apart(pair: Mapping[str, Any]) -> dict[str, Any]:
+def apart_content(pair: Mapping[str, Any]) -> dict[str, Any]:
     """One pair on which systems differ, with the errors of each."""
     return {
         "id": pair["id"],

@@ -16,13 +16,16 @@ PACKED = 40
 MAX_BYTES = 21_000_000
 """All packs of a page together; what comes later is left out, and the page says so."""
 
-_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+_STEERING = "<>&\u2028\u2029"
+"""What could end an element, or a line of a script."""
 
 
 def embedded_json(content: Any) -> str:
     """JSON for a `<script type="application/json">`."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.translate(_ESCAPES)
+    for sign in _STEERING:
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
 
 
 class Packs:
@@ -47,7 +50,7 @@ class Packs:
     def close(self) -> None:
         """Pack what is open."""
         if self._open:
-            content = embedded_json(self._open).encode("utf-8", "backslashreplace")
+            content = json.dumps(self._open, ensure_ascii=False).encode("utf-8", "backslashreplace")
             packed = b64encode(gzip.compress(content, 6, mtime=0)).decode("ascii")
             self._room -= len(packed)
             self.packs.append(packed)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from histoeval.concordance.evidence import Severity
 from histoeval.view.findings import (
     SIDES,
     Findings,
@@ -17,6 +17,9 @@ from histoeval.view.findings import (
 )
 from histoeval.view.highlight import html, one_line
 from histoeval.view.html.page import fragment
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 MAX_CHARACTERS = 40_000
 """Of a text that is shown; more would make a page slow, and is in texts.jsonl."""
@@ -43,72 +46,122 @@ def pair_content(
     """What the template of a pair shows."""
     scores = row["scores"]
     evidence = scores.get(marked_by or "", {}).get("evidence", {})
-    found = findings_in(evidence) or Findings()
+    typed = findings_in(evidence)
+    found = typed or Findings()
     return {
         "scores": [_score(name, result) for name, result in scores.items()],
         "problems": [problem["message"] for problem in row["errors"]],
         "texts": None if texts is None else _texts(texts, found, scores, marked_by),
         "marked_by": marked_by,
         "errors": shown_errors(found),
+        "messages": [] if typed else [*_messages(evidence)],
         "matches": [_match(n, each) for n, each in enumerate(found.facts, start=1)],
         "specimens": [(each.reference.text, each.candidate.text) for each in found.specimens],
         "reasons": [*_reasons(scores)],
     }
 
 
-def _score(name: str, result: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": name, "value": result["value"], "parts": result.get("parts", {})}
+def _score(name: str, result: Mapping[str, Any]) -> tuple[str, str, Markup]:
+    value = result["value"]
+    shown = f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
+    return name, shown, _parts(result.get("parts", {}))
 
 
 def _texts(
     texts: Texts, found: Findings, scores: Mapping[str, Any], marked_by: str | None
-) -> list[dict[str, Any]]:
+) -> list[tuple[str, Markup | None, int]]:
     """Both texts with their marks: of the chosen metric, or else of HARE's entities."""
     mentions = None
     if found.errors is None and found.matches is None:
         own = scores.get(marked_by or "hare", {}).get("evidence", {})
         mentions = mention_spans(own)
-    shown = []
+    shown: list[tuple[str, Markup | None, int]] = []
     for side in SIDES:
         text = texts.get(side)
         if text is None:
-            shown.append({"side": side, "text": None, "cut": 0})
+            shown.append((side, None, 0))
             continue
         spans = spans_of(found, side, text) if mentions is None else mentions[side]
         part = text[:MAX_CHARACTERS]
-        shown.append({"side": side, "text": html(part, spans), "cut": len(text) - len(part)})
+        shown.append((side, html(part, spans), len(text) - len(part)))
     return shown
 
 
-def shown_errors(found: Findings) -> list[dict[str, Any]] | None:
+class ErrorLine(NamedTuple):
+    """An error as a table shows it."""
+
+    key: str
+    label: str
+    severity: str
+    kind: str
+    outcome: str
+    words: str
+    specimen: str
+
+
+class MatchLine(NamedTuple):
+    """A match as a table shows it."""
+
+    key: str
+    label: str
+    part: str
+    reference: str
+    candidate: str
+    similarity: str
+
+
+def shown_errors(found: Findings) -> list[ErrorLine] | None:
     """The errors as a table shows them; None where the metric does not look for any."""
     return None if found.errors is None else [_error(n, e) for n, e in enumerate(found.errors, 1)]
 
 
-def _error(n: int, error: ShownError) -> dict[str, Any]:
-    return {
-        "key": f"e{n}",
-        "label": f"{error.marks}{n}",
-        "severity": Severity(error.severity).name.lower(),
-        "kind": error.kind.replace("_", " "),
-        "outcome": error.outcome,
-        "words": one_line(error.words),
-        "specimen": error.specimen,
-    }
+def _error(n: int, error: ShownError) -> ErrorLine:
+    return ErrorLine(
+        f"e{n}",
+        f"{error.marks}{n}",
+        error.severity.name.lower(),
+        error.kind.replace("_", " "),
+        error.outcome,
+        one_line(error.words),
+        error.specimen,
+    )
 
 
-def _match(n: int, match: ShownMatch) -> dict[str, Any]:
-    return {
-        "key": f"m{n}",
-        "label": f"={n}",
-        "part": match.part.replace("_", " "),
-        "reference": one_line(match.reference.text),
-        "candidate": one_line(match.candidate.text),
-        "similarity": match.similarity,
-    }
+def _match(n: int, match: ShownMatch) -> MatchLine:
+    return MatchLine(
+        f"m{n}",
+        f"={n}",
+        match.part.replace("_", " "),
+        one_line(match.reference.text),
+        one_line(match.candidate.text),
+        f"{match.similarity:.2f}",
+    )
 
 
-def _reasons(scores: Mapping[str, Any]) -> Any:
+def _parts(parts: Mapping[str, float]) -> Markup:
+    """The rows of the table of parts, which are many and nearly the same for every pair."""
+    from markupsafe import Markup
+
+    return Markup("".join([_part(name, f"{value:.2f}") for name, value in parts.items()]))
+
+
+@lru_cache(maxsize=1 << 14)
+def _part(name: str, value: str) -> Markup:
+    from markupsafe import Markup
+
+    row = Markup('<tr><td>{}</td><td class="n">{}</td></tr>')
+    return row.format(name.replace("_", " "), value)
+
+
+def _messages(evidence: Mapping[str, Any]) -> Iterator[str]:
+    """The errors of a metric of somebody else, which may say nothing but a sentence."""
+    errors = evidence.get("errors")
+    for error in errors if isinstance(errors, list | tuple) else ():
+        if isinstance(error, Mapping) and "message" in error:
+            yield one_line(str(error["message"]))
+
+
+def _reasons(scores: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What judges, and the rubric, say in words."""
     for name, result in scores.items():
         evidence = result.get("evidence", {})

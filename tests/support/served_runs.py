@@ -116,4 +116,4 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def write_lines(path: Path, rows: Iterable[Any]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in trusted), "utf-8")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from pydantic_core import from_json
 
 from histoeval.errors import InputError, OutputError
 from histoeval.io.run_texts import beside, has_texts
@@ -32,7 +33,7 @@ def score_rows(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _row(line: bytes) -> dict[str, Any]:
-    row = json.loads(line)
+    row = from_json(line)
     if not isinstance(row, dict) or not {"id", "system", "scores", "errors"} <= row.keys():
         raise ValueError("not a row of scores")
     return row

@@ -1,10 +1,10 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, report, distances,
-slide, grounding, reader-memory, sensitivity, fuzz and digest; options belong to the last seven. Without a
-name all are measured but the last three: sensitivity takes an hour and needs data that are not in
-the repository, fuzz reads damaged files (`fuzz --files 7000`), some minutes long, and digest
-compares the scores of two machines (`digest --output FILE`, `digest --against FILE`).
+slide, grounding, reader-memory, sensitivity, fuzz and digest; options belong to the last seven.
+Without a name all are measured but the last three: sensitivity takes an hour and needs data that
+are not in the repository, fuzz reads damaged files (`fuzz --files 7000`), some minutes long, and
+digest compares the scores of two machines (`digest --output FILE`, `digest --against FILE`).
 """
 
 from __future__ import annotations

@@ -90,3 +90,12 @@ def test_texts_come_back_as_they_were_and_fit_their_rows(tmp_path: Path) -> None
     assert [texts for _, texts in beside([{"id": "a"}, {"id": "b"}], tmp_path)] == rows
     with pytest.raises(OutputError, match="does not fit"):
         list(beside([{"id": "b"}], tmp_path))
+
+
+def test_texts_are_not_kept_where_that_is_not_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_texts(tmp_path, [{"id": "a", "report": "one"}])
+    monkeypatch.setenv("HISTOEVAL_KEEP_TEXTS", "0")
+    write_texts(tmp_path, [{"id": "a", "report": "one"}])
+    assert not has_texts(tmp_path)

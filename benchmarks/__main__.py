@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
-Names are startup, api, memory, hare, reader, concordance, agreement, judge, distances, slide,
-viewer, grounding, reader-memory, sensitivity, fuzz and digest; options belong to the last
+Names are startup, api, memory, hare, reader, concordance, agreement, judge, report, distances,
+slide, viewer, grounding, reader-memory, sensitivity, fuzz and digest; options belong to the last
 seven. Without a name all are measured but the last three: sensitivity takes an hour
 and needs data that are not in the repository, fuzz reads damaged files (`fuzz --files 7000`), some
 minutes long, and digest compares the scores of two machines (`digest --output FILE`, `digest
@@ -113,6 +113,12 @@ def reader_memory(options: Options) -> None:
     table("Extracting a long file", columns, reader_memory.measure(options))
 
 
+def report(_: Options) -> None:
+    from benchmarks import report_page
+
+    table("The page of a large run", ["what", "measured"], report_page.measure())
+
+
 def sensitivity(options: Options) -> None:
     from benchmarks import sensitivity
 
@@ -141,6 +147,7 @@ USUAL: dict[str, Callable[[Options], None]] = {
     "concordance": concordance,
     "judge": judge,
     "agreement": agreement,
+    "report": report,
     "distances": distances,
     "slide": slide,
     "viewer": viewer,

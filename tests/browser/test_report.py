@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,42 +29,43 @@ def opened(page: Page, report: str) -> Page:
     return page
 
 
-def shown(page: Page) -> str:
-    return page.inner_text("#count")
+def count_is(page: Page, text: str) -> None:
+    """Waits until the line above the table says so."""
+    page.locator("#count", has_text=re.compile(f"^{text}$")).wait_for()
 
 
 def test_filters_filter_and_are_cleared(opened: Page) -> None:
-    assert shown(opened) == "258 pairs"
+    count_is(opened, "258 pairs")
     opened.select_option("#f-system", "a")
     opened.select_option("#f-severity", "critical")
-    opened.wait_for_function("document.getElementById('count').textContent === '32 of 258 pairs'")
+    count_is(opened, "32 of 258 pairs")
     opened.select_option("#f-organ", "skin")
     opened.wait_for_selector(".tabulator-placeholder-contents")
     opened.click("text=Clear")
-    opened.wait_for_function("document.getElementById('count').textContent === '258 pairs'")
+    count_is(opened, "258 pairs")
     opened.select_option("#f-missing", "only")
-    opened.wait_for_function("document.getElementById('count').textContent === '1 of 258 pairs'")
+    count_is(opened, "1 of 258 pairs")
     opened.click("text=Clear")
     opened.fill("#f-to", "0.5")
-    opened.wait_for_function("document.getElementById('count').textContent === '64 of 258 pairs'")
+    count_is(opened, "64 of 258 pairs")
 
 
 def test_words_of_the_reports_are_found(opened: Page) -> None:
     opened.fill("#f-search", "ulceration is")
-    opened.wait_for_function("document.getElementById('count').textContent === '64 of 258 pairs'")
+    count_is(opened, "64 of 258 pairs")
     opened.fill("#f-search", "skin-1-7")
-    opened.wait_for_function("document.getElementById('count').textContent === '2 of 258 pairs'")
+    count_is(opened, "2 of 258 pairs")
 
 
 def test_a_number_of_the_headline_shows_its_pairs(opened: Page) -> None:
     opened.click('button[data-system="a"][data-kind="omission"]')
-    opened.wait_for_function("document.getElementById('count').textContent === '32 of 258 pairs'")
+    count_is(opened, "32 of 258 pairs")
     assert opened.input_value("#f-kind") == "omission"
 
 
 def test_both_sides_light_up_together(opened: Page) -> None:
     opened.fill("#f-search", "breast-1")
-    opened.wait_for_function("document.getElementById('count').textContent === '64 of 258 pairs'")
+    count_is(opened, "64 of 258 pairs")
     opened.keyboard.press("Tab")
     opened.focus(".tabulator-tableholder")
     opened.keyboard.press("ArrowDown")
@@ -83,16 +85,16 @@ def test_pairs_are_walked_through_by_keyboard(opened: Page) -> None:
     opened.wait_for_selector("#pair .text")
     first = opened.inner_text("#pair-name")
     opened.keyboard.press("j")
-    opened.wait_for_function(f"document.getElementById('pair-name').textContent !== {first!r}")
+    opened.locator("#pair-name").filter(has_not_text=first).wait_for()
     opened.keyboard.press("k")
-    opened.wait_for_function(f"document.getElementById('pair-name').textContent === {first!r}")
+    opened.locator("#pair-name", has_text=first).wait_for()
     opened.keyboard.press("/")
     assert opened.evaluate("document.activeElement.id") == "f-search"
 
 
 def test_a_hostile_pair_does_no_harm(opened: Page) -> None:
     opened.fill("#f-search", "odd-1")
-    opened.wait_for_function("document.getElementById('count').textContent === '64 of 258 pairs'")
+    count_is(opened, "64 of 258 pairs")
     opened.click(".tabulator-row >> nth=0")
     opened.wait_for_selector("#pair .text")
     assert "alert(1)" in opened.inner_text("#pair .text >> nth=0")

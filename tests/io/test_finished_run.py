@@ -9,7 +9,7 @@ import pytest
 
 from histoeval.errors import InputError, OutputError
 from histoeval.io.finished_run import finished_run
-from histoeval.io.run_texts import beside, has_texts, read_texts, write_texts
+from histoeval.io.run_texts import RowTexts, beside, has_texts, read_texts, write_texts
 
 
 def put(folder: Path, **files: object) -> Path:
@@ -82,7 +82,7 @@ def test_anything_else_is_named(tmp_path: Path) -> None:
 
 
 def test_texts_come_back_as_they_were_and_fit_their_rows(tmp_path: Path) -> None:
-    rows = [{"id": "a", "report": "one\u2028\udc80"}, {"id": "b", "report": None}]
+    rows: list[RowTexts] = [{"id": "a", "report": "one\u2028\udc80"}, {"id": "b", "report": None}]
     assert list(beside([{"id": "a"}], tmp_path)) == [({"id": "a"}, None)]
     write_texts(tmp_path, rows)
     assert has_texts(tmp_path)
@@ -90,3 +90,12 @@ def test_texts_come_back_as_they_were_and_fit_their_rows(tmp_path: Path) -> None
     assert [texts for _, texts in beside([{"id": "a"}, {"id": "b"}], tmp_path)] == rows
     with pytest.raises(OutputError, match="does not fit"):
         list(beside([{"id": "b"}], tmp_path))
+
+
+def test_texts_are_not_kept_where_that_is_not_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_texts(tmp_path, [{"id": "a", "report": "one"}])
+    monkeypatch.setenv("HISTOEVAL_KEEP_TEXTS", "0")
+    write_texts(tmp_path, [{"id": "a", "report": "one"}])
+    assert not has_texts(tmp_path)

@@ -8,22 +8,29 @@ just before the summary, so a finished run has all of it.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from histoeval.errors import OutputError
 from histoeval.io.store import read_lines
-from histoeval.io.writing import whole_file, writing_to
+from histoeval.io.writing import remove, whole_file, writing_to
 
 TEXTS = "texts.jsonl"
+KEEP = "HISTOEVAL_KEEP_TEXTS"
+"""Set this in the environment to 0 where results must not hold whole reports."""
 
 RowTexts = Mapping[str, str | None]
 """Of one row: its id, and its texts by name."""
 
 
 def write_texts(folder: Path, rows: Iterable[RowTexts]) -> None:
-    """Write the texts of all rows of a run, in their order."""
+    """Write the texts of all rows of a run, in their order, unless they are not to be kept."""
+    if os.environ.get(KEEP) == "0":
+        with writing_to(folder):
+            remove(folder / TEXTS)
+        return
     with writing_to(folder), whole_file(folder / TEXTS) as file:
         for row in rows:
             line = json.dumps(row, ensure_ascii=False) + "\n"

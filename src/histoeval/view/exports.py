@@ -6,17 +6,16 @@ before = + - @, in Excel every text is a cell of text.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from io import BytesIO, StringIO
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from histoeval.io.finished_run import FinishedRun, experiments_in
 from histoeval.io.results import ReadRow, ResultFolder
 from histoeval.io.store import RowStore, read_json
-from histoeval.io.tables.delimited import formula_proof
+from histoeval.io.tables.delimited import csv_text
 from histoeval.run.results import Scores, Verdicts
 from histoeval.run.stored_studies import read_agreement, read_comparison
 from histoeval.run.trust.rows import TrustFolder
@@ -169,15 +168,8 @@ _READ: Mapping[str, Callable[[Path], RunTables]] = {
 
 
 def _csv(records: Iterable[Record]) -> bytes:
-    rows = list(records)
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    names = _names(rows)
-    writer.writerow(map(formula_proof, names))
-    for row in rows:
-        cells = (row.get(name) for name in names)
-        writer.writerow([formula_proof(cell) if isinstance(cell, str) else cell for cell in cells])
-    return text.getvalue().encode("utf-8-sig", "backslashreplace")
+    """With a byte order mark, by which Excel knows UTF-8."""
+    return csv_text(list(records), "\r\n").encode("utf-8-sig", "backslashreplace")
 
 
 def _xlsx(tables: RunTables) -> bytes:

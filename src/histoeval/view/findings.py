@@ -61,6 +61,11 @@ class ShownMatch(_Shown):
         """What becomes of the place, which is how it is marked."""
         return "matched"
 
+    @property
+    def rank(self) -> int:
+        """Which of several at one place gives it its style: an error before a match."""
+        return 0
+
 
 class ShownError(_Shown):
     """An error and its place in both texts."""
@@ -89,6 +94,11 @@ class ShownError(_Shown):
         return "omitted" if self.candidate is None or self.kind in LEFT_OUT else "contradicted"
 
     @property
+    def rank(self) -> int:
+        """Which of several at one place gives it its style: the worst error."""
+        return self.severity
+
+    @property
     def words(self) -> str:
         """The message without the kind of error before it."""
         return self.message.removeprefix(f"{self.kind.replace('_', ' ')}: ")
@@ -111,12 +121,12 @@ class Findings(_Shown):
         """What matches within the parts."""
         return tuple(match for match in self.matches or () if match.part != SPECIMENS)
 
-    def listed(self) -> Iterator[tuple[str, str, Style, ShownMatch | ShownError]]:
-        """Every match and error with its key, its label and its style."""
+    def listed(self) -> Iterator[tuple[str, str, ShownMatch | ShownError]]:
+        """Every match and error with its key and its label."""
         for n, match in enumerate(self.facts, start=1):
-            yield f"m{n}", f"={n}", MATCH, match
+            yield f"m{n}", f"={n}", match
         for n, error in enumerate(self.errors or (), start=1):
-            yield f"e{n}", f"{error.marks}{n}", SEVERITIES[error.severity], error
+            yield f"e{n}", f"{error.marks}{n}", error
 
 
 def findings_of(score: Score) -> Findings:
@@ -147,19 +157,18 @@ def spans_of(found: Findings, side: Side, text: str) -> list[HighlightSpan]:
 
     An entity whose text differs from the text at its place is listed but not highlighted.
     """
-    places: dict[tuple[int, int], list[tuple[str, str, Style, str]]] = {}
-    for key, label, style, listed in found.listed():
+    places: dict[tuple[int, int], list[tuple[str, str, ShownMatch | ShownError]]] = {}
+    for key, label, listed in found.listed():
         entity = listed.reference if side == "reference" else listed.candidate
         if entity is not None and text[entity.start : entity.end] == entity.text:
-            here = places.setdefault((entity.start, entity.end), [])
-            here.append((key, label, style, listed.outcome))
-    rank = [MATCH, *SEVERITIES.values()]
+            places.setdefault((entity.start, entity.end), []).append((key, label, listed))
     spans = []
     for place, here in places.items():
-        _, _, style, outcome = max(here, key=lambda each: rank.index(each[2]))
-        keys = " ".join(key for key, *_ in here)
-        labels = " ".join(label for _, label, *_ in here)
-        spans.append(HighlightSpan(*place, labels, style, kind=outcome, mark=keys))
+        worst = max((listed for _, _, listed in here), key=lambda listed: listed.rank)
+        style = SEVERITIES[worst.severity] if isinstance(worst, ShownError) else MATCH
+        keys = " ".join(key for key, _, _ in here)
+        labels = " ".join(label for _, label, _ in here)
+        spans.append(HighlightSpan(*place, labels, style, kind=worst.outcome, mark=keys))
     return spans
 
 

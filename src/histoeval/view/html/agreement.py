@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -16,15 +16,15 @@ from histoeval.view.terminal.agreement import agreement_tables, remarks
 from histoeval.view.terminal.experiments import write_picture
 
 if TYPE_CHECKING:
+    from histoeval.agreement.panel import Panel
+    from histoeval.agreement.study import Study, StudyPlan
     from histoeval.run.agree import Agreement
     from histoeval.view.figures.canvas import Canvas
 
 
 def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
     """Write report.md, report.html and figures into a folder; returns their paths."""
-    from histoeval.view.figures.agreement import figures
-
-    drawn = list(figures(found.panel, found.study, found.plan))
+    drawn = list(figures_of()(found.panel, found.study, found.plan))
     tables = list(agreement_tables(found.study, found.plan, every_metric=True))
     with writing_to(folder):
         written = list(write_figures(folder / "figures", drawn))
@@ -52,10 +52,17 @@ def agreement_page(folder: Path, site: Website | None = None) -> str:
 
 def _drawn(found: Agreement) -> list[tuple[str, Canvas]]:
     try:
-        from histoeval.view.figures.agreement import figures
+        draw = figures_of()
     except MissingDependency:
         return []
-    return list(figures(found.panel, found.study, found.plan)) if len(found.panel) else []
+    return list(draw(found.panel, found.study, found.plan)) if len(found.panel) else []
+
+
+def figures_of() -> Callable[[Panel, Study, StudyPlan], Iterator[tuple[str, Canvas]]]:
+    """What draws the figures of a study; `MissingDependency` without the extra [figures]."""
+    from histoeval.view.figures.agreement import figures
+
+    return figures
 
 
 def write_figures(folder: Path, drawn: Sequence[tuple[str, Canvas]]) -> Iterator[Path]:

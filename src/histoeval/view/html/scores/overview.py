@@ -9,7 +9,7 @@ import numpy as np
 
 from histoeval.agreement.systems import Contest, contest
 from histoeval.statistics.correlation import mean_of
-from histoeval.statistics.resampling import Estimate, Numbers, estimate, resample
+from histoeval.statistics.resampling import Estimate, Numbers, Resamples, estimate, resample
 from histoeval.view.html.scores.columns import PREFERRED, SEVERITIES, ScoredPairs
 
 DRAWS = 2_000
@@ -110,28 +110,27 @@ def overviews(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[MetricOv
     for name, about in summary["metrics"].items():
         values = columns.column(name)
         low, high = _bounds(about["range"], values)
-        systems = []
-        for system, (rows, resamples) in drawn.items():
-            own = values[rows]
-            there = ~np.isnan(own)
-            mean = Estimate()
-            if there.any():
-                kept = resamples.of(there)
-                mean = estimate(mean_of(own[there], kept), kept)
-            bins, _ = np.histogram(own[there], BINS, (low, high))
-            quartiles = np.quantile(own[there], (0.25, 0.5, 0.75)) if there.any() else []
-            systems.append(
-                SystemMean(
-                    system,
-                    mean,
-                    int(there.sum()),
-                    len(own),
-                    bins.tolist(),
-                    [*map(float, quartiles)],
-                )
-            )
+        systems = [
+            _system_mean(system, values[rows], resamples, (low, high))
+            for system, (rows, resamples) in drawn.items()
+        ]
         found.append(MetricOverview(name, low, high, about["higher_is_better"], systems))
     return found
+
+
+def _system_mean(
+    system: str, values: Numbers, resamples: Resamples, bounds: tuple[float, float]
+) -> SystemMean:
+    """The mean of the values that are there, and how they are spread."""
+    there = ~np.isnan(values)
+    known = values[there]
+    bins, _ = np.histogram(known, BINS, bounds)
+    if not len(known):
+        return SystemMean(system, Estimate(), 0, len(values), bins.tolist(), ())
+    kept = resamples.of(there)
+    quartiles = np.quantile(known, (0.25, 0.5, 0.75)).tolist()
+    mean = estimate(mean_of(known, kept), kept)
+    return SystemMean(system, mean, len(known), len(values), bins.tolist(), quartiles)
 
 
 def _bounds(limits: Sequence[float | None], values: Numbers) -> tuple[float, float]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from pydantic_core import from_json
 
 from histoeval.errors import InputError, OutputError
 from histoeval.io.run_texts import beside, has_texts
@@ -17,6 +18,7 @@ from histoeval.view.html.scores.columns import SEVERITIES, ScoredPairs, error_me
 from histoeval.view.html.scores.overview import BINS, DRAWS, compared, headlines, overviews
 from histoeval.view.html.scores.pair import pair_html
 from histoeval.view.terminal.comparison import comparison_tables
+from histoeval.view.terminal.judge import criteria_table, steadiness_tables, usage_table
 
 SCRIPTS = ("vendor/tabulator.min.js", "marks.js", "pairs.js")
 STYLES = ("vendor/tabulator.min.css", "scores.css")
@@ -32,7 +34,7 @@ def score_rows(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _row(line: bytes) -> dict[str, Any]:
-    row = json.loads(line)
+    row = from_json(line)
     if not isinstance(row, dict) or not {"id", "system", "scores", "errors"} <= row.keys():
         raise ValueError("not a row of scores")
     return row
@@ -78,6 +80,7 @@ def score_page(folder: Path, site: Website | None = None) -> str:
         bins=BINS,
         draws=DRAWS,
         comparison=_comparison(columns, summary),
+        judging=_judging(folder, summary),
         organs=sorted(name for name in columns.organs if name),
         has_texts=has_texts(folder),
         shown=packs.shown,
@@ -95,6 +98,17 @@ def _kinds(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:
         for kind, count in totals.get("report_errors", {}).get("by_kind", {}).items():
             counts[kind] = counts.get(kind, 0) + count
     return sorted(counts, key=lambda kind: (-counts[kind], kind))
+
+
+def _judging(folder: Path, summary: Mapping[str, Any]) -> list[str]:
+    """Of a run of judges: their criteria, how steady they are, and what they cost."""
+    if (about := summary.get("judge")) is None:
+        return []
+    usage = folder / "usage.json"
+    tables = [criteria_table(summary, f"judge_{about['prompt']['name']}")]
+    tables += steadiness_tables(about)
+    tables += [usage_table(read_json(usage, folder))] if usage.is_file() else []
+    return [html_table(each.table._replace(title=each.table.title.strip())) for each in tables]
 
 
 def _comparison(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:

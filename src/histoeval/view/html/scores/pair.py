@@ -162,11 +162,20 @@ def _messages(evidence: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _reasons(scores: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What judges, and the rubric, say in words."""
+    """What the rubric and each judge say in words."""
     for name, result in scores.items():
         evidence = result.get("evidence", {})
-        if isinstance(evidence.get("reasoning"), str) and evidence["reasoning"]:
+        answers = evidence.get("answers", ())
+        if not answers and isinstance(evidence.get("reasoning"), str) and evidence["reasoning"]:
             yield name, evidence["reasoning"]
-        for answer in evidence.get("answers", ()):
+        for answer in answers:
             if isinstance(answer, Mapping) and answer.get("reasoning"):
-                yield f"{name} ({answer.get('judge', 'judge')})", str(answer["reasoning"])
+                yield _asked(name, answer), str(answer["reasoning"])
+
+
+def _asked(name: str, answer: Mapping[str, Any]) -> str:
+    """Which judge answered, at which time, and to which question."""
+    model = str(answer.get("judge", name)).rpartition("@")[0] or name
+    again = f", repeat {answer['repeat'] + 1}" if answer.get("repeat") else ""
+    turned = "" if answer.get("order", "usual") == "usual" else ", with the reports swapped"
+    return f"{name} ({model}{again}{turned})"

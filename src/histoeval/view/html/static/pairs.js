@@ -72,6 +72,7 @@
   function text(value) {
     const cell = document.createElement("span");
     cell.textContent = value;
+    cell.title = value;
     return cell;
   }
 
@@ -93,17 +94,17 @@
   const columns = [
     textColumn("id", "id", { minWidth: 110, widthGrow: 2 }),
     ...(data.systems.length > 1 ? [textColumn("system", "system", { minWidth: 110, widthGrow: 2 })] : []),
-    ...(data.organs.some(Boolean) ? [textColumn("organ", "organ", { minWidth: 90 })] : []),
+    ...(data.organs.some(Boolean) ? [textColumn("organ", "organ", { minWidth: 110 })] : []),
+    ...(data.kinds.length ? [
+      { title: "worst error", field: "rank", formatter: severity, sorter: "number", minWidth: 104 },
+      { title: "errors", field: "errors", hozAlign: "right", headerHozAlign: "right", sorter: "number", minWidth: 84 },
+    ] : []),
     ...data.metrics.map((name, m) => ({
       title: name, field: `v${m}`, formatter: value, hozAlign: "right", headerHozAlign: "right", sorter: "number",
       sorterParams: { alignEmptyValues: "bottom" }, formatterParams: { digits: data.digits[m] },
       minWidth: Math.max(90, 46 + 8 * name.length),
     })),
-    ...(data.kinds.length ? [
-      { title: "worst error", field: "rank", formatter: severity, sorter: "number", minWidth: 100 },
-      { title: "errors", field: "errors", hozAlign: "right", headerHozAlign: "right", sorter: "number", minWidth: 84 },
-      textColumn("kinds of errors", "kinds", { minWidth: 150, widthGrow: 3 }),
-    ] : []),
+    ...(data.kinds.length ? [textColumn("kinds of errors", "kinds", { minWidth: 150, widthGrow: 3 })] : []),
     ...(data.missing.some(Boolean) ? [textColumn("missing", "missing", { minWidth: 104, formatter: (cell) => text(plain(cell.getValue())) })] : []),
   ];
 
@@ -116,7 +117,7 @@
     rowHeight: 36,
     selectableRows: 1,
     initialSort: data.kinds.length ? [{ column: "errors", dir: "desc" }, { column: "rank", dir: "asc" }] : [],
-    columnDefaults: { headerTooltip: true, resizable: false, vertAlign: "middle" },
+    columnDefaults: { headerTooltip: true, resizable: false },
     placeholder: "No pair fits these filters.",
   });
   const element = document.getElementById("table");

@@ -13,7 +13,7 @@ pytest.importorskip("starlette", reason="the extra [web] is not installed")
 from histoeval.web import score
 from histoeval.web.reviews import read_reviews
 from histoeval.web.shelf import Shelf
-from tests.support.served_runs import BAD, GOOD, REFERENCE, write_runs
+from tests.support.served_runs import BAD, GOOD, REFERENCE, write_runs, write_studies
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -55,6 +55,16 @@ def test_every_page_opens_without_an_error_or_a_barrier(
     ):
         page.goto(home + address)
         assert axe(page) == [], address
+
+
+def test_studies_open_too(page: Page, serving: Serving, axe: Axe, tmp_path: Path) -> None:
+    write_studies(tmp_path)
+    page.goto(serving(tmp_path))
+    for name in ("agreement", "compared", "read.jsonl"):
+        page.get_by_role("link", name="Runs", exact=True).click()
+        page.get_by_role("link", name=name, exact=True).click()
+        assert axe(page) == [], name
+        assert str(tmp_path) not in page.content()
 
 
 def test_two_texts_are_pasted_and_scored(

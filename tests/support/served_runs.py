@@ -7,9 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from histoeval.api import score
+from histoeval.api import extract, score
 from histoeval.io.results import MetricResult, ResultRow
+from histoeval.run.agree import agree
+from histoeval.run.compare import compare
 from histoeval.run.trust.rows import TrustRow
+from tests.support.rating_sheets import rows, write
 
 EVIL = "a\u202eb \x1b[2J</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 REFERENCE = "Left breast: invasive carcinoma, grade 2. ER positive."
@@ -30,6 +33,17 @@ def write_runs(folder: Path) -> Path:
     return folder
 
 
+def write_studies(folder: Path) -> Path:
+    """A run of `agree`, one of `compare` and one of `extract`."""
+    sheet = write(folder / "sheet.csv", rows())
+    few: dict[str, Any] = {"resamples": 100, "permutations": 20}
+    agree(sheet, metrics="bleu,chrf", output=folder / "agreement", **few)
+    scored(folder / "first", [GOOD] * 8, [BAD] * 8)
+    compare(folder / "first", metric="bleu", **few).write(folder / "compared")
+    extract([REFERENCE, EVIL], output=folder / "read.jsonl")
+    return folder
+
+
 def scored(folder: Path, alpha: list[str], beta: list[str]) -> None:
     records = [
         {
@@ -45,7 +59,7 @@ def scored(folder: Path, alpha: list[str], beta: list[str]) -> None:
 
 def write_judged(folder: Path) -> None:
     folder.mkdir(parents=True)
-    rows = [
+    judged = [
         ResultRow(
             id=f"pair {n}",
             system="alpha",
@@ -61,10 +75,10 @@ def write_judged(folder: Path) -> None:
         )
         for n in range(1, 13)
     ]
-    write_lines(folder / "scores.jsonl", (json.loads(row.line()) for row in rows))
+    write_lines(folder / "scores.jsonl", (json.loads(row.line()) for row in judged))
     about = {"signature": "s|histoeval:0", "range": [0, 1], "higher_is_better": True}
     system = {"mean": 0.5, "scored": 12, "pairs": 12}
-    metrics = {name: about | {"systems": {"alpha": system}} for name in rows[0].scores}
+    metrics = {name: about | {"systems": {"alpha": system}} for name in judged[0].scores}
     write_json(folder / "summary.json", {"rows": 12, "metrics": metrics, "judge": {}})
     write_json(folder / "usage.json", {})
 
@@ -77,7 +91,7 @@ def write_trust(folder: Path) -> None:
         ("reject", 0.2),
         ("review", None),
     ]
-    rows = [
+    trusted = [
         TrustRow(
             id=f"report {n} {EVIL if n == 3 else ''}",
             row=n,
@@ -88,9 +102,9 @@ def write_trust(folder: Path) -> None:
         )
         for n, (route, trust) in enumerate(routes, start=1)
     ]
-    write_lines(folder / "trust.jsonl", (json.loads(row.line()) for row in rows))
+    write_lines(folder / "trust.jsonl", (json.loads(row.line()) for row in trusted))
     write_lines(
-        folder / "texts.jsonl", ({"id": row.id, "report": f"Text of {row.id}."} for row in rows)
+        folder / "texts.jsonl", ({"id": row.id, "report": f"Text of {row.id}."} for row in trusted)
     )
     write_json(folder / "trust.jsonl.meta.json", {})
     counted = {"deploy": 1, "review": 2, "reject": 1}

@@ -143,3 +143,7 @@ def test_a_damaged_run_does_not_close_the_list(tmp_path: Path) -> None:
     answer = client.get(f"/runs/{run_id}/")
     assert answer.status_code == 400
     assert str(tmp_path) not in answer.text
+    for address in ("/leaderboard", "/compare"):
+        answer = client.get(address)
+        assert answer.status_code == 200
+        assert "torn is left out" in answer.text

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 from rich.style import Style
 
-from histoeval.concordance.evidence import Severity
+from histoeval.concordance.evidence import ErrorKind, Severity
 from histoeval.errors import HistoEvalError
 from histoeval.metric import Score
 from histoeval.report import Entity
@@ -34,6 +34,10 @@ SEVERITIES = {
     Severity.CRITICAL: Style(bgcolor="#882255", color="#ffffff", underline2=True, bold=True),
 }
 """The worse, the darker, so that the order is visible to every eye; matches are the only blue."""
+
+LEFT_OUT = (ErrorKind.OMISSION, ErrorKind.MISSING_SPECIMEN)
+ADDED = (ErrorKind.INVENTION, ErrorKind.INVENTED_SPECIMEN)
+"""Kinds of errors that say what became of a place, also where the other report has a part of it."""
 
 Side = Literal["reference", "candidate"]
 SIDES: tuple[Side, Side] = ("reference", "candidate")
@@ -80,9 +84,9 @@ class ShownError(_Shown):
     @property
     def outcome(self) -> str:
         """What becomes of the place, which is how it is marked."""
-        if self.reference is None:
+        if self.reference is None or self.kind in ADDED:
             return "invented"
-        return "omitted" if self.candidate is None else "contradicted"
+        return "omitted" if self.candidate is None or self.kind in LEFT_OUT else "contradicted"
 
     @property
     def words(self) -> str:
@@ -153,7 +157,8 @@ def spans_of(found: Findings, side: Side, text: str) -> list[HighlightSpan]:
     spans = []
     for place, here in places.items():
         _, _, style, outcome = max(here, key=lambda each: rank.index(each[2]))
-        keys, labels = (" ".join(each[at] for each in here) for at in (0, 1))
+        keys = " ".join(key for key, *_ in here)
+        labels = " ".join(label for _, label, *_ in here)
         spans.append(HighlightSpan(*place, labels, style, kind=outcome, mark=keys))
     return spans
 

@@ -8,14 +8,9 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import FileResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import BaseRoute
 
 from histoeval.errors import InputError, MissingDependency
-from histoeval.resources import resource_path
-from histoeval.view.html.page import STATIC
 from histoeval.web import compare, leaderboard, reasons, runs, score, trust
 from histoeval.web.jobs import Jobs
 from histoeval.web.kept import Kept
@@ -23,6 +18,7 @@ from histoeval.web.pages import HANDLERS, show_refusal
 from histoeval.web.score import Scorer
 from histoeval.web.security import LOCAL, OWNER, Guard, Visitor
 from histoeval.web.shelf import Shelf
+from histoeval.web.static import static_routes
 
 NAV = (
     ("/", "Runs"),
@@ -89,23 +85,3 @@ def _slides(shelf: Shelf) -> list[BaseRoute]:
     except MissingDependency:
         return []
     return routes(shelf)
-
-
-def static_routes() -> list[BaseRoute]:
-    """The stylesheet and the scripts, which may be kept by the browser but are asked for again."""
-    looks = resource_path("view/html/templates/style.css")
-
-    async def style(_: Request) -> Response:
-        return FileResponse(looks, headers={"Cache-Control": "no-cache"})
-
-    return [
-        Route("/static/style.css", style),
-        Mount("/static", _Static(directory=resource_path(STATIC))),
-    ]
-
-
-class _Static(StaticFiles):
-    def file_response(self, *given: object, **more: object) -> Response:
-        answer = super().file_response(*given, **more)  # type: ignore[arg-type]
-        answer.headers["Cache-Control"] = "no-cache"
-        return answer

@@ -17,7 +17,7 @@ from histoeval.run.compare import compare as compare_runs
 from histoeval.table import html_table, number
 from histoeval.view.terminal.agreement import interval, p_text
 from histoeval.view.terminal.comparison import comparison_tables, evidence_text, remarks
-from histoeval.web.kept import SCORED, Kept, scored_runs
+from histoeval.web.kept import SCORED, Kept
 from histoeval.web.pages import page, without_paths
 from histoeval.web.shelf import Shelf, StoredRun
 
@@ -33,8 +33,8 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         chosen = [shelf.run(id_, *SCORED) for id_ in request.query_params.getlist("run")]
         if len(chosen) > MOST_RUNS:
             raise HTTPException(400, f"Choose {MOST_RUNS} runs at most.")
-        runs = scored_runs(shelf)
-        metrics = shared_metrics(chosen or runs[:1], kept)
+        runs, problems = kept.readable(shelf)
+        metrics = shared_metrics([run for run in chosen if run in runs] or runs[:1], kept)
         metric = request.query_params.get("metric") or _usual(metrics)
         context: dict[str, Any] = {"comparison": None, "problem": ""}
         if chosen:
@@ -47,6 +47,7 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
             "serve/compare.html",
             title="Compare systems",
             runs=runs,
+            problems=problems,
             chosen=[run.id for run in chosen],
             metrics=metrics,
             metric=metric,

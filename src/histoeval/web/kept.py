@@ -7,7 +7,9 @@ from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Any, TypeVar
 
+from histoeval.errors import HistoEvalError
 from histoeval.io.results import ScoredMetric, read_scored
+from histoeval.web.pages import without_paths
 from histoeval.web.shelf import Shelf, StoredRun
 
 T = TypeVar("T")
@@ -44,7 +46,15 @@ class Kept:
         """The numbers of a run by metric."""
         return self.once(("scores", run.stamp), lambda: read_scored(run.place))
 
-
-def scored_runs(shelf: Shelf) -> list[StoredRun]:
-    """The finished runs that hold scores, the newest first."""
-    return [run for run in shelf.runs() if run.kind in SCORED and run.finished]
+    def readable(self, shelf: Shelf) -> tuple[list[StoredRun], list[str]]:
+        """The finished runs of scores, the newest first, and what is wrong with the others."""
+        runs, problems = [], []
+        for run in shelf.runs():
+            if run.kind in SCORED and run.finished:
+                try:
+                    self.scores(run)
+                    runs.append(run)
+                except HistoEvalError as error:
+                    message = without_paths(str(error), shelf.folder)
+                    problems.append(f"{run.name} is left out: {message}")
+        return runs, problems

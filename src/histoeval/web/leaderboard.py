@@ -15,7 +15,7 @@ from histoeval.agreement.systems import Contest, contest
 from histoeval.io.results import ScoredMetric
 from histoeval.run.compare import USUAL_METRIC, without_versions
 from histoeval.view.terminal.agreement import p_text
-from histoeval.web.kept import Kept, scored_runs
+from histoeval.web.kept import Kept
 from histoeval.web.pages import page, time_text
 from histoeval.web.shelf import Shelf, StoredRun
 
@@ -35,7 +35,7 @@ class Contender(NamedTuple):
         return f"{self.run.id}\n{self.system}"
 
 
-class Standing(NamedTuple):
+class BoardLine(NamedTuple):
     """A line of a board: who, its rank, and its mean with an interval."""
 
     contender: Contender
@@ -46,7 +46,7 @@ class Standing(NamedTuple):
     is_newest: bool = True
 
 
-class Change(NamedTuple):
+class BoardStep(NamedTuple):
     """The mean of a system in one run, and how it differs from the run before."""
 
     run: StoredRun
@@ -59,8 +59,8 @@ class Board(NamedTuple):
     """Systems that were scored by one metric on the same pairs, the best first."""
 
     pairs: int
-    standings: tuple[Standing, ...]
-    history: dict[str, tuple[Change, ...]]
+    standings: tuple[BoardLine, ...]
+    history: dict[str, tuple[BoardStep, ...]]
     left_out: int
 
 
@@ -68,7 +68,7 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
     """The leaderboard of a metric."""
 
     def shown(request: Request) -> Response:
-        runs = scored_runs(shelf)
+        runs, problems = kept.readable(shelf)
         metrics = list(dict.fromkeys(name for run in runs for name in kept.scores(run)))
         usual = USUAL_METRIC if USUAL_METRIC in metrics else (metrics or [""])[0]
         metric = request.query_params.get("metric", usual)
@@ -78,6 +78,7 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
             title="Leaderboard",
             metrics=metrics,
             metric=metric,
+            problems=problems,
             boards=[_shown(board) for board in boards(runs, metric, kept)],
         )
 
@@ -117,7 +118,9 @@ def make_board(scored: dict[StoredRun, ScoredMetric]) -> Board:
         for each in taken
     }
     if len(taken) < 2 or not ids:
-        alone = [Standing(each, 1, sign * float(columns[each.key].mean())) for each in taken if ids]
+        alone = [
+            BoardLine(each, 1, sign * float(columns[each.key].mean())) for each in taken if ids
+        ]
         return Board(len(ids), tuple(alone), {}, len(every) - len(taken))
     found = contest(columns, ids)
     return Board(
@@ -132,13 +135,13 @@ def _ids(scored: ScoredMetric, system: str) -> set[str]:
     return {id_ for id_, name in scored.values if name == system}
 
 
-def _standings(taken: Sequence[Contender], found: Contest, sign: float) -> Iterator[Standing]:
+def _standings(taken: Sequence[Contender], found: Contest, sign: float) -> Iterator[BoardLine]:
     by_key = {each.key: each for each in taken}
     newest = {each.system: each.key for each in reversed(taken)}
     for each in found.systems:
         who = by_key[each.system]
         bounds = [sign * bound for bound in (each.mean.low, each.mean.high) if bound is not None]
-        yield Standing(
+        yield BoardLine(
             who,
             each.rank,
             sign * float(each.mean.value or 0.0),
@@ -150,18 +153,18 @@ def _standings(taken: Sequence[Contender], found: Contest, sign: float) -> Itera
 
 def _history(
     taken: Sequence[Contender], found: Contest, sign: float
-) -> dict[str, tuple[Change, ...]]:
+) -> dict[str, tuple[BoardStep, ...]]:
     """The systems that several runs have, each from its first run to its last."""
     means = {each.system: sign * float(each.mean.value or 0.0) for each in found.systems}
     p_of = {frozenset({duel.one, duel.other}): duel.p for duel in found.duels}
     history = {}
     for system in dict.fromkeys(each.system for each in taken):
         own = sorted((each for each in taken if each.system == system), key=_when)
-        changes = [Change(own[0].run, means[own[0].key])]
+        changes = [BoardStep(own[0].run, means[own[0].key])]
         for before, now in pairwise(own):
             gap = means[now.key] - means[before.key]
             p = p_of[frozenset({now.key, before.key})]
-            changes.append(Change(now.run, means[now.key], gap, p))
+            changes.append(BoardStep(now.run, means[now.key], gap, p))
         if len(changes) > 1:
             history[system] = tuple(changes)
     return history

@@ -28,7 +28,7 @@ TITLES = {
 }
 """The heading of a failure, by its status."""
 
-_PATH = re.compile(r"(?<![\w.:/])/(?:[\w.+@ -]+/)+(?=[\w.+-])")
+_PATH = re.compile(r"(?<![\w.:/])/(?:[\w.+@-]+/)+(?=[\w.+-])")
 
 
 def page(

@@ -46,7 +46,10 @@ MOST_CHARACTERS = 100_000
 
 TABLES = tuple(ending for ending, kind in ENDINGS.items() if kind != "text")
 
-_WARM_UP = "Left breast, core biopsy: invasive carcinoma, grade 2."
+_WARM_UP = (
+    "Left breast, core biopsy: invasive carcinoma, grade 2. ER positive, 14 mm, no necrosis.",
+    "Right breast, core biopsy: benign tissue with necrosis. ER negative, 9 mm.",
+)
 _CALLER = Caller(frozenset({"reference_column", "candidate_column"}))
 
 
@@ -59,7 +62,12 @@ class Scorer:
 
     def warm_up(self) -> None:
         """Load the models before somebody waits for them."""
-        threading.Thread(target=self.score, args=(_WARM_UP, _WARM_UP), daemon=True).start()
+        threading.Thread(target=self._warm_up, daemon=True).start()
+
+    def _warm_up(self) -> None:
+        reference, candidate = _WARM_UP
+        row = self.score(reference, candidate)
+        pair_html(row, {"reference": reference, "candidate": candidate}, MARKED_BY)
 
     def score(self, reference: str, candidate: str) -> dict[str, Any]:
         """One pair by all metrics, as a row of `scores.jsonl`."""
@@ -206,9 +214,8 @@ def _received(shelf: Shelf, given: FormData, content: bytes) -> Path:
     """The folder of a new run with the uploaded table in it, which was looked at as a whole."""
     file = given.get("table")
     name = file.filename or "" if isinstance(file, UploadFile) else ""
-    ending = "".join(PurePosixPath(name.lower()).suffixes[-2:])
-    ending = ending if ending.endswith(".gz") else PurePosixPath(name.lower()).suffix
-    if ending.removesuffix(".gz") not in TABLES:
+    ending = PurePosixPath(name.lower()).suffix
+    if ending not in TABLES:
         raise HistoEvalError(f"choose a table ({', '.join(TABLES)}); this file is none of them")
     metrics = [each for each in given.getlist("metric") if each in METRICS]
     if not metrics:

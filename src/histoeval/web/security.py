@@ -162,7 +162,7 @@ class Guard:
                 "last, or, in a study, the one that you were sent.",
             )
         rest = [pair for pair in request.query_params.multi_items() if pair[0] != "token"]
-        address = request.url.path.replace("//", "/")
+        address = f"/{request.url.path.lstrip('/')}"  # two slashes would name another host
         answer = RedirectResponse(f"{address}?{urlencode(rest)}" if rest else address, 303)
         name = next(name for name, each in self._cookies.items() if each == token)
         answer.set_cookie(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from histoeval.errors import SettingError
-from histoeval.web.app import create_app
 from histoeval.web.security import LOCAL
-from histoeval.web.study.app import create_study_app, study_links
 
 EVERY_ADDRESS = {"0.0.0.0", "::", ""}
 
@@ -45,16 +44,7 @@ def serve(
         "hosts": LOCAL if is_local else (*LOCAL, host, socket.gethostname(), socket.getfqdn()),
         "any_address": not is_local,
     }
-    if study is not None and folder is None:
-        app, links = create_study_app(study, **names), study_links
-    elif folder is not None and study is None:
-        token = secrets.token_urlsafe(24)
-        app, links = create_app(folder, token=token, **names), partial(_owner_link, token)
-    else:
-        raise SettingError(
-            "give the folder of runs to look at, or --study STUDY.yaml to collect experts' scores; "
-            "each has a server of its own, so that no rater can come near a run"
-        )
+    app, links = _app(folder, study, names)
     with _bound(host, port) as listening:
         port = listening.getsockname()[1]
         if not is_local:
@@ -69,7 +59,27 @@ def serve(
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, lifespan="on"
         )
-        uvicorn.Server(config).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # how it is meant to end
+            uvicorn.Server(config).run(sockets=[listening])
+
+
+def _app(
+    folder: Path | None, study: Path | None, names: Mapping[str, Any]
+) -> tuple[Starlette, Callable[[Starlette, str], Iterator[str]]]:
+    """The app of runs or that of a study, which is loaded alone, and what prints its links."""
+    if study is not None and folder is None:
+        from histoeval.web.study.app import create_study_app, study_links
+
+        return create_study_app(study, **names), study_links
+    if folder is not None and study is None:
+        from histoeval.web.app import create_app
+
+        token = secrets.token_urlsafe(24)
+        return create_app(folder, token=token, **names), partial(_owner_link, token)
+    raise SettingError(
+        "give the folder of runs to look at, or --study STUDY.yaml to collect experts' scores; "
+        "each has a server of its own, so that no rater can come near a run"
+    )
 
 
 def _owner_link(token: str, _: Starlette, address: str) -> Iterator[str]:

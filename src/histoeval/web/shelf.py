@@ -96,10 +96,10 @@ class Shelf:
             where = Path(place)
             inside = where.relative_to(self.folder)
             folders[:] = sorted(name for name in folders if not name.startswith("."))
-            if len(inside.parts) >= DEPTH:
-                folders.clear()
             name = "/".join(inside.parts)
             known = [file for file in KINDS if file in files]
+            if len(inside.parts) >= DEPTH or (known and name):
+                folders.clear()  # what lies in a run belongs to it
             if known:
                 ended = KINDS[known[0]] not in SUMMED_UP or "summary.json" in files
                 yield _run(where, name or self.folder.name, KINDS[known[0]], known[0], ended)

@@ -144,6 +144,15 @@ def test_a_save_is_on_the_disk_when_it_is_answered(opening: Opening, study: Expe
     assert found.score_of(study.order("anna")[2].key) == 3.5
 
 
+def test_a_save_that_is_sent_again_gets_the_same_answer_and_counts_once(
+    opening: Opening, study: ExpertStudy
+) -> None:
+    client = opening("anna")
+    first = _save(client, "anna", 3)
+    assert _save(client, "anna", 3).json() == first.json()
+    assert list(ratings_of(study)["anna"].revisions.values()) == [1]
+
+
 def test_the_next_pair_is_one_without_a_score_and_then_the_list(opening: Opening) -> None:
     client = opening("anna")
     assert _save(client, "anna", 12).json()["next"] == "/study/anna/pairs/1"

@@ -58,6 +58,7 @@ def test_the_order_does_not_depend_on_the_order_of_the_table(tmp_path: Path) -> 
         ({"seed": -1}, "seed"),
         ({"pairs": "none.csv"}, r"none\.csv does not exist"),
         ({"labels": ["blood group"]}, "blood group"),
+        ({"labels": ["Reader 1"]}, "Reader 1"),
         ({"scale": "expert9"}, "scale: there is no prompt 'expert9'; known: expert5, rubric4"),
         ({"scale": "rubric4"}, "must have one criterion"),
         ({"criteria": "own.yaml"}, r"criteria: cannot read the prompt .*own\.yaml"),
@@ -93,3 +94,10 @@ def test_any_table_of_pairs_will_do(tmp_path: Path) -> None:
     study = make_study(tmp_path, pairs="wide.jsonl", labels=None)
     assert [pair.key for pair in study.pairs] == [("a", "candidate_x"), ("a", "candidate_y")]
     assert study.pairs[0].group == "Skin."
+
+
+def test_a_label_that_reads_like_a_rater_is_refused(tmp_path: Path) -> None:
+    table = write_pairs(tmp_path)
+    table.write_text(table.read_text("utf-8").replace("organ", "reader", 1), "utf-8")
+    with pytest.raises(HistoEvalError, match="'reader' reads like the name of a rater"):
+        make_study(tmp_path, labels=["reader"])

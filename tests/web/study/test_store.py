@@ -124,6 +124,14 @@ def test_two_tabs_at_once_leave_whole_lines(tmp_path: Path) -> None:
     assert len(RaterStore(file).ratings.saved) == 80
 
 
+def test_a_snapshot_does_not_change(tmp_path: Path) -> None:
+    store = RaterStore(tmp_path / "anna.jsonl")
+    store.append(KEY, rating(2), request="request-1", is_draft=False)
+    before = store.snapshot()
+    store.append(OTHER, rating(3), request="request-2", is_draft=False)
+    assert (set(before.saved), before.last) == ({KEY}, 1)
+
+
 def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "anna.jsonl"
     store = RaterStore(file)

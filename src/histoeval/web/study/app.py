@@ -9,9 +9,9 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from histoeval.web.app import static_routes
 from histoeval.web.pages import HANDLERS, show_refusal
 from histoeval.web.security import LOCAL, Guard
+from histoeval.web.static import static_routes
 from histoeval.web.study import coordinator, pages
 from histoeval.web.study.access import links_of, tokens_of, visitor_named
 from histoeval.web.study.plan import COORDINATOR, read_study

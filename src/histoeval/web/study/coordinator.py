@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -12,7 +12,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from histoeval.concordance.evidence import Severity
-from histoeval.io.results import Key, ScoredMetric
+from histoeval.io.files import check_there
+from histoeval.io.results import Key, ScoredMetric, scores_file
 from histoeval.statistics.resampling import Estimate
 from histoeval.web.pages import page
 from histoeval.web.study.export import (
@@ -45,7 +46,7 @@ def routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> list[BaseRou
     metrics = _Metrics(study)
 
     def ratings() -> Ratings:
-        return {rater: store.ratings for rater, store in stores.items()}
+        return {rater: store.snapshot() for rater, store in stores.items()}
 
     async def overview(request: Request) -> Response:
         scored = await run_in_threadpool(metrics.read)
@@ -99,14 +100,15 @@ class _Metrics:
 
     def __init__(self, study: ExpertStudy) -> None:
         self._study = study
-        self._stamp: tuple[int, ...] = ()
+        self._stamp: Sequence[int] = ()
         self._found: Mapping[str, ScoredMetric] = {}
 
     def read(self) -> Mapping[str, ScoredMetric]:
         if self._study.file.run is None:
             return {}
-        files = sorted(self._study.file.run.glob("s*.json*"))
-        stamp = tuple(each for file in files for each in (file.stat().st_mtime_ns,))
+        file = scores_file(self._study.file.run)
+        check_there(file)
+        stamp = (file.stat().st_mtime_ns, file.stat().st_size)
         if stamp != self._stamp:
             self._found, self._stamp = self._study.metrics(), stamp
         return self._found

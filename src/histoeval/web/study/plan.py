@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field
 from histoeval.errors import InputError, Problem, SettingError
 from histoeval.io.pairs import PairSource, open_source
 from histoeval.io.results import Key, ScoredMetric, read_scored
-from histoeval.io.sheet_raters import guess_raters
+from histoeval.io.sheet_raters import RATER, guess_raters
 from histoeval.io.sheets import GROUP_NAMES, SET_NAMES
 from histoeval.io.tables.cell_checks import name_of
 from histoeval.io.tables.columns import Columns, columns_by_name, demand_columns, normalised
@@ -201,6 +201,12 @@ def _pairs(path: Path, file: StudyFile) -> tuple[StudyPair, ...]:
 def _label_columns(source: PairSource, named: Sequence[str], table: Path) -> tuple[str, ...]:
     """The columns to keep: those that were named, and those that say the case or the set."""
     demand_columns(named, source.table.columns, table)
+    for name in named:
+        if any(map(RATER.match, normalised(name).split("_"))):
+            raise InputError(
+                f"labels: {name!r} reads like the name of a rater, and `agree` would take its "
+                "numbers for scores: give the column another name"
+            )
     by_name = columns_by_name(source.table.columns)
     usual = [by_name[name] for name in (*GROUP_NAMES, *SET_NAMES) if name in by_name]
     taken = source.layout.columns

@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -116,6 +116,18 @@ class RaterStore:
         if path.exists():
             drop_half_line(path)
         self.ratings = read_ratings(path)
+
+    def snapshot(self) -> RaterRatings:
+        """The ratings as they are now, for those who go through them while more come in."""
+        with self._lock:
+            now = self.ratings
+            return replace(
+                now,
+                saved=dict(now.saved),
+                drafts=dict(now.drafts),
+                requests=dict(now.requests),
+                revisions=dict(now.revisions),
+            )
 
     def append(
         self,

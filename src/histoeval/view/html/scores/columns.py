@@ -12,7 +12,7 @@ import numpy as np
 from histoeval.concordance.evidence import Severity
 from histoeval.console import visible
 from histoeval.facts.sampled import heading_sites
-from histoeval.statistics.resampling import Numbers
+from histoeval.statistics.resampling import Numbers, Positions
 from histoeval.terms.sites import find_sites, organ_of, sites
 
 SEVERITIES = tuple(severity.name.lower() for severity in sorted(Severity, reverse=True))
@@ -62,7 +62,7 @@ class Names:
 
 
 @dataclass
-class PairColumns:
+class ScoredPairs:
     """One entry of every column for each pair, in the order of the run."""
 
     metrics: Sequence[str]
@@ -105,7 +105,7 @@ class PairColumns:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def of_system(self, name: str) -> Numbers:
+    def of_system(self, name: str) -> Positions:
         """Where the pairs of a system are."""
         return np.flatnonzero(np.asarray(self.system) == self.systems.number(name))
 

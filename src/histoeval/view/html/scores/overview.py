@@ -10,7 +10,7 @@ import numpy as np
 from histoeval.agreement.systems import Contest, contest
 from histoeval.statistics.correlation import mean_of
 from histoeval.statistics.resampling import Estimate, Numbers, estimate, resample
-from histoeval.view.html.scores.columns import PREFERRED, SEVERITIES, PairColumns
+from histoeval.view.html.scores.columns import PREFERRED, SEVERITIES, ScoredPairs
 
 DRAWS = 2_000
 """Resamples for intervals and permutations for tests; `histoeval compare` makes more."""
@@ -74,7 +74,7 @@ class MetricOverview(NamedTuple):
         return max((max(each.bins, default=0) for each in self.systems), default=0)
 
 
-def headlines(columns: PairColumns, summary: Mapping[str, Any]) -> list[Headline]:
+def headlines(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[Headline]:
     """The errors of each system, the one with the most critical errors per report first."""
     name = columns.judged_by
     if name is None:
@@ -99,7 +99,7 @@ def headlines(columns: PairColumns, summary: Mapping[str, Any]) -> list[Headline
     return sorted(found, key=lambda each: [-each.per_hundred(name) for name in SEVERITIES])
 
 
-def overviews(columns: PairColumns, summary: Mapping[str, Any]) -> list[MetricOverview]:
+def overviews(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[MetricOverview]:
     """Means with intervals and distributions, of every metric and system."""
     drawn = {
         system: (rows := columns.of_system(system), resample([*rows], DRAWS))
@@ -142,7 +142,7 @@ def _bounds(limits: Sequence[float | None], values: Numbers) -> tuple[float, flo
     return (low, high) if high > low else (low, low + 1.0)
 
 
-def main_metric(columns: PairColumns) -> str | None:
+def main_metric(columns: ScoredPairs) -> str | None:
     """The metric that systems are compared by: concordance, or the first with any score."""
     scored = [
         name for name in columns.metrics if any(v is not None for v in columns.values.get(name, ()))
@@ -150,7 +150,7 @@ def main_metric(columns: PairColumns) -> str | None:
     return PREFERRED if PREFERRED in scored else next(iter(scored), None)
 
 
-def compared(columns: PairColumns, summary: Mapping[str, Any]) -> tuple[str, Contest] | None:
+def compared(columns: ScoredPairs, summary: Mapping[str, Any]) -> tuple[str, Contest] | None:
     """The systems on the pairs that all of them have; None where there is nothing to compare."""
     metric = main_metric(columns)
     systems = [name for name in columns.systems if name][:MAX_COMPARED]

@@ -13,7 +13,7 @@ from histoeval.io.store import read_json, read_lines
 from histoeval.table import html_table
 from histoeval.view.html.packs import PACKED, Packs, embedded_json
 from histoeval.view.html.page import Website, render
-from histoeval.view.html.scores.columns import SEVERITIES, PairColumns, error_metric
+from histoeval.view.html.scores.columns import SEVERITIES, ScoredPairs, error_metric
 from histoeval.view.html.scores.overview import BINS, DRAWS, compared, headlines, overviews
 from histoeval.view.html.scores.pair import pair_html
 from histoeval.view.terminal.comparison import comparison_tables
@@ -38,9 +38,9 @@ def _row(line: bytes) -> dict[str, Any]:
     return row
 
 
-def read_columns(folder: Path, summary: Mapping[str, Any]) -> PairColumns:
+def read_columns(folder: Path, summary: Mapping[str, Any]) -> ScoredPairs:
     """The pairs of a run as columns."""
-    columns = PairColumns(list(summary["metrics"]), error_metric(summary))
+    columns = ScoredPairs(list(summary["metrics"]), error_metric(summary))
     for row, texts in beside(score_rows(folder), folder):
         columns.add(row, None if texts is None else texts.get("reference"))
     return columns
@@ -53,7 +53,7 @@ def score_page(folder: Path, site: Website | None = None) -> str:
     summary = read_json(folder / "summary.json", folder)
     judged_by = error_metric(summary)
     marked_by = judged_by or ("hare" if "hare" in summary["metrics"] else None)
-    columns, packs = PairColumns(list(summary["metrics"]), judged_by), Packs()
+    columns, packs = ScoredPairs(list(summary["metrics"]), judged_by), Packs()
     for row, texts in beside(score_rows(folder), folder):
         columns.add(row, None if texts is None else texts.get("reference"))
         packs.add(pair_html(row, texts, marked_by))
@@ -86,7 +86,7 @@ def score_page(folder: Path, site: Website | None = None) -> str:
     )
 
 
-def _kinds(columns: PairColumns, summary: Mapping[str, Any]) -> list[str]:
+def _kinds(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:
     """Kinds of errors, the commonest first."""
     if columns.judged_by is None:
         return []
@@ -97,6 +97,6 @@ def _kinds(columns: PairColumns, summary: Mapping[str, Any]) -> list[str]:
     return sorted(counts, key=lambda kind: (-counts[kind], kind))
 
 
-def _comparison(columns: PairColumns, summary: Mapping[str, Any]) -> list[str]:
+def _comparison(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:
     found = compared(columns, summary)
     return [] if found is None else [*map(html_table, comparison_tables(*found, ()))]

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from histoeval.table import ResultTable
-from histoeval.view.html.scores.columns import SEVERITIES, PairColumns
+from histoeval.view.html.scores.columns import SEVERITIES, ScoredPairs
 from histoeval.view.html.scores.overview import compared, headlines, overviews
 from histoeval.view.terminal.comparison import comparison_tables
 from histoeval.view.terminal.experiments import estimate_text
 
 
-def summary_tables(columns: PairColumns, summary: Mapping[str, Any]) -> Iterator[ResultTable]:
+def summary_tables(columns: ScoredPairs, summary: Mapping[str, Any]) -> Iterator[ResultTable]:
     """Errors by severity and kind, means with intervals, and systems compared."""
     found = headlines(columns, summary)
     if found:

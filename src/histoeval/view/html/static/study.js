@@ -18,7 +18,7 @@
   const questions = [...form.querySelectorAll(".question")];
   const saving = new Saving(study, location.pathname, form.dataset.seen, say);
   const marks = new window.StudyMarks(form, changed);
-  let current = 0, settling = 0;
+  let current = 0, settling = 0, is_saving = false;
 
   function say(text, is_problem) {
     const line = byId("state");
@@ -60,7 +60,7 @@
   function explain() {
     questions.forEach((question, at) => {
       const choice = chosen(question);
-      question.querySelector(".meaning").textContent = choice ? choice.dataset.meaning : "";
+      question.querySelector(".meaning").textContent = choice ? choice.title : "";
       question.classList.toggle("current", at === current);
       question.classList.toggle("answered", !!choice);
     });
@@ -120,6 +120,8 @@
       complain(`${questions[open].querySelector("legend").textContent.trim()} is not answered yet.`);
       return;
     }
+    if (is_saving) return;
+    is_saving = true;
     complain("");
     say("Saving…");
     await leave(await saving.save(rating()));
@@ -130,6 +132,7 @@
       location.assign(reply.next);
       return;
     }
+    is_saving = false;
     if (reply.status === 200) return;
     say("Not saved.", true);
     const closed = "This link is no longer valid. Open the link that you were sent; what you wrote is kept here.";
@@ -183,6 +186,7 @@
     const at = questions.indexOf(event.target.closest(".question"));
     if (at >= 0) { current = at; explain(); }
   });
+  window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
   byId("previous").addEventListener("click", () => goTo(number - 1));
   byId("next").addEventListener("click", () => goTo(number + 1));
   byId("open-help").addEventListener("click", () => byId("help").showModal());

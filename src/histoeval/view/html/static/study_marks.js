@@ -182,6 +182,7 @@
     }
 
     chooseSeverity(event) {
+      event.stopPropagation(); // what is typed here is not for the page below
       const choice = this.window.querySelector(`[name=severity][value="${CSS.escape(event.key)}"]`);
       if (choice) {
         event.preventDefault();

@@ -4,6 +4,25 @@
 (() => {
   const PAUSES = [300, 600, 1200, 2500, 5000];
 
+  /* The browser's own storage, where it may be used; else what is not confirmed lives with the page. */
+  const shelf = (() => {
+    const memory = new Map();
+    let is_open = true;
+    try { localStorage.getItem(""); } catch { is_open = false; }
+    return {
+      keys: () => (is_open ? Object.keys(localStorage) : [...memory.keys()]),
+      get: (key) => (is_open && localStorage.getItem(key)) || memory.get(key) || null,
+      set(key, text) {
+        memory.set(key, text);
+        try { if (is_open) localStorage.setItem(key, text); } catch { /* full: the page still has it */ }
+      },
+      remove(key) {
+        memory.delete(key);
+        if (is_open) localStorage.removeItem(key);
+      },
+    };
+  })();
+
   const pause = (time) => new Promise((done) => setTimeout(done, time));
 
   function newRequest() {
@@ -42,7 +61,7 @@
 
   function unconfirmed(study) {
     const start = keyOf(study, "");
-    return Object.keys(localStorage)
+    return shelf.keys()
       .filter((key) => key.startsWith(start))
       .map((key) => key.slice(start.length));
   }
@@ -61,7 +80,7 @@
     }
 
     static kept(study, address) {
-      const text = localStorage.getItem(keyOf(study, address));
+      const text = shelf.get(keyOf(study, address));
       return text ? JSON.parse(text) : null;
     }
 
@@ -87,7 +106,7 @@
 
     keep(body) {
       this.waiting = { ...body, seen: this.seen.slice(-500) };
-      localStorage.setItem(keyOf(this.study, this.address), JSON.stringify(this.waiting));
+      shelf.set(keyOf(this.study, this.address), JSON.stringify(this.waiting));
     }
 
     /* Sends what waits, one after the other; the answer is that to the last one. */
@@ -108,7 +127,7 @@
         answer.is_draft = body.is_draft;
         if (answer.status === 409) this.unseen.push(answer.latest);
         const is_closed = answer.status === 401 || answer.status === 403;
-        if (!this.waiting && !is_closed) localStorage.removeItem(keyOf(this.study, this.address));
+        if (!this.waiting && !is_closed) shelf.remove(keyOf(this.study, this.address));
         if (answer.status !== 200) break;
       }
       return answer;
@@ -127,7 +146,7 @@
       const kept = Saving.kept(study, address);
       const answer = await new Saving(study, address, "", () => {}).resume(kept);
       if (answer.status === 200) saved += 1;
-      else localStorage.setItem(keyOf(study, address), JSON.stringify(kept));
+      else shelf.set(keyOf(study, address), JSON.stringify(kept));
     }
     return saved;
   }

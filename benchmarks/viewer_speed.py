@@ -94,7 +94,8 @@ def _served(folder: Path) -> tuple[str, OpenerDirector]:
 
     from histoeval.web.app import create_app
 
-    config = uvicorn.Config(create_app(folder, token=TOKEN), port=0, log_level="warning")
+    app = create_app(folder, token=TOKEN)  # without its start-up, which loads models for scoring
+    config = uvicorn.Config(app, port=0, log_level="warning", lifespan="off")
     server = uvicorn.Server(config)
     threading.Thread(target=server.run, daemon=True).start()
     while not server.started:

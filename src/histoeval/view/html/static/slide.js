@@ -32,6 +32,7 @@
     minZoomImageRatio: 0.8,
     visibilityRatio: 0.4,
     imageLoaderLimit: 4,
+    timeout: 120000,
     tileSources: {
       width: size.width,
       height: size.height,
@@ -49,7 +50,9 @@
   viewer.addHandler("canvas-key", (event) => {
     if ("rRfF".includes(event.originalEvent.key)) event.preventDefaultAction = true;
   });
-  viewer.addHandler("tile-load-failed", () => tell("Some parts of this slide cannot be read."));
+  viewer.addHandler("tile-load-failed", (event) => {
+    if (event.message !== "Image load aborted.") tell("Some parts of this slide cannot be read.");
+  });
   viewer.addHandler("open-failed", () => tell("This slide cannot be shown."));
 
   function tell(problem) {

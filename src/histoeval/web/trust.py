@@ -77,6 +77,10 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
             pages=pages,
         )
 
+    return [Route("/review", queue), *_report_routes(shelf, kept)]
+
+
+def _report_routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
     def one(request: Request) -> Response:
         run, report = _found(request, shelf, kept)
         reports = in_order(reports_of(run, kept))
@@ -115,7 +119,6 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         return RedirectResponse(following or f"/review?run={run.id}", 303)
 
     return [
-        Route("/review", queue),
         Route("/review/{run}/{row:int}", one),
         Route("/review/{run}/{row:int}", decide, methods=["POST"]),
     ]

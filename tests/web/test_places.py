@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ pytest.importorskip("starlette", reason="the extra [web] is not installed")
 
 from starlette.testclient import TestClient
 
+from histoeval.web import runs
 from histoeval.web.app import create_app
 from histoeval.web.shelf import Shelf
 from tests.support.served_runs import EVIL, REASON, RUBRIC_REASON, write_runs
@@ -99,6 +102,7 @@ def test_systems_are_compared_by_wins_ties_and_losses(
     text = client.get(f"/compare?run={ids['first']}").text
     assert 'aria-label="8 won, 0 tied, 0 lost"' in text
     assert "Where they differ most" in text
+    assert f"/runs/{ids['first']}/#pair-" in text
 
 
 def test_a_metric_that_is_not_there_is_named(client: TestClient, ids: dict[str, str]) -> None:
@@ -130,6 +134,27 @@ def test_new_runs_appear_and_names_become_plain(tmp_path: Path) -> None:
     assert shelf.new_folder("") == tmp_path / "run"
     assert shelf.new_folder("") == tmp_path / "run-2"
     assert shelf.new_folder(EVIL).parent == tmp_path
+
+
+def test_a_page_that_takes_long_says_so_until_it_is_there(
+    client: TestClient, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = threading.Event()
+
+    def slowly(*_: object) -> str:
+        assert go.wait(30)
+        return "made"
+
+    monkeypatch.setattr(runs, "run_page", slowly)
+    monkeypatch.setattr(runs, "PATIENCE_S", 0.05)
+    place = f"/runs/{ids['nested/second']}"
+    assert "is being made" in client.get(f"{place}/").text
+    assert "hx-refresh" not in client.get(f"{place}/ready").headers
+    go.set()
+    deadline = time.monotonic() + 30
+    while "hx-refresh" not in client.get(f"{place}/ready").headers:
+        assert time.monotonic() < deadline
+    assert client.get(f"{place}/").text == "made"
 
 
 def test_a_damaged_run_does_not_close_the_list(tmp_path: Path) -> None:

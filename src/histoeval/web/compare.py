@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -12,6 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from histoeval.agreement.systems import Duel
 from histoeval.errors import HistoEvalError
+from histoeval.io.results import read_rows
 from histoeval.run.compare import USUAL_METRIC, Comparison
 from histoeval.run.compare import compare as compare_runs
 from histoeval.table import html_table, number
@@ -39,7 +41,8 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         context: dict[str, Any] = {"comparison": None, "problem": ""}
         if chosen:
             try:
-                context["comparison"] = _shown(_compared(chosen, metric, kept))
+                found = _compared(chosen, metric, kept)
+                context["comparison"] = _shown(found, _addresses(chosen, kept))
             except HistoEvalError as error:
                 context["problem"] = without_paths(str(error), shelf.folder)
         return page(
@@ -76,7 +79,23 @@ def _compared(runs: Sequence[StoredRun], metric: str, kept: Kept) -> Comparison:
     )
 
 
-def _shown(found: Comparison) -> dict[str, Any]:
+def _addresses(runs: Sequence[StoredRun], kept: Kept) -> dict[tuple[str, str], str]:
+    """Where each pair of each system is shown, by the names that systems have in a comparison."""
+    found = {}
+    for run in runs:
+        places = kept.once(("places", run.stamp), partial(_places, run))
+        for (system, id_), place in places.items():
+            for name in (system or run.place.name, f"{run.place.name}:{system}"):
+                found[name, id_] = f"/runs/{run.id}/#pair-{place}"
+    return found
+
+
+def _places(run: StoredRun) -> dict[tuple[str, str], int]:
+    rows = enumerate(read_rows(run.place), start=1)
+    return {(row.system or "", row.id): place for place, row in rows}
+
+
+def _shown(found: Comparison, addresses: Mapping[tuple[str, str], str]) -> dict[str, Any]:
     """What the template shows of a comparison."""
     ranking = next(comparison_tables(found.metric, found.contest, ()))
     return {
@@ -91,7 +110,12 @@ def _shown(found: Comparison) -> dict[str, Any]:
                 "id": pair["id"],
                 "gap": pair["gap"],
                 "systems": [
-                    (name, score["value"], evidence_text(score["evidence"]))
+                    (
+                        name,
+                        score["value"],
+                        evidence_text(score["evidence"]),
+                        addresses.get((name, pair["id"])),
+                    )
                     for name, score in pair["systems"].items()
                 ],
             }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from threading import Lock
+from concurrent.futures import Future, wait
+from functools import partial
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 from histoeval.errors import HistoEvalError
@@ -27,6 +29,7 @@ class Kept:
         self._most = most
         self._lock = Lock()
         self._results: OrderedDict[Hashable, Any] = OrderedDict()
+        self._coming: dict[Hashable, Future[Any]] = {}
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """The result for a key, made now if it is not there."""
@@ -41,6 +44,22 @@ class Kept:
             while len(self._results) > self._most:
                 self._results.popitem(last=False)
         return made
+
+    def soon(self, key: Hashable, make: Callable[[], T], patience: float) -> T | None:
+        """The result for a key if it is there in so many seconds; None while it is being made."""
+        with self._lock:
+            future = self._coming.get(key)
+            if future is None:
+                future = self._coming[key] = Future()
+                made = partial(self.once, key, make)
+                Thread(target=_fulfil, args=(future, made), daemon=True).start()
+        wait([future], patience)
+        if not future.done():
+            return None
+        with self._lock:
+            self._coming.pop(key, None)
+        found: T = future.result()
+        return found
 
     def scores(self, run: StoredRun) -> dict[str, ScoredMetric]:
         """The numbers of a run by metric."""
@@ -58,3 +77,10 @@ class Kept:
                     message = without_paths(str(error), shelf.folder)
                     problems.append(f"{run.name} is left out: {message}")
         return runs, problems
+
+
+def _fulfil(future: Future[Any], make: Callable[[], Any]) -> None:
+    try:
+        future.set_result(make())
+    except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+        future.set_exception(error)

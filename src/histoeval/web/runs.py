@@ -12,13 +12,18 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from histoeval.io.finished_run import finished_run
+from histoeval.io.results import read_summary
 from histoeval.view.exports import export
+from histoeval.view.html.page import Website
 from histoeval.view.run_report import FORMATS, PAGES, run_page
 from histoeval.web.jobs import UPLOAD
 from histoeval.web.kept import SCORED, Kept
 from histoeval.web.pages import page, site_of, time_text
 from histoeval.web.security import HEADERS, POLICY
 from histoeval.web.shelf import Shelf, StoredRun
+
+PATIENCE_S = 1.5
+"""After so long a page says that it is being made."""
 
 PAGES_KEPT = 4
 """A page of 10,000 pairs takes seconds to make and 20 MB to keep."""
@@ -46,8 +51,16 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
     def opened(request: Request) -> Response:
         run = shelf.run(request.path_params["run"], *PAGES)
         site = site_of(request, links=tuple(_links(run, kept)))
-        text = pages.once((run.stamp, site), lambda: run_page(finished_run(run.place), site))
+        text = pages.soon((run.stamp, site), lambda: _made(run, site), PATIENCE_S)
+        if text is None:
+            return _awaited(request, run)
         return HTMLResponse(text, headers=HEADERS | _policy(run))
+
+    def ready(request: Request) -> Response:
+        run = shelf.run(request.path_params["run"], *PAGES)
+        site = site_of(request, links=tuple(_links(run, kept)))
+        text = pages.soon((run.stamp, site), lambda: _made(run, site), 0)
+        return Response(status_code=204, headers={} if text is None else {"HX-Refresh": "true"})
 
     def picture(request: Request) -> Response:
         run = shelf.run(request.path_params["run"], "trust")
@@ -71,9 +84,20 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
     return [
         Route("/", listed),
         Route("/runs/{run}/", opened),
+        Route("/runs/{run}/ready", ready),
         Route("/runs/{run}/evidence/{name}", picture),
         Route("/runs/{run}/as/{format}", taken),
     ]
+
+
+def _made(run: StoredRun, site: Website) -> str:
+    return run_page(finished_run(run.place), site)
+
+
+def _awaited(request: Request, run: StoredRun) -> Response:
+    """A page that gives way to that of a large run when this is made."""
+    scripts = ["vendor/htmx.min.js"]
+    return page(request, "serve/awaited.html", title=run.name, scripts=scripts, run=run)
 
 
 def _policy(run: StoredRun) -> dict[str, str]:
@@ -95,8 +119,8 @@ def _links(run: StoredRun, kept: Kept) -> Iterator[tuple[str, str]]:
 
 
 def _systems(run: StoredRun, kept: Kept) -> int:
-    scored = kept.scores(run).values()
-    return len({system for each in scored for _, system in each.values})
+    metrics = kept.once(("summary", run.stamp), lambda: read_summary(run.place))
+    return max((len(each["systems"]) for each in metrics.values()), default=0)
 
 
 def _entry(run: StoredRun, kept: Kept) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.view.html.trust import report_content
 from histoeval.web.kept import Kept
-from histoeval.web.pages import page
+from histoeval.web.pages import page, page_number
 from histoeval.web.reviews import (
     DECISIONS,
     MAX_COMMENT,
@@ -28,6 +28,9 @@ from histoeval.web.shelf import Shelf, StoredRun
 
 WORST_FIRST = {"reject": 0, "review": 1, "deploy": 2}
 """Verdicts in the order of the queue."""
+
+A_PAGE = 100
+"""Reports of the queue on one page."""
 
 WORDS = {"accept": "accepted", "send_back": "sent back"}
 
@@ -59,6 +62,8 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         chosen = [run for run in runs if run.id == asked] or runs
         state = request.query_params.get("state", "open")
         reports = in_order(each for run in chosen for each in reports_of(run, kept))
+        listed = [each for each in reports if state in ("all", _state(each))]
+        number, pages = page_number(request, len(listed), A_PAGE)
         return page(
             request,
             "serve/queue.html",
@@ -67,7 +72,9 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
             asked=asked,
             state=state,
             counts=_counts(reports),
-            reports=[_line(each) for each in reports if state == "all" or _state(each) == state],
+            reports=[_line(each) for each in listed[(number - 1) * A_PAGE : number * A_PAGE]],
+            number=number,
+            pages=pages,
         )
 
     def one(request: Request) -> Response:

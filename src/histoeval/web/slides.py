@@ -164,7 +164,7 @@ def _page(request: Request, case: OpenCase, report: str | None, slides: OpenSlid
     """The page of a case; without its slide where that cannot be opened, with the reason."""
     facts, problem = None, ""
     if isinstance(case.image, Problem):
-        problem = case.image.message
+        problem = _sentence(case.image.message)
     else:
         try:
             with slides.pyramid(case.path) as pyramid:
@@ -182,11 +182,15 @@ def _page(request: Request, case: OpenCase, report: str | None, slides: OpenSlid
         case=slide_case(case.row, report, case.scores),
         slide=facts,
         problem=problem,
-        notes=[f"{CHANGED[0].upper()}{CHANGED[1:]}."] if is_changed else [],
+        notes=[_sentence(CHANGED)] if is_changed else [],
         name=PurePath(str(case.row.evidence.get("image", ""))).name,
         address=f"/slides/{case.run.id}/{case.row.row}",
         review=f"/review/{case.run.id}/{case.row.row}" if case.run.finished else None,
     )
+
+
+def _sentence(message: str) -> str:
+    return f"{message[:1].upper()}{message[1:].removesuffix('.')}."
 
 
 def _facts(pyramid: TilePyramid, case: OpenCase) -> dict[str, Any]:

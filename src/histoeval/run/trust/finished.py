@@ -122,7 +122,7 @@ class FinishedTrust:
             "image_moved",
             f"the image {PurePath(name).name} is not where it was when this run was made. Put the "
             "file back, or move the folder of the run and that of the images together; otherwise "
-            "run `histoeval trust` again with --images and the new folder.",
+            "run `histoeval trust` again with the new folder of images.",
         )
 
 

@@ -108,15 +108,15 @@
     ...(data.missing.some(Boolean) ? [textColumn("missing", "missing", { minWidth: 104, formatter: (cell) => text(plain(cell.getValue())) })] : []),
   ];
 
+  // The worst pairs come first; sorting them here and not there makes every filter faster.
   const table = new Tabulator("#table", {
-    data: rows,
+    data: [...rows].sort((one, other) => one.rank - other.rank || other.errors - one.errors || one.n - other.n),
     index: "n",
     columns,
     layout: "fitColumns",
     height: Math.min(440, 46 + 36 * rows.length),
     rowHeight: 36,
     selectableRows: 1,
-    initialSort: data.kinds.length ? [{ column: "errors", dir: "desc" }, { column: "rank", dir: "asc" }] : [],
     columnDefaults: { headerTooltip: true, resizable: false },
     placeholder: "No pair fits these filters.",
   });

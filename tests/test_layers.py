@@ -19,7 +19,7 @@ from tests.support.paths import ROOT
 LAYERS: tuple[tuple[str, str, str], ...] = (
     (
         "nouns",
-        "version errors callers resources labels report metric table console progress",
+        "version errors callers notebook resources labels report metric table console progress",
         "import only nouns",
     ),
     ("ground", "io runtime statistics terms", "files, models, numbers, words"),
@@ -29,7 +29,7 @@ LAYERS: tuple[tuple[str, str, str], ...] = (
     ("proof", "evaluate agreement train", "is it any good? make it"),
     ("work", "run experiments", "many rows, resume, totals"),
     ("sight", "view", "terminal, HTML, figures"),
-    ("doors", "api cli", "the only two tops"),
+    ("doors", "api web cli", "Python, the browser, the shell"),
 )
 """Floor, its rooms from left to right, and what they are for. Within a floor a room may import
 those to its left."""

@@ -45,7 +45,7 @@ def test_a_notebook_shows_parts_and_errors_and_runs_nothing() -> None:
         signature=Signature(metric="x"),
     )
     shown = score._repr_html_()
-    assert "recall</td><td>0.250" in shown
+    assert 'recall</td><td class="n">0.25' in shown
     assert "&lt;script&gt;" in shown
     assert "<script>" not in shown
 

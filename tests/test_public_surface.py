@@ -24,6 +24,7 @@ VERBS = {
     "register",
     "score",
     "trust",
+    "write_report",
 }
 NOUNS = {
     "Assertion",

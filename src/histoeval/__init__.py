@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         load,
         score,
         trust,
+        write_report,
     )
     from histoeval.errors import (
         EndpointError,
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
     from histoeval.run.results import Results
 
 _HOMES = {
-    "api": "Endpoint contradictions explain extract judge list_metrics load score trust",
+    "api": "Endpoint contradictions explain extract judge list_metrics load score trust "
+    "write_report",
     "errors": "EndpointError HistoEvalError InputError MissingDependency ModelError OutputError "
     "Problem SettingError",
     "metric": "CorpusScore Explanation Metric Score Signature",
@@ -103,6 +105,7 @@ __all__ = [
     "register",
     "score",
     "trust",
+    "write_report",
 ]
 
 

@@ -507,6 +507,32 @@ def _vlm(given: Any) -> Any:
     return VlmConfig(endpoint=given.url, **settings)
 
 
+# --- what was found, for people -------------------------------------------------------------------
+
+
+@front_door
+def write_report(run: PathLike, output: PathLike | None = None, *, to: str = "html") -> Path:
+    """Make a page, a table or a text of a finished run; nothing is run again.
+
+    Args:
+        run: the folder of `score`, `judge`, `trust`, `agree`, `compare` or an experiment, or the
+            file that `extract` has written.
+        output: the file to write; by default report.html, report.csv … in the folder of the run.
+        to: "html" is one page that opens in a browser, offline; "csv" and "xlsx" have a row for
+            each pair, report or metric; "md" is the summary; "json" is everything.
+
+    Returns:
+        The file that was written.
+
+    Example:
+        >>> histoeval.write_report("results")
+        PosixPath('results/report.html')
+    """
+    from histoeval.view.run_report import write_run_report
+
+    return write_run_report(Path(run), None if output is None else Path(output), to)
+
+
 # --- old names -----------------------------------------------------------------------------------
 
 

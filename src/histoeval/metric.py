@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NoReturn, Protocol, runtime_checkable
 
 from pydantic import AfterValidator, FiniteFloat
 
 from histoeval.errors import Problem
+from histoeval.notebook import notebook_html
 from histoeval.report import Noun, Pair
 from histoeval.version import __version__
 
@@ -68,16 +68,8 @@ class _Valued(Noun):
         scale = "" if limits is None else f" ({_limit(limits[0], '-')} to {_limit(limits[1])})"
         return f"{self.signature.metric} = {self.value:.3f}{scale}"
 
-    def _details(self) -> Iterable[tuple[str, str]]:
-        """What a notebook shows below the value: names and texts."""
-        return ()
-
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>"
-            for name, text in self._details()
-        )
-        return f"<p><b>{escape(str(self))}</b></p>" + (rows and f"<table>{rows}</table>")
+        return notebook_html(self, str(self))
 
 
 class Score(_Valued):
@@ -91,12 +83,8 @@ class Score(_Valued):
     parts: Numbers = FrozenDict()
     evidence: Evidence = FrozenDict()
     counts: tuple[FiniteFloat, ...] = ()
-
-    def _details(self) -> Iterable[tuple[str, str]]:
-        yield from ((name, f"{number:.3f}") for name, number in self.parts.items())
-        for error in self.evidence.get("errors", ()):
-            if isinstance(error, Mapping) and "message" in error:
-                yield "error", str(error["message"])
+    pair: Pair | None = None
+    """The texts, where one pair was scored alone; a notebook shows them with their marks."""
 
 
 class PartCost(Noun):
@@ -152,11 +140,6 @@ class CorpusScore(_Valued):
     def problems(self) -> tuple[Problem, ...]:
         """Why pairs have no score; such pairs do not count."""
         return tuple(answer for answer in self.scores if isinstance(answer, Problem))
-
-    def _details(self) -> Iterable[tuple[str, str]]:
-        yield "pairs", f"{len(self.scores):,}"
-        yield "without a score", f"{len(self.problems):,}"
-        yield "mean over pairs", f"{self.mean:.3f}"
 
 
 def _limit(bound: float | None, sign: str = "") -> str:

@@ -10,6 +10,8 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from histoeval.notebook import notebook_html
+
 Confidence = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -132,6 +134,9 @@ class Report(Noun):
             if (kind := self.relation_type(relation)) not in RELATION_TYPES:
                 raise ValueError(f"no relation can hold between {kind[0]} and {kind[1]}")
         return self
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self, self.text)
 
     def relation_type(self, relation: Relation) -> tuple[EntityType, EntityType]:
         """The types of the two entities that a relation links."""

@@ -133,6 +133,20 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]])
     return "\n".join(f"| {' | '.join(_markdown_cell(cell) for cell in line)} |" for line in lines)
 
 
+def tables_in_markdown(text: str) -> Iterator[ResultTable]:
+    """The tables of a text that `markdown` has written."""
+    title, rows = "", []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("| "):
+            cells = re.split(r"(?<!\\) \| ", line[2:].removesuffix(" |"))
+            rows.append([re.sub(r"\\([|<(])", r"\1", cell) for cell in cells])
+        elif rows:
+            yield ResultTable(title, rows[0], rows[2:])
+            title, rows = "", []
+        if line.startswith("**"):
+            title = re.sub(r"\\([|<(])", r"\1", line.strip("*"))
+
+
 def html_table(table: ResultTable) -> str:
     """Render a table for HTML; all texts are escaped, and numbers have the class `n`."""
     from markupsafe import Markup

@@ -216,13 +216,15 @@ def test_results_hold_no_path(mixed: Outcome, place: Path) -> None:
 def test_two_runs_leave_the_same_bytes(mixed: Outcome, place: Path) -> None:
     arguments = ("mixed.jsonl", "--metrics", "bleu,bertscore,chrf", "--output", "again")
     again = histoeval("score", *arguments, cwd=place, PYTHONHASHSEED="7")
-    assert again.out == mixed.out.replace("results/", "again/")
-    for name in ("scores.jsonl", "summary.json", "run.json"):
+    renamed = mixed.out.replace("results/", "again/").replace("report results", "report again")
+    assert again.out == renamed
+    for name in ("scores.jsonl", "summary.json", "run.json", "texts.jsonl"):
         assert (place / "again" / name).read_bytes() == (place / "results" / name).read_bytes()
     assert sorted(path.name for path in (place / "again").iterdir()) == [
         "run.json",
         "scores.jsonl",
         "summary.json",
+        "texts.jsonl",
     ]
 
 

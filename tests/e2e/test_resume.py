@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import make_report
 from tests.support.command import PROGRAM, Outcome, environment, histoeval, polite
 
-FILES = ("run.json", "scores.jsonl", "summary.json")
+FILES = ("run.json", "scores.jsonl", "summary.json", "texts.jsonl")
 ROWS = 300
 METRICS = ("--metrics", "bleu,rouge_l,chrf,meteor:matchers=exact+stem")
 BATCH = 4

@@ -160,6 +160,7 @@ def test_no_id_report_or_name_adds_to_a_page(folder: Path) -> None:
         "evidence",
         "report.html",
         "summary.json",
+        "texts.jsonl",
         "trust.jsonl",
         "trust.jsonl.meta.json",
     }

@@ -163,7 +163,7 @@ def test_with_overwrite_the_other_verb_is_gone_for_good(
     run(commands["trust"](tmp_path))
     assert run([*commands["score"](tmp_path), "--overwrite"]).exit_code == 0
     names = {path.name for path in (tmp_path / "out").iterdir() if path.is_file()}
-    assert names == {"run.json", "scores.jsonl", "summary.json"}
+    assert names == {"run.json", "scores.jsonl", "texts.jsonl", "summary.json"}
 
 
 def test_a_study_does_not_replace_the_page_of_trust_and_a_comparison_lies_beside_scores(

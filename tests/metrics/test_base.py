@@ -50,7 +50,7 @@ def test_a_corpus_is_scored_at_once_or_collected() -> None:
     assert bleu.compute() == at_once
     assert at_once.value != at_once.mean
     assert float(at_once) == at_once.value
-    assert "pairs</td><td>2" in at_once._repr_html_()
+    assert 'pairs</td><td class="n">2' in at_once._repr_html_()
     bleu.reset()
     with pytest.raises(HistoEvalError, match="no pairs given"):
         bleu.compute()

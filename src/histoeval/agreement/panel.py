@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from histoeval.errors import SettingError
 from histoeval.statistics.correlation import grouped
 from histoeval.statistics.regression import Range
 from histoeval.statistics.resampling import Numbers, Positions
+
+PANEL = "panel.json"
+"""The file beside `agreement.json` that holds the scores of experts and metrics."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,49 @@ class Panel:
             raise SettingError(f"rows have no {label!r}; known: {', '.join(self.labels) or 'none'}")
         column = self.labels[label]
         return {column[rows[0]]: self.of(rows) for rows in grouped(column)}
+
+
+def panel_content(panel: Panel) -> dict[str, Any]:
+    """A panel as JSON, for a report that is made later."""
+    return {
+        "ids": panel.ids,
+        "groups": panel.groups,
+        "raters": {name: _known(column) for name, column in panel.raters.items()},
+        "metrics": {
+            name: vars(column) | {"values": _known(column.values)}
+            for name, column in panel.metrics.items()
+        },
+        "labels": dict(panel.labels),
+        "systems": panel.systems,
+    }
+
+
+def panel_of_content(content: Mapping[str, Any]) -> Panel:
+    """The panel that was written so."""
+    return Panel(
+        ids=tuple(content["ids"]),
+        groups=tuple(content["groups"]),
+        raters={name: _column(values) for name, values in content["raters"].items()},
+        metrics={
+            name: Column(
+                _column(each["values"]),
+                each["signature"],
+                None if each["range"] is None else (each["range"][0], each["range"][1]),
+                each["higher_is_better"],
+            )
+            for name, each in content["metrics"].items()
+        },
+        labels={name: tuple(values) for name, values in content["labels"].items()},
+        systems=tuple(content["systems"]),
+    )
+
+
+def _known(values: Numbers) -> list[float | None]:
+    return [None if np.isnan(each) else float(each) for each in values]
+
+
+def _column(values: Sequence[float | None]) -> Numbers:
+    return np.array([np.nan if each is None else each for each in values], dtype=np.float64)
 
 
 def _at(column: Sequence[str], rows: Positions) -> tuple[str, ...]:

@@ -79,7 +79,9 @@ def agree(
     if report and output is None:
         raise SettingError("--report needs a folder to write to: give --output DIR")
     if report:  # a missing extra is reported before the work
-        from histoeval.view.html.agreement import write_report
+        from histoeval.view.html.agreement import figures_of, write_report
+
+        figures_of()
     found = study_sheet(
         sheet,
         metrics=metrics,

@@ -1,5 +1,6 @@
 """`histoeval score`: score candidates against references."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -84,4 +85,5 @@ def score(
     typer.echo(f"{summary['rows']:,} pairs, {summary['scores']:,} scores, {found.seconds:.1f} s")
     if output is not None:
         typer.echo(f"Written: {output / 'scores.jsonl'}, {output / 'summary.json'}")
+        typer.echo(f"To look at it: {shlex.join(['histoeval', 'report', str(output)])}")
     exit_with(summary["scores"], summary["rows_with_errors"])

@@ -12,15 +12,10 @@ import numpy as np
 from histoeval.evaluate.grounding_images import JudgedImages
 from histoeval.evaluate.grounding_scores import diagnoses_by_organ
 from histoeval.evaluate.tile_labels import HE, LabelledTile
-from histoeval.pathgls.grounding.behaviour import judge_behaviour, side_of
-from histoeval.pathgls.grounding.decisions import (
-    BehaviourSide,
-    Decisions,
-    Judgement,
-    Limits,
-    alike,
-)
-from histoeval.pathgls.grounding.verdicts import judge_lesion, judge_organ, judge_report
+from histoeval.pathgls.grounding.decisions import Decisions, OrganMargin, alike
+from histoeval.pathgls.grounding.judging.behaviour import judge_behaviour, side_of
+from histoeval.pathgls.grounding.judging.limits import BehaviourSide, Judgement, Limits
+from histoeval.pathgls.grounding.judging.rules import judge_lesion, judge_organ, judge_report
 from histoeval.pathgls.results import GroundingVerdict
 from histoeval.report import EntityType
 
@@ -126,7 +121,9 @@ class _Malignancy:
 
 def judged_reports(images: JudgedImages, decisions: Decisions) -> Iterator[ReportOnImage]:
     """All reports on all images in H&E."""
-    margins, stands = images.organ_margins(decisions.organs), images.standings()
+    plain = images.organ_margins(decisions.organs)
+    less = images.organ_margins(decisions.organs, decisions.handicaps)
+    stands = images.standings()
     names = {e.name: n for n, e in enumerate(images.means.entries) if e.group == "concept"}
     diagnoses = diagnoses_by_organ(images.means)
     seen = _Malignancy(images, decisions)
@@ -135,8 +132,9 @@ def judged_reports(images: JudgedImages, decisions: Decisions) -> Iterator[Repor
         if tile.organ is None or tile.stain_kind != HE:
             continue
         for place, organ in enumerate(decisions.organs):
-            own, margin = organ == tile.organ, float(margins[row, place])
-            if not np.isfinite(margin) or (not own and alike(organ, tile.organ)):
+            own = organ == tile.organ
+            margin = OrganMargin(float(plain[row, place]), float(less[row, place]))
+            if not np.isfinite(margin.plain) or (not own and alike(organ, tile.organ)):
                 continue
             for concept in diagnoses.get(organ, ()):
                 if own and tile.concept is None:
@@ -158,7 +156,7 @@ def part_of(tile: LabelledTile, concept: str) -> str | None:
 
 
 def judge_stated(
-    margin: float, stands: float, limits: Limits, behaviour: Judgement | None = None
+    margin: OrganMargin, stands: float, limits: Limits, behaviour: Judgement | None = None
 ) -> tuple[GroundingVerdict, float | None]:
     """A report that states a diagnosis of an organ, by how far both stand out: verdict, value."""
     if EntityType.DIAGNOSIS not in limits:

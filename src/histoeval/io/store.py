@@ -32,10 +32,24 @@ ENDINGS = (".jsonl", ".ndjson")
 ADVICE = "give another --output, or --overwrite to replace them"
 
 VERB_FILES = {
-    "score or judge": ("run.json", "scores.jsonl", "summary.json", "usage.json", "missing.jsonl"),
-    "trust": ("trust.jsonl.meta.json", "trust.jsonl", "summary.json", "report.html"),
+    "score or judge": (
+        "run.json",
+        "scores.jsonl",
+        "texts.jsonl",
+        "summary.json",
+        "usage.json",
+        "missing.jsonl",
+        "report.html",
+    ),
+    "trust": (
+        "trust.jsonl.meta.json",
+        "trust.jsonl",
+        "texts.jsonl",
+        "summary.json",
+        "report.html",
+    ),
     "generate": ("reports.jsonl.meta.json", "reports.jsonl", "summary.json", "reports.csv"),
-    "agree": ("agreement.json", "report.md", "report.html"),
+    "agree": ("agreement.json", "panel.json", "report.md", "report.html"),
 }
 """What each verb writes into a folder; by the first of these files its results are known."""
 
@@ -170,7 +184,9 @@ class RowStore(Generic[R]):
 
 
 @contextmanager
-def locked(lock: Path, home: Path) -> Iterator[None]:
+def locked(
+    lock: Path, home: Path, advice: str = "wait until that has ended, or give another --output"
+) -> Iterator[None]:
     """Keep every other process out; a lock file without a holder does not count."""
     held = FileLock(lock, thread_local=False)
     with writing_to(home):
@@ -178,8 +194,7 @@ def locked(lock: Path, home: Path) -> Iterator[None]:
             held.acquire(blocking=False)
         except Timeout:
             raise OutputError(
-                f"{home} is being written by another run{_holder(lock)}; wait until that has "
-                "ended, or give another --output"
+                f"{home} is being written by another run{_holder(lock)}; {advice}"
             ) from None
     is_soft = isinstance(held, SoftFileLock)  # its own file, on disks that have no locks
     try:

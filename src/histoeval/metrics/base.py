@@ -109,7 +109,7 @@ class MetricBase(ABC):
         (answer,) = self._answers([candidate], [reference])
         if isinstance(answer, Problem):
             raise HistoEvalError(f"{self.name}: {answer.message}")
-        return answer
+        return answer.model_copy(update={"pair": pair_of(reference, candidate)})
 
     def explain(self, pair: Pair) -> Explanation | Problem:
         """The score of one pair; with what each part and error costs, where a metric can tell."""
@@ -219,7 +219,8 @@ def explain_pair(metric: Metric, pair: Pair | Problem) -> Explanation:
     answer = metric.explain(pair) if isinstance(metric, MetricBase) else metric.score([pair])[0]
     if isinstance(answer, Problem):
         raise HistoEvalError(f"{metric.name} could not score {pair.id!r}: {answer.message}")
-    return answer if isinstance(answer, Explanation) else explained(answer)
+    found = answer if isinstance(answer, Explanation) else explained(answer)
+    return found.model_copy(update={"pair": pair})
 
 
 class AdaptedMetric(MetricBase):

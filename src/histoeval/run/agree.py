@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from histoeval.agreement.metric_vs_experts import MetricVsExperts
-from histoeval.agreement.panel import Panel
+from histoeval.agreement.panel import PANEL, Panel, panel_content
 from histoeval.agreement.study import Study, StudyPlan, study
 from histoeval.callers import front_door
 from histoeval.errors import InputError, SettingError
@@ -114,6 +114,7 @@ class Agreement(Frames):
         json.dumps(content, allow_nan=False)
         with writing_to(folder):
             make_folder(folder)
+            write_json(folder / PANEL, panel_content(self.panel))
             write_json(folder / "agreement.json", content)
         return folder / "agreement.json"
 

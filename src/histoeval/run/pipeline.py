@@ -114,6 +114,7 @@ class Job(ABC, Generic[In, Out]):
                     )
             summary = self.summary()
             if store is not None:
+                self.keep_texts(store)
                 store.finish(summary)
             conclude(summary)
         seconds = perf_counter() - started
@@ -123,6 +124,9 @@ class Job(ABC, Generic[In, Out]):
     @abstractmethod
     def work(self, chunk: Sequence[In]) -> Sequence[Out]:
         """The results of a chunk, in its order."""
+
+    def keep_texts(self, store: RowStore[Out]) -> None:
+        """Write beside the rows what a page shows of the input; most verbs keep nothing."""
 
     def request(self) -> dict[str, Any]:
         """What makes two runs the same: the input and everything that the results depend on."""

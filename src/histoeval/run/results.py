@@ -14,20 +14,14 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from histoeval.errors import MissingDependency
 from histoeval.io.results import ReadRow, ResultRow
+from histoeval.notebook import notebook_html
 from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.report import Report
 from histoeval.run.trust.rows import TrustRow
-from histoeval.table import ResultTable, html_table
 
 if TYPE_CHECKING:
     import pandas
     import polars
-
-SHOWN_ROWS = 10
-"""Rows that a notebook shows."""
-
-SHOWN_CHARACTERS = 80
-"""Characters of a cell that a notebook shows."""
 
 
 class Frames(ABC):
@@ -61,10 +55,7 @@ class Frames(ABC):
 
     def _repr_html_(self) -> str:
         """The summary and the first rows, for a notebook."""
-        first = list(islice(self.records(), SHOWN_ROWS))
-        columns = list(first[0]) if first else []
-        rows = [[_cell(record[name]) for name in columns] for record in first]
-        return html_table(ResultTable(repr(self).strip("<>"), columns, rows))
+        return notebook_html(self, repr(self))
 
 
 class RunRow(Protocol):
@@ -272,8 +263,3 @@ def _scores(row: ResultRow) -> dict[str, Any]:
 
 def _system(row: object) -> str | None:
     return getattr(row, "system", None)
-
-
-def _cell(value: object) -> str:
-    text = "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"

@@ -10,6 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 from histoeval.errors import Problem, SettingError
 from histoeval.io.pairs import PairRow, PairSource
 from histoeval.io.results import MetricResult, ResultFolder, ResultRow
+from histoeval.io.run_texts import RowTexts, write_texts
+from histoeval.io.store import RowStore
 from histoeval.metric import Metric, Score
 from histoeval.report import Pair
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
@@ -109,6 +111,10 @@ class ScoreJob(Job[PairRow, ResultRow]):
             lambda message: Problem(code="metric_failed", metric=name, message=message),
         )
 
+    def keep_texts(self, store: RowStore[ResultRow]) -> None:
+        """Both texts of each pair."""
+        write_texts(store.home, map(_texts, self.source.rows()))
+
     def request(self) -> dict[str, Any]:
         """The input and the signatures of the metrics."""
         signatures = {metric.name: str(metric.signature) for metric in self.metrics}
@@ -164,6 +170,11 @@ def _result(row: PairRow, columns: dict[str, Iterator[Score | Problem]]) -> Resu
         scores={n: MetricResult.of(a) for n, a in found.items() if isinstance(a, Score)},
         errors=tuple(answer for answer in found.values() if isinstance(answer, Problem)),
     )
+
+
+def _texts(row: PairRow) -> RowTexts:
+    reference, candidate = (row.pair.reference, row.pair.candidate) if row.pair else (None, None)
+    return {"id": row.id, "reference": reference, "candidate": candidate}
 
 
 def _library_versions() -> dict[str, str]:

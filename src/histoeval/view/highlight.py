@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +27,7 @@ class HighlightSpan(NamedTuple):
     """A span of a text: its label, its style (rich) or kind (HTML), and marks around it.
 
     A kind is a CSS class of `<mark>`, or one of the elements `del` and `ins` with their classes.
+    Spans that share a key in `mark` (keys are separated by blanks) light up together on a page.
     """
 
     start: int
@@ -35,6 +37,7 @@ class HighlightSpan(NamedTuple):
     kind: str = ""
     before: str = ""
     after: str = ""
+    mark: str = ""
 
 
 class Piece(NamedTuple):
@@ -87,24 +90,51 @@ def in_brackets(text: str, spans: Iterable[HighlightSpan]) -> Text:
 
 
 def html(text: str, spans: Iterable[HighlightSpan], anchor: str = "") -> Markup:
-    """As HTML: each piece with the kinds of all spans over it, and labels that link to a list."""
-    from markupsafe import Markup
+    """As HTML: each piece with the kinds of all spans over it, and labels behind their spans.
 
-    shown = []
+    A label links to a list that has this anchor. The label of a span with a `mark` is no link: it
+    lights up with its span.
+    """
+    from markupsafe import Markup, escape
+
+    shown: list[str] = []
     for piece in pieces(text, spans):
-        kinds = " ".join(dict.fromkeys(span.kind for span in piece.over))
-        tag, _, rest = kinds.partition(" ")
-        if tag not in ("del", "ins"):
-            tag, rest = "mark", kinds
-        css = Markup(' class="{}"').format(rest) if rest else ""
-        element = Markup("<{0}{1}>{2}</{0}>").format(tag, css, piece.text)
-        shown.append(element if piece.over else Markup.escape(piece.text))
-        shown += [
-            Markup('<sup><a href="#{0}-{1}">{1}</a></sup>').format(anchor, span.label)
-            for span in reversed(piece.ending)
-            if span.label
-        ]
-    return Markup("").join(shown)
+        if not piece.over:
+            shown.append(escape(piece.text))
+            continue
+        tag, kinds = _kinds(piece)
+        css = f' class="{escape(kinds)}"' if kinds else ""
+        shown.append(f"<{tag}{css}{_marked(piece.over)}>{escape(piece.text)}</{tag}>")
+        for span in reversed(piece.ending):
+            if span.label and span.mark:
+                shown.append(f"<sup{_marked((span,))}>{escape(span.label)}</sup>")
+            elif span.label:
+                address = escape(f"#{anchor}-{span.label}")
+                shown.append(f'<sup><a href="{address}">{escape(span.label)}</a></sup>')
+    return Markup("".join(shown))
+
+
+def _kinds(piece: Piece) -> tuple[str, str]:
+    """The element of a piece, and its classes: `more` where it only goes on with marked spans."""
+    kinds = " ".join(dict.fromkeys(span.kind for span in piece.over if span.kind))
+    tag, _, rest = kinds.partition(" ")
+    if tag in ("del", "ins"):
+        return tag, rest
+    goes_on = not piece.starting and any(span.mark for span in piece.over)
+    return "mark", f"{kinds} more" if goes_on else kinds
+
+
+@lru_cache(maxsize=1 << 12)
+def _attribute(marks: tuple[str, ...]) -> str:
+    from markupsafe import escape
+
+    keys = " ".join(dict.fromkeys(key for mark in marks for key in mark.split()))
+    return f' data-mark="{escape(keys)}"' if keys else ""
+
+
+def _marked(spans: Iterable[HighlightSpan]) -> str:
+    """The attribute by which pieces are known to belong together."""
+    return _attribute(tuple(span.mark for span in spans))
 
 
 def has_colours(console: Console) -> bool:
@@ -119,4 +149,4 @@ def one_line(text: str) -> str:
 
 def legible(text: str) -> str:
     """A report with line ends of one kind and a picture in place of each control character."""
-    return text.translate(_VISIBLE)
+    return text if text.isprintable() else text.translate(_VISIBLE)

@@ -16,7 +16,14 @@ from tests.support.judge_pairs import deserved
 from tests.support.paths import EXAMPLES
 
 KEY = "sk-very-secret-0123456789"
-FILES = ["missing.jsonl", "run.json", "scores.jsonl", "summary.json", "usage.json"]
+FILES = [
+    "missing.jsonl",
+    "run.json",
+    "scores.jsonl",
+    "summary.json",
+    "texts.jsonl",
+    "usage.json",
+]
 
 
 def test_a_file_is_judged_and_the_folder_holds_what_score_would_leave(here: Here) -> None:
@@ -224,4 +231,15 @@ def test_no_key_header_or_report_is_told_anywhere(here: Here, tmp_path: Path) ->
     assert len(files) >= 6
     for file in files:
         assert KEY.encode() not in file.read_bytes(), file
-        assert b"tubular adenoma" not in file.read_bytes(), file
+        is_kept = file.name == "texts.jsonl"  # what the page shows, and nothing else
+        assert (b"tubular adenoma" in file.read_bytes()) == is_kept, file
+
+
+def test_the_page_of_judges_shows_criteria_costs_and_reasons(here: Here) -> None:
+    here.judge("--repeats", "2")
+    assert here("report", "out").out == "Written: out/report.html\n"
+    page = (here.folder / "out" / "report.html").read_text("utf-8")
+    assert "Repeats of" in page
+    assert 'id="errors"' not in page
+    assert here("report", "out", "--to", "json").code == 0
+    assert here.read("report.json")["kind"] == "judge"

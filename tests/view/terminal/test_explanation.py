@@ -25,8 +25,9 @@ from histoeval.concordance.evidence import (
 )
 from histoeval.console import Console
 from histoeval.metric import Explanation, PartCost
+from histoeval.view.findings import MATCH, SEVERITIES
 from histoeval.view.highlight import HighlightSpan, coloured, in_brackets
-from histoeval.view.terminal.explanation import MATCH, SEVERITIES, page, show_explanation
+from histoeval.view.terminal.explanation import page, show_explanation
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 

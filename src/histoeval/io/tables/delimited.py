@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 from histoeval.errors import InputError
 from histoeval.io.tables.columns import Columns, recognised
@@ -30,6 +32,18 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 def formula_proof(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula: with an apostrophe before = + - @."""
     return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def csv_text(records: Sequence[Mapping[str, Any]], line_end: str = "\n") -> str:
+    """Records as CSV, with every column that any of them has; no cell of it is a formula."""
+    names = list(dict.fromkeys(name for record in records for name in record))
+    text = StringIO()
+    writer = csv.writer(text, lineterminator=line_end)
+    writer.writerow(map(formula_proof, names))
+    for record in records:
+        cells = (record.get(name) for name in names)
+        writer.writerow([formula_proof(cell) if isinstance(cell, str) else cell for cell in cells])
+    return text.getvalue()
 
 
 def _as_written(cell: str) -> str:

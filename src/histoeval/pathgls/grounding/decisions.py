@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -18,16 +19,11 @@ from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from histoeval.errors import InputError
 from histoeval.pathgls.grounding.decoys import home_of
-from histoeval.pathgls.grounding.encoder import ClaimCalibration, ImageTextEncoder, Vectors
-from histoeval.pathgls.results import GroundingVerdict, OrganSeen
+from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
+from histoeval.pathgls.grounding.judging.limits import BehaviourLimits, ClaimLimits, Limits
+from histoeval.pathgls.results import OrganSeen
 from histoeval.report import EntityType, Noun
 from histoeval.terms.sites import find_sites, site_closeness, site_tree
-
-ALLOWED = 0.05
-"""The share of claims of another organ that may be supported."""
-
-ALLOWED_AGAINST = ALLOWED / 2
-"""The share of true claims that may be contradicted: a report states several."""
 
 FEW = 5
 """With fewer patches than this an image is judged as a single tile."""
@@ -37,55 +33,6 @@ TOP_SHARE = 0.1
 
 _SAME_PLACE = 0.5
 _ROUNDING = 1e-9
-
-
-class ClaimLimits(Noun):
-    """How a score of one kind of claim becomes a value and a verdict."""
-
-    slope: Annotated[FiniteFloat, Field(gt=0)]
-    midpoint: FiniteFloat
-    """The score at which the value is 0.5."""
-    supported: FiniteFloat
-    """From this score on a claim is supported: a foreign one in 5 % of cases."""
-    contradicted: FiniteFloat
-    """Up to this score it is contradicted: a true one in 2.5 % of cases."""
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.contradicted > self.supported:
-            raise ValueError("what is contradicted lies above what is supported")
-        return self
-
-    @property
-    def curve(self) -> ClaimCalibration:
-        """The curve alone."""
-        return ClaimCalibration(self.slope, self.midpoint)
-
-    def verdict(self, score: float) -> GroundingVerdict:
-        """What a score says."""
-        if score >= self.supported:
-            return "supported"
-        return "contradicted" if score <= self.contradicted else "not_known"
-
-
-Limits = Mapping[EntityType, ClaimLimits]
-BehaviourSide = Literal["benign", "malignant"]
-
-
-class BehaviourLimits(Noun):
-    """The same for the behaviour of tissue of one organ."""
-
-    malignant: ClaimLimits
-    """Of how malignant an image looks."""
-    benign: ClaimLimits
-    """Of the same with its sign turned."""
-
-
-class Judgement(NamedTuple):
-    """The value and the verdict of a claim, or of the organ that a report names."""
-
-    value: float
-    verdict: GroundingVerdict
 
 
 class Decisions(Noun):
@@ -99,6 +46,11 @@ class Decisions(Noun):
     """For single tiles and pictures of a few."""
     slide: dict[EntityType, ClaimLimits]
     """For slides, and pictures of many tiles."""
+    handicaps: dict[str, Annotated[FiniteFloat, Field(ge=0)]] = Field(default_factory=dict)
+    """How far an organ must stand above all others before it counts as likelier than these.
+
+    Images of other organs of some laboratory reach it in 5 % of cases. None where it is missing.
+    """
     tile_behaviour: dict[str, BehaviourLimits] = Field(default_factory=dict)
     """By organ, where benign and malignant tissue was shown to be told apart; none elsewhere."""
     slide_behaviour: dict[str, BehaviourLimits] = Field(default_factory=dict)
@@ -166,21 +118,37 @@ def top_mean(cosines: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.sort(cosines, axis=1)[:, -count:].mean(axis=1), np.float64)
 
 
+class OrganMargin(NamedTuple):
+    """How far an organ stands above all that are unlike it."""
+
+    plain: float
+    """What it may be contradicted by."""
+    less: float
+    """What it is supported by: less its handicap."""
+
+
 class OrganScores(NamedTuple):
     """How much the patches of an image look like each organ that an encoder can tell."""
 
     organs: tuple[str, ...]
     cosines: NDArray[np.float64]
     """Patches by organs."""
+    handicaps: Mapping[str, float] = MappingProxyType({})
+    """What is taken from an organ when it is claimed."""
 
     @property
     def means(self) -> NDArray[np.float64]:
         """For each organ the mean over all patches."""
         return np.asarray(self.cosines.mean(axis=0), np.float64)
 
-    def margin(self, claimed: Iterable[str]) -> float:
+    def margin(self, claimed: Iterable[str]) -> "OrganMargin":
         """How far the likeliest of these organs stands above all that are unlike each of them."""
-        return float(organ_margins(self.means[None], self.organs, frozenset(claimed))[0])
+        own = frozenset(claimed)
+        plain, less = (
+            float(organ_margins(self.means[None], self.organs, own, some)[0])
+            for some in (MappingProxyType({}), self.handicaps)
+        )
+        return OrganMargin(plain, less)
 
     def agreeing(self, claimed: Iterable[str], margin: float) -> int:
         """The patches in which it stands so far above the likeliest of the others.
@@ -190,8 +158,11 @@ class OrganScores(NamedTuple):
         own, rivals = _sides(self.organs, frozenset(claimed))
         if not rivals:
             return 0
-        best, other = (max(some, key=self.means.__getitem__) for some in (own, rivals))
-        return int((self.cosines[:, best] - self.cosines[:, other] >= margin - _ROUNDING).sum())
+        less = handicaps_of(self.organs, self.handicaps)
+        best = max(own, key=lambda n: float(self.means[n] - less[n]))
+        other = max(rivals, key=self.means.__getitem__)
+        above = self.cosines[:, best] - less[best] - self.cosines[:, other]
+        return int((above >= margin - _ROUNDING).sum())
 
     def seen(self, claimed: Iterable[str]) -> OrganSeen:
         """The likeliest organ, in words for people."""
@@ -199,22 +170,31 @@ class OrganScores(NamedTuple):
         return OrganSeen(
             likeliest=self.organs[best],
             share=float((self.cosines.argmax(axis=1) == best).mean()),
-            margin=self.margin([self.organs[best]]),
+            margin=self.margin([self.organs[best]]).plain,
             claimed=tuple(sorted(claimed)),
         )
 
 
 def organ_margins(
-    means: NDArray[np.float64], organs: tuple[str, ...], claimed: frozenset[str]
+    means: NDArray[np.float64],
+    organs: tuple[str, ...],
+    claimed: frozenset[str],
+    handicaps: Mapping[str, float] = MappingProxyType({}),
 ) -> NDArray[np.float64]:
     """For each image (rows) how far some organs stand above all that are unlike each of them.
 
-    0 where there are no others.
+    What is claimed has its handicap; 0 where there are no others.
     """
     own, rivals = _sides(organs, claimed)
     if not rivals:
         return np.zeros(len(means))
-    return np.asarray(means[:, own].max(axis=1) - means[:, rivals].max(axis=1), np.float64)
+    claims = means[:, own] - handicaps_of(organs, handicaps)[own]
+    return np.asarray(claims.max(axis=1) - means[:, rivals].max(axis=1), np.float64)
+
+
+def handicaps_of(organs: Sequence[str], handicaps: Mapping[str, float]) -> NDArray[np.float64]:
+    """Those of some organs, in their order."""
+    return np.array([handicaps.get(organ, 0.0) for organ in organs])
 
 
 @lru_cache(maxsize=1 << 12)
@@ -232,11 +212,16 @@ def organ_vectors(encoder: ImageTextEncoder, organs: Sequence[str]) -> Vectors:
     return encoder.texts([f"{organ} tissue" for organ in organs])
 
 
-def organ_scores(vectors: Vectors, encoder: ImageTextEncoder, organs: Sequence[str]) -> OrganScores:
+def organ_scores(
+    vectors: Vectors,
+    encoder: ImageTextEncoder,
+    organs: Sequence[str],
+    handicaps: Mapping[str, float] = MappingProxyType({}),
+) -> OrganScores:
     """Patches against each organ."""
     phrases = organ_vectors(encoder, organs).astype(np.float64)
     cosines = np.round(vectors.astype(np.float64) @ phrases.T, 8)
-    return OrganScores(tuple(organs), cosines)
+    return OrganScores(tuple(organs), cosines, handicaps)
 
 
 @lru_cache(maxsize=1 << 12)

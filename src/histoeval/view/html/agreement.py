@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from histoeval.errors import MissingDependency
 from histoeval.io.writing import write_text, writing_to
+from histoeval.run.stored_studies import read_agreement
 from histoeval.table import ResultTable, html_table, markdown, markdown_text
 from histoeval.version import __version__
-from histoeval.view.figures.agreement import figures
-from histoeval.view.figures.canvas import Canvas
-from histoeval.view.html.page import render
+from histoeval.view.html.page import Website, render
 from histoeval.view.terminal.agreement import agreement_tables, remarks
 from histoeval.view.terminal.experiments import write_picture
 
 if TYPE_CHECKING:
+    from histoeval.agreement.panel import Panel
+    from histoeval.agreement.study import Study, StudyPlan
     from histoeval.run.agree import Agreement
+    from histoeval.view.figures.canvas import Canvas
 
 
 def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
     """Write report.md, report.html and figures into a folder; returns their paths."""
-    drawn = list(figures(found.panel, found.study, found.plan))
+    drawn = list(figures_of()(found.panel, found.study, found.plan))
     tables = list(agreement_tables(found.study, found.plan, every_metric=True))
     with writing_to(folder):
         written = list(write_figures(folder / "figures", drawn))
@@ -32,6 +35,34 @@ def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
             write_text(folder / name, text)
             written.append(folder / name)
     return written
+
+
+def agreement_page(folder: Path, site: Website | None = None) -> str:
+    """The page of a finished study, from the files in its folder.
+
+    Figures need the extra [figures]; without it, or in a folder of an earlier version, which has
+    not kept the scores, there are none.
+    """
+    found, command = read_agreement(folder)
+    tables = list(agreement_tables(found.study, found.plan, every_metric=True))
+    if site is not None:  # whoever visits need not know the folders of this machine
+        command = " ".join(PurePath(word).name or word for word in command.split())
+    return report_html(found, tables, _drawn(found), command, site)
+
+
+def _drawn(found: Agreement) -> list[tuple[str, Canvas]]:
+    try:
+        draw = figures_of()
+    except MissingDependency:
+        return []
+    return list(draw(found.panel, found.study, found.plan)) if len(found.panel) else []
+
+
+def figures_of() -> Callable[[Panel, Study, StudyPlan], Iterator[tuple[str, Canvas]]]:
+    """What draws the figures of a study; `MissingDependency` without the extra [figures]."""
+    from histoeval.view.figures.agreement import figures
+
+    return figures
 
 
 def write_figures(folder: Path, drawn: Sequence[tuple[str, Canvas]]) -> Iterator[Path]:
@@ -68,12 +99,14 @@ def report_html(
     tables: Sequence[ResultTable],
     drawn: Sequence[tuple[str, Canvas]],
     command: str,
+    site: Website | None = None,
 ) -> str:
     """The same as one page."""
     from markupsafe import Markup
 
     return render(
         "agreement.html",
+        site=site,
         title=_title(found),
         facts=_facts(found),
         tables=map(html_table, tables),

@@ -1,7 +1,8 @@
-"""Table 4 of PathGLS as a page: images, edited reports, and the score of each measure."""
+"""Pages of the experiments: all tables of a folder, and table 4 of PathGLS with its examples."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,10 @@ from histoeval.errors import InputError
 from histoeval.experiments.edits.registry import CONTROL, levels
 from histoeval.experiments.rows import PerturbedRow
 from histoeval.experiments.sensitivity import ScoredReports
+from histoeval.io.finished_run import experiments_in
+from histoeval.table import html_table, tables_in_markdown
 from histoeval.view.highlight import HighlightSpan, html
-from histoeval.view.html.page import data_uri, jpeg, render
+from histoeval.view.html.page import Website, data_uri, jpeg, render
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -44,6 +47,33 @@ def experiment_page(
         f"Green: only other words. Levels: {steps}.",
         cases=[_case(name, some, numbers, images) for name, some in shown],
     )
+
+
+def experiment_tables_page(folder: Path, site: Website | None = None) -> str:
+    """Every table in a folder of `experiment`, with its notes and figures."""
+    names = experiments_in(folder)
+    return render(
+        "experiment_tables.html",
+        site=site,
+        title=f"Experiments: {folder.resolve().name}",
+        blocks=[_block(folder / f"{name}.md") for name in names],
+        figures=[_svg_uri(file) for file in sorted(folder.glob("*.svg"))],
+    )
+
+
+def _block(file: Path) -> dict[str, Any]:
+    """The tables and the notes of one Markdown file."""
+    try:
+        text = file.read_text("utf-8")
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from error
+    notes = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
+    return {"tables": [*map(html_table, tables_in_markdown(text))], "notes": notes}
+
+
+def _svg_uri(file: Path) -> tuple[str, str]:
+    content = b64encode(file.read_bytes()).decode("ascii")
+    return file.stem, f"data:image/svg+xml;base64,{content}"
 
 
 def _case(

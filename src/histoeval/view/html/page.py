@@ -1,26 +1,40 @@
-"""Self-contained pages from Jinja2 templates with one layout, stylesheet and escaping."""
+"""Pages from Jinja2 templates with one layout, stylesheet and escaping.
+
+The same templates make a file that needs nothing else, and a page of `histoeval serve`.
+"""
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
+from collections.abc import Sequence
 from functools import cache
+from hashlib import sha256
 from html import escape
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from histoeval.console import VISIBLE
-from histoeval.resources import resource_path
+from histoeval.resources import resource_path, resource_text
 from histoeval.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
     from PIL import Image
 
+STATIC = "view/html/static"
+"""The folder of scripts and stylesheets, ours and those of others, inside the package."""
 
+_BLANK = "\n\t\r"
 _SHOWN = {
     **{code: sign if isinstance(sign, int) else escape(sign) for code, sign in VISIBLE.items()},
-    **{ord(blank): blank for blank in "\n\t\r"},
+    **{ord(blank): blank for blank in _BLANK},
 }
+
+_CONTROL = re.compile(
+    f"[{''.join(re.escape(chr(code)) for code in _SHOWN if chr(code) not in _BLANK)}]"
+)
 
 
 @cache
@@ -33,17 +47,86 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
+        auto_reload=False,
     )
 
 
-def render(template: str, **context: Any) -> str:
-    """A page that needs no other file and no network.
+class Website(NamedTuple):
+    """What a served page shows of the place around it; an offline page has no site.
+
+    `nav` are addresses and names, `here` is the address of the page's place among them, and
+    `csrf` is what a form or request sends back so that no other page can send it. `links` are
+    addresses and names too: what else can be done with what the page shows.
+    """
+
+    nav: Sequence[tuple[str, str]]
+    here: str
+    csrf: str
+    links: Sequence[tuple[str, str]] = ()
+
+
+class Asset(NamedTuple):
+    """A file of `STATIC`: linked by its name, or inlined with its text."""
+
+    name: str
+    text: Markup
+
+
+def render(
+    template: str,
+    *,
+    site: Website | None = None,
+    scripts: Sequence[str] = (),
+    styles: Sequence[str] = (),
+    **context: Any,
+) -> str:
+    """A page: for a site, or, without one, a file that needs no other file and no network.
 
     Whatever is not `Markup` is escaped. Every page has a `title`. Control characters, above all
-    those that reorder what is read, are shown as symbols.
+    those that reorder what is read, are shown as symbols. `scripts` and `styles` are files of
+    `STATIC`, in the order in which they are loaded.
     """
-    page = _environment().get_template(template).render(version=__version__, **context)
-    return page.translate(_SHOWN)
+    code = [_asset(name) for name in scripts]
+    page = _environment().get_template(template)
+    text = page.render(
+        version=__version__,
+        site=site,
+        scripts=code,
+        styles=[_asset(name) for name in styles],
+        may=_policy(code),
+        **context,
+    )
+    return _visible(text)
+
+
+@cache
+def _asset(name: str) -> Asset:
+    from markupsafe import Markup
+
+    return Asset(name, Markup(resource_text(f"{STATIC}/{name}")))
+
+
+def _policy(scripts: Sequence[Asset]) -> Markup:
+    """What an offline page may do: run these very scripts, and load nothing but pictures."""
+    from markupsafe import Markup
+
+    digests = [sha256(each.text.encode()).digest() for each in scripts]
+    hashes = [f"'sha256-{b64encode(digest).decode()}'" for digest in digests]
+    run = f" script-src {' '.join(hashes)};" if hashes else ""
+    return Markup(
+        f"default-src 'none';{run} style-src 'unsafe-inline'; img-src data: blob: 'self' file:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def fragment(template: str, **context: Any) -> str:
+    """A part of a page, escaped as `render` does it."""
+    return _visible(_environment().get_template(template).render(**context))
+
+
+def _visible(text: str) -> str:
+    """The text with a symbol in place of each control character; most texts have none."""
+    return text.translate(_SHOWN) if _CONTROL.search(text) else text
 
 
 def jpeg(picture: Image.Image) -> bytes:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +11,7 @@ from histoeval.experiments.benchmark import COLUMNS, BenchmarkRow, Gap, JudgeVar
 from histoeval.experiments.edits.registry import levels
 from histoeval.experiments.hierarchy import Ablation, Follows
 from histoeval.experiments.sensitivity import Drop
-from histoeval.io.tables.delimited import formula_proof
+from histoeval.io.tables.delimited import csv_text
 from histoeval.io.writing import make_folder, write_json, write_text, write_whole, writing_to
 from histoeval.report import Noun
 from histoeval.statistics.resampling import Estimate
@@ -189,25 +187,15 @@ def _p(found: Estimate) -> str:
 
 def as_csv(rows: Sequence[Noun]) -> str:
     """One line for each finding, with nested values as columns of their own."""
-    flat = [_flat(row.model_dump(mode="json")) for row in rows]
-    names = list(dict.fromkeys(name for row in flat for name in row))
-    text = StringIO()
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    for row in flat:
-        proof = {
-            name: formula_proof(value) if isinstance(value, str) else value
-            for name, value in row.items()
-        }
-        writer.writerow(proof)
-    return text.getvalue()
+    return csv_text([flat(row.model_dump(mode="json")) for row in rows])
 
 
-def _flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+def flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """A record without nested values: each is a column of its own."""
     found: dict[str, Any] = {}
     for name, value in content.items():
         if isinstance(value, Mapping):
-            found |= _flat(value, f"{before}{name}_")
+            found |= flat(value, f"{before}{name}_")
         elif isinstance(value, list):
             found[f"{before}{name}"] = json.dumps(value, ensure_ascii=False)
         else:

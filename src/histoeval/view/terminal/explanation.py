@@ -1,27 +1,25 @@
 """One score explained: its parts, both texts with matches and errors highlighted, and lists."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
 from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
-from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from histoeval.concordance.evidence import Severity
 from histoeval.console import Console
-from histoeval.errors import HistoEvalError
 from histoeval.metric import Explanation, PartCost, Score
-from histoeval.report import Entity, Pair
-from histoeval.view.highlight import (
-    HighlightSpan,
-    coloured,
-    has_colours,
-    in_brackets,
-    one_line,
+from histoeval.report import Pair
+from histoeval.view.findings import (
+    MATCH,
+    SEVERITIES,
+    Findings,
+    ShownError,
+    ShownMatch,
+    findings_of,
+    spans_of,
 )
+from histoeval.view.highlight import coloured, has_colours, in_brackets, one_line
 from histoeval.view.terminal.extraction import MARKS, marked_entity
 from histoeval.view.terminal.scores import range_text
 
@@ -33,72 +31,6 @@ SIDE_BY_SIDE_WIDTH = 110
 
 EXPERT_SCALE = "expert_scale"
 """Not a part, but the value again, from 0 to 5 as experts give it."""
-
-SPECIMENS = "specimens"
-"""Matches of whole parts, which are shown side by side and not highlighted."""
-
-MATCH = Style(bgcolor="#56b4e9", color="#000000")
-SEVERITIES = {
-    Severity.MINOR: Style(bgcolor="#f0e442", color="#000000", underline=True),
-    Severity.MODERATE: Style(bgcolor="#e69f00", color="#000000", underline=True),
-    Severity.MAJOR: Style(bgcolor="#d55e00", color="#000000", underline=True, bold=True),
-    Severity.CRITICAL: Style(bgcolor="#882255", color="#ffffff", underline2=True, bold=True),
-}
-"""The worse, the darker, so that the order is visible to every eye; matches are the only blue."""
-
-Side = Literal["reference", "candidate"]
-
-
-class _Shown(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class ShownMatch(_Shown):
-    """Two entities that mean the same, or nearly so."""
-
-    part: str
-    reference: Entity
-    candidate: Entity
-    similarity: float
-    specimen: str = ""
-
-
-class ShownError(_Shown):
-    """An error and its place in both texts."""
-
-    kind: str
-    part: str
-    severity: Severity
-    reference: Entity | None
-    candidate: Entity | None
-    message: str
-    specimen: str = ""
-    """The part of the report that it is of, where there are several."""
-    without: float | None = None
-    """The score if this error were not counted."""
-
-    @property
-    def marks(self) -> str:
-        """The severity, for outputs without colours."""
-        return "!" * self.severity
-
-
-class Findings(_Shown):
-    """The matches and errors of a score; None if its metric does not look for them."""
-
-    matches: tuple[ShownMatch, ...] | None = None
-    reasoning: str = ""
-    errors: tuple[ShownError, ...] | None = None
-
-    @property
-    def specimens(self) -> tuple[ShownMatch, ...]:
-        """The parts that both reports have."""
-        return tuple(match for match in self.matches or () if match.part == SPECIMENS)
-
-    @property
-    def facts(self) -> tuple[ShownMatch, ...]:
-        """What matches within the parts."""
-        return tuple(match for match in self.matches or () if match.part != SPECIMENS)
 
 
 def page() -> Console:
@@ -130,49 +62,6 @@ def show_explanation(
     for block in _lists(found, score):
         console.print()
         console.print(block)
-
-
-def findings_of(score: Score) -> Findings:
-    """The matches and errors in the evidence of a score, the worst errors first."""
-    try:
-        found = Findings.model_validate(score.evidence)
-    except ValidationError as error:
-        raise HistoEvalError(
-            f"the evidence of {score.signature.metric} has a form of its own that cannot be "
-            "shown; --json prints it as it is"
-        ) from error
-    if found.errors is None:
-        return found
-    worst_first = sorted(found.errors, key=lambda error: -error.severity)
-    return found.model_copy(update={"errors": tuple(worst_first)})
-
-
-def spans_of(found: Findings, side: Side, text: str) -> list[HighlightSpan]:
-    """The spans to highlight in one text: each place once, in the style of its worst error.
-
-    An entity whose text differs from the text at its place is listed but not highlighted.
-    """
-    labelled: list[tuple[str, Style, ShownMatch | ShownError]] = [
-        (f"={n}", MATCH, match) for n, match in enumerate(found.facts, start=1)
-    ]
-    labelled += [
-        (f"{error.marks}{n}", SEVERITIES[error.severity], error)
-        for n, error in enumerate(found.errors or (), start=1)
-    ]
-    places: dict[tuple[int, int], list[tuple[str, Style]]] = {}
-    for label, style, listed in labelled:
-        entity = listed.reference if side == "reference" else listed.candidate
-        if entity is not None and text[entity.start : entity.end] == entity.text:
-            places.setdefault((entity.start, entity.end), []).append((label, style))
-    rank = [MATCH, *SEVERITIES.values()]
-    return [
-        HighlightSpan(
-            *place,
-            " ".join(label for label, _ in labels),
-            max((style for _, style in labels), key=rank.index),
-        )
-        for place, labels in places.items()
-    ]
 
 
 def _header(pair: Pair, score: Score, scale: tuple[float, float]) -> Text:
@@ -282,7 +171,7 @@ def _error_table(errors: Sequence[ShownError], value: float) -> Table:
             Text(f"{error.marks} {error.severity.name.lower()}", SEVERITIES[error.severity]),
             Text(kind),
             Text(
-                f"{one_line(error.message).removeprefix(f'{kind}: ')}\n{_places(error)}"
+                f"{one_line(error.words)}\n{_places(error)}"
                 f"{_of_specimen(error)}{_gain(error, value)}"
             ),
         )

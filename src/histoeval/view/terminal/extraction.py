@@ -19,6 +19,8 @@ from histoeval.view.highlight import HighlightSpan, has_colours, legible, one_li
 BEFORE = {Assertion.ABSENT: "¬"}
 AFTER = {Assertion.UNCERTAIN: "?"}
 MARKS = "¬ absent, ? uncertain"
+KINDS = {Assertion.PRESENT: "matched", Assertion.ABSENT: "denied", Assertion.UNCERTAIN: "unknown"}
+"""How an entity is marked on a page."""
 
 
 def show_rows(console: Console, rows: Iterable[ReadRow]) -> None:
@@ -40,12 +42,14 @@ def show_rows(console: Console, rows: Iterable[ReadRow]) -> None:
 
 def coloured(report: Report) -> Text:
     """The text with each entity in the colour of its type; of nested ones the inner is seen."""
-    return highlight.coloured(report.text, [span._replace(label="") for span in _spans(report)])
+    return highlight.coloured(
+        report.text, [span._replace(label="") for span in entity_spans(report)]
+    )
 
 
 def bracketed(report: Report) -> Text:
     """The text with each entity as ``[text](type)``."""
-    return highlight.in_brackets(report.text, _spans(report))
+    return highlight.in_brackets(report.text, entity_spans(report))
 
 
 def relation_lines(report: Report) -> Iterator[Text]:
@@ -94,7 +98,8 @@ def _legend() -> Text:
     return Text(" ").join([*names, Text(MARKS)])
 
 
-def _spans(report: Report) -> list[HighlightSpan]:
+def entity_spans(report: Report) -> list[HighlightSpan]:
+    """Every entity: coloured by its type, and on a page told by whether it is there."""
     return [
         HighlightSpan(
             entity.start,
@@ -103,8 +108,10 @@ def _spans(report: Report) -> list[HighlightSpan]:
             style=_style(entity),
             before=BEFORE.get(entity.assertion, ""),
             after=AFTER.get(entity.assertion, ""),
+            kind=KINDS[entity.assertion],
+            mark=f"n{n}",
         )
-        for entity in report.entities
+        for n, entity in enumerate(report.entities, start=1)
     ]
 
 

@@ -1,0 +1,39 @@
+"""`histoeval report`: a finished run as one page, or as a table for other programs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from histoeval.cli.options.bundle import option, verb
+from histoeval.view.run_report import Format, write_run_report
+
+
+@verb
+def report(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            help="Folder of `score`, `judge`, `trust`, `agree`, `compare` or `experiment`, or the "
+            "file that `extract` has written. The run must be finished.",
+        ),
+    ],
+    output: Annotated[
+        Path | None, option("File to write; report.html (csv …) in the run's folder when omitted.")
+    ] = None,
+    to: Annotated[
+        Format,
+        option(
+            "html: one page that opens in a browser, offline. csv, xlsx: a row for each pair. "
+            "md: the summary. json: everything."
+        ),
+    ] = "html",
+) -> None:
+    """Make a page, a table or a text of a finished run; nothing is run again.
+
+    Examples:
+      histoeval report results
+      histoeval report results --to xlsx --output results.xlsx
+    """
+    typer.echo(f"Written: {write_run_report(run, output, to)}")

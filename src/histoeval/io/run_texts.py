@@ -1,0 +1,65 @@
+"""The texts that a run was made on, kept beside its rows so that a page can show them.
+
+`DIR/texts.jsonl` has one line for each row of the results, in the same order: `id`, and the texts
+by name (`reference` and `candidate`, or `report`), null where the input had none. It is written
+just before the summary, so a finished run has all of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from histoeval.errors import OutputError
+from histoeval.io.store import read_lines
+from histoeval.io.writing import remove, whole_file, writing_to
+
+TEXTS = "texts.jsonl"
+KEEP = "HISTOEVAL_KEEP_TEXTS"
+"""Set this in the environment to 0 where results must not hold whole reports."""
+
+RowTexts = Mapping[str, str | None]
+"""Of one row: its id, and its texts by name."""
+
+
+def write_texts(folder: Path, rows: Iterable[RowTexts]) -> None:
+    """Write the texts of all rows of a run, in their order, unless they are not to be kept."""
+    if os.environ.get(KEEP) == "0":
+        with writing_to(folder):
+            remove(folder / TEXTS)
+        return
+    with writing_to(folder), whole_file(folder / TEXTS) as file:
+        for row in rows:
+            line = json.dumps(row, ensure_ascii=False) + "\n"
+            file.write(line.encode("utf-8", "backslashreplace"))
+
+
+def has_texts(folder: Path) -> bool:
+    """Whether a run has its texts beside it; runs of earlier versions have not."""
+    return (folder / TEXTS).is_file()
+
+
+def read_texts(folder: Path) -> Iterator[dict[str, Any]]:
+    """The texts of all rows of a run, in their order."""
+    return read_lines(folder / TEXTS, json.loads)
+
+
+def beside(rows: Iterable[dict[str, Any]], folder: Path) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Each row of a run with its texts; with None where the run has none.
+
+    Rows and texts are of one order, which is checked by their ids.
+    """
+    if not has_texts(folder):
+        yield from ((row, None) for row in rows)
+        return
+    texts = read_texts(folder)
+    for row in rows:
+        found = next(texts, None)
+        if found is None or found.get("id") != row.get("id"):
+            raise OutputError(
+                f"{folder / TEXTS} does not fit the results beside it: run the same command again"
+            )
+        yield row, found

@@ -1,0 +1,226 @@
+"""A finished run as a table for other programs: CSV, Excel, Markdown or JSON.
+
+No cell becomes a formula, whatever a report or a name begins with: in CSV an apostrophe goes
+before = + - @, in Excel every text is a cell of text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from histoeval.io.finished_run import FinishedRun, experiments_in
+from histoeval.io.results import ReadRow, ResultFolder
+from histoeval.io.store import RowStore, read_json
+from histoeval.io.tables.delimited import csv_text
+from histoeval.run.results import Scores, Verdicts
+from histoeval.run.stored_studies import read_agreement, read_comparison
+from histoeval.run.trust.rows import TrustFolder
+from histoeval.table import ResultTable, markdown, markdown_text, tables_in_markdown
+from histoeval.version import __version__
+from histoeval.view.html.scores.page import read_columns
+from histoeval.view.html.scores.tables import summary_tables
+from histoeval.view.terminal.agreement import agreement_tables
+from histoeval.view.terminal.comparison import comparison_tables
+from histoeval.view.terminal.experiments import flat
+from histoeval.view.terminal.trust import trust_tables
+
+MAX_CELL = 32_767
+"""Characters that a cell of Excel can hold."""
+
+Record = Mapping[str, Any]
+
+
+class RunTables(NamedTuple):
+    """A run as tables: those of the summary, and records by the name of their sheet."""
+
+    title: str
+    summary: Iterable[ResultTable]
+    sheets: Mapping[str, Iterable[Record]]
+    """The first is what CSV holds."""
+    about: Mapping[str, Any]
+    """What JSON says beside the rows."""
+    rows: Path | None = None
+    """The file of JSON lines that JSON holds."""
+
+
+def export(run: FinishedRun, to: str) -> bytes:
+    """A run in one of the formats."""
+    tables = _READ[run.kind](run.place)
+    if to == "csv":
+        return _csv(next(iter(tables.sheets.values())))
+    if to == "xlsx":
+        return _xlsx(tables)
+    return _markdown(tables) if to == "md" else _json(run.kind, tables)
+
+
+# --- what each kind of run has -------------------------------------------------------------------
+
+
+def _scores(folder: Path) -> RunTables:
+    summary = read_json(folder / "summary.json", folder)
+    found = Scores(summary, ResultFolder(folder))
+    columns = read_columns(folder, summary)
+    return RunTables(
+        f"Scores: {summary['input']['name']}",
+        summary_tables(columns, summary),
+        {
+            "pairs": (
+                {"id": record["id"], "system": record["system"], **more} | record
+                for record, more in zip(found.records(), columns.records(), strict=True)
+            ),
+            "errors": found.report_errors(),
+            "signatures": [
+                {"metric": name, "signature": text} for name, text in found.signatures.items()
+            ],
+        },
+        summary,
+        folder / "scores.jsonl",
+    )
+
+
+def _trust(folder: Path) -> RunTables:
+    store = TrustFolder(folder)
+    summary = read_json(store.summary, folder)
+    return RunTables(
+        f"Trust in reports: {summary['input']['name']}",
+        trust_tables(summary, ()),
+        {"reports": Verdicts(summary, store).records()},
+        summary,
+        store.path,
+    )
+
+
+def _agreement(folder: Path) -> RunTables:
+    found, _ = read_agreement(folder)
+    return RunTables(
+        f"How well metrics follow experts: {found.about['name']}",
+        agreement_tables(found.study, found.plan, every_metric=True),
+        {"metrics": found.records()},
+        found.to_dict(),
+    )
+
+
+def _comparison(folder: Path) -> RunTables:
+    found = read_comparison(folder)
+    return RunTables(
+        f"Systems compared by {found.metric}",
+        comparison_tables(found.metric, found.contest, found.apart),
+        {
+            "systems": found.records(),
+            "duels": [flat(duel.model_dump(mode="json")) for duel in found.contest.duels],
+        },
+        found.to_dict(),
+    )
+
+
+def _extraction(file: Path) -> RunTables:
+    store = RowStore(file, ReadRow.of_line)
+    summary = read_json(store.meta, file)["summary"]
+    counts = [(name, f"{count:,}") for name, count in summary["entities"].items()]
+    return RunTables(
+        f"Extracted: {summary['input']['name']}",
+        [ResultTable("Entities", ("type", "found"), counts)],
+        {"entities": _entities(store)},
+        summary,
+        file,
+    )
+
+
+def _entities(rows: Iterable[ReadRow]) -> Iterator[Record]:
+    """A record for each entity, and one for each report without any."""
+    empty = dict.fromkeys(("text", "type", "assertion", "start", "end", "score"))
+    for row in rows:
+        errors = "; ".join(error.message for error in row.errors) or None
+        for entity in row.report.entities if row.report else ():
+            yield {"id": row.id, **entity.model_dump(mode="json"), "errors": None}
+        if row.report is None or not row.report.entities:
+            yield {"id": row.id, **empty, "errors": errors}
+
+
+def _experiments(folder: Path) -> RunTables:
+    names = experiments_in(folder)
+    contents = {name: read_json(folder / f"{name}.json", folder) for name in names}
+    texts = [(folder / f"{name}.md").read_text("utf-8") for name in names]
+    return RunTables(
+        f"Experiments: {folder.resolve().name}",
+        [table for text in texts for table in tables_in_markdown(text)],
+        {name: [flat(each) for each in content["found"]] for name, content in contents.items()},
+        contents,
+    )
+
+
+_READ: Mapping[str, Callable[[Path], RunTables]] = {
+    "score": _scores,
+    "judge": _scores,
+    "trust": _trust,
+    "agree": _agreement,
+    "compare": _comparison,
+    "extract": _extraction,
+    "experiment": _experiments,
+}
+
+
+# --- formats -------------------------------------------------------------------------------------
+
+
+def _csv(records: Iterable[Record]) -> bytes:
+    """With a byte order mark, by which Excel knows UTF-8."""
+    return csv_text(list(records), "\r\n").encode("utf-8-sig", "backslashreplace")
+
+
+def _xlsx(tables: RunTables) -> bytes:
+    """A workbook with a sheet for each kind of records."""
+    import xlsxwriter
+
+    content = BytesIO()
+    book = xlsxwriter.Workbook(
+        content, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    )
+    book.set_properties({"title": tables.title, "comments": f"HistoEval {__version__}"})
+    bold = book.add_format({"bold": True})
+    for name, records in tables.sheets.items():
+        rows = list(records)
+        sheet = book.add_worksheet(name[:31])
+        columns = _names(rows)
+        for place, column in enumerate(columns):
+            sheet.write_string(0, place, column, bold)
+        for line, row in enumerate(rows, start=1):
+            for place, column in enumerate(columns):
+                _write_cell(sheet, line, place, row.get(column))
+        sheet.freeze_panes(1, 1)
+        sheet.autofilter(0, 0, max(1, len(rows)), max(0, len(columns) - 1))
+    book.close()
+    return content.getvalue()
+
+
+def _write_cell(sheet: Any, line: int, place: int, cell: Any) -> None:
+    if cell is None:
+        return
+    if isinstance(cell, bool) or not isinstance(cell, int | float):
+        sheet.write_string(line, place, str(cell)[:MAX_CELL])
+    else:
+        sheet.write_number(line, place, cell)
+
+
+def _names(rows: Sequence[Record]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _markdown(tables: RunTables) -> bytes:
+    parts = [f"# {markdown_text(tables.title)}", *map(markdown, tables.summary)]
+    parts.append(f"Made by HistoEval {__version__}.")
+    return ("\n\n".join(parts) + "\n").encode("utf-8", "backslashreplace")
+
+
+def _json(kind: str, tables: RunTables) -> bytes:
+    """The summary, and the rows as they are stored."""
+    head = json.dumps({"kind": kind, "summary": tables.about}, ensure_ascii=False)
+    content = head.encode("utf-8", "backslashreplace")
+    if tables.rows is None:
+        return content + b"\n"
+    rows = b",\n".join(line for line in tables.rows.read_bytes().splitlines() if line.strip())
+    return content.removesuffix(b"}") + b', "rows": [\n' + rows + b"\n]}\n"

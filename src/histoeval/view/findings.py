@@ -1,0 +1,201 @@
+"""What a metric found in a pair, as spans of both texts: the same for terminal, page and notebook.
+
+A place is *matched* where both reports say the same, *omitted* where only the reference says it,
+*invented* where only the candidate does, and *contradicted* where the candidate says otherwise.
+Matches and errors are numbered as they are listed; a span bears the keys of all that it belongs
+to (`m1` is match 1, `e1` error 1), so that both sides can light up together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from rich.style import Style
+
+from histoeval.concordance.evidence import ErrorKind, Severity
+from histoeval.errors import HistoEvalError
+from histoeval.metric import Score
+from histoeval.report import Entity
+from histoeval.view.highlight import HighlightSpan
+
+SPECIMENS = "specimens"
+"""Matches of whole parts, which are shown side by side and not highlighted."""
+
+SIMILAR = 0.5
+"""From this similarity on an entity of HARE is shown as matched."""
+
+MATCH = Style(bgcolor="#56b4e9", color="#000000")
+SEVERITIES = {
+    Severity.MINOR: Style(bgcolor="#f0e442", color="#000000", underline=True),
+    Severity.MODERATE: Style(bgcolor="#e69f00", color="#000000", underline=True),
+    Severity.MAJOR: Style(bgcolor="#d55e00", color="#000000", underline=True, bold=True),
+    Severity.CRITICAL: Style(bgcolor="#882255", color="#ffffff", underline2=True, bold=True),
+}
+"""The worse, the darker, so that the order is visible to every eye; matches are the only blue."""
+
+LEFT_OUT = (ErrorKind.OMISSION, ErrorKind.MISSING_SPECIMEN)
+ADDED = (ErrorKind.INVENTION, ErrorKind.INVENTED_SPECIMEN)
+"""Kinds of errors that say what became of a place, also where the other report has a part of it."""
+
+Side = Literal["reference", "candidate"]
+SIDES: tuple[Side, Side] = ("reference", "candidate")
+
+
+class _Shown(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class ShownMatch(_Shown):
+    """Two entities that mean the same, or nearly so."""
+
+    part: str
+    reference: Entity
+    candidate: Entity
+    similarity: float
+    specimen: str = ""
+
+    @property
+    def outcome(self) -> str:
+        """What becomes of the place, which is how it is marked."""
+        return "matched"
+
+    @property
+    def rank(self) -> int:
+        """Which of several at one place gives it its style: an error before a match."""
+        return 0
+
+
+class ShownError(_Shown):
+    """An error and its place in both texts."""
+
+    kind: str
+    part: str
+    severity: Severity
+    reference: Entity | None
+    candidate: Entity | None
+    message: str
+    specimen: str = ""
+    """The part of the report that it is of, where there are several."""
+    without: float | None = None
+    """The score if this error were not counted."""
+
+    @property
+    def marks(self) -> str:
+        """The severity, for outputs without colours."""
+        return "!" * self.severity
+
+    @property
+    def outcome(self) -> str:
+        """What becomes of the place, which is how it is marked."""
+        if self.reference is None or self.kind in ADDED:
+            return "invented"
+        return "omitted" if self.candidate is None or self.kind in LEFT_OUT else "contradicted"
+
+    @property
+    def rank(self) -> int:
+        """Which of several at one place gives it its style: the worst error."""
+        return self.severity
+
+    @property
+    def words(self) -> str:
+        """The message without the kind of error before it."""
+        return self.message.removeprefix(f"{self.kind.replace('_', ' ')}: ")
+
+
+class Findings(_Shown):
+    """The matches and errors of a score; None if its metric does not look for them."""
+
+    matches: tuple[ShownMatch, ...] | None = None
+    reasoning: str = ""
+    errors: tuple[ShownError, ...] | None = None
+
+    @property
+    def specimens(self) -> tuple[ShownMatch, ...]:
+        """The parts that both reports have."""
+        return tuple(match for match in self.matches or () if match.part == SPECIMENS)
+
+    @property
+    def facts(self) -> tuple[ShownMatch, ...]:
+        """What matches within the parts."""
+        return tuple(match for match in self.matches or () if match.part != SPECIMENS)
+
+    def listed(self) -> Iterator[tuple[str, str, ShownMatch | ShownError]]:
+        """Every match and error with its key and its label."""
+        for n, match in enumerate(self.facts, start=1):
+            yield f"m{n}", f"={n}", match
+        for n, error in enumerate(self.errors or (), start=1):
+            yield f"e{n}", f"{error.marks}{n}", error
+
+
+def findings_of(score: Score) -> Findings:
+    """The matches and errors in the evidence of a score, the worst errors first."""
+    found = findings_in(score.evidence)
+    if found is None:
+        raise HistoEvalError(
+            f"the evidence of {score.signature.metric} has a form of its own that cannot be "
+            "shown; --json prints it as it is"
+        )
+    return found
+
+
+def findings_in(evidence: Mapping[str, Any]) -> Findings | None:
+    """The same of bare evidence; None where it is of another form."""
+    try:
+        found = Findings.model_validate(evidence)
+    except ValidationError:
+        return None
+    if found.errors is None:
+        return found
+    worst_first = sorted(found.errors, key=lambda error: -error.severity)
+    return found.model_copy(update={"errors": tuple(worst_first)})
+
+
+def spans_of(found: Findings, side: Side, text: str) -> list[HighlightSpan]:
+    """The spans to highlight in one text: each place once, in the style of its worst error.
+
+    An entity whose text differs from the text at its place is listed but not highlighted.
+    """
+    places: dict[tuple[int, int], list[tuple[str, str, ShownMatch | ShownError]]] = {}
+    for key, label, listed in found.listed():
+        entity = listed.reference if side == "reference" else listed.candidate
+        if entity is not None and text[entity.start : entity.end] == entity.text:
+            places.setdefault((entity.start, entity.end), []).append((key, label, listed))
+    spans = []
+    for place, here in places.items():
+        worst = max((listed for _, _, listed in here), key=lambda listed: listed.rank)
+        style = SEVERITIES[worst.severity] if isinstance(worst, ShownError) else MATCH
+        keys = " ".join(key for key, _, _ in here)
+        labels = " ".join(label for _, label, _ in here)
+        spans.append(HighlightSpan(*place, labels, style, kind=worst.outcome, mark=keys))
+    return spans
+
+
+def mention_spans(evidence: Mapping[str, Any]) -> dict[Side, list[HighlightSpan]] | None:
+    """The spans of HARE's evidence, which lists the entities of each text; None if it has none.
+
+    Entities that are each other's nearest light up together; there is no list of errors.
+    """
+    mentions = {side: evidence.get(side) for side in SIDES}
+    if not all(isinstance(each, list | tuple) for each in mentions.values()):
+        return None
+    keys: dict[str, str] = {}
+    return {
+        "reference": _mentioned(mentions["reference"], "omitted", keys),
+        "candidate": _mentioned(mentions["candidate"], "invented", keys),
+    }
+
+
+def _mentioned(entities: Any, missing: str, keys: dict[str, str]) -> list[HighlightSpan]:
+    spans = []
+    for each in entities:
+        outcome = missing
+        if each.get("contradicted"):
+            outcome = "contradicted"
+        elif each["similarity"] >= SIMILAR:
+            outcome = "matched"
+        words = sorted({each["text"].casefold(), each.get("nearest", each["text"]).casefold()})
+        key = keys.setdefault("\n".join(words), f"m{len(keys) + 1}")
+        spans.append(HighlightSpan(each["start"], each["end"], kind=outcome, mark=key))
+    return spans

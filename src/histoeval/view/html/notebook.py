@@ -1,0 +1,154 @@
+"""What a notebook shows of a score, of results, of a study and of a report that was read.
+
+A notebook has colours of its own and may run no script: styles are bound to our element, and what
+belongs together lights up by CSS alone.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import singledispatch
+from hashlib import sha256
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from histoeval.metric import CorpusScore, Explanation, Score
+from histoeval.report import Report
+from histoeval.resources import resource_text
+from histoeval.run.agree import Agreement
+from histoeval.run.compare import Comparison
+from histoeval.run.results import Frames, Scores
+from histoeval.table import ResultTable, html_table
+from histoeval.view.html.comparison import apart_content
+from histoeval.view.html.extraction import report_content
+from histoeval.view.html.page import STATIC, fragment
+from histoeval.view.html.scores.columns import SEVERITIES
+from histoeval.view.html.scores.pair import pair_content
+from histoeval.view.terminal.agreement import agreement_tables
+from histoeval.view.terminal.comparison import comparison_tables
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+SHOWN_ROWS = 10
+"""Rows that a notebook shows."""
+
+SHOWN_CHARACTERS = 80
+"""Characters of a cell that a notebook shows."""
+
+_KEYS = re.compile(r'data-mark="([^"]+)"')
+
+
+def notebook_html(thing: object) -> str:
+    """The object as an element of HTML, with its styles."""
+    template, content = _content(thing)
+    body = fragment(f"notebook/{template}", **content)
+    name = f"histoeval-{sha256(body.encode('utf-8', 'backslashreplace')).hexdigest()[:10]}"
+    return fragment("notebook/frame.html", name=name, body=_safe(body), style=_style(name, body))
+
+
+def _safe(html: str) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(html)
+
+
+def _style(name: str, body: str) -> Markup:
+    """The styles, and for each mark a rule that lights up what belongs to it."""
+    keys = dict.fromkeys(key for found in _KEYS.findall(body) for key in found.split())
+    rules = [
+        f'#{name}:has([data-mark~="{key}"]:is(:hover, :focus)) [data-mark~="{key}"]'
+        for key in keys
+        if key.isalnum()
+    ]
+    lit = f"{', '.join(rules)} {{ outline: 2px solid; outline-offset: 1px; }}" if rules else ""
+    return _safe(resource_text(f"{STATIC}/notebook.css") + lit)
+
+
+@singledispatch
+def _content(thing: object) -> tuple[str, dict[str, Any]]:
+    """The template of an object, and what it shows."""
+    raise TypeError(f"no template for {type(thing).__name__}")
+
+
+@_content.register
+def _(thing: Score) -> tuple[str, dict[str, Any]]:
+    name = thing.signature.metric
+    row = {"scores": {name: thing.model_dump(include={"value", "parts", "evidence"})}, "errors": ()}
+    texts = None if thing.pair is None else thing.pair.model_dump()
+    return "score.html", {
+        **pair_content(row, texts, name),
+        "heading": str(thing).partition("\n")[0],
+        "costs": thing.breakdown if isinstance(thing, Explanation) else (),
+        "signature": str(thing.signature),
+    }
+
+
+@_content.register
+def _(thing: CorpusScore) -> tuple[str, dict[str, Any]]:
+    rows = [
+        ("pairs", f"{len(thing.scores):,}"),
+        ("without a score", f"{len(thing.problems):,}"),
+        ("mean over pairs", f"{thing.mean:.3f}"),
+    ]
+    return "tables.html", {
+        "heading": str(thing),
+        "tables": [html_table(ResultTable("", ("", ""), rows))],
+        "apart": (),
+    }
+
+
+@_content.register
+def _(thing: Report) -> tuple[str, dict[str, Any]]:
+    return "report.html", {"report": report_content(thing)}
+
+
+@_content.register
+def _(thing: Frames) -> tuple[str, dict[str, Any]]:
+    return "tables.html", {"heading": "", "tables": [_first_rows(thing)], "apart": ()}
+
+
+@_content.register
+def _(thing: Scores) -> tuple[str, dict[str, Any]]:
+    errors = thing.report_errors()
+    rows = [[str(each[name]) for name in ("metric", "system", *SEVERITIES)] for each in errors]
+    columns = ("metric", "system", *SEVERITIES)
+    tables = [html_table(ResultTable("Errors in the reports", columns, rows))] if rows else []
+    return "tables.html", {"heading": "", "tables": [*tables, _first_rows(thing)], "apart": ()}
+
+
+@_content.register
+def _(thing: Agreement) -> tuple[str, dict[str, Any]]:
+    tables = islice(agreement_tables(thing.study, thing.plan), 1)
+    return "tables.html", {
+        "heading": _line(thing),
+        "tables": [*map(html_table, tables)],
+        "apart": (),
+    }
+
+
+@_content.register
+def _(thing: Comparison) -> tuple[str, dict[str, Any]]:
+    tables = comparison_tables(thing.metric, thing.contest, ())
+    return "tables.html", {
+        "heading": _line(thing),
+        "tables": [*map(html_table, tables)],
+        "apart": [apart_content(pair) for pair in thing.apart],
+    }
+
+
+def _line(thing: Frames) -> str:
+    return repr(thing).strip("<>")
+
+
+def _first_rows(thing: Frames) -> str:
+    """The first records, without the parts of scores, which are many."""
+    first = list(islice(thing.records(), SHOWN_ROWS))
+    columns = [name for name in (first[0] if first else ()) if "." not in name]
+    rows = [[_cell(record[name]) for name in columns] for record in first]
+    return html_table(ResultTable(_line(thing), columns, rows))
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"

@@ -1,0 +1,1 @@
+"""The page of a score run: errors first, then means, distributions, systems and every pair."""

@@ -1,0 +1,116 @@
+"""Writes the page of a `score` or `judge` run from the files in its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import from_json
+
+from histoeval.errors import InputError, OutputError
+from histoeval.io.run_texts import beside, has_texts
+from histoeval.io.store import read_json, read_lines
+from histoeval.table import html_table
+from histoeval.view.html.packs import PACKED, Packs, embedded_json
+from histoeval.view.html.page import Website, render
+from histoeval.view.html.scores.columns import SEVERITIES, ScoredPairs, error_metric
+from histoeval.view.html.scores.overview import BINS, DRAWS, compared, headlines, overviews
+from histoeval.view.html.scores.pair import pair_html
+from histoeval.view.terminal.comparison import comparison_tables
+from histoeval.view.terminal.judge import criteria_table, steadiness_tables, usage_table
+
+SCRIPTS = ("vendor/tabulator.min.js", "marks.js", "pairs.js")
+STYLES = ("vendor/tabulator.min.css", "scores.css")
+
+
+def score_rows(folder: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a run as they are stored."""
+    try:
+        yield from read_lines(folder / "scores.jsonl", _row)
+    except OutputError as error:
+        reason = str(error).partition(";")[0]
+        raise InputError(f"{reason}: the run is damaged; run it again") from error
+
+
+def _row(line: bytes) -> dict[str, Any]:
+    row = from_json(line)
+    if not isinstance(row, dict) or not {"id", "system", "scores", "errors"} <= row.keys():
+        raise ValueError("not a row of scores")
+    return row
+
+
+def read_columns(folder: Path, summary: Mapping[str, Any]) -> ScoredPairs:
+    """The pairs of a run as columns."""
+    columns = ScoredPairs(list(summary["metrics"]), error_metric(summary))
+    for row, texts in beside(score_rows(folder), folder):
+        columns.add(row, None if texts is None else texts.get("reference"))
+    return columns
+
+
+def score_page(folder: Path, site: Website | None = None) -> str:
+    """The page of a finished run: for a file that needs no other, or for a site."""
+    from markupsafe import Markup
+
+    summary = read_json(folder / "summary.json", folder)
+    judged_by = error_metric(summary)
+    marked_by = judged_by or ("hare" if "hare" in summary["metrics"] else None)
+    columns, packs = ScoredPairs(list(summary["metrics"]), judged_by), Packs()
+    for row, texts in beside(score_rows(folder), folder):
+        columns.add(row, None if texts is None else texts.get("reference"))
+        packs.add(pair_html(row, texts, marked_by))
+    packs.close()
+    found = headlines(columns, summary)
+    return render(
+        "scores/page.html",
+        site=site,
+        scripts=SCRIPTS,
+        styles=STYLES,
+        title=f"Scores: {summary['input']['name']}",
+        summary=summary,
+        pairs=len(columns),
+        systems=[name for name in columns.systems if name],
+        headlines=found,
+        longest=max((each.in_hundred for each in found), default=0.0) or 1.0,
+        severities=SEVERITIES,
+        kinds=_kinds(columns, summary),
+        judged_by=judged_by,
+        marked_by=marked_by,
+        metrics=overviews(columns, summary),
+        bins=BINS,
+        draws=DRAWS,
+        comparison=_comparison(columns, summary),
+        judging=_judging(folder, summary),
+        organs=sorted(name for name in columns.organs if name),
+        has_texts=has_texts(folder),
+        shown=packs.shown,
+        data=Markup(embedded_json({**columns.content(), "packed": PACKED, "shown": packs.shown})),
+        packs=map(Markup, packs.packs),
+    )
+
+
+def _kinds(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:
+    """Kinds of errors, the commonest first."""
+    if columns.judged_by is None:
+        return []
+    counts: dict[str, int] = {}
+    for totals in summary["metrics"][columns.judged_by]["systems"].values():
+        for kind, count in totals.get("report_errors", {}).get("by_kind", {}).items():
+            counts[kind] = counts.get(kind, 0) + count
+    return sorted(counts, key=lambda kind: (-counts[kind], kind))
+
+
+def _judging(folder: Path, summary: Mapping[str, Any]) -> list[str]:
+    """Of a run of judges: their criteria, how steady they are, and what they cost."""
+    if (about := summary.get("judge")) is None:
+        return []
+    usage = folder / "usage.json"
+    tables = [criteria_table(summary, f"judge_{about['prompt']['name']}")]
+    tables += steadiness_tables(about)
+    tables += [usage_table(read_json(usage, folder))] if usage.is_file() else []
+    return [html_table(each.table._replace(title=each.table.title.strip())) for each in tables]
+
+
+def _comparison(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:
+    found = compared(columns, summary)
+    return [] if found is None else [*map(html_table, comparison_tables(*found, ()))]

@@ -1,0 +1,72 @@
+"""The report of a finished run, whatever it is of: a page, or its tables in other formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Literal, get_args
+
+from histoeval.callers import argument
+from histoeval.errors import OutputError, SettingError
+from histoeval.io.finished_run import FinishedRun, Kind, finished_run
+from histoeval.io.writing import check_not_input, make_folder, protecting, write_whole, writing_to
+from histoeval.view.html.page import Website
+
+Format = Literal["html", "csv", "xlsx", "md", "json"]
+FORMATS: tuple[str, ...] = get_args(Format)
+
+PAGES: dict[Kind, str] = {
+    "score": "scores.page:score_page",
+    "judge": "scores.page:score_page",
+    "trust": "trust:trust_page",
+    "agree": "agreement:agreement_page",
+    "compare": "comparison:comparison_page",
+    "extract": "extraction:extraction_page",
+    "experiment": "experiments:experiment_tables_page",
+}
+"""Where in `view.html` the page of each kind is made, from the place of the run."""
+
+
+def write_run_report(run: Path, output: Path | None = None, to: str = "html") -> Path:
+    """Write the report of a finished run, and return where it is.
+
+    The files of the run are inputs: none of them is replaced.
+    """
+    if to not in FORMATS:
+        raise SettingError(f"there is no report as {to!r}; choose one of {', '.join(FORMATS)}")
+    found = finished_run(run)
+    target = output or found.beside(to)
+    if target.is_dir():
+        raise OutputError(f"{target} is a folder; name a file: {argument('output', 'FILE')}")
+    with protecting(_files_of(found)):
+        check_not_input([target])
+        content = _content(found, to)
+        with writing_to(target):
+            make_folder(target.parent)
+            write_whole(target, content)
+    return target
+
+
+def _files_of(run: FinishedRun) -> list[Path]:
+    """What a report must not replace: everything of the run but earlier reports."""
+    if not run.place.is_dir():
+        return [run.place, run.place.with_name(f"{run.place.name}.meta.json")]
+    return [each for each in run.place.iterdir() if each.stem != "report" and each.is_file()]
+
+
+def _content(run: FinishedRun, to: str) -> bytes:
+    if to == "html":
+        return run_page(run).encode("utf-8", "backslashreplace")
+    from histoeval.view.exports import export
+
+    return export(run, to)
+
+
+def run_page(run: FinishedRun, site: Website | None = None) -> str:
+    """The page of a run: for a file that needs no other, or for a site."""
+    module, name = PAGES[run.kind].split(":")
+    make: Callable[[Path, Website | None], str] = getattr(
+        import_module(f"histoeval.view.html.{module}"), name
+    )
+    return make(run.place, site)

@@ -1,0 +1,14 @@
+"""`histoeval serve`: runs, scores, trust, slides and studies in the browser; needs [web]."""
+
+from importlib.util import find_spec
+
+from histoeval.errors import MissingDependency, pip_install
+
+PACKAGES = {"starlette": "starlette", "uvicorn": "uvicorn", "multipart": "python-multipart"}
+"""Modules of the extra ``[web]``, and the packages to install for them."""
+
+if absent := [package for module, package in PACKAGES.items() if find_spec(module) is None]:
+    raise MissingDependency(
+        f"{' and '.join(absent)} not installed: `histoeval serve` needs the extra [web]; "
+        f"run: {pip_install('web')}"
+    )

@@ -1,0 +1,87 @@
+"""The web app over a folder of runs: the places put together behind one guard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
+
+from histoeval.errors import InputError, MissingDependency
+from histoeval.web import compare, leaderboard, reasons, runs, score, trust
+from histoeval.web.jobs import Jobs
+from histoeval.web.kept import Kept
+from histoeval.web.pages import HANDLERS, show_refusal
+from histoeval.web.score import Scorer
+from histoeval.web.security import LOCAL, OWNER, Guard, Visitor
+from histoeval.web.shelf import Shelf
+from histoeval.web.static import static_routes
+
+NAV = (
+    ("/", "Runs"),
+    ("/score", "Score"),
+    ("/compare", "Compare"),
+    ("/leaderboard", "Leaderboard"),
+    ("/review", "Review"),
+    ("/slides", "Slides"),
+)
+"""Address and name of each place, as every page shows them."""
+
+
+def create_app(
+    folder: Path,
+    *,
+    token: str,
+    hosts: Iterable[str] = LOCAL,
+    any_address: bool = False,
+) -> Starlette:
+    """The app over the runs in a folder; whoever has `token` may do everything.
+
+    Studies have an app of their own (`histoeval.web.study.app`): no rater can come near a run.
+
+    `hosts` and `any_address` say by which names it may be called: see `Guard`.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder; give the folder that holds your runs")
+    shelf, kept, jobs, scorer = Shelf(folder), Kept(), Jobs(), Scorer()
+    slides = _slides(shelf)
+    places: list[BaseRoute] = [
+        *runs.routes(shelf, kept),
+        *score.routes(shelf, jobs, scorer),
+        *compare.routes(shelf, kept),
+        *leaderboard.routes(shelf, kept),
+        *reasons.routes(shelf, kept, scorer),
+        *trust.routes(shelf, kept),
+        *slides,
+    ]
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        scorer.warm_up()
+        yield
+        jobs.close()
+
+    keys: Mapping[str, Visitor] = {token: OWNER}
+    app = Starlette(
+        routes=[*places, *static_routes()],
+        lifespan=lifespan,
+        middleware=[
+            Middleware(Guard, keys=keys, refuse=show_refusal, hosts=hosts, any_address=any_address)
+        ],
+        exception_handlers=HANDLERS,
+    )
+    app.state.nav = NAV if slides else tuple(each for each in NAV if each[0] != "/slides")
+    app.state.folder = folder
+    return app
+
+
+def _slides(shelf: Shelf) -> list[BaseRoute]:
+    """The slides of trust runs; nothing where the extra [slide] is not installed."""
+    try:
+        from histoeval.web.slides import routes
+    except MissingDependency:
+        return []
+    return routes(shelf)

@@ -1,0 +1,118 @@
+"""Pages of the server: the templates of `view/html` with navigation, and failures for people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from histoeval.errors import HistoEvalError
+from histoeval.view.html.page import Website, fragment, render
+from histoeval.web.security import HEADERS, csrf_of, visitor_of
+
+TITLES = {
+    400: "That cannot be done",
+    401: "A link with a token is needed",
+    403: "Not allowed",
+    404: "There is nothing here",
+    405: "Not allowed",
+    413: "Too large",
+    421: "Another server's name",
+    500: "Something failed",
+}
+"""The heading of a failure, by its status."""
+
+_PATH = re.compile(r"(?<![\w.:/])/(?:[\w.+@-]+/)+(?=[\w.+-])")
+
+
+def page(
+    request: Request,
+    template: str,
+    *,
+    title: str,
+    status: int = 200,
+    scripts: Sequence[str] = (),
+    styles: Sequence[str] = (),
+    **context: Any,
+) -> HTMLResponse:
+    """A page of the server; every template has the address `request.url.path` in its navigation."""
+    text = render(
+        template, site=site_of(request), title=title, scripts=scripts, styles=styles, **context
+    )
+    return HTMLResponse(text, status, HEADERS)
+
+
+def part(request: Request, template: str, **context: Any) -> HTMLResponse:
+    """A part of a page, to be put into one that is open."""
+    return HTMLResponse(fragment(template, site=site_of(request), **context))
+
+
+def site_of(request: Request, links: Sequence[tuple[str, str]] = ()) -> Website:
+    """The navigation that this visitor sees, and what its forms send back."""
+    visitor, path = visitor_of(request), request.url.path
+    nav = [entry for entry in request.app.state.nav if visitor.may_open(entry[0])]
+    inside = [address for address, _ in nav if address != "/" and path.startswith(address)]
+    here = max(inside, key=len, default="/" if path == "/" or path.startswith("/runs") else "")
+    return Website(tuple(nav), here, csrf_of(request), links)
+
+
+def page_number(request: Request, items: int, a_page: int) -> tuple[int, int]:
+    """Which page of a list is asked for, from 1, and how many there are."""
+    pages = max(1, -(-items // a_page))
+    asked = request.query_params.get("page", "1")
+    return min(pages, max(1, int(asked) if asked.isdecimal() and len(asked) < 9 else 1)), pages
+
+
+def time_text(seconds: float) -> str:
+    """A time of the disk as people of this machine read it."""
+    return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def without_paths(message: str, folder: Path) -> str:
+    """A message that tells files by their names, and nothing of the machine around them."""
+    for known in dict.fromkeys((str(folder), str(folder.resolve()))):
+        message = message.replace(f"{known}/", "").replace(known, folder.name)
+    return _PATH.sub("…/", message)
+
+
+async def show_refusal(request: Request, error: Exception) -> Response:
+    """A request that was refused, as a page."""
+    assert isinstance(error, HTTPException)
+    usual = {404: "This address is unknown, or what it showed has been moved or removed."}
+    detail = error.detail
+    if error.status_code in usual and detail == "Not Found":
+        detail = usual[error.status_code]
+    return _failure(request, error.status_code, detail)
+
+
+async def show_error(request: Request, error: Exception) -> Response:
+    """What this package says could not be done, as a page."""
+    return _failure(request, 400, without_paths(str(error), request.app.state.folder))
+
+
+async def show_bug(request: Request, error: Exception) -> Response:
+    """A fault of ours, as a page that tells nothing of the machine; the server prints it all."""
+    detail = (
+        f"Unexpected error ({type(error).__name__}). The window in which the server runs says "
+        "more; please file a bug."
+    )
+    return _failure(request, 500, detail)
+
+
+def _failure(request: Request, status: int, detail: str) -> Response:
+    title = TITLES.get(status, "That did not work")
+    return page(request, "error.html", title=title, status=status, detail=detail)
+
+
+HANDLERS: dict[Any, Any] = {
+    HTTPException: show_refusal,
+    HistoEvalError: show_error,
+    Exception: show_bug,
+}
+"""How each kind of failure is shown."""

@@ -1,0 +1,41 @@
+"""`histoeval report`: where the page is written, and what is said of anything else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import histoeval_here
+from tests.support.score_runs import make_score_run
+
+
+def test_a_page_and_a_table_are_written_where_they_are_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_score_run(tmp_path / "run")
+    done = histoeval_here("report", "run", cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert (done.code, done.out) == (0, "Written: run/report.html\n")
+    done = histoeval_here(
+        "report",
+        "run",
+        "--to",
+        "csv",
+        "--output",
+        "out/pairs.csv",
+        cwd=tmp_path,
+        monkeypatch=monkeypatch,
+        capsys=capsys,
+    )
+    assert done.out == "Written: out/pairs.csv\n"
+    assert (tmp_path / "out" / "pairs.csv").read_bytes().startswith(b"\xef\xbb\xbfid,system,organ")
+
+
+def test_what_is_no_finished_run_is_refused_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_score_run(tmp_path / "run")
+    (tmp_path / "run" / "summary.json").unlink()
+    done = histoeval_here("report", "run", cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert done.code == 2
+    assert "the run in run is not finished" in done.err

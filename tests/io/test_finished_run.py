@@ -1,0 +1,101 @@
+"""A folder or file of results is known by what lies in it, and an unfinished run is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from histoeval.errors import InputError, OutputError
+from histoeval.io.finished_run import finished_run
+from histoeval.io.run_texts import RowTexts, beside, has_texts, read_texts, write_texts
+
+
+def put(folder: Path, **files: object) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        ending = "jsonl" if name in ("scores", "trust") else "json"
+        (folder / f"{name}.{ending}").write_text(json.dumps(content), "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "files"),
+    [
+        ("score", {"scores": {}, "summary": {}, "run": {}}),
+        ("judge", {"scores": {}, "summary": {"judge": {}}, "run": {}}),
+        ("trust", {"trust": {}, "summary": {}}),
+        ("agree", {"agreement": {}}),
+        ("compare", {"comparison": {}}),
+        ("experiment", {"table1": {"found": []}}),
+    ],
+)
+def test_each_kind_is_known_by_its_files(
+    kind: str, files: dict[str, object], tmp_path: Path
+) -> None:
+    found = finished_run(put(tmp_path, **files))
+    assert (found.kind, found.folder) == (kind, tmp_path)
+    assert found.beside("html") == tmp_path / "report.html"
+
+
+def test_the_file_of_a_run_stands_for_its_folder(tmp_path: Path) -> None:
+    put(tmp_path, scores={}, summary={})
+    assert finished_run(tmp_path / "scores.jsonl").place == tmp_path
+
+
+@pytest.mark.parametrize(
+    "files", [{"scores": {}, "run": {}}, {"run": {}}, {"trust": {}}], ids=["score", "none", "trust"]
+)
+def test_an_unfinished_run_says_how_to_finish_it(files: dict[str, object], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"is not finished: run the same .* command again"):
+        finished_run(put(tmp_path, **files))
+
+
+def test_an_agreement_without_its_end_is_unfinished(tmp_path: Path) -> None:
+    put(tmp_path / "scores", scores={})
+    with pytest.raises(InputError, match="not finished: run the same `agree` command"):
+        finished_run(tmp_path)
+
+
+def test_the_file_of_extract_is_a_run(tmp_path: Path) -> None:
+    file, meta = tmp_path / "out.jsonl", tmp_path / "out.jsonl.meta.json"
+    file.write_text("", "utf-8")
+    with pytest.raises(InputError, match="is not the results of a run"):
+        finished_run(file)
+    meta.write_text(json.dumps({"run": {}, "finished": False}), "utf-8")
+    with pytest.raises(InputError, match="not finished: run the same `extract` command"):
+        finished_run(file)
+    meta.write_text(json.dumps({"finished": True, "summary": {"entities": {}}}), "utf-8")
+    assert finished_run(file).kind == "extract"
+    assert finished_run(file).beside("csv") == tmp_path / "out.report.csv"
+    meta.write_text(json.dumps({"finished": True, "summary": {"labels": {}}}), "utf-8")
+    with pytest.raises(InputError, match="is not of `histoeval extract`"):
+        finished_run(file)
+
+
+def test_anything_else_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no results that a report is made of"):
+        finished_run(tmp_path)
+    with pytest.raises(InputError, match="does not exist"):
+        finished_run(tmp_path / "none")
+
+
+def test_texts_come_back_as_they_were_and_fit_their_rows(tmp_path: Path) -> None:
+    rows: list[RowTexts] = [{"id": "a", "report": "one\u2028\udc80"}, {"id": "b", "report": None}]
+    assert list(beside([{"id": "a"}], tmp_path)) == [({"id": "a"}, None)]
+    write_texts(tmp_path, rows)
+    assert has_texts(tmp_path)
+    assert list(read_texts(tmp_path)) == rows
+    assert [texts for _, texts in beside([{"id": "a"}, {"id": "b"}], tmp_path)] == rows
+    with pytest.raises(OutputError, match="does not fit"):
+        list(beside([{"id": "b"}], tmp_path))
+
+
+def test_texts_are_not_kept_where_that_is_not_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_texts(tmp_path, [{"id": "a", "report": "one"}])
+    monkeypatch.setenv("HISTOEVAL_KEEP_TEXTS", "0")
+    write_texts(tmp_path, [{"id": "a", "report": "one"}])
+    assert not has_texts(tmp_path)

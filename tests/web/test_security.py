@@ -1,0 +1,130 @@
+"""Nobody gets in without the link, from another site or by another name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra [web] is not installed")
+
+from starlette.testclient import TestClient
+
+from histoeval.web.app import create_app
+from histoeval.web.pages import without_paths
+from histoeval.web.security import MAX_BODY, Visitor
+from histoeval.web.shelf import Shelf
+from tests.web.conftest import HOME, TOKEN
+
+
+def test_without_the_token_every_page_is_closed(stranger: TestClient) -> None:
+    for address in ("/", "/runs/x", "/nothing"):
+        answer = stranger.get(address)
+        assert answer.status_code == 401
+        assert "by the link that `histoeval serve` printed" in answer.text
+
+
+def test_a_wrong_token_is_refused_and_sets_no_cookie(stranger: TestClient) -> None:
+    answer = stranger.get("/?token=guess")
+    assert answer.status_code == 403
+    assert not stranger.cookies
+
+
+def test_the_link_becomes_a_cookie_and_leaves_the_address_bar(stranger: TestClient) -> None:
+    answer = stranger.get(f"/?token={TOKEN}&page=2", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/?page=2")
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert TOKEN not in cookie
+    assert stranger.get("/").status_code == 200
+
+
+def test_the_link_leads_to_no_other_site(stranger: TestClient) -> None:
+    for path in ("//evil.example/", "///evil.example", "/\\evil.example", "/%5Cevil.example"):
+        answer = stranger.get(f"{HOME}{path}?token={TOKEN}", follow_redirects=False)
+        assert answer.status_code == 303
+        assert re.match(r"/(?![/\\])", answer.headers["location"]), path
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "10.0.0.7", ""])
+def test_another_name_of_the_server_is_refused(visitor: TestClient, host: str) -> None:
+    assert visitor.get("/", headers={"Host": host}).status_code == 421
+
+
+def test_with_any_address_a_name_still_has_to_be_known(tmp_path: Path) -> None:
+    app = create_app(tmp_path, token=TOKEN, any_address=True)
+    client = TestClient(app, base_url=HOME)
+    assert client.get("/", headers={"Host": "10.0.0.7:8484"}).status_code == 401
+    assert client.get("/", headers={"Host": "evil.example"}).status_code == 421
+
+
+def test_a_request_without_the_csrf_token_is_refused(visitor: TestClient) -> None:
+    del visitor.headers["X-CSRF-Token"]
+    for form in ({}, {"csrf": "guess"}):
+        answer = visitor.post("/score", data=form)
+        assert answer.status_code == 403
+        assert "reload" in answer.text
+
+
+def test_a_request_of_another_site_is_refused(visitor: TestClient) -> None:
+    answer = visitor.post("/score", headers={"Origin": "http://evil.example"})
+    assert answer.status_code == 403
+
+
+def test_a_body_that_is_too_large_is_refused(visitor: TestClient) -> None:
+    assert visitor.post("/score", content=b"x" * (MAX_BODY + 1)).status_code == 413
+
+    def endless() -> object:
+        yield from (b"x" * 2**20 for _ in range(MAX_BODY // 2**20 + 2))
+
+    assert visitor.post("/score", content=endless()).status_code == 413  # type: ignore[arg-type]
+
+
+def test_pages_run_nothing_inline_and_are_not_kept(visitor: TestClient) -> None:
+    for address in ("/", "/nothing"):
+        headers = visitor.get(address).headers
+        assert "script-src 'self';" in headers["content-security-policy"]
+        assert headers["cache-control"] == "no-store"
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret", "..%2f..%2fsecret", "%2e%2e/secret", "vendor/%2e%2e/%2e%2e/page.py"]
+)
+def test_static_files_lead_nowhere_else(visitor: TestClient, name: str, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("mine", "utf-8")
+    answer = visitor.get(f"/static/{name}")
+    assert answer.status_code in {401, 404}
+    assert "mine" not in answer.text
+
+
+def test_a_fault_of_ours_tells_nothing_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError(f"no {tmp_path}")
+
+    monkeypatch.setattr(Shelf, "runs", fail)
+    app = create_app(tmp_path, token=TOKEN)
+    client = TestClient(app, base_url=HOME, raise_server_exceptions=False)
+    answer = client.get(f"/?token={TOKEN}")
+    assert answer.status_code == 500
+    assert "RuntimeError" in answer.text
+    assert str(tmp_path) not in answer.text
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+
+
+def test_paths_become_names_in_messages() -> None:
+    folder = Path("/home/anna/results")
+    message = "/home/anna/results/one/scores.jsonl and /etc/ssl/x.pem and 3/4 and and/or"
+    assert without_paths(message, folder) == "one/scores.jsonl and …/x.pem and 3/4 and and/or"
+
+
+def test_a_visitor_stays_in_its_area() -> None:
+    rater = Visitor("anna", "/study/rate")
+    assert rater.may_open("/study/rate/3")
+    assert not rater.may_open("/study/rates")
+    assert not rater.may_open("/")
+    assert Visitor("owner").may_open("/anything")

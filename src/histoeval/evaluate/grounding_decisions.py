@@ -7,8 +7,10 @@ words for both. Foreign claims set the limit from which a claim is supported, tr
 to which it is contradicted.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +49,9 @@ Scores = Mapping[EntityType, KindScores]
 
 LEAST_CASES = 3
 """An organ that was seen in fewer cases cannot be told from what is particular to these."""
+
+LEAST_CASES_OF_A_SIDE = 5
+"""Of fewer benign or malignant cases of an organ nobody knows how much cases differ."""
 
 LEAST_AUROC = 0.7
 """Where benign and malignant tissue is told apart less well, most true claims would be doubted."""
@@ -173,7 +178,9 @@ def _limits(trials: Sequence[Scores]) -> dict[EntityType, ClaimLimits]:
     for kind in (EntityType.SITE, EntityType.DIAGNOSIS, EntityType.FINDING):
         # However far apart organs lie, the one that is claimed must be the likeliest.
         least = _CALM if kind is EntityType.SITE else -np.inf
-        limits = _limits_of([trial[kind] for trial in trials], least)
+        parts = [trial[kind] for trial in trials]
+        foreign = [part.foreign for part in parts if len(part.foreign) >= _LEAST_SCORES]
+        limits = _limits_of([part for part in parts if part.enough], foreign, least)
         if limits is not None and kind is EntityType.SITE:
             limits = limits.model_copy(update={"midpoint": limits.supported})
         if limits is not None:
@@ -181,19 +188,16 @@ def _limits(trials: Sequence[Scores]) -> dict[EntityType, ClaimLimits]:
     return found
 
 
-def _limits_of(parts: Sequence[KindScores], least: float = -np.inf) -> ClaimLimits | None:
+def _limits_of(
+    enough: Sequence[KindScores], foreign: Sequence[Array], least: float = -np.inf
+) -> ClaimLimits | None:
     """The limits for claims of one kind, if enough is known of it; support begins at `least`."""
-    enough = [part for part in parts if part.enough]
     if not enough:
         return None
-    supported = max(
-        float(np.quantile(part.foreign, 1 - ALLOWED))
-        for part in parts
-        if len(part.foreign) >= _LEAST_SCORES
-    )
     # A score at the quantile would be one too many, since limits hold from their value on.
-    supported = max(float(np.nextafter(supported, np.inf)), least)
-    contradicted = min(float(np.quantile(part.plain, ALLOWED_AGAINST)) for part in enough)
+    highest = max(float(np.nextafter(_reached(some, ALLOWED), np.inf)) for some in foreign)
+    supported = max(highest, least)
+    contradicted = min(-_reached(-part.plain, ALLOWED_AGAINST) for part in enough)
     slope, middle = _curve(enough[0].true, enough[0].foreign)
     if slope <= 0:
         return None
@@ -203,6 +207,19 @@ def _limits_of(parts: Sequence[KindScores], least: float = -np.inf) -> ClaimLimi
         supported=supported,
         contradicted=min(contradicted, supported),
     )
+
+
+def _reached(scores: Array, share: float) -> float:
+    """What this share of scores lies above.
+
+    Where there are too few to say, it is what scores of a normal distribution would reach, and no
+    less than the highest.
+    """
+    if len(scores) * share >= 1:
+        return float(np.quantile(scores, 1 - share))
+    wide = float(np.std(scores, ddof=1)) * math.sqrt(1 + 1 / len(scores))
+    usual = float(scores.mean()) + NormalDist().inv_cdf(1 - share) * wide
+    return max(usual, float(scores.max()))
 
 
 def fit_behaviour(
@@ -222,8 +239,8 @@ def fit_behaviour(
         if not told or not all(_tells_apart(*pair) for pair in told):
             continue
         pairs = [(pair[0].scores, pair[1].scores) for pair in told]
-        malignant = _limits_of([KindScores(m, b, m) for m, b in pairs])
-        benign = _limits_of([KindScores(-b, -m, -b) for m, b in pairs])
+        malignant = _limits_of([KindScores(m, b, m) for m, b in pairs], [b for _, b in pairs])
+        benign = _limits_of([KindScores(-b, -m, -b) for m, b in pairs], [-m for m, _ in pairs])
         if malignant is not None and benign is not None:
             found[organ] = BehaviourLimits(malignant=malignant, benign=benign)
     return found
@@ -238,7 +255,7 @@ class SideScores(NamedTuple):
     @property
     def enough(self) -> bool:
         """Whether limits can be fitted to them."""
-        return len(self.scores) >= _LEAST_SCORES and self.cases >= LEAST_CASES
+        return self.cases >= LEAST_CASES_OF_A_SIDE
 
 
 def behaviour_scores_of(images: JudgedImages, organ: str, side: str) -> SideScores:

@@ -14,7 +14,7 @@ from histoeval.pathgls.grounding.judging.limits import ClaimLimits
 from histoeval.pathgls.results import Spot
 from histoeval.report import EntityType
 
-AXES = ("colon", "liver", "lung", "carcinoma", "necrosis", "other")
+AXES = ("colon", "liver", "lung", "carcinoma", "necrosis", "benign", "malignan", "other")
 TOLD = ("colon", "liver", "lung")
 
 

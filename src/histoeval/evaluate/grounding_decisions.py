@@ -8,6 +8,7 @@ claim is supported, true ones the limit up to which it is contradicted.
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from histoeval.errors import InputError
 from histoeval.evaluate.grounding_images import JudgedImages
 from histoeval.evaluate.grounding_scores import KINDS, Array, ScoredTiles
 from histoeval.evaluate.tile_labels import FALSE, HE, TRUE, LabelledTile
-from histoeval.pathgls.grounding.decisions import ALLOWED, ClaimLimits, Decisions, alike
+from histoeval.pathgls.grounding.decisions import ALLOWED, FEW, ClaimLimits, Decisions, alike
 from histoeval.pathgls.grounding.decoys import FEWEST
 from histoeval.report import EntityType
 from histoeval.statistics.calibration import fit_logistic
@@ -125,7 +126,7 @@ def fit_decisions(
     tile = _limits(scores)
     if EntityType.SITE not in tile:
         raise InputError(_without_organs(scores))
-    makers = (JudgedImages.of_slides, JudgedImages.of_pictures)
+    makers = (JudgedImages.of_slides, partial(JudgedImages.of_pictures, least=FEW))
     many = [images for make in makers for trial in trials if (images := make(trial)) is not None]
     slide = _limits([claim_scores(images, organs, handicaps) for images in many])
     return Decisions(

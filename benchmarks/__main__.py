@@ -1,10 +1,11 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, report, distances,
-slide, grounding, reader-memory, sensitivity, fuzz and digest; options belong to the last seven.
-Without a name all are measured but the last three: sensitivity takes an hour and needs data that
-are not in the repository, fuzz reads damaged files (`fuzz --files 7000`), some minutes long, and
-digest compares the scores of two machines (`digest --output FILE`, `digest --against FILE`).
+slide, viewer, grounding, reader-memory, sensitivity, fuzz and digest; options belong to the last
+seven. Without a name all are measured but the last three: sensitivity takes an hour
+and needs data that are not in the repository, fuzz reads damaged files (`fuzz --files 7000`), some
+minutes long, and digest compares the scores of two machines (`digest --output FILE`, `digest
+--against FILE`).
 """
 
 from __future__ import annotations
@@ -93,6 +94,12 @@ def slide(options: Options) -> None:
     table("Tiles against plain openslide", columns, slide_speed.compare())
 
 
+def viewer(options: Options) -> None:
+    from benchmarks import viewer_speed
+
+    table("Slides in the browser", viewer_speed.COLUMNS, viewer_speed.measure(options))
+
+
 def grounding(options: Options) -> None:
     from benchmarks import grounding_speed
 
@@ -143,6 +150,7 @@ USUAL: dict[str, Callable[[Options], None]] = {
     "report": report,
     "distances": distances,
     "slide": slide,
+    "viewer": viewer,
     "grounding": grounding,
     "reader-memory": reader_memory,
 }

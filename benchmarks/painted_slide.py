@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -45,12 +46,19 @@ def paint(side: int = SIDE, seed: int = 0) -> Pixels:
     return np.stack(planes, axis=2)
 
 
-def write_slide(path: Path, width: int, height: int, mpp: float, square: Pixels) -> None:
+def write_slide(
+    path: Path,
+    width: int,
+    height: int,
+    mpp: float,
+    square: Pixels,
+    steps: Sequence[int] = STEPS,
+) -> None:
     """A slide of this size, paved with the square."""
     with path.open("wb") as file:
         file.write(b"II*\0\0\0\0\0")
         link = 4
-        for step in STEPS:
+        for step in steps:
             blocks = _store(file, square, step)
             size = max(1, width // step), max(1, height // step)
             link = _write_level(file, link, size, blocks, mpp * step, int(step > 1))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -474,54 +473,29 @@ def trust(
         >>> results = histoeval.trust("reports.csv", images="slides", output="results/trust")
         >>> results.summary["routes"]
     """
-    from histoeval.progress import row_progress
     from histoeval.run.inputs import case_source
-    from histoeval.run.trust.reports import trust_source
-    from histoeval.run.trust.rows import TrustFolder
     from histoeval.run.trust.setup import TrustOptions, open_instruments
-    from histoeval.view.figures.evidence import with_pictures
-    from histoeval.view.html.trust import write_page
+    from histoeval.view.trust_results import trust_with_page
 
-    if options is None:
-        options = TrustOptions(
-            encoder=encoder,
-            calibration=(
-                (calibration,) if isinstance(calibration, (str, Path)) else tuple(calibration)
-            ),
-            nli=nli,
-            distance=distance,
-            models=models or Models(),
-            policy=policy,
-            weights=weights,
-            top=top,
-            tiles=str(tiles),
-            mpp=mpp,
-            seed=seed,
-            subject=_vlm(vlm),
-            examination=examination or {},
-        )
+    options = options or TrustOptions(
+        encoder=encoder,
+        calibration=calibration,
+        nli=nli,
+        distance=distance,
+        models=models or Models(),
+        policy=policy,
+        weights=weights,
+        top=top,
+        tiles=tiles,
+        mpp=mpp,
+        seed=seed,
+        subject=_vlm(vlm),
+        examination=examination or {},
+    )
     source = case_source(data, text=text, image=image, id_=id, images=images, encoding=encoding)
     tools = open_instruments(options, source)
-    folder = None if output is None else TrustFolder(Path(output))
-    illustrate = None
-    if folder is not None and pictures:
-        illustrate = partial(with_pictures, folder=folder.evidence, tools=tools)
-
-    def conclude(summary: dict[str, Any]) -> None:
-        if folder is not None:
-            texts = (case.report for case in source.rows())
-            write_page(folder, zip(folder, texts, strict=True), summary)
-
-    with row_progress(source, "judging") as watch:
-        return trust_source(
-            source,
-            tools,
-            folder,
-            illustrate=illustrate,
-            overwrite=overwrite,
-            watch=watch,
-            conclude=conclude,
-        )
+    folder = None if output is None else Path(output)
+    return trust_with_page(source, tools, folder, pictures=pictures, overwrite=overwrite)
 
 
 def _vlm(given: Any) -> Any:

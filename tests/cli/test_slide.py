@@ -16,6 +16,7 @@ from histoeval.cli.main import app
 from histoeval.errors import InputError, OutputError, SettingError
 from tests.support.command import histoeval_here
 from tests.support.painted_slides import draw_ink, glass, put, spoil, stained, write_pyramid
+from tests.support.slide_runs import write_slide_run
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +120,32 @@ def test_people_get_one_sentence_and_exit_code_2(
     assert done.err.startswith("histoeval: ")
     assert "is not an image, although its name says so" in done.err
     assert len(done.err.splitlines()) == 1
+
+
+def test_evidence_goes_to_qupath(slide: Path, tmp_path: Path) -> None:
+    made = write_slide_run(tmp_path / "run", slide, (1536, 1024), ids=("a", "b"))
+    out = tmp_path / "b.geojson"
+    told = run("geojson", made, "--case", "b", "--output", out)
+    assert told.exit_code == 0
+    assert "Import objects from file" in told.output
+    content = json.loads(out.read_text("utf-8"))
+    assert len(content["features"]) == 4 + 24
+
+
+def test_a_case_without_places_and_a_run_of_several_cases_are_refused(
+    slide: Path, tmp_path: Path
+) -> None:
+    made = write_slide_run(tmp_path / "run", slide, (1536, 1024), ids=("a", "b"), scores=False)
+    rows = [json.loads(line) for line in (made / "trust.jsonl").read_text("utf-8").splitlines()]
+    del rows[0]["evidence"]["grounding"]
+    (made / "trust.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    out = tmp_path / "a.geojson"
+    for arguments, reason in (
+        ((), "holds 2 cases; name one of them with --case: a, b"),
+        (("--case", "a"), "has no place on an image: nothing was grounded"),
+        (("--case", "c"), "holds no case 'c'"),
+    ):
+        told = run("geojson", made, *arguments, "--output", out)
+        assert isinstance(told.exception, InputError)
+        assert reason in str(told.exception)
+    assert not out.exists()

@@ -9,17 +9,19 @@ import numpy as np
 import pytest
 
 from histoeval.errors import InputError
-from histoeval.evaluate.grounding_decisions import (
-    JudgedImages,
-    claim_scores,
-    decided_figures,
-    fit_decisions,
-    told_organs,
-)
-from histoeval.evaluate.grounding_scores import ScoredTiles
+from histoeval.evaluate.grounding import decided
+from histoeval.evaluate.grounding_decisions import claim_scores, fit_decisions, told_organs
+from histoeval.evaluate.grounding_images import JudgedImages, judged_images
+from histoeval.evaluate.grounding_scores import ScoredTiles, replaced_figures
+from histoeval.evaluate.grounding_verdicts import decided_figures, decided_remarks, judge_stated
 from histoeval.evaluate.tile_labels import LabelledTile, entries_of, targets_of
-from histoeval.pathgls.grounding.decisions import ALLOWED, FEW, Decisions
+from histoeval.pathgls.grounding.decisions import ALLOWED, FEW, Decisions, OrganScores
+from histoeval.pathgls.grounding.manifest import LogisticCalibration
+from histoeval.pathgls.grounding.verdicts import NamedPlace, SpecimenOrgan
+from histoeval.pathgls.results import Support
 from histoeval.report import EntityType
+from tests.support.colour_encoder import claim
+from tests.support.organ_encoder import decisions_for, limits_of
 
 KINDS = (
     ("colon", "colon adenocarcinoma", "malignant"),
@@ -84,12 +86,118 @@ def test_tiles_of_other_cases_are_supported_as_seldom() -> None:
     assert decided_figures(other, decisions)["foreign, supported"] <= 1.5 * ALLOWED
 
 
+def with_diagnoses(decisions: Decisions) -> Decisions:
+    """Limits for diagnoses too, for which four kinds of tiles are too few."""
+    own = {EntityType.DIAGNOSIS: limits_of(1.0, -9.0)}
+    return decisions.model_copy(
+        update={"tile": decisions.tile | own, "slide": decisions.slide | own}
+    )
+
+
 def test_an_encoder_that_tells_organs_apart_supports_true_reports() -> None:
     found = made_up(tiles_of(20, 6), 0.6)
-    figures = decided_figures(JudgedImages.of_tiles(found), fitted(found))
+    figures = decided_figures(JudgedImages.of_tiles(found), with_diagnoses(fitted(found)))
     assert figures["true, supported"] > 0.8
     assert figures["true, contradicted"] <= 2 * ALLOWED
     assert figures["true reports"] == len(found.tiles)
+
+
+def test_without_limits_for_diagnoses_no_report_that_states_one_is_supported() -> None:
+    """As `trust` answers: a kind of claim that was never measured is not known."""
+    found = made_up(tiles_of(20, 6), 0.6)
+    assert set(fitted(found).tile) == {EntityType.SITE}
+    figures = decided_figures(JudgedImages.of_tiles(found), fitted(found))
+    assert figures["true, not_known"] == figures["foreign, not_known"] == 1
+
+
+@pytest.mark.parametrize("kind", ["tiles", "pictures", "slides"])
+def test_reports_are_judged_on_tiles_pictures_and_slides(kind: str) -> None:
+    found = made_up(tiles_of(20, 6), 0.6)
+    images = judged_images(found)[kind]
+    figures = decided_figures(images, with_diagnoses(fitted(found)))
+    assert figures["true reports"] == len(images.means.tiles)
+    assert figures["foreign reports"] == 2 * len(images.means.tiles)
+    assert figures["other diagnosis reports"] == len(images.means.tiles)
+    assert figures["true, supported"] > 0.8
+    assert figures["foreign, supported"] <= ALLOWED
+    assert figures["other diagnosis, supported"] < figures["true, supported"]
+    assert figures["commonest organ"] == 0.5
+
+
+def test_the_bank_is_judged_as_reports_in_words_are() -> None:
+    """The same margins and standings, through claims and through the bank."""
+    decisions = decisions_for()
+    for margin in np.linspace(-0.3, 0.4, 8):
+        for stands in np.linspace(-2, 2, 9):
+            cosines = np.array([[0.0, margin, -1.0]])
+            organ = SpecimenOrgan(
+                OrganScores(decisions.organs, cosines),
+                decisions.tile,
+                (NamedPlace("liver", frozenset({"liver"})),),
+            )
+            lesion = claim("hepatocellular carcinoma", EntityType.DIAGNOSIS)
+            judged = organ.judged(lesion, float(stands), Support(claim=lesion))
+            said, _ = organ.of_report([Support(claim=lesion, **judged)])
+            own = organ.scores.margin(["liver"])
+            assert judge_stated(own, float(stands), decisions.tile) == said
+
+
+def test_a_picture_is_up_to_36_tiles_of_a_slide_that_show_the_same() -> None:
+    some = made_up(tiles_of(1, 40))
+    pictures = JudgedImages.of_pictures(some)
+    assert pictures is not None
+    assert pictures.patches.tolist() == [36] * len(KINDS)
+    again, other = JudgedImages.of_pictures(some), JudgedImages.of_pictures(some, seed=1)
+    assert again is not None
+    assert other is not None
+    assert np.array_equal(again.means.cosines, pictures.means.cosines)
+    assert not np.array_equal(other.means.cosines, pictures.means.cosines)
+
+
+def test_tiles_of_a_patient_that_show_different_things_are_different_pictures() -> None:
+    tiles = [replace(tile, slide=str(tile.organ)) for tile in tiles_of(1, 3)]
+    pictures = JudgedImages.of_pictures(made_up(tiles))
+    assert pictures is not None
+    assert pictures.patches.tolist() == [3, 3, 3, 3]
+    assert [tile.concept for tile in pictures.means.tiles] == [concept for _, concept, _ in KINDS]
+
+
+def test_slides_of_a_single_tile_are_one_picture_where_they_show_the_same() -> None:
+    pictures = JudgedImages.of_pictures(made_up(tiles_of(40, 1)))
+    assert pictures is not None
+    assert sorted(pictures.patches.tolist()) == [4] * len(KINDS) + [36] * len(KINDS)
+    assert JudgedImages.of_pictures(made_up(tiles_of(1, 1))) is None
+    apart = [replace(tile, laboratory=tile.case) for tile in tiles_of(5, 1)]
+    assert JudgedImages.of_pictures(made_up(apart)) is None, "no two are of one laboratory"
+
+
+def test_the_drop_by_another_diagnosis_of_the_same_organ_is_measured_within_the_organ() -> None:
+    """The encoder tells organs apart, and no diagnosis from another of the same organ."""
+    tiles = tiles_of(10, 2)
+    entries = entries_of(tiles)
+    homes = {concept: organ for organ, concept, _ in KINDS}
+    cosines = np.array([[homes.get(e.name) == t.organ for e in entries] for t in tiles], float)
+    noise = np.random.default_rng(0).normal(0, 0.01, cosines.shape)
+    curves = {"diagnosis": LogisticCalibration(slope=2.0, midpoint=0.5)}
+    found = replaced_figures(ScoredTiles(tiles, entries, cosines + noise), curves)
+    assert found["concept"]["drop"] > 0.3
+    assert found["diagnosis, same organ"]["drop"] == pytest.approx(0, abs=0.05)
+    assert found["diagnosis, same organ"]["auroc"] == pytest.approx(0.5, abs=0.1)
+
+
+def test_an_organ_with_one_diagnosis_says_nothing_on_another() -> None:
+    curves = {"diagnosis": LogisticCalibration(slope=2.0, midpoint=0.5)}
+    one = [tile for tile in tiles_of(5, 1) if tile.behaviour == "malignant"]
+    assert "diagnosis, same organ" not in replaced_figures(made_up(one), curves)
+
+
+def test_remarks_say_the_commonest_organ_and_wrong_diagnoses() -> None:
+    found = made_up(tiles_of(20, 6), 0.6)
+    figures = decided(found, with_diagnoses(fitted(found)))
+    lines = list(decided_remarks(figures))
+    assert [line.partition(":")[0] for line in lines] == ["tiles", "pictures", "slides"]
+    assert all("commonest organ has 50%" in line for line in lines)
+    assert all("another diagnosis of the same organ is supported in 0." in line for line in lines)
 
 
 def test_the_stricter_of_two_laboratories_counts() -> None:

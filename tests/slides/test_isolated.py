@@ -102,3 +102,23 @@ def test_damage_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("histoeval.slides.overview.MAX_DAMAGE", 3)
     with open_slide(path) as slide, pytest.raises(InputError, match="more than 3 places"):
         describe(slide, find_tissue(slide))
+
+
+def test_with_many_slides_open_the_oldest_process_has_to_open_another(
+    good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolated._end_all()
+    monkeypatch.setattr(isolated, "KEPT", 2)
+    slides = [open_slide(good) for _ in range(3)]
+    assert len(isolated.process_ids()) == 2
+    assert (
+        [child.slide for child in isolated._idle]
+        == [
+            each._number  # type: ignore[attr-defined]
+            for each in slides[1:]
+        ]
+    )
+    assert slides[0].region(0, 0, 0, 10, 10).shape == (10, 10, 3)
+    for slide in slides:
+        slide.close()
+    assert [child.slide for child in isolated._idle] == [0, 0]

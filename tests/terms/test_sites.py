@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from histoeval.terms.sites import (
     find_operated,
+    find_places,
     find_sites,
     organ_of,
     site_closeness,
@@ -145,3 +146,30 @@ def test_a_region_is_near_the_nodes_that_lie_there(region: str, nodes: str) -> N
 )
 def test_a_name_that_holds_the_word_of_a_site_is_none(phrase: str) -> None:
     assert not [match.id for match in find_sites(phrase) if match.id]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "places"),
+    [
+        ("carcinoma of the colon", {"colon"}),
+        ("colonic adenocarcinoma", {"colon"}),
+        ("ductal carcinoma in situ of the breast", {"breast"}),
+        ("intestinal metaplasia of the stomach", {"stomach"}),
+        ("gastric and intestinal type mucin", set()),
+        ("pyloric gland metaplasia", set()),
+        ("ovarian-type stroma", set()),
+        ("heterotopic pancreas", set()),
+        ("mucinous carcinoma, colonic-type", set()),
+        ("hepatoid adenocarcinoma", set()),
+        ("oral contraceptives", set()),
+        ("adenocarcinoma of colonic origin", set()),
+        ("lung primary", set()),
+        ("metastatic colonic adenocarcinoma", set()),
+        ("metastatic adenocarcinoma of the colon", set()),
+        ("colonic adenocarcinoma in the liver", {"liver"}),
+        ("lung metastasis in liver", {"liver"}),
+        ("liver metastases of colonic adenocarcinoma", {"liver"}),
+    ],
+)
+def test_a_place_is_where_something_is(phrase: str, places: set[str]) -> None:
+    assert {match.id for match in find_places(phrase)} == places

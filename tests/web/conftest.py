@@ -17,6 +17,14 @@ TOKEN = "a-token-for-tests"
 HOME = "http://127.0.0.1"
 
 
+def enter(client: TestClient) -> TestClient:
+    """Open the link as the owner; from then on forms are sent with `X-CSRF-Token`."""
+    answer = client.get(f"/?token={TOKEN}")
+    (csrf,) = re.findall(r'name="csrf" content="([^"]+)"', answer.text)
+    client.headers["X-CSRF-Token"] = csrf
+    return client
+
+
 @pytest.fixture
 def stranger(tmp_path: Path) -> TestClient:
     """Somebody who has no link."""
@@ -25,8 +33,5 @@ def stranger(tmp_path: Path) -> TestClient:
 
 @pytest.fixture
 def visitor(stranger: TestClient) -> TestClient:
-    """The owner, who has opened the link; forms are sent with `X-CSRF-Token`."""
-    answer = stranger.get(f"/?token={TOKEN}")
-    (csrf,) = re.findall(r'name="csrf" content="([^"]+)"', answer.text)
-    stranger.headers["X-CSRF-Token"] = csrf
-    return stranger
+    """The owner, who has opened the link."""
+    return enter(stranger)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ pytest.importorskip("starlette", reason="the extra [web] is not installed")
 from starlette.testclient import TestClient
 
 from histoeval.web.app import create_app
+from histoeval.web.pages import without_paths
 from histoeval.web.security import MAX_BODY, Visitor
+from histoeval.web.shelf import Shelf
 from tests.web.conftest import HOME, TOKEN
 
 
@@ -39,8 +42,10 @@ def test_the_link_becomes_a_cookie_and_leaves_the_address_bar(stranger: TestClie
 
 
 def test_the_link_leads_to_no_other_site(stranger: TestClient) -> None:
-    answer = stranger.get(f"//evil.example/?token={TOKEN}", follow_redirects=False)
-    assert not answer.headers.get("location", "").startswith("//")
+    for path in ("//evil.example/", "///evil.example", "/\\evil.example", "/%5Cevil.example"):
+        answer = stranger.get(f"{HOME}{path}?token={TOKEN}", follow_redirects=False)
+        assert answer.status_code == 303
+        assert re.match(r"/(?![/\\])", answer.headers["location"]), path
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "10.0.0.7", ""])
@@ -93,6 +98,28 @@ def test_static_files_lead_nowhere_else(visitor: TestClient, name: str, tmp_path
     answer = visitor.get(f"/static/{name}")
     assert answer.status_code in {401, 404}
     assert "mine" not in answer.text
+
+
+def test_a_fault_of_ours_tells_nothing_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError(f"no {tmp_path}")
+
+    monkeypatch.setattr(Shelf, "runs", fail)
+    app = create_app(tmp_path, token=TOKEN)
+    client = TestClient(app, base_url=HOME, raise_server_exceptions=False)
+    answer = client.get(f"/?token={TOKEN}")
+    assert answer.status_code == 500
+    assert "RuntimeError" in answer.text
+    assert str(tmp_path) not in answer.text
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+
+
+def test_paths_become_names_in_messages() -> None:
+    folder = Path("/home/anna/results")
+    message = "/home/anna/results/one/scores.jsonl and /etc/ssl/x.pem and 3/4 and and/or"
+    assert without_paths(message, folder) == "one/scores.jsonl and …/x.pem and 3/4 and and/or"
 
 
 def test_a_visitor_stays_in_its_area() -> None:

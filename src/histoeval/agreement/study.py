@@ -122,7 +122,7 @@ def study(panel: Panel, plan: StudyPlan) -> Study:
             permutations=plan.permutations,
             seed=plan.seed,
         ),
-        raters=_raters(panel, drawn),
+        raters=rater_agreement(panel, drawn),
         by={label: _apart(panel, label, plan) for label in plan.by},
         power=_power(panel, plan),
     )
@@ -161,7 +161,8 @@ def _apart(panel: Panel, label: str, plan: StudyPlan) -> dict[str, tuple[MetricV
     return {value or "(none)": each for value, each in zip(parts, found, strict=True)}
 
 
-def _raters(panel: Panel, drawn: Resamples) -> Raters:
+def rater_agreement(panel: Panel, drawn: Resamples) -> Raters:
+    """How well the experts of a panel agree with each other."""
     table, names = panel.ratings, tuple(panel.raters)
     known = [column[~np.isnan(column)] for column in table.T]
     each = zip(names, known, rater_biases(table), strict=True)

@@ -32,6 +32,7 @@ VERBS = {
     "judge": ("judge.run:judge_app", "Let language models score reports by a rubric."),
     "corpus": ("corpus:corpus_app", "Inspect, compare, split and convert annotated corpora."),
     "slide": ("slide:slide_app", "Inspect slides and images, and cut tiles."),
+    "study": ("study:study_app", "Plan, watch and export a study in which experts score reports."),
     "trust": ("trust.run:trust_app", "Decide which reports can be trusted without a reference."),
     "experiment": ("experiment.run:experiment_app", "Repeat the PathGLS experiments on your data."),
     "train": ("train:train_app", "Train models from annotated reports (extra train)."),

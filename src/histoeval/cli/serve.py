@@ -13,8 +13,13 @@ PORT = 8484
 @verb
 def serve(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Folder of runs; new ones are written into it.")
-    ],
+        Path | None,
+        typer.Argument(metavar="[FOLDER]", help="Folder of runs; new ones are written into it."),
+    ] = None,
+    study: Annotated[
+        Path | None,
+        option("STUDY.yaml: collect experts' scores instead, each rater by a link of their own."),
+    ] = None,
     port: Annotated[
         int, option("Port to listen on; 0 takes any that is free.", min=0, max=65535)
     ] = PORT,
@@ -25,14 +30,17 @@ def serve(
         bool, option("Let other machines in, without encryption.", name="--allow-others")
     ] = False,
 ) -> None:
-    """Look at runs and score reports in the browser (extra web).
+    """Look at runs, score reports and collect experts' scores in the browser (extra web).
 
     Prints a link with a token: whoever opens it may use the server, and nobody else.
 
     Examples:
       histoeval serve results
       histoeval serve results --port 0
+      histoeval serve --study STUDY.yaml
     """
-    from histoeval.web.server import serve as serve_runs  # it needs the extra [web]
+    from histoeval.web.server import serve as serve_pages  # it needs the extra [web]
 
-    serve_runs(folder, host=host, port=port, allow_others=allow_others, study=None, say=typer.echo)
+    serve_pages(
+        folder, host=host, port=port, allow_others=allow_others, study=study, say=typer.echo
+    )

@@ -17,7 +17,7 @@ from histoeval.cli.options.output import (
     print_tables,
     resumable,
 )
-from histoeval.errors import OutputError, SettingError
+from histoeval.errors import InputError, OutputError, SettingError
 from histoeval.progress import step_progress
 from histoeval.slides.open import open_slide
 
@@ -136,6 +136,44 @@ def tiles(
             )
     _print_summary(output, summary)
     exit_with(summary["written"], len(summary["problems"]))
+
+
+@slide_app.command()
+@verb
+def geojson(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Folder that `histoeval trust` wrote.")
+    ],
+    output: Annotated[Path, option("GeoJSON file to write.")],
+    case: Annotated[
+        str | None, option("Id of the case; not needed where there is one.", metavar="ID")
+    ] = None,
+) -> None:
+    """Write the evidence of a trust run on one slide as GeoJSON, for QuPath.
+
+    Examples:
+      histoeval slide geojson trusted --case A17 --output A17.geojson
+    """
+    from histoeval.io.writing import write_text, writing_to
+    from histoeval.run.trust.finished import FinishedTrust
+    from histoeval.view.image_evidence import grounding_of
+    from histoeval.view.qupath import geojson as to_geojson
+    from histoeval.view.qupath import objects
+
+    demand_folder(output)
+    finished = FinishedTrust(run)
+    number = finished.named(case)
+    row, scores = finished.row(number), finished.scores(number)
+    found = objects(row.id, grounding_of(row.evidence), scores)
+    if not found:
+        raise InputError(
+            f"case {row.id} of {run} has no place on an image: "
+            + ("; ".join(error.message for error in row.errors) or "nothing was grounded")
+        )
+    with writing_to(output.parent):
+        write_text(output, to_geojson(found))
+    typer.echo(f"Written: {output}, {len(found):,} objects")
+    typer.echo("In QuPath: open the slide, then File > Import objects from file.")
 
 
 def _mpp(at: str) -> float | None:

@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 
 from histoeval.errors import InputError
-from histoeval.evaluate.grounding_decisions import (
-    JudgedImages,
-    decided_figures,
-    fit_decisions,
-    told_organs,
-)
+from histoeval.evaluate.grounding_decisions import fit_decisions, told_organs
+from histoeval.evaluate.grounding_images import JudgedImages, judged_images
+from histoeval.evaluate.grounding_reports import worded_figures
 from histoeval.evaluate.grounding_scores import (
     ScoredTiles,
     apart,
+    behaviour_figures,
     figures,
+    organ_figures,
     replaced_figures,
     scored,
 )
+from histoeval.evaluate.grounding_verdicts import decided_figures
 from histoeval.evaluate.tile_labels import (
     HE,
     INDEX,
@@ -48,6 +48,7 @@ from histoeval.progress import ignore
 from histoeval.resources import resource_text
 
 _AT_ONCE = 32
+KNOWN_TILES = "known tiles"
 
 
 def tiles_of(folder: Path, split: str) -> list[LabelledTile]:
@@ -104,7 +105,7 @@ def figures_of(
     cosines = vectors.astype(np.float64) @ encoder.known.vectors.T.astype(np.float64)
     curves, decisions = encoder.manifest.calibrations, encoder.decisions
     results: dict[str, Any] = {"scope": _scope(tiles, known)}
-    for name, kept in (("all tiles", stained), ("known tiles", stained & known)):
+    for name, kept in (("all tiles", stained), (KNOWN_TILES, stained & known)):
         places = np.flatnonzero(kept).tolist()
         if not places:
             continue
@@ -114,19 +115,24 @@ def figures_of(
             "replaced, tiles": replaced_figures(found, curves),
             "replaced, slides": replaced_figures(found.slides(np.max), curves),
         }
+        if (pictures := JudgedImages.of_pictures(found)) is not None:
+            results[name] |= {
+                "organ, pictures": organ_figures(pictures.means, organs),
+                "behaviour, pictures": behaviour_figures(pictures.means, organs),
+                "replaced, pictures": replaced_figures(pictures.heights, curves),
+            }
         if decisions is not None:
             results[name] |= decided(found, decisions)
+            if name == KNOWN_TILES:
+                results[name] |= worded_figures(found, vectors[places], encoder, decisions)
     return results
 
 
 def decided(found: ScoredTiles, decisions: Decisions) -> dict[str, Any]:
-    """What is said of true reports and of those of other organs, for tiles and for slides."""
-    images = {
-        "decided, tiles": JudgedImages.of_tiles(found),
-        "decided, slides": JudgedImages.of_slides(found),
-    }
+    """What is said of true and of wrong reports, for tiles, for pictures of them and for slides."""
     return {
-        name: decided_figures(some, decisions) for name, some in images.items() if some is not None
+        f"decided, {name}": decided_figures(images, decisions)
+        for name, images in judged_images(found).items()
     }
 
 
@@ -163,7 +169,9 @@ def calibrate(
             "slide": {**shipped.slide, **decisions.slide},
         }
         decisions = decisions.model_copy(update=kept_limits)
-    return decisions, decided(found, decisions)
+    usual = [n for n in known if tiles[n].stain_kind == HE]
+    worded = worded_figures(found, vectors[usual], encoder, decisions)
+    return decisions, {**decided(found, decisions), **worded}
 
 
 def _told_by(encoder: ImageTextEncoder, organ: str) -> bool:

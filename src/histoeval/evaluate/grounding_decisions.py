@@ -7,31 +7,19 @@ claim is supported, true ones the limit up to which it is contradicted.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from histoeval.errors import InputError
-from histoeval.evaluate.grounding_scores import KINDS, ScoredTiles, curve, distances_of
-from histoeval.evaluate.tile_labels import FALSE, HE, TRUE, LabelledTile, Targets
-from histoeval.pathgls.grounding.decisions import (
-    ALLOWED,
-    FEW,
-    ClaimLimits,
-    Decisions,
-    Limits,
-    alike,
-    top_mean,
-)
+from histoeval.evaluate.grounding_images import JudgedImages
+from histoeval.evaluate.grounding_scores import KINDS, Array, ScoredTiles
+from histoeval.evaluate.tile_labels import FALSE, HE, TRUE, LabelledTile
+from histoeval.pathgls.grounding.decisions import ALLOWED, ClaimLimits, Decisions, alike
 from histoeval.pathgls.grounding.decoys import FEWEST
-from histoeval.pathgls.grounding.verdicts import gated
 from histoeval.report import EntityType
 from histoeval.statistics.calibration import fit_logistic
-
-Array = npt.NDArray[np.float64]
 
 
 class KindScores(NamedTuple):
@@ -58,69 +46,6 @@ _LEAST_SCORES = 20
 _HALF = 0.5
 _MOST_CASES = 30
 """More cases of an organ than this do not make it more frequent in a laboratory."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedImages:
-    """Tiles, or slides, against all entries of the bank, by models that had not learned them."""
-
-    means: ScoredTiles
-    """One row for each image: the mean over its patches."""
-    heights: ScoredTiles
-    """The same over the tenth of the patches that speak for an entry most."""
-    patches: npt.NDArray[np.int64]
-
-    @classmethod
-    def of_tiles(cls, found: ScoredTiles) -> "JudgedImages":
-        """Each tile by itself."""
-        return cls(found, found, np.ones(len(found.tiles), np.int64))
-
-    @classmethod
-    def of_slides(cls, found: ScoredTiles) -> "JudgedImages | None":
-        """All tiles of a slide together, where there are some; nothing where there are nowhere."""
-        counts: dict[str, int] = defaultdict(int)
-        for tile in found.tiles:
-            counts[tile.slide] += 1
-        kept = [n for n, tile in enumerate(found.tiles) if counts[tile.slide] >= FEW]
-        if not kept:
-            return None
-        taught = None if found.taught is None else found.taught[kept]
-        some = ScoredTiles(
-            [found.tiles[n] for n in kept], found.entries, found.cosines[kept], taught
-        )
-        means = some.slides()
-        heights = some.slides(_top_of_tiles)
-        return cls(means, heights, np.array([counts[tile.slide] for tile in means.tiles]))
-
-    @property
-    def targets(self) -> Targets:
-        """What is true of each image."""
-        return self.means.targets()
-
-    def organ_margins(self, organs: Sequence[str]) -> Array:
-        """For each image and organ how far it stands above all unlike ones; -inf: not learned."""
-        names = {e.name: n for n, e in enumerate(self.means.entries) if e.group == "organ"}
-        places = [names[organ] for organ in organs]
-        rows = self.means.cosines[:, places]
-        if self.means.taught is not None:
-            rows = np.where(self.means.taught[:, places], rows, -np.inf)
-        margins = np.full(rows.shape, -np.inf)
-        for place, organ in enumerate(organs):
-            rivals = [n for n, other in enumerate(organs) if not alike(organ, other)]
-            if rivals:
-                best = rows[:, rivals].max(axis=1)
-                learned = np.isfinite(rows[:, place]) & np.isfinite(best)
-                margins[learned, place] = rows[learned, place] - best[learned]
-        return margins
-
-    def standings(self) -> Array:
-        """For each image and entry how far it stands above decoys of its group."""
-        return distances_of(self.heights, self.targets)
-
-
-def _top_of_tiles(cosines: Array, axis: int) -> Array:
-    """For each entry the mean over the tiles that speak for it most."""
-    return top_mean(np.moveaxis(cosines, axis, -1))
 
 
 def told_organs(tiles: Sequence[LabelledTile], least: int = LEAST_CASES) -> tuple[str, ...]:
@@ -261,65 +186,3 @@ def _curve(true: Array, foreign: Array) -> tuple[float, float]:
     scores = np.concatenate([true, foreign])
     slope, offset = fit_logistic(scores, truth, np.concatenate(weights), ridge=_CALM)
     return slope, -offset / slope
-
-
-def decided_figures(images: JudgedImages, decisions: Decisions) -> dict[str, float | int]:
-    """How often reports of an organ and a diagnosis are supported: true ones and foreign ones.
-
-    A foreign report is of another organ, with a diagnosis that tiles of that organ have. Only
-    images of organs that the encoder can tell count as true.
-    """
-    counts: dict[str, list[str]] = {"true": [], "foreign": []}
-    for truth, verdict in _verdicts(images, decisions):
-        counts["true" if truth else "foreign"].append(verdict)
-    found: dict[str, float | int] = {}
-    for name, verdicts in counts.items():
-        found[f"{name} reports"] = len(verdicts)
-        for verdict in ("supported", "not_known", "contradicted"):
-            if verdicts:
-                found[f"{name}, {verdict}"] = verdicts.count(verdict) / len(verdicts)
-    return found
-
-
-def _verdicts(images: JudgedImages, decisions: Decisions) -> Iterator[tuple[bool, str]]:
-    """For each image and report whether it is true, and what is said of it."""
-    margins, stands = images.organ_margins(decisions.organs), images.standings()
-    names = {e.name: n for n, e in enumerate(images.means.entries) if e.group == "concept"}
-    reports = _reports_of(images.means.tiles, names)
-    for row, tile in enumerate(images.means.tiles):
-        limits = decisions.limits(int(images.patches[row]))
-        if tile.organ is None or tile.stain_kind != HE:
-            continue
-        for place, organ in enumerate(decisions.organs):
-            true = organ == tile.organ
-            learned = np.isfinite(margins[row, place])
-            if not learned or (not true and alike(organ, tile.organ)):
-                continue
-            for concept in [tile.concept] if true else reports.get(organ, ()):
-                if concept in names:
-                    height = float(stands[row, names[concept]])
-                    yield true, _verdict(float(margins[row, place]), height, limits)
-
-
-def _reports_of(
-    tiles: Sequence[LabelledTile], names: Mapping[str, int]
-) -> Mapping[str, tuple[str, ...]]:
-    """The diagnoses that tiles of each organ have."""
-    found: dict[str, dict[str, None]] = defaultdict(dict)
-    for tile in tiles:
-        if tile.organ and tile.concept and tile.concept in names and tile.stain_kind == HE:
-            found[tile.organ][tile.concept] = None
-    return {organ: tuple(concepts) for organ, concepts in found.items()}
-
-
-def _verdict(margin: float, stands: float, limits: Limits) -> str:
-    """Of a report that claims an organ and a diagnosis, as `SpecimenOrgan.of_report` says it."""
-    organ, diagnosis = limits[EntityType.SITE], limits.get(EntityType.DIAGNOSIS)
-    verdict = organ.verdict(margin)
-    if verdict != "supported" or diagnosis is None:
-        return verdict
-    if diagnosis.verdict(stands) == "contradicted":
-        return "contradicted"
-    place = float(curve(np.array([margin]), organ)[0])
-    own = gated(float(curve(np.array([stands]), diagnosis)[0]), place)
-    return "supported" if (place + own) / 2 >= _HALF else "not_known"

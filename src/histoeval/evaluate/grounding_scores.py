@@ -36,6 +36,9 @@ CLAIMED = ("organ", "concept", "family", "site")
 KINDS = {"organ": "site", "concept": "diagnosis", "site": "diagnosis", "family": "finding"}
 """What a report calls a claim of each group; each kind has a curve of its own."""
 
+SAME_ORGAN = "diagnosis, same organ"
+"""The diagnosis of an image, and others of its organ."""
+
 _TOLD = {group: (group,) for group in CLAIMED} | {
     "organ or diagnosis": ("organ", "concept", "site"),
     "all": CLAIMED,
@@ -74,10 +77,16 @@ class ScoredTiles:
         rows: dict[str, list[int]] = defaultdict(list)
         for place, tile in enumerate(self.tiles):
             rows[tile.slide].append(place)
-        means = np.stack([together(self.cosines[places], axis=0) for places in rows.values()])
-        firsts = [places[0] for places in rows.values()]
+        return self.joined([*rows.values()], together)
+
+    def joined(
+        self, rows: Sequence[Sequence[int]], together: Callable[..., Array] = np.mean
+    ) -> ScoredTiles:
+        """The same with one row for each group of tiles, which shows what its first tile does."""
+        cosines = np.stack([together(self.cosines[list(some)], axis=0) for some in rows])
+        firsts = [some[0] for some in rows]
         taught = None if self.taught is None else self.taught[firsts]
-        return ScoredTiles([self.tiles[i] for i in firsts], self.entries, means, taught)
+        return ScoredTiles([self.tiles[i] for i in firsts], self.entries, cosines, taught)
 
     def targets(self) -> Targets:
         """What is true of each row; what the model had not learned of is left open."""
@@ -214,6 +223,30 @@ def distances_of(found: ScoredTiles, targets: Targets) -> Array:
     return distances
 
 
+def diagnoses_by_organ(found: ScoredTiles) -> Mapping[str, tuple[str, ...]]:
+    """The diagnoses that images in H&E of each organ have, of those that the bank holds."""
+    held = {entry.name for entry in found.entries if entry.group == "concept"}
+    rows: dict[str, dict[str, None]] = defaultdict(dict)
+    for tile in found.tiles:
+        if tile.organ and tile.concept in held and tile.stain_kind == HE:
+            rows[tile.organ][str(tile.concept)] = None
+    return {organ: tuple(concepts) for organ, concepts in rows.items()}
+
+
+def claims_within_organs(found: ScoredTiles) -> ScoredClaims:
+    """The diagnosis of each image, and the others that images of its organ have."""
+    targets, diagnoses = found.targets(), diagnoses_by_organ(found)
+    distances = distances_of(found, targets)
+    columns = {e.name: n for n, e in enumerate(found.entries) if e.group == "concept"}
+    within = np.zeros(targets.shape, bool)
+    for row, tile in enumerate(found.tiles):
+        own = [columns[name] for name in diagnoses.get(tile.organ or "", ())]
+        within[row, own] = {TRUE, FALSE} <= set(targets[row, own].tolist())
+    rows, places = np.nonzero(within & (targets != UNKNOWN))
+    groups = np.full(len(rows), "concept")
+    return ScoredClaims(distances[rows, places], targets[rows, places] == TRUE, groups)
+
+
 def claims_of(found: ScoredTiles, groups: Sequence[str] = CLAIMED) -> ScoredClaims:
     """All true claims and all decoys, of which each image has many more."""
     targets = found.targets()
@@ -234,21 +267,28 @@ def replaced_figures(
     found: ScoredTiles, curves: Mapping[str, LogisticCalibration]
 ) -> dict[str, dict[str, float]]:
     """The calibrated value of true claims, of decoys, and the drop between, by group."""
-    rows = {}
-    for name, groups in _TOLD.items():
-        claims = claims_of(found, [group for group in groups if KINDS[group] in curves])
-        if not claims.true.any() or claims.true.all():
-            continue
-        values = np.zeros_like(claims.distances)
-        for group in groups:
-            of = claims.groups == group
-            if of.any():
-                values[of] = curve(claims.distances[of], curves[KINDS[group]])
-        true, foreign = float(values[claims.true].mean()), float(values[~claims.true].mean())
-        rows[name] = {
-            "true": true,
-            "foreign": foreign,
-            "drop": 1 - foreign / true,
-            "auroc": auroc(values, list(claims.true)) or 0.0,
-        }
-    return rows
+    told = {
+        name: claims_of(found, [group for group in groups if KINDS[group] in curves])
+        for name, groups in _TOLD.items()
+    }
+    if KINDS["concept"] in curves:
+        told[SAME_ORGAN] = claims_within_organs(found)
+    return {
+        name: _replaced(claims, curves)
+        for name, claims in told.items()
+        if claims.true.any() and not claims.true.all()
+    }
+
+
+def _replaced(claims: ScoredClaims, curves: Mapping[str, LogisticCalibration]) -> dict[str, float]:
+    values = np.zeros_like(claims.distances)
+    for group in sorted(set(claims.groups.tolist())):
+        of = claims.groups == group
+        values[of] = curve(claims.distances[of], curves[KINDS[group]])
+    true, foreign = float(values[claims.true].mean()), float(values[~claims.true].mean())
+    return {
+        "true": true,
+        "foreign": foreign,
+        "drop": 1 - foreign / true,
+        "auroc": auroc(values, list(claims.true)) or 0.0,
+    }

@@ -12,7 +12,7 @@ import io
 import json
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -98,6 +98,40 @@ def families() -> Mapping[str, tuple[str, ...]]:
     return {row["concept"]: _listed(row["families"]) for row in _table("tile_concepts.tsv")}
 
 
+@cache
+def _concept_of() -> Mapping[str, str]:
+    """Each wording of a concept with the concept; a concept's own name comes first."""
+    rows = _table("tile_concepts.tsv")
+    other = {name: row["concept"] for row in rows for name in _listed(row["other names"])}
+    return other | {row["concept"]: row["concept"] for row in rows}
+
+
+_IMAGES_OF_A_CASE = 20
+
+
+def _corrected(tile: LabelledTile) -> LabelledTile:
+    """A tile whose index contradicts the name that its data set gave it, as that name has it.
+
+    LungHist700 names each image by class, differentiation, magnification and number. Where an
+    index was joined by the number alone, diagnosis and patient are those of another image: tiles
+    of carcinoma are called normal. Patients are lost; images of one class and differentiation
+    whose numbers are near stand for a case.
+    """
+    for row in _table("tile_corrections.tsv"):
+        if tile.key.startswith(row["key begins with"]):
+            image = tile.key.rpartition("__")[0]
+            stem, _, number = image.rpartition("_")
+            kind = stem.rpartition("_")[0]
+            return replace(
+                tile,
+                concept=row["concept"],
+                behaviour=row["behaviour"],
+                slide=image,
+                case=f"{kind} {int(number) // _IMAGES_OF_A_CASE}",
+            )
+    return tile
+
+
 def _laboratory(source: str) -> str:
     """The laboratory behind a source; a source that is not listed is one by itself."""
     for row in _table("tile_laboratories.tsv"):
@@ -128,10 +162,10 @@ def _tiles(path: Path) -> Iterator[LabelledTile]:
             try:
                 row = json.loads(line)
                 organ, behaviour = row["organ"], row["benign_or_malignant"]
-                yield LabelledTile(
+                tile = LabelledTile(
                     key=row["key"],
                     organ=_organ_of().get(organ, organ if organ in organs() else None),
-                    concept=row["concept"] or None,
+                    concept=_concept_of().get(row["concept"], row["concept"]) or None,
                     behaviour=behaviour if behaviour in _SITES else None,
                     stain=row["stain"],
                     slide=row["slide_or_patient"],
@@ -139,6 +173,7 @@ def _tiles(path: Path) -> Iterator[LabelledTile]:
                     split=row["split"],
                     laboratory=row.get("laboratory") or _laboratory(row.get("source_repo") or ""),
                 )
+                yield _corrected(tile)
             except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
                 raise InputError(f"{path}, line {number}: not a row of tiles: {error}") from error
 

@@ -184,7 +184,9 @@ class RowStore(Generic[R]):
 
 
 @contextmanager
-def locked(lock: Path, home: Path) -> Iterator[None]:
+def locked(
+    lock: Path, home: Path, advice: str = "wait until that has ended, or give another --output"
+) -> Iterator[None]:
     """Keep every other process out; a lock file without a holder does not count."""
     held = FileLock(lock, thread_local=False)
     with writing_to(home):
@@ -192,8 +194,7 @@ def locked(lock: Path, home: Path) -> Iterator[None]:
             held.acquire(blocking=False)
         except Timeout:
             raise OutputError(
-                f"{home} is being written by another run{_holder(lock)}; wait until that has "
-                "ended, or give another --output"
+                f"{home} is being written by another run{_holder(lock)}; {advice}"
             ) from None
     is_soft = isinstance(held, SoftFileLock)  # its own file, on disks that have no locks
     try:

@@ -57,7 +57,7 @@ class Support(Noun):
     why: str = ""
     """The verdict in plain words."""
     agreeing: Annotated[int, Field(ge=0)] | None = None
-    """Patches in which the claim stands above every decoy."""
+    """Patches that would be enough by themselves for the claim to be supported."""
     against: Spot | None = None
     """Where the claim has least support."""
     decoy: str | None = None

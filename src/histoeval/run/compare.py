@@ -338,7 +338,7 @@ def _about(
     """
     found = [each for file, _ in read if (each := read_summary(file).get(metric)) is not None]
     signatures = list(dict.fromkeys(str(each["signature"]) for each in found))
-    if len({_VERSION.sub(r"\1", signature) for signature in signatures}) > 1:
+    if len({without_versions(signature) for signature in signatures}) > 1:
         raise InputError(
             f"the files hold {metric} made in different ways, which cannot be compared: "
             f"{' and '.join(sorted(signatures))}"
@@ -353,6 +353,11 @@ def _about(
         "models and settings are the same.",
     )
     return (dict(found[0]) if found else {}), notes if several else ()
+
+
+def without_versions(signature: str) -> str:
+    """A signature without the versions of libraries: scores that share it can be compared."""
+    return _VERSION.sub(r"\1", signature)
 
 
 def _most_different(

@@ -24,6 +24,7 @@ EXTRAS = {
     "hf": "Hugging Face models, local judges",
     "slide": "slides and images",
     "figures": "figures of agree and corpus",
+    "web": "serve: runs, scores and studies in the browser",
     "train": "training models",
     "peers": "third-party metrics",
 }

@@ -32,6 +32,9 @@ SECONDS = 60.0
 START_SECONDS = 300.0
 """Until a child is ready, on a busy machine."""
 
+KEPT = 8
+"""Children that each keep a slide open; with more of them, one has to open another slide."""
+
 LENGTH = 4
 """Bytes of the number in front of a message."""
 
@@ -177,12 +180,20 @@ def process_ids() -> list[int]:
         return [child.process.pid for child in _idle]
 
 
+def prepare() -> None:
+    """Have a child ready, so that the next slide need not wait for its start."""
+    _give_back(_borrow(0), 0)
+
+
 def _borrow(number: int) -> _Child:
-    """A child that has the slide open, or any other, or a new one."""
+    """A child that has the slide open, or none, or a new one; with many, the oldest of them."""
     with _lock:
-        _idle.sort(key=lambda child: child.slide == number)
+        _idle.sort(key=lambda child: (child.slide == number, not child.slide))
         while _idle:
-            if (child := _idle.pop()).is_alive():
+            fits = _idle[-1].slide in (0, number)
+            if not fits and len(_idle) < KEPT:
+                break
+            if (child := _idle.pop(-1 if fits else 0)).is_alive():
                 return child
             child.end()
     return _Child()

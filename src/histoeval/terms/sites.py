@@ -5,10 +5,14 @@ from functools import cache
 from typing import Any
 
 from histoeval.resources import load_toml
+from histoeval.terms.assertion import has_wording
 from histoeval.terms.matching import NameMatch, NameMatcher
+from histoeval.terms.plain import words_of
 from histoeval.terms.tree import Tree
 
 _NO_SITE = ""
+_NEAR = 60
+_JOINTS = (" ", "-", "/")
 _PART, _SAME_ORGAN, _NEIGHBOUR, _SAME_SYSTEM = 0.8, 0.6, 0.5, 0.25
 
 
@@ -60,6 +64,64 @@ def _matcher() -> NameMatcher:
 def find_sites(phrase: str) -> tuple[NameMatch, ...]:
     """The sites that a phrase names, by noun or adjective, from left to right."""
     return tuple(match for match in _matcher().find(phrase) if match.id != _NO_SITE)
+
+
+def find_places(phrase: str) -> tuple[NameMatch, ...]:
+    """The sites that something is in, as far as a phrase says so.
+
+    Not those that it looks like (intestinal metaplasia) or came from (colonic primary); where it is
+    said to be in a place, that one alone; and what is metastatic lies where it is said to be, and
+    not in the organ that it is of (metastatic colonic carcinoma).
+    """
+    named = [match for match in find_sites(phrase) if is_place(phrase, match.start, match.end)]
+    if stated := [match for match in named if _is_stated(phrase, match.start)]:
+        return tuple(stated)
+    if has_wording("metastatic", phrase):
+        return tuple(m for m in named if _is_deposit(phrase, m.end))
+    return tuple(named)
+
+
+def is_place(text: str, start: int, end: int) -> bool:
+    """Whether a site named at a stretch of a text is one where something is.
+
+    Something may only look like it (gastric-type mucin, heterotopic pancreas), or come from there
+    (of colonic origin).
+    """
+    if (before := words_of(text[max(0, start - _NEAR) : start])) and before[-1].plain in _listed(
+        "likeness_before"
+    ):
+        return False
+    reached = 0
+    for word in words_of(text[end : end + _NEAR]):
+        if text[end + reached : end + word.start] not in _JOINTS:
+            return True
+        if word.plain in _listed("likeness") | _listed("origin"):
+            return False
+        if word.plain not in _listed("likeness_between") and not find_sites(word.text):
+            return True
+        reached = word.end
+    return True
+
+
+def _is_stated(phrase: str, start: int) -> bool:
+    """Whether a site stands after a word such as in, with no other word of place between."""
+    for word in reversed(words_of(phrase[:start])):
+        if word.plain in _listed("there"):
+            return True
+        if word.plain in _listed("elsewhere"):
+            return False
+    return False
+
+
+def _is_deposit(phrase: str, end: int) -> bool:
+    """Whether a metastasis is named after a site that stands before it."""
+    after = words_of(phrase[end:])
+    return bool(after) and after[0].plain in _listed("deposit")
+
+
+@cache
+def _listed(name: str) -> frozenset[str]:
+    return frozenset(_data()["wording"][name])
 
 
 @cache

@@ -11,6 +11,7 @@ from histoeval.callers import argument
 from histoeval.errors import OutputError, SettingError
 from histoeval.io.finished_run import FinishedRun, Kind, finished_run
 from histoeval.io.writing import check_not_input, make_folder, protecting, write_whole, writing_to
+from histoeval.view.html.page import Website
 
 Format = Literal["html", "csv", "xlsx", "md", "json"]
 FORMATS: tuple[str, ...] = get_args(Format)
@@ -56,13 +57,16 @@ def _files_of(run: FinishedRun) -> list[Path]:
 
 def _content(run: FinishedRun, to: str) -> bytes:
     if to == "html":
-        return _page(run.kind)(run.place).encode("utf-8", "backslashreplace")
+        return run_page(run).encode("utf-8", "backslashreplace")
     from histoeval.view.exports import export
 
     return export(run, to)
 
 
-def _page(kind: Kind) -> Callable[[Path], str]:
-    module, name = PAGES[kind].split(":")
-    found: Callable[[Path], str] = getattr(import_module(f"histoeval.view.html.{module}"), name)
-    return found
+def run_page(run: FinishedRun, site: Website | None = None) -> str:
+    """The page of a run: for a file that needs no other, or for a site."""
+    module, name = PAGES[run.kind].split(":")
+    make: Callable[[Path, Website | None], str] = getattr(
+        import_module(f"histoeval.view.html.{module}"), name
+    )
+    return make(run.place, site)

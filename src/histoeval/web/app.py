@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import FileResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import BaseRoute
 
-from histoeval.errors import InputError
-from histoeval.resources import resource_path
-from histoeval.view.html.page import STATIC
-from histoeval.web import runs
+from histoeval.errors import InputError, MissingDependency
+from histoeval.web import compare, leaderboard, reasons, runs, score, trust
+from histoeval.web.jobs import Jobs
+from histoeval.web.kept import Kept
 from histoeval.web.pages import HANDLERS, show_refusal
+from histoeval.web.score import Scorer
 from histoeval.web.security import LOCAL, OWNER, Guard, Visitor
 from histoeval.web.shelf import Shelf
+from histoeval.web.static import static_routes
 
-NAV = (("/", "Runs"),)
+NAV = (
+    ("/", "Runs"),
+    ("/score", "Score"),
+    ("/compare", "Compare"),
+    ("/leaderboard", "Leaderboard"),
+    ("/review", "Review"),
+    ("/slides", "Slides"),
+)
 """Address and name of each place, as every page shows them."""
 
 
@@ -28,47 +35,53 @@ def create_app(
     folder: Path,
     *,
     token: str,
-    study: Path | None = None,
     hosts: Iterable[str] = LOCAL,
     any_address: bool = False,
 ) -> Starlette:
     """The app over the runs in a folder; whoever has `token` may do everything.
 
+    Studies have an app of their own (`histoeval.web.study.app`): no rater can come near a run.
+
     `hosts` and `any_address` say by which names it may be called: see `Guard`.
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; give the folder that holds your runs")
-    if study is not None:
-        raise InputError("studies cannot be served yet")
-    shelf = Shelf(folder)
+    shelf, kept, jobs, scorer = Shelf(folder), Kept(), Jobs(), Scorer()
+    slides = _slides(shelf)
+    places: list[BaseRoute] = [
+        *runs.routes(shelf, kept),
+        *score.routes(shelf, jobs, scorer),
+        *compare.routes(shelf, kept),
+        *leaderboard.routes(shelf, kept),
+        *reasons.routes(shelf, kept, scorer),
+        *trust.routes(shelf, kept),
+        *slides,
+    ]
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        scorer.warm_up()
+        yield
+        jobs.close()
+
     keys: Mapping[str, Visitor] = {token: OWNER}
     app = Starlette(
-        routes=[*runs.routes(shelf), *_static()],
+        routes=[*places, *static_routes()],
+        lifespan=lifespan,
         middleware=[
             Middleware(Guard, keys=keys, refuse=show_refusal, hosts=hosts, any_address=any_address)
         ],
         exception_handlers=HANDLERS,
     )
-    app.state.nav = NAV
+    app.state.nav = NAV if slides else tuple(each for each in NAV if each[0] != "/slides")
     app.state.folder = folder
     return app
 
 
-def _static() -> list[BaseRoute]:
-    """The stylesheet and the scripts, which may be kept by the browser but are asked for again."""
-    looks = resource_path("view/html/templates/style.css")
-
-    async def style(_: Request) -> Response:
-        return FileResponse(looks, headers={"Cache-Control": "no-cache"})
-
-    return [
-        Route("/static/style.css", style),
-        Mount("/static", _Static(directory=resource_path(STATIC))),
-    ]
-
-
-class _Static(StaticFiles):
-    def file_response(self, *given: object, **more: object) -> Response:
-        answer = super().file_response(*given, **more)  # type: ignore[arg-type]
-        answer.headers["Cache-Control"] = "no-cache"
-        return answer
+def _slides(shelf: Shelf) -> list[BaseRoute]:
+    """The slides of trust runs; nothing where the extra [slide] is not installed."""
+    try:
+        from histoeval.web.slides import routes
+    except MissingDependency:
+        return []
+    return routes(shelf)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from histoeval.errors import HistoEvalError
-from histoeval.view.html.page import Website, render
+from histoeval.view.html.page import Website, fragment, render
 from histoeval.web.security import HEADERS, csrf_of, visitor_of
 
 TITLES = {
@@ -27,7 +28,7 @@ TITLES = {
 }
 """The heading of a failure, by its status."""
 
-_PATH = re.compile(r"(?<![\w.:/])/(?:[\w.+@ -]+/)+(?=[\w.+-])")
+_PATH = re.compile(r"(?<![\w.:/])/(?:[\w.+@-]+/)+(?=[\w.+-])")
 
 
 def page(
@@ -47,18 +48,30 @@ def page(
     return HTMLResponse(text, status, HEADERS)
 
 
-def fragment(request: Request, template: str, **context: Any) -> HTMLResponse:
+def part(request: Request, template: str, **context: Any) -> HTMLResponse:
     """A part of a page, to be put into one that is open."""
-    return HTMLResponse(render(template, site=site_of(request), **context))
+    return HTMLResponse(fragment(template, site=site_of(request), **context))
 
 
-def site_of(request: Request) -> Website:
+def site_of(request: Request, links: Sequence[tuple[str, str]] = ()) -> Website:
     """The navigation that this visitor sees, and what its forms send back."""
     visitor, path = visitor_of(request), request.url.path
     nav = [entry for entry in request.app.state.nav if visitor.may_open(entry[0])]
     inside = [address for address, _ in nav if address != "/" and path.startswith(address)]
     here = max(inside, key=len, default="/" if path == "/" or path.startswith("/runs") else "")
-    return Website(nav, here, csrf_of(request))
+    return Website(tuple(nav), here, csrf_of(request), links)
+
+
+def page_number(request: Request, items: int, a_page: int) -> tuple[int, int]:
+    """Which page of a list is asked for, from 1, and how many there are."""
+    pages = max(1, -(-items // a_page))
+    asked = request.query_params.get("page", "1")
+    return min(pages, max(1, int(asked) if asked.isdecimal() and len(asked) < 9 else 1)), pages
+
+
+def time_text(seconds: float) -> str:
+    """A time of the disk as people of this machine read it."""
+    return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def without_paths(message: str, folder: Path) -> str:

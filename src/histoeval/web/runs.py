@@ -1,30 +1,167 @@
-"""The runs that are there."""
+"""The runs that are there, the page of each, and the same for other programs."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import json
+from collections.abc import Iterator
+from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from histoeval.web.pages import page
+from histoeval.io.finished_run import finished_run
+from histoeval.io.results import read_summary
+from histoeval.view.exports import export
+from histoeval.view.html.page import Website
+from histoeval.view.run_report import FORMATS, PAGES, run_page
+from histoeval.web.jobs import UPLOAD
+from histoeval.web.kept import SCORED, Kept
+from histoeval.web.pages import page, site_of, time_text
+from histoeval.web.security import HEADERS, POLICY
 from histoeval.web.shelf import Shelf, StoredRun
 
+PATIENCE_S = 1.5
+"""After so long a page says that it is being made."""
 
-def routes(shelf: Shelf) -> list[BaseRoute]:
-    """The list of runs, and a page for each."""
+PAGES_KEPT = 4
+"""A page of 10,000 pairs takes seconds to make and 20 MB to keep."""
+
+TYPES = {
+    "html": "text/html",
+    "csv": "text/csv",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "md": "text/markdown",
+    "json": "application/json",
+}
+
+DRAWN = {"agree"}
+"""Whose pages have figures with styles inside them."""
+
+
+def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
+    """The list of runs, the page of a run, its pictures, and its tables to take away."""
+    pages = Kept(PAGES_KEPT)
 
     def listed(request: Request) -> Response:
-        shown = [_entry(run) for run in shelf.runs()]
+        shown = [_entry(run, kept) for run in shelf.runs()]
         return page(request, "serve/runs.html", title="Runs", runs=shown)
 
-    return [Route("/", listed)]
+    def opened(request: Request) -> Response:
+        run = shelf.run(request.path_params["run"], *PAGES)
+        site = site_of(request, links=tuple(_links(run, kept)))
+        text = pages.soon((run.stamp, site), lambda: _made(run, site), PATIENCE_S)
+        if text is None:
+            return _awaited(request, run)
+        return HTMLResponse(text, headers=HEADERS | _policy(run))
+
+    def ready(request: Request) -> Response:
+        run = shelf.run(request.path_params["run"], *PAGES)
+        site = site_of(request, links=tuple(_links(run, kept)))
+        text = pages.soon((run.stamp, site), lambda: _made(run, site), 0)
+        return Response(status_code=204, headers={} if text is None else {"HX-Refresh": "true"})
+
+    def picture(request: Request) -> Response:
+        run = shelf.run(request.path_params["run"], "trust")
+        there = {each.name: each for each in (run.folder / "evidence").glob("*.png")}
+        if (file := there.get(request.path_params["name"])) is None:
+            raise HTTPException(404, "There is no such picture.")
+        return FileResponse(file)
+
+    def taken(request: Request) -> Response:
+        run, to = shelf.run(request.path_params["run"], *PAGES), request.path_params["format"]
+        if to not in FORMATS:
+            raise HTTPException(404, f"A run can be had as {', '.join(FORMATS)}.")
+        found = finished_run(run.place)
+        if to == "html":
+            content = run_page(found).encode("utf-8", "backslashreplace")
+        else:
+            content = export(found, to)
+        name = {"Content-Disposition": f'attachment; filename="{run.id}.{to}"'}
+        return Response(content, headers=name, media_type=TYPES[to])
+
+    return [
+        Route("/", listed),
+        Route("/runs/{run}/", opened),
+        Route("/runs/{run}/ready", ready),
+        Route("/runs/{run}/evidence/{name}", picture),
+        Route("/runs/{run}/as/{format}", taken),
+    ]
 
 
-def _entry(run: StoredRun) -> dict[str, object]:
-    return {**run._asdict(), "changed": _time(run.changed)}
+def _made(run: StoredRun, site: Website) -> str:
+    return run_page(finished_run(run.place), site)
 
 
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+def _awaited(request: Request, run: StoredRun) -> Response:
+    """A page that gives way to that of a large run when this is made."""
+    scripts = ["vendor/htmx.min.js"]
+    return page(request, "serve/awaited.html", title=run.name, scripts=scripts, run=run)
+
+
+def _policy(run: StoredRun) -> dict[str, str]:
+    """Figures carry their styles with them."""
+    inline = POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+    return {"Content-Security-Policy": inline} if run.kind in DRAWN else {}
+
+
+def _links(run: StoredRun, kept: Kept) -> Iterator[tuple[str, str]]:
+    """What else can be done with a run."""
+    if run.kind in SCORED and _systems(run, kept) > 1:
+        yield f"/compare?run={run.id}", "Compare its systems"
+    if run.kind == "judge":
+        yield f"/runs/{run.id}/reasons", "The judge's reasons"
+    if run.kind == "trust":
+        yield f"/review?run={run.id}", "Review its reports"
+    names = {"html": "Page as a file", "xlsx": "Excel", "md": "Markdown"}
+    yield from ((f"/runs/{run.id}/as/{to}", names.get(to, to.upper())) for to in FORMATS)
+
+
+def _systems(run: StoredRun, kept: Kept) -> int:
+    metrics = kept.once(("summary", run.stamp), lambda: read_summary(run.place))
+    return max((len(each["systems"]) for each in metrics.values()), default=0)
+
+
+def _entry(run: StoredRun, kept: Kept) -> dict[str, Any]:
+    about = kept.once(("about", run.stamp), lambda: about_run(run))
+    return {
+        **run._asdict(),
+        "changed": time_text(run.changed),
+        "about": about,
+        "address": _address(run),
+    }
+
+
+def _address(run: StoredRun) -> str:
+    """Where a run is looked at; nothing where it cannot be."""
+    if run.finished:
+        return f"/runs/{run.id}/" if run.kind in PAGES else ""
+    return f"/runs/{run.id}/progress" if (run.folder / UPLOAD).is_file() else ""
+
+
+def about_run(run: StoredRun) -> str:
+    """What a run is of, in a few words; nothing where its summary does not say."""
+    try:
+        summary = json.loads((run.folder / "summary.json").read_text("utf-8"))
+        if run.kind in SCORED:
+            return _scored(summary)
+        if run.kind == "trust":
+            routes = ", ".join(f"{count:,} {route}" for route, count in summary["routes"].items())
+            return f"{summary['rows']:,} reports: {routes}"
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return ""
+    return ""
+
+
+def _scored(summary: dict[str, Any]) -> str:
+    metrics = summary["metrics"]
+    systems = list(dict.fromkeys(name for each in metrics.values() for name in each["systems"]))
+    first = next(iter(metrics))
+    means = [
+        f"{name or 'mean'} {each['mean']:.3f}"
+        for name, each in metrics[first]["systems"].items()
+        if each.get("mean") is not None
+    ]
+    count = f"{summary['rows']:,} pairs, {len(systems)} system{'s' if len(systems) != 1 else ''}"
+    return f"{count}; {first}: {', '.join(means[:3])}"

@@ -7,13 +7,14 @@ cookie that no script can read and no other site can send; the link is then open
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from hashlib import sha256
 from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import FormData, Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -36,7 +37,7 @@ HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
@@ -81,6 +82,13 @@ def csrf_of(request: Request) -> str:
     return csrf
 
 
+@asynccontextmanager
+async def form_of(request: Request) -> AsyncIterator[FormData]:
+    """The fields of a form, as long as this is open; no field is larger than a body may be."""
+    async with request.form(max_files=1, max_fields=100, max_part_size=MAX_BODY) as form:
+        yield form
+
+
 class Guard:
     """Middleware that lets nothing through that is not meant for this server and visitor.
 
@@ -103,8 +111,7 @@ class Guard:
         self._hosts = {host.lower() for host in hosts}
         self._any_address = any_address
         self._tokens = dict(keys)
-        self._cookies = {_derived(token, "cookie"): token for token in keys}
-        self._name = f"histoeval-{_derived(next(iter(keys)), 'name')[:12]}"
+        self._cookies = {f"histoeval-{_derived(token, 'name')[:12]}": token for token in keys}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer for the app, or refuse."""
@@ -151,27 +158,41 @@ class Guard:
         if token is None:
             raise HTTPException(
                 403,
-                "The token in this link is not the one of this server. It changes each time "
-                "the server is started: use the link that it printed last.",
+                "The token in this link is not one of this server. Use the link that it printed "
+                "last, or, in a study, the one that you were sent.",
             )
         rest = [pair for pair in request.query_params.multi_items() if pair[0] != "token"]
-        address = request.url.path.replace("//", "/")
+        address = f"/{request.url.path.lstrip('/')}"  # two slashes would name another host
         answer = RedirectResponse(f"{address}?{urlencode(rest)}" if rest else address, 303)
+        name = next(name for name, each in self._cookies.items() if each == token)
         answer.set_cookie(
-            self._name, _derived(token, "cookie"), httponly=True, samesite="strict", path="/"
+            name, _derived(token, "cookie"), httponly=True, samesite="strict", path="/"
         )
         return answer
 
     def _token_of(self, request: Request) -> str:
-        given = request.cookies.get(self._name, "")
-        for cookie, token in self._cookies.items():
-            if _same(cookie, given):
-                return token
-        raise HTTPException(
-            401,
-            "Open this place by the link that `histoeval serve` printed: it holds the token "
-            "that lets you in.",
-        )
+        """The key of whoever sent a request; one browser may hold several.
+
+        Of those, the one counts whose holder may open the address, and the narrowest first: each
+        tab stays with the rater whose link it was opened by.
+        """
+        held = [
+            token
+            for name, token in self._cookies.items()
+            if _same(_derived(token, "cookie"), request.cookies.get(name, ""))
+        ]
+        if not held:
+            raise HTTPException(
+                401,
+                "Open this place by the link that `histoeval serve` printed, or, in a study, by "
+                "the one that you were sent: it holds the token that lets you in.",
+            )
+        path = request.url.path
+        return min(held, key=lambda token: _distance(self._tokens[token], path))
+
+
+def _distance(visitor: Visitor, path: str) -> tuple[bool, int]:
+    return not visitor.may_open(path), -len(visitor.area)
 
 
 async def _unforged(request: Request) -> Receive:
@@ -183,10 +204,9 @@ async def _unforged(request: Request) -> Receive:
     body = await _limited_body(request)
     given = headers.get("x-csrf-token")
     if given is None:
-        form = await Request(request.scope, _replay(body)).form()
-        field = form.get("csrf")
+        async with form_of(Request(request.scope, _replay(body))) as form:
+            field = form.get("csrf")
         given = field if isinstance(field, str) else ""
-        await form.close()
     if not _same(request.scope["csrf"], given):
         raise HTTPException(
             403,

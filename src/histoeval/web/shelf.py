@@ -11,29 +11,52 @@ from typing import NamedTuple
 
 from starlette.exceptions import HTTPException
 
-from histoeval.io.store import VERB_FILES
+from histoeval.io.finished_run import AGREEMENT, COMPARISON, EXPERIMENTS, SCORES, TRUST
+from histoeval.io.writing import make_folder
+from histoeval.web.jobs import UPLOAD
 
 DEPTH = 4
 """Folders below the one that is served in which runs are looked for."""
 
 KINDS = {
     "usage.json": "judge",
-    "scores.jsonl": "score",
-    **{files[0]: verb for verb, files in VERB_FILES.items() if verb != "score or judge"},
-    "comparison.json": "compare",
+    SCORES: "score",
+    UPLOAD: "score",
+    TRUST: "trust",
+    "reports.jsonl": "generate",
+    AGREEMENT: "agree",
+    COMPARISON: "compare",
+    **dict.fromkeys((f"{name}.json" for name in EXPERIMENTS), "experiment"),
 }
 """The file by which the results of a verb are known; the first that is there counts."""
 
+META = ".jsonl.meta.json"
+"""How the file ends that says of a file of results what made it."""
+
+SUMMED_UP = {"judge", "score", "trust", "generate"}
+"""Whose runs have ended when there is a summary."""
+
 
 class StoredRun(NamedTuple):
-    """A folder of results: its id, its name on pages, the verb that made it, and its time."""
+    """The results of a run: its id, its name on pages, the verb that made it, and its time."""
 
     id: str
     name: str
     kind: str
-    folder: Path
+    place: Path
+    """A folder, or the file that `extract` has written."""
     changed: float
     finished: bool
+
+    @property
+    def folder(self) -> Path:
+        """Where files about the run are."""
+        return self.place if self.place.is_dir() else self.place.parent
+
+    @property
+    def stamp(self) -> tuple[str, float]:
+        """What changes when the results do."""
+        return self.id, self.changed
 
 
 class Shelf:
@@ -47,31 +70,52 @@ class Shelf:
         found = sorted(self._found(), key=lambda run: run.name)
         return sorted(found, key=lambda run: run.changed, reverse=True)
 
-    def run(self, name: str) -> StoredRun:
-        """The run with this id."""
+    def run(self, name: str, *kinds: str) -> StoredRun:
+        """The run with this id, of one of these kinds."""
         for run in self.runs():
-            if run.id == name:
+            if run.id == name and (not kinds or run.kind in kinds):
                 return run
         raise HTTPException(404, "There is no such run; it may have been moved or removed.")
+
+    def run_in(self, folder: Path) -> StoredRun:
+        """The run of a folder that was made here."""
+        return next(run for run in self.runs() if run.place == folder)
+
+    def new_folder(self, wish: str) -> Path:
+        """A new folder for a run, named after a wish as far as that makes a plain name."""
+        slug = _slug(wish) or "run"
+        for number in range(1, 1000):
+            folder = self.folder / (slug if number == 1 else f"{slug}-{number}")
+            if not folder.exists():
+                make_folder(folder)
+                return folder
+        raise HTTPException(409, f"There are too many runs called {slug}; choose another name.")
 
     def _found(self) -> Iterator[StoredRun]:
         for place, folders, files in os.walk(self.folder):
             where = Path(place)
             inside = where.relative_to(self.folder)
             folders[:] = sorted(name for name in folders if not name.startswith("."))
-            if len(inside.parts) >= DEPTH:
-                folders.clear()
-            kind = next((kind for file, kind in KINDS.items() if file in files), None)
-            if kind is not None:
-                yield _run(where, "/".join(inside.parts) or self.folder.name, kind, files)
+            name = "/".join(inside.parts)
+            known = [file for file in KINDS if file in files]
+            if len(inside.parts) >= DEPTH or (known and name):
+                folders.clear()  # what lies in a run belongs to it
+            if known:
+                ended = KINDS[known[0]] not in SUMMED_UP or "summary.json" in files
+                yield _run(where, name or self.folder.name, KINDS[known[0]], known[0], ended)
+            for file in files:
+                rows = file.removesuffix(".meta.json")
+                if file.endswith(META) and rows not in KINDS and rows in files:
+                    yield _run(where / rows, f"{name}/{rows}".strip("/"), "extract", "", True)
 
 
-def _run(folder: Path, name: str, kind: str, files: list[str]) -> StoredRun:
-    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "run"
+def _run(place: Path, name: str, kind: str, file: str, finished: bool) -> StoredRun:
     digest = sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:6]
-    finished = kind in {"agree", "compare"} or "summary.json" in files
-    changed = max((folder / file).stat().st_mtime for file in files if file in _TIMED)
-    return StoredRun(f"{slug}-{digest}", name, kind, folder, changed, finished)
+    summary = place / "summary.json"
+    dated = summary if file and finished and summary.exists() else place / file
+    changed = dated.stat().st_mtime
+    return StoredRun(f"{_slug(name) or 'run'}-{digest}", name, kind, place, changed, finished)
 
 
-_TIMED = {*KINDS, "summary.json", "trust.jsonl", "reports.jsonl"}
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40].strip("-")

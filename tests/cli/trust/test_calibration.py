@@ -65,6 +65,9 @@ def written(encoder: TileEncoder, tmp_path_factory: pytest.TempPathFactory) -> P
     done = calibrated(tiles, tiles / "ours.json", "--output", tiles / "figures.json")
     assert done.exit_code == 0, done.output
     assert "foreign reports supported, n = 64" in done.output
+    for images in ("tiles", "pictures"):
+        assert f"decided, {images}: true reports supported" in done.output
+        assert f"{images}: the commonest organ has 50% of them; another diagnosis" in done.output
     return tiles / "ours.json"
 
 
@@ -143,6 +146,18 @@ def test_two_calibrations_of_one_encoder_are_refused(folder: Path, calibration: 
     done = judged(folder, "--calibration", calibration, "--calibration", calibration)
     assert isinstance(done.exception, SettingError)
     assert "one for each encoder" in str(done.exception)
+
+
+def test_a_calibration_without_images_is_refused_with_the_cure(
+    folder: Path, calibration: Path
+) -> None:
+    write(folder / "reports.csv", [{"id": "text", "report": REPORTS["own"]}])
+    done = judged(folder, "--calibration", calibration)
+    assert isinstance(done.exception, SettingError)
+    assert str(done.exception) == (
+        "--calibration is for grounding, and the input names no images: add a column image, or "
+        "leave --calibration out"
+    )
 
 
 def test_a_broken_calibration_is_refused(folder: Path, encoder: TileEncoder) -> None:

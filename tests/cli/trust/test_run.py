@@ -175,7 +175,8 @@ def test_a_slide_has_tiles_for_and_against_and_a_heatmap_of_each_claim(folder: P
 
 def test_no_pictures_means_none(folder: Path) -> None:
     assert judged(folder, "--no-pictures").exit_code == 0
-    assert not (folder / "out" / "evidence").exists()
+    kept = sorted(path.name for path in (folder / "out" / "evidence").iterdir())
+    assert kept == ["00001_patches.npz", "00002_patches.npz"]
     assert "pictures" not in rows_of(folder)[0]["evidence"]
 
 

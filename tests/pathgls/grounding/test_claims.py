@@ -195,3 +195,106 @@ def test_claims_of_the_builtin_reader_name_the_organ() -> None:
     assert any("papillary carcinoma" in claim.phrase for claim in parts.asserted)
     assert any("thyroid" in claim.phrase for claim in parts.asserted)
     assert any("necrosis" in claim.phrase for claim in parts.denied)
+
+
+@pytest.mark.parametrize(
+    ("text", "phrases"),
+    [
+        (
+            "Liver: metastatic colonic adenocarcinoma.",
+            {"liver tissue", "metastatic colonic adenocarcinoma in the liver"},
+        ),
+        (
+            "Lung, wedge: metastasis of breast carcinoma.",
+            {"lung tissue", "metastasis in the lung", "metastatic breast carcinoma in the lung"},
+        ),
+        (
+            "Liver, biopsy: lung metastasis in liver.",
+            {"liver tissue", "lung metastasis in the liver"},
+        ),
+        (
+            "Brain, excision: metastatic carcinoma, lung primary favoured.",
+            {"brain tissue", "metastatic carcinoma in the brain"},
+        ),
+        (
+            "Stomach, biopsy: chronic gastritis with intestinal metaplasia.",
+            {"chronic gastritis of the stomach", "intestinal metaplasia of the stomach"},
+        ),
+        (
+            "Stomach, gastrectomy: intestinal-type adenocarcinoma.",
+            {"intestinal-type adenocarcinoma of the stomach"},
+        ),
+        ("Stomach: pancreatic heterotopia.", {"pancreatic heterotopia of the stomach"}),
+        ("Lung, biopsy: adenocarcinoma. History of breast cancer.", {"adenocarcinoma of the lung"}),
+        (
+            "Brain: glioblastoma. Clinical history: treated lung carcinoma.",
+            {"glioblastoma of the brain"},
+        ),
+        (
+            "Liver: hepatocellular adenoma in a patient on oral contraceptives.",
+            {"hepatocellular adenoma of the liver"},
+        ),
+        ("Metastatic colonic adenocarcinoma.", {"metastatic colonic adenocarcinoma"}),
+    ],
+)
+def test_the_site_is_where_the_specimen_is_from(text: str, phrases: set[str]) -> None:
+    (report,) = shipped_reader().read([text])
+    assert {claim.phrase for claim in sorted_claims(claims_of(report)).asserted} == phrases
+
+
+def test_an_origin_is_no_claim_where_another_place_is_named() -> None:
+    text = "Peritoneum: carcinoma. CK20 positive, favours a colonic primary."
+    sites = ("Peritoneum", "site"), ("carcinoma", "diagnosis"), ("colonic", "site")
+    assert phrases(made(text, *sites, links="1-0")) == ["carcinoma of the peritoneum"]
+    alone = "Carcinoma. Primary site: colon."
+    assert phrases(made(alone, ("Carcinoma", "diagnosis"), ("colon", "site"))) == [
+        "carcinoma",
+        "colon tissue",
+    ]
+    spread = "Metastatic carcinoma of colonic origin."
+    assert phrases(made(spread, ("Metastatic carcinoma", "diagnosis"), ("colonic", "site"))) == [
+        "metastatic carcinoma"
+    ]
+
+
+def test_where_a_finding_reaches_is_no_tissue_of_its_own() -> None:
+    text = "Pancreas: carcinoma invading the duodenum"
+    marks = ("Pancreas", "site"), ("carcinoma", "diagnosis"), ("invading", "finding")
+    report = made(text, *marks, ("duodenum", "site"), links="1-0 2-3")
+    assert phrases(report) == ["carcinoma of the pancreas", "invasion in the duodenum"]
+    alone = made(
+        "Invading the duodenum", ("Invading", "finding"), ("duodenum", "site"), links="0-1"
+    )
+    assert phrases(alone) == ["invasion in the duodenum", "duodenum tissue"]
+
+
+def test_an_origin_that_is_read_as_a_diagnosis_is_none() -> None:
+    text = "Liver: metastatic carcinoma, consistent with breast primary."
+    marks = (
+        ("Liver", "site"),
+        ("metastatic carcinoma", "diagnosis"),
+        ("breast primary", "diagnosis"),
+    )
+    assert phrases(made(text, *marks, links="1-0")) == [
+        "liver tissue",
+        "metastatic carcinoma in the liver",
+    ]
+
+
+def test_a_site_that_is_denied_is_no_claim_and_one_in_which_something_is_denied_is() -> None:
+    assert phrases(made("No colonic mucosa is seen.", ("colonic mucosa", "site"))) == []
+    assert phrases(made("No tumour in the liver.", ("liver", "site"))) == ["liver tissue"]
+    assert phrases(made("Liver: negative.", ("Liver", "site"))) == ["liver tissue"]
+
+
+def test_a_report_that_stands_under_the_history_as_a_whole_keeps_its_claims() -> None:
+    text = "Clinical history: liver with cirrhosis."
+    assert phrases(made(text, ("liver", "site"), ("cirrhosis", "diagnosis"), links="1-0")) == [
+        "cirrhosis of the liver"
+    ]
+
+
+def test_vessels_do_not_move_a_tumour_out_of_its_organ() -> None:
+    text = "Vein: renal cell carcinoma"
+    found = made(text, ("Vein", "site"), ("renal cell carcinoma", "diagnosis"), links="1-0")
+    assert phrases(found) == ["renal cell carcinoma"]

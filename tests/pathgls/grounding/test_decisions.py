@@ -88,6 +88,22 @@ def test_organs_that_a_phrase_names(phrase: str, organs: set[str] | None) -> Non
     assert organs_named(phrase, TOLD) == organs
 
 
+@pytest.mark.parametrize(
+    ("phrase", "organs"),
+    [
+        ("colon", {"colon"}),
+        ("sigmoid colon", {"colon"}),
+        ("rectum", {"intestine"}),
+        ("intestine", {"intestine"}),
+        ("appendix", {"appendix"}),
+        ("small intestine", {"duodenum"}),
+    ],
+)
+def test_of_organs_that_hold_each_other_the_nearest_is_named(phrase: str, organs: set[str]) -> None:
+    named = organs_named(phrase, ("appendix", "colon", "duodenum", "intestine"))
+    assert named == frozenset(organs)
+
+
 def test_an_organ_is_like_itself_and_its_parts_and_unlike_others() -> None:
     assert alike("colon", "colon")
     assert alike("colon", "intestine")

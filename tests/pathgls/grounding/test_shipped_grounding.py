@@ -52,6 +52,14 @@ def test_what_was_never_learned_is_not_known(encoder: BuiltinEncoder, phrase: st
     (reason,) = encoder.unknown_phrases([phrase])
     assert reason is not None
     assert "nothing that the model has learned" in reason
+    assert not any(letter.isdigit() for letter in reason), "no cosine for a clinician"
+
+
+def test_why_an_image_is_not_known_is_said_without_numbers(encoder: BuiltinEncoder) -> None:
+    far = np.stack([-encoder.known.centre * 50, encoder.known.centre * 50]).astype(np.float32)
+    for reason in encoder.unknown_images(far):
+        assert reason is not None
+        assert not any(letter.isdigit() for letter in reason)
 
 
 def test_other_wordings_are_known_and_other_diagnoses_are_not(encoder: BuiltinEncoder) -> None:

@@ -114,7 +114,7 @@ def test_an_organ_that_stands_out_too_little_is_not_known() -> None:
         slide_of(patch({"liver": 1.0, "colon": 0.95, "carcinoma": 1.0})), *report_of("liver")
     )
     assert found.verdict == "not_known"
-    assert "does not look enough like liver" in found.why
+    assert "looks most like liver, but not clearly enough" in found.why
     assert found.value < 0.5
 
 
@@ -169,9 +169,12 @@ def test_a_word_that_is_no_organ_is_said_to_be_none() -> None:
 def test_a_report_without_an_organ_is_not_vouched_for() -> None:
     """Any carcinoma would fit it: nothing ties it to this patient."""
     found = judged(slide_of(*[LIVER_CANCER] * 20), claim("carcinoma", DIAGNOSIS))
-    assert found.supports[0].verdict == "supported"
+    assert found.supports[0].verdict == "not_known"
+    assert "names no organ" in found.supports[0].why
+    assert found.supports[0].agreeing is None
     assert found.verdict == "not_known"
     assert "names no organ" in found.why
+    assert found.value < 0.5
     assert found.organ is not None
     assert (found.organ.likeliest, found.organ.claimed) == ("liver", ())
 
@@ -193,6 +196,80 @@ def test_a_report_that_names_every_organ_is_not_supported_by_its_organs() -> Non
         *(claim(organ, SITE) for organ in ("liver", "colon", "lung")),
     )
     assert found.verdict == "contradicted"
+
+
+@given(st.lists(st.tuples(shares, shares, shares), min_size=1, max_size=20))
+def test_what_is_supported_has_patches_that_agree(shown: list[tuple[float, float, float]]) -> None:
+    """However the patches are mixed; an organ may be the second best in each of them."""
+    image = slide_of(
+        *(
+            patch({"liver": 0.1 + a, "colon": b, "lung": c, "carcinoma": a, "other": 0.5})
+            for a, b, c in shown
+        )
+    )
+    found = judged(image, *report_of("liver"))
+    for support in found.supports:
+        if support.verdict == "supported":
+            assert support.agreeing is not None
+            assert 0 < support.agreeing <= len(shown)
+
+
+def test_an_organ_that_is_nowhere_the_likeliest_can_be_so_over_all_patches() -> None:
+    colon, lung = ({"liver": 1.0, other: 1.1, "other": 0.5} for other in ("colon", "lung"))
+    found = judged(slide_of(patch(colon), patch(lung)), claim("liver", SITE))
+    (liver,) = found.supports
+    assert (liver.verdict, liver.agreeing) == ("supported", 1)
+
+
+def test_a_report_on_the_colon_claims_no_other_bowel() -> None:
+    organs = ("appendix", "colon", "intestine", "liver")
+    image = slide_of(*[patch({"colon": 1.0, "carcinoma": 1.0})] * 20)
+    told = decisions_for(organs)
+    for phrase in ("carcinoma of the colon", "carcinoma of the sigmoid colon"):
+        found = judged(image, claim(phrase, DIAGNOSIS), decisions=told)
+        assert found.organ is not None
+        assert found.organ.claimed == ("colon",)
+
+
+def test_an_image_of_one_specimen_does_not_contradict_the_other() -> None:
+    image = slide_of(*[LIVER_CANCER] * 20)
+    other = claim("adenoma of the colon", DIAGNOSIS)
+    found = judged(image, claim("carcinoma of the liver", DIAGNOSIS), other)
+    assert [each.verdict for each in found.supports] == ["supported", "not_known"]
+    assert found.verdict == "not_known"
+    assert (
+        found.supports[1].why == "the tissue looks like liver, which the report names beside colon"
+    )
+    assert judged(image, other).verdict == "contradicted"
+
+
+@pytest.mark.parametrize("also", ["necrosis in the lung", "necrosis in the prostate"])
+def test_where_a_finding_reaches_is_no_specimen(also: str) -> None:
+    image = slide_of(*[patch({"liver": 1.0, "carcinoma": 1.0, "necrosis": 1.0})] * 20)
+    found = judged(image, claim("carcinoma of the liver", DIAGNOSIS), claim(also))
+    assert found.organ is not None
+    assert found.organ.claimed == ("liver",)
+    assert found.verdict == "supported"
+
+
+def test_parts_of_the_bowel_are_seen_together() -> None:
+    organs = ("appendix", "colon", "liver")
+    image = slide_of(*[patch({"colon": 1.0, "carcinoma": 1.0})] * 20)
+    claims = claim("carcinoma of the colon", DIAGNOSIS), claim("appendix tissue", SITE)
+    found = judged(image, *claims, decisions=decisions_for(organs))
+    assert found.organ is not None
+    assert found.organ.claimed == ("appendix", "colon")
+    assert "appendix" not in found.why, "the colon is seen, and hard to part from the appendix"
+
+
+def test_where_the_organ_decides_its_patches_are_counted() -> None:
+    """The carcinoma is in every patch, and none of them looks like the lung."""
+    found = judged(slide_of(*[LIVER_CANCER] * 20), *report_of("lung"))
+    assert [(each.verdict, each.agreeing) for each in found.supports] == [("contradicted", 0)] * 2
+    unclear = slide_of(*[patch({"liver": 1.0, "colon": 0.95, "carcinoma": 1.0})] * 3)
+    for support in judged(unclear, *report_of("liver")).supports:
+        assert (support.verdict, support.agreeing) == ("not_known", 0)
+        assert "looks most like liver, but not clearly enough" in support.why
 
 
 def test_one_hot_patch_of_three_hundred_supports_nothing() -> None:
@@ -234,6 +311,15 @@ def test_a_kind_of_claim_that_was_never_measured_is_not_known() -> None:
     )
     assert found.supports[1].verdict == "not_known"
     assert "(diagnosis) were never validated" in found.supports[1].why
+    assert found.verdict == "not_known", "the liver is seen, and nothing is known of the diagnosis"
+
+
+def test_the_organ_alone_supports_a_report_of_nothing_else() -> None:
+    image = slide_of(*[PLAIN_LIVER] * 20)
+    assert judged(image, claim("liver", SITE)).verdict == "supported"
+    stated = judged(image, *report_of("liver"))
+    assert stated.supports[0].verdict == "supported"
+    assert stated.verdict != "supported"
 
 
 def test_an_encoder_that_nobody_validated_knows_nothing() -> None:

@@ -177,7 +177,7 @@ class BuiltinEncoder:
             if scope.known
             else "not stained with H&E, as far as the model can tell"
             if scope.stain >= limit
-            else f"not like the H&E histology that the model has seen ({scope.distance:.2f})"
+            else "not like the H&E histology that the model has seen"
             for scope in self.image_scope(vectors)
         ]
 
@@ -186,8 +186,7 @@ class BuiltinEncoder:
         return [
             None
             if scope.known
-            else f"names nothing that the model has learned; nearest is {scope.nearest} "
-            f"({scope.likeness:.2f})"
+            else f"names nothing that the model has learned; nearest to it is {scope.nearest}"
             for scope in self.phrase_scope(phrases)
         ]
 

@@ -3,21 +3,34 @@
 Diagnoses and findings are claims, with their descriptors, grade and site put into the phrase, and
 so is a site that no asserted diagnosis carries. Denied and uncertain ones have such an `assertion`.
 Stages, measurements, markers and procedures cannot be seen in an image of tissue, nor can margins
-or masses; they are no claims, and `not_seen` says so for each.
+or masses; they are no claims, and `not_seen` says so for each. What a patient had before is none
+either. The site of a claim is where the specimen was taken from, as its heading says, and not where
+a tumour came from.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cache
 from typing import Any, NamedTuple
 
+from histoeval.facts.spread import spread_of
+from histoeval.pathgls.grounding.specimen_sites import of_specimen, specimen_sites
 from histoeval.pathgls.results import Claim, ReportSpan
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.resources import load_toml
-from histoeval.terms.assertion import drop_denying_words, without_denial
+from histoeval.terms.assertion import drop_denying_words, has_wording, without_denial
 from histoeval.terms.findings import find_findings, finding_of, findings
 from histoeval.terms.lexicon import any_of
-from histoeval.terms.sites import find_sites, organ_of, site_tree, sites, system_of
+from histoeval.terms.naming import main_concept
+from histoeval.terms.sites import (
+    find_places,
+    find_sites,
+    organ_of,
+    site_closeness,
+    site_tree,
+    sites,
+    system_of,
+)
 from histoeval.terms.values.grades import read_grade
 
 CLAIMED = (EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE)
@@ -33,6 +46,7 @@ _STOP = re.compile(r"(?<![.;:])[.;:]+(?=\s|$)")
 _GRADED = re.compile(r"\b(?:differentiated|grade|dysplasia|anaplastic)\b")
 _RANKED = re.compile(r"\d|\b[ivx]+\b|\bgrade$|\bdifferentiation\b")
 _ADJECTIVE = re.compile(r"\S+(?:ic|ing|ous|ed|al)")
+_NEAR = 0.5
 _MAX_WORDS = 4
 """Of a descriptor; more is a sentence."""
 
@@ -47,7 +61,9 @@ class Claims(NamedTuple):
 
 def claims_of(report: Report) -> tuple[Claim, ...]:
     """All claims of a report that a reader has read, in the order of its text, none twice."""
-    read = [*_lesions(report), *_bare_sites(report)]
+    report = of_specimen(report)
+    places = specimen_sites(report)
+    read = [*_lesions(report, places), *_bare_sites(report, places)]
     first: dict[tuple[str, Assertion], Claim] = {}
     for claim in sorted(read, key=lambda claim: (claim.span.start, claim.span.end)):
         first.setdefault((claim.phrase, claim.assertion), claim)
@@ -78,7 +94,7 @@ def not_seen(report: Report) -> tuple[str, ...]:
     )
 
 
-def _lesions(report: Report) -> Iterator[Claim]:
+def _lesions(report: Report, places: Set[int]) -> Iterator[Claim]:
     """Diagnoses and findings with what belongs to them."""
     for number, entity in enumerate(report.entities):
         if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING):
@@ -88,18 +104,22 @@ def _lesions(report: Report) -> Iterator[Claim]:
         if not name or (entity.type == EntityType.FINDING and _is_vague(name)):
             continue
         linked = _linked(report, number)
+        sites = [report.entities[n].text for n in _tails(report, number) if n in places]
         phrase = (
-            _diagnosis_phrase(name, linked)
+            _diagnosis_placed(_diagnosis_phrase(name, linked), entity, report.text, sites)
             if entity.type == EntityType.DIAGNOSIS
-            else _placed(_noun_of(name), linked, "in the")
+            else _finding_placed(_noun_of(name), sites)
         )
         is_denied = denied and entity.assertion == Assertion.PRESENT
         yield _claim(entity, phrase, Assertion.ABSENT if is_denied else entity.assertion)
 
 
+def _tails(report: Report, head: int) -> list[int]:
+    return sorted({relation.tail for relation in report.relations if relation.head == head})
+
+
 def _linked(report: Report, head: int) -> list[Entity]:
-    tails = sorted({relation.tail for relation in report.relations if relation.head == head})
-    return [report.entities[tail] for tail in tails]
+    return [report.entities[tail] for tail in _tails(report, head)]
 
 
 def _claim(entity: Entity, phrase: str, assertion: Assertion) -> Claim:
@@ -108,45 +128,74 @@ def _claim(entity: Entity, phrase: str, assertion: Assertion) -> Claim:
 
 
 def _diagnosis_phrase(name: str, linked: Sequence[Entity]) -> str:
-    """Grade, descriptors, diagnosis and site: "low-grade serous carcinoma of the ovary"."""
+    """Grade, descriptors and diagnosis: "low-grade serous carcinoma"."""
     before = [_grade_words(each.text) for each in linked if each.type == EntityType.GRADE]
     before += [
         _descriptor_words(each.text) for each in linked if each.type == EntityType.DESCRIPTOR
     ]
     words = dict.fromkeys(each for each in before if each and each not in name)
-    return _placed(" ".join([*words, name]), linked, "of the")
+    return " ".join([*words, name])
 
 
-def _placed(phrase: str, linked: Sequence[Entity], joint: str) -> str:
-    """The phrase with the first tissue that is named for it, unless it names one itself."""
-    if find_sites(phrase):
+def _diagnosis_placed(phrase: str, entity: Entity, text: str, sites: Sequence[str]) -> str:
+    """A diagnosis with the first tissue that is named for it, unless it names that one itself.
+
+    Where it names another organ, it came from there: metastatic colonic carcinoma in the liver.
+    """
+    own = {match.id for match in find_places(phrase)}
+    tissues = _tissues_apart(own, sites) if own else _tissues(sites)
+    spreads = own and not _are_near(own, sites) and spread_of(main_concept(phrase), entity, text)
+    if spreads and not has_wording("metastatic", phrase):
+        phrase = f"metastatic {phrase}"
+    if not tissues:
         return phrase
-    tissues = [
-        tissue
-        for each in linked
-        if each.type == EntityType.SITE
-        if (tissue := _tissue_of(each.text))
-    ]
-    return f"{phrase} {joint} {_name_of(tissues[0])}" if tissues else phrase
+    joint = "in" if own or has_wording("metastatic", phrase) else "of"
+    return f"{phrase} {joint} the {_name_of(tissues[0])}"
 
 
-def _bare_sites(report: Report) -> Iterator[Claim]:
+def _finding_placed(phrase: str, sites: Sequence[str]) -> str:
+    """A finding with the first tissue that is named for it, unless it names one itself."""
+    tissues = _tissues(sites)
+    if find_places(phrase) or not tissues:
+        return phrase
+    return f"{phrase} in the {_name_of(tissues[0])}"
+
+
+def _tissues(sites: Sequence[str]) -> list[str]:
+    return [tissue for site in sites if (tissue := _tissue_of(site))]
+
+
+def _tissues_apart(own: Set[str], sites: Sequence[str]) -> list[str]:
+    """The tissues of sites, if none of them is one of these organs or in every organ."""
+    if not own or _are_near(own, sites):
+        return []
+    return [each for each in _tissues(sites) if each not in _wording()["everywhere"]]
+
+
+def _are_near(own: Set[str], texts: Sequence[str]) -> bool:
+    """Whether texts name one of these sites, a part of it, or what hangs together with it."""
+    named = {match.id for text in texts for match in find_sites(text)}
+    return any(site_closeness(a, b) >= _NEAR for a in own for b in named)
+
+
+def _bare_sites(report: Report, places: Set[int]) -> Iterator[Claim]:
     """Tissue of organs that no asserted diagnosis is of, each organ once.
 
-    Fat, vessels and nerves are in every organ; where a finding is in them, they are no claim of
-    their own.
+    A site that is named after a finding is where that is (invading the duodenum), and no claim of
+    its own beside others; nor are fat, vessels and nerves, which are in every organ.
     """
-    carried = set(_carried(report))
+    carried = set(_carried(report, places))
     invaded = {
-        relation.tail
+        relation.tail: report.entities[relation.head].start < report.entities[relation.tail].start
         for relation in report.relations
         if report.entities[relation.head].type == EntityType.FINDING
     }
+    others = carried or any(n not in invaded for n in places)
     for number, entity in enumerate(report.entities):
-        tissue = _tissue_of(entity.text) if entity.type == EntityType.SITE else None
-        if tissue is None or entity.assertion != Assertion.PRESENT:
+        tissue = _tissue_of(entity.text) if number in places else None
+        if tissue is None or (number in invaded and tissue in _wording()["everywhere"]):
             continue
-        if number in invaded and tissue in _wording()["everywhere"]:
+        if invaded.get(number) and others:
             continue
         if (organ := organ_of(tissue)) not in carried:
             carried.add(organ)
@@ -155,13 +204,20 @@ def _bare_sites(report: Report) -> Iterator[Claim]:
             yield _claim(entity, phrase, Assertion.PRESENT)
 
 
-def _carried(report: Report) -> Iterator[str]:
-    """The organs of diagnoses that are asserted."""
+def _carried(report: Report, places: Set[int]) -> Iterator[str]:
+    """The organs of diagnoses that are asserted.
+
+    What came from elsewhere is not of the organ that it is in: a liver with a metastasis is liver.
+    """
     for number, entity in enumerate(report.entities):
-        if entity.type == EntityType.DIAGNOSIS and entity.assertion == Assertion.PRESENT:
-            named = [each.text for each in _linked(report, number) if each.type == EntityType.SITE]
-            for text in (entity.text, *named):
-                yield from (organ_of(match.id) for match in find_sites(text))
+        if entity.type != EntityType.DIAGNOSIS or entity.assertion != Assertion.PRESENT:
+            continue
+        named = [report.entities[n].text for n in _tails(report, number) if n in places]
+        own = {match.id for match in find_places(entity.text)}
+        organs = [organ_of(match.id) for text in named for match in find_sites(text)]
+        if has_wording("metastatic", entity.text) or _tissues_apart(own, named):
+            own, organs = set(), [each for each in organs if each != organs[0]]
+        yield from (*map(organ_of, own), *organs)
 
 
 # --- words for an image encoder: short and plain, without doubt or denial -------------------------

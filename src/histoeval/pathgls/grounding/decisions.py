@@ -7,8 +7,8 @@ as counted on laboratories and cases that the encoder had not learned from.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
@@ -21,7 +21,7 @@ from histoeval.pathgls.grounding.decoys import home_of
 from histoeval.pathgls.grounding.encoder import ClaimCalibration, ImageTextEncoder, Vectors
 from histoeval.pathgls.results import GroundingVerdict, OrganSeen
 from histoeval.report import EntityType, Noun
-from histoeval.terms.sites import find_sites, site_closeness
+from histoeval.terms.sites import find_sites, site_closeness, site_tree
 
 ALLOWED = 0.05
 """The share of claims of another organ that may be supported, and of true ones that may be
@@ -34,6 +34,7 @@ TOP_SHARE = 0.1
 """The share of patches that must speak for a claim: one among hundreds is chance."""
 
 _SAME_PLACE = 0.5
+_ROUNDING = 1e-9
 
 
 class ClaimLimits(Noun):
@@ -140,34 +141,62 @@ def top_mean(cosines: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class OrganScores(NamedTuple):
-    """How much an image looks like each organ that an encoder can tell."""
+    """How much the patches of an image look like each organ that an encoder can tell."""
 
     organs: tuple[str, ...]
-    means: NDArray[np.float64]
-    """For each of them the mean cosine over all patches."""
-    shares: NDArray[np.float64]
-    """For each of them the share of patches that look most like it."""
+    cosines: NDArray[np.float64]
+    """Patches by organs."""
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """For each organ the mean over all patches."""
+        return np.asarray(self.cosines.mean(axis=0), np.float64)
 
     def margin(self, claimed: Iterable[str]) -> float:
         """How far the likeliest of these organs stands above all that are unlike each of them."""
-        own = set(claimed)
-        rivals = [o for o in self.organs if not any(alike(o, each) for each in own)]
+        return float(organ_margins(self.means[None], self.organs, frozenset(claimed))[0])
+
+    def agreeing(self, claimed: Iterable[str], margin: float) -> int:
+        """The patches in which it stands so far above the likeliest of the others.
+
+        Where the margin over all patches is reached, some patch reaches it too.
+        """
+        own, rivals = _sides(self.organs, frozenset(claimed))
         if not rivals:
-            return 0.0
-        best, other = (
-            max(self.means[self.organs.index(organ)] for organ in some) for some in (own, rivals)
-        )
-        return float(best - other)
+            return 0
+        best, other = (max(some, key=self.means.__getitem__) for some in (own, rivals))
+        return int((self.cosines[:, best] - self.cosines[:, other] >= margin - _ROUNDING).sum())
 
     def seen(self, claimed: Iterable[str]) -> OrganSeen:
         """The likeliest organ, in words for people."""
         best = int(self.means.argmax())
         return OrganSeen(
             likeliest=self.organs[best],
-            share=float(self.shares[best]),
+            share=float((self.cosines.argmax(axis=1) == best).mean()),
             margin=self.margin([self.organs[best]]),
             claimed=tuple(sorted(claimed)),
         )
+
+
+def organ_margins(
+    means: NDArray[np.float64], organs: tuple[str, ...], claimed: frozenset[str]
+) -> NDArray[np.float64]:
+    """For each image (rows) how far some organs stand above all that are unlike each of them.
+
+    0 where there are no others.
+    """
+    own, rivals = _sides(organs, claimed)
+    if not rivals:
+        return np.zeros(len(means))
+    return np.asarray(means[:, own].max(axis=1) - means[:, rivals].max(axis=1), np.float64)
+
+
+@lru_cache(maxsize=1 << 12)
+def _sides(organs: tuple[str, ...], claimed: frozenset[str]) -> tuple[list[int], list[int]]:
+    """The places of organs that are claimed, and of all that are unlike each of these."""
+    own = [n for n, organ in enumerate(organs) if organ in claimed]
+    rivals = [n for n, o in enumerate(organs) if not any(alike(o, each) for each in claimed)]
+    return own, rivals
 
 
 def organ_vectors(encoder: ImageTextEncoder, organs: Sequence[str]) -> Vectors:
@@ -181,24 +210,36 @@ def organ_scores(vectors: Vectors, encoder: ImageTextEncoder, organs: Sequence[s
     """Patches against each organ."""
     phrases = organ_vectors(encoder, organs).astype(np.float64)
     cosines = np.round(vectors.astype(np.float64) @ phrases.T, 8)
-    best = np.bincount(cosines.argmax(axis=1), minlength=len(organs)) / len(cosines)
-    return OrganScores(tuple(organs), cosines.mean(axis=0), best)
+    return OrganScores(tuple(organs), cosines)
 
 
 @lru_cache(maxsize=1 << 12)
 def organs_named(phrase: str, organs: tuple[str, ...]) -> frozenset[str] | None:
     """The organs of the list that a phrase names or a disease arises in; None: it names no place.
 
-    Empty: it names one that is not in the list.
+    The sigmoid is the colon where the colon is in the list, and no other part of the intestine.
+    Empty: it names a place that is not in the list, and nothing near it is.
     """
     places = home_of(phrase)
     if not places:
         return None
-    return frozenset(
-        organ
+    return frozenset(organ for place in places for organ in _nearest(place, organs))
+
+
+def _nearest(place: str, organs: tuple[str, ...]) -> Iterator[str]:
+    """The organs that are a place, or hold it most closely; else its parts and neighbours."""
+    near = {
+        organ: max(map(partial(_nearness, place), _sites_of(organ)), default=(0.0, 0))
         for organ in organs
-        if any(site_closeness(a, b) >= _SAME_PLACE for a in places for b in _sites_of(organ))
-    )
+    }
+    best = max(near.values(), default=(0.0, 0))
+    yield from (organ for organ in organs if near[organ] == best and best[0] >= _SAME_PLACE)
+
+
+def _nearness(place: str, site: str) -> tuple[float, int]:
+    """How near a site is to a place; of those that hold it, the one with least beside it."""
+    holds = site_tree().is_a(place, site)
+    return site_closeness(place, site), site_tree().depth(site) if holds else 0
 
 
 @lru_cache(maxsize=1 << 12)

@@ -19,11 +19,12 @@ from histoeval.pathgls.grounding.encoder import ClaimCalibration
 from histoeval.pathgls.results import Claim
 from histoeval.report import EntityType
 from histoeval.resources import load_toml
+from histoeval.terms.assertion import has_wording
 from histoeval.terms.catalogue import closeness, concepts, diagnosis_tree
 from histoeval.terms.findings import find_findings, is_kind_of
 from histoeval.terms.naming import main_concept
 from histoeval.terms.plain import words_of
-from histoeval.terms.sites import find_sites, site_closeness
+from histoeval.terms.sites import find_places, find_sites, site_closeness
 
 FEWEST = 12
 """Fewer decoys cannot calibrate a claim."""
@@ -42,6 +43,9 @@ class PhraseMeaning(NamedTuple):
     diagnosis: str | None
     findings: frozenset[str]
     sites: frozenset[str]
+    """All that are named."""
+    places: frozenset[str]
+    """Those where it is: not what it looks like, nor where it came from."""
     words: frozenset[str]
 
 
@@ -89,12 +93,12 @@ def builtin_decoys() -> Decoys:
 @lru_cache(maxsize=1 << 13)
 def meaning_of(phrase: str) -> PhraseMeaning:
     """What a phrase names."""
-    named = frozenset(match.id for match in find_sites(phrase))
     concept = main_concept(phrase)
     return PhraseMeaning(
         None if concept is None else concept.id,
         frozenset(found.id for found in find_findings(phrase)),
-        named,
+        frozenset(match.id for match in find_sites(phrase)),
+        frozenset(match.id for match in find_places(phrase)),
         frozenset(word.plain for word in words_of(phrase)),
     )
 
@@ -113,7 +117,7 @@ def _kin(kind: EntityType, one: PhraseMeaning, other: PhraseMeaning) -> bool:
     if one.words == other.words:
         return True
     if kind == EntityType.SITE:
-        return _near(_home(one), _home(other))
+        return _near(_home(one) | one.sites, _home(other) | other.sites)
     if one.diagnosis and other.diagnosis and _same_disease(one.diagnosis, other.diagnosis):
         return True
     if any(is_kind_of(a, b) or is_kind_of(b, a) for a in one.findings for b in other.findings):
@@ -131,14 +135,18 @@ def _same_disease(one: str, other: str) -> bool:
 
 
 def home_of(phrase: str) -> frozenset[str]:
-    """The sites that a phrase names, or in which the disease arises that it names."""
-    return _home(meaning_of(phrase))
+    """The sites that something is in, or in which the disease arises that a phrase names.
+
+    What is metastatic could be in any, and is in none unless the phrase says so.
+    """
+    meaning = meaning_of(phrase)
+    return meaning.places if has_wording("metastatic", phrase) else _home(meaning)
 
 
 def _home(meaning: PhraseMeaning) -> frozenset[str]:
     """Where it is, or where the disease arises."""
-    if meaning.sites or meaning.diagnosis is None:
-        return meaning.sites
+    if meaning.places or meaning.diagnosis is None:
+        return meaning.places
     return concepts()[meaning.diagnosis].organs
 
 

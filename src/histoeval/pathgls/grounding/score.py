@@ -90,7 +90,7 @@ def ground(
         for claim, reason in zip(parts.asserted, reasons, strict=True)
     )
     value = float(np.mean([each.value for each in supports if each.value is not None]))
-    verdict, why = (None, UNVALIDATED) if organs is None else organs.of_report(value, supports)
+    verdict, why = (None, UNVALIDATED) if organs is None else organs.of_report(supports)
     return Grounding(
         value=value,
         raw=equation_1(cosines),
@@ -199,9 +199,11 @@ def _supports(
     usual = looking.usual([claim.phrase for claim in known])
     together = _best if organs is None else top_mean
     heights = together(cosines) - usual
-    for claim, row, height in zip(known, cosines, heights, strict=True):
+    for claim, row, own, height in zip(known, cosines, usual, heights, strict=True):
         scale = scales[claim.type]
         others = scale.heights(together)
+        curve = calibration_of(looking.encoder, claim.type)
+        needed = curve.midpoint if organs is None else organs.limits[claim.type].supported
         stands = standing(float(height), others)
         best, worst = (
             looking.image.spots[looking.seen[int(n)]] for n in (row.argmax(), row.argmin())
@@ -209,18 +211,25 @@ def _supports(
         support = Support(
             claim=claim,
             cosine=float(row.max()),
-            value=None
-            if stands is None
-            else calibrated(stands, calibration_of(looking.encoder, claim.type)),
+            value=None if stands is None else calibrated(stands, curve),
             spot=best,
             against=worst,
             decoy=scale.phrases[int(others.argmax())],
-            agreeing=int((row > scale.cosines.max(axis=0)).sum()),
+            agreeing=_agreeing(row - own, others, needed),
         )
         if organs is None or stands is None:
             yield support
         else:
             yield support.model_copy(update=organs.judged(claim, stands, support))
+
+
+def _agreeing(row: NDArray[np.float64], decoys: NDArray[np.float64], needed: float) -> int:
+    """The patches in which a claim stands by itself as far above decoys as a verdict needs.
+
+    Without limits that is where its value would be 0.5.
+    """
+    found = (standing(float(cosine), decoys) for cosine in row)
+    return sum(each is not None and each >= needed for each in found)
 
 
 def calibration_of(encoder: ImageTextEncoder, kind: EntityType) -> ClaimCalibration:

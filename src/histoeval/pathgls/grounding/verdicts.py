@@ -6,9 +6,11 @@ from typing import Any, NamedTuple, Self
 
 from histoeval.pathgls.grounding.claims import Claims
 from histoeval.pathgls.grounding.decisions import (
+    ClaimLimits,
     Decisions,
     Limits,
     OrganScores,
+    alike,
     organ_scores,
     organs_named,
 )
@@ -16,12 +18,15 @@ from histoeval.pathgls.grounding.decoys import calibrated
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
 from histoeval.pathgls.results import Claim, GroundingVerdict, OrganSeen, Support
 from histoeval.report import EntityType
-from histoeval.terms.sites import find_sites
+from histoeval.terms.sites import find_places
 
 UNVALIDATED = (
     "the encoder was never validated: measure it on labelled tiles with "
     "`histoeval evaluate grounding --calibration FILE`"
 )
+NO_ORGAN = "the report names no organ that would tie it to this tissue"
+UNTIED = 0.49
+"""What a claim is worth at most in a report that names no organ."""
 _HALF = 0.5
 
 
@@ -31,9 +36,66 @@ def unknown_support(claim: Claim, reason: str, limits: Decisions | None) -> Supp
     return Support(claim=claim, unknown=reason, verdict=verdict, why=reason)
 
 
+class Judgement(NamedTuple):
+    """The value and the verdict of a claim, or of the organ that a report names."""
+
+    value: float
+    verdict: GroundingVerdict
+
+
 def gated(value: float, organ: float) -> float:
     """The value of a claim: its own where its organ is supported, else no more than that has."""
     return value if organ >= _HALF else min(value, organ)
+
+
+def judge_organ(margin: float, limits: Limits) -> Judgement:
+    """An organ that stands so far above all that are unlike it."""
+    own = limits[EntityType.SITE]
+    return Judgement(calibrated(margin, own.curve), own.verdict(margin))
+
+
+def judge_lesion(stands: float, limits: ClaimLimits, organs: Sequence[Judgement]) -> Judgement:
+    """A diagnosis or finding that stands so far above decoys, in a report that names some organs.
+
+    It is worth no more than the least likely of these. Without any it may be of anybody: nothing
+    supports it, and it is worth less than one half.
+    """
+    value, verdict = calibrated(stands, limits.curve), limits.verdict(stands)
+    if not organs:
+        return Judgement(min(value, UNTIED), "not_known" if verdict == "supported" else verdict)
+    organ = min(organs, key=lambda each: each.value)
+    return Judgement(
+        gated(value, organ.value), verdict if organ.verdict == "supported" else organ.verdict
+    )
+
+
+def judge_report(
+    sites: Sequence[Judgement],
+    lesions: Sequence[Judgement | None],
+    whole: Judgement | None,
+    specimens: Sequence[Judgement],
+) -> GroundingVerdict:
+    """A report, by its claims, by all organs that it names together, and by each of them.
+
+    A lesion that the encoder does not know is None. The organ alone supports no report that states
+    a lesion: one of these must be supported.
+    """
+    claims = [*sites, *(each for each in lesions if each is not None)]
+    verdicts = [each.verdict for each in claims]
+    if "contradicted" in verdicts or (whole is not None and whole.verdict == "contradicted"):
+        return "contradicted"
+    if whole is None or any(each.verdict != "supported" for each in specimens):
+        return "not_known"
+    value = sum(each.value for each in claims) / max(1, len(claims))
+    decisive = [each and each.verdict for each in lesions] or verdicts
+    return "supported" if value >= _HALF and "supported" in decisive else "not_known"
+
+
+class NamedPlace(NamedTuple):
+    """A place that a report names, and the organs there that an encoder can tell."""
+
+    phrase: str
+    organs: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +104,7 @@ class SpecimenOrgan:
 
     scores: OrganScores
     limits: Limits
-    patches: int
-    specimens: tuple["_Specimen", ...]
+    specimens: tuple[NamedPlace, ...]
 
     @classmethod
     def of(
@@ -53,7 +114,6 @@ class SpecimenOrgan:
         return cls(
             organ_scores(vectors, encoder, decisions.organs),
             decisions.limits(len(vectors)),
-            len(vectors),
             tuple(_specimens(claims, decisions.organs)),
         )
 
@@ -68,99 +128,130 @@ class SpecimenOrgan:
 
     def unknown(self, claim: Claim) -> str | None:
         """Why the place of a claim cannot be told; None where it can, or where none is named."""
-        named = organs_named(claim.phrase, self.scores.organs)
-        if named is None and claim.type is EntityType.SITE:
+        place = self._place(claim)
+        if place is None and claim.type is EntityType.SITE:
             return f"{claim.phrase} is no organ that could be recognised"
-        if named is not None and not named:
-            return f"the encoder has not been shown to tell the place of {claim.phrase} from others"
-        if self.specimens and not self.claimed:
-            place = self.specimens[0].phrase
-            return f"the encoder has not been shown to tell the place of {place} from others"
+        if place is None and self.specimens and not self.claimed:
+            place = self.specimens[0]
+        if place is not None and not place.organs:
+            return f"the encoder has not been shown to tell the place of {place.phrase} from others"
         if claim.type not in self.limits:
             return f"claims of this kind ({claim.type.value}) were never validated"
         return None
 
+    def _place(self, claim: Claim) -> NamedPlace | None:
+        """The place of the report that a claim names."""
+        return next((each for each in self.specimens if each.phrase == claim.phrase), None)
+
     def judged(self, claim: Claim, stands: float, support: Support) -> dict[str, Any]:
         """The value and the verdict of a known claim that stands so far above decoys."""
-        own = organs_named(claim.phrase, self.scores.organs) or frozenset()
-        limits = self.limits[claim.type]
+        place = self._place(claim)
+        own = frozenset() if place is None else place.organs
         if claim.type is EntityType.SITE:
-            value, verdict, why = self._of_organ(own)
-            agreeing = sum(
-                round(share * self.patches)
-                for organ, share in zip(self.scores.organs, self.scores.shares, strict=True)
-                if organ in own
-            )
-            return {"value": value, "verdict": verdict, "why": why, "agreeing": agreeing}
-        value, verdict = calibrated(stands, limits.curve), limits.verdict(stands)
+            return self._decided_by(own, self._of(own))
+        limits = self.limits[claim.type]
+        places = {some: self._of(some) for some in (self.claimed, own) if some}
+        found = judge_lesion(stands, limits, [*places.values()])
+        if not places and limits.verdict(stands) == "supported":
+            return {**found._asdict(), "why": NO_ORGAN, "agreeing": None}
+        if places:
+            organ = min(places, key=lambda each: places[each].value)
+            if places[organ].verdict != "supported":
+                return self._decided_by(organ, found)
         why = (
             "stands out from claims of other organs and diseases"
-            if verdict == "supported"
+            if found.verdict == "supported"
             else f"the image shows {support.decoy} rather than this"
-            if verdict == "contradicted"
+            if found.verdict == "contradicted"
             else f"stands out too little from other claims, such as {support.decoy}"
         )
-        places = [self._of_organ(some) for some in (self.claimed, own) if some]
-        if places:
-            organ_value, organ_verdict, organ_why = min(places, key=lambda place: place[0])
-            value = gated(value, organ_value)
-            if organ_verdict != "supported":
-                verdict, why = organ_verdict, organ_why
-        return {"value": value, "verdict": verdict, "why": why}
+        return {**found._asdict(), "why": why}
 
-    def of_report(self, value: float, supports: Sequence[Support]) -> tuple[GroundingVerdict, str]:
+    def _decided_by(self, organ: frozenset[str], found: Judgement) -> dict[str, Any]:
+        """What is said of a claim where its organ decides, with the patches that look like that."""
+        agreeing = self.scores.agreeing(organ, self.limits[EntityType.SITE].supported)
+        why = self._of_organ(organ, self._of(organ))
+        return {**found._asdict(), "why": why, "agreeing": agreeing}
+
+    def of_report(self, supports: Sequence[Support]) -> tuple[GroundingVerdict, str]:
         """What the image says of the whole report."""
-        against = [each for each in supports if each.verdict == "contradicted"]
-        if self.claimed:
-            _, organ, why = self._of_organ(self.claimed)
-            if organ == "contradicted":
-                return organ, why
-        if against:
-            return "contradicted", f"{against[0].claim.phrase}: {against[0].why}"
-        if not self.claimed:
-            return "not_known", "the report names no organ that would tie it to this tissue"
-        for each in self.specimens:
-            if each.organs:
-                _, organ, why = self._of_organ(each.organs)
-                if organ != "supported":
-                    return "not_known", why
-        if value < _HALF or not any(each.verdict == "supported" for each in supports):
-            return "not_known", "the image supports too little of what the report claims"
-        return "supported", "the image shows the organ and supports what the report claims"
+        whole = self._of(self.claimed) if self.claimed else None
+        places = {some: self._of(some) for each in self.specimens if (some := self._alike(each))}
+        sites = [_judgement(each) for each in supports if each.claim.type is EntityType.SITE]
+        lesions = [_judgement(each) for each in supports if each.claim.type is not EntityType.SITE]
+        known = [each for each in sites if each is not None]
+        verdict = judge_report(known, lesions, whole, [*places.values()])
+        if verdict == "contradicted":
+            if whole is not None and whole.verdict == verdict:
+                return verdict, self._of_organ(self.claimed, whole)
+            against = next(each for each in supports if each.verdict == verdict)
+            return verdict, f"{against.claim.phrase}: {against.why}"
+        if whole is None:
+            return verdict, NO_ORGAN
+        for organs, found in places.items():
+            if found.verdict != "supported":
+                return verdict, self._of_organ(organs, found)
+        if verdict != "supported":
+            return (
+                verdict,
+                "the image shows the organ, but supports too little of what is said of it",
+            )
+        return verdict, "the image shows the organ and supports what the report claims"
 
-    def _of_organ(self, own: frozenset[str]) -> tuple[float, GroundingVerdict, str]:
-        """Value, verdict and reason of the organ that is claimed."""
-        margin, limits = self.scores.margin(own), self.limits[EntityType.SITE]
-        verdict, seen = limits.verdict(margin), self.seen()
-        claimed = " or ".join(sorted(own))
-        why = (
-            f"the tissue looks like {claimed}"
-            if verdict == "supported"
-            else f"the tissue looks like {seen.likeliest} ({seen.share:.0%} of patches), "
-            f"not like {claimed}"
-            if verdict == "contradicted"
-            else f"the tissue does not look enough like {claimed} to say so; "
+    def _alike(self, place: NamedPlace) -> frozenset[str]:
+        """The organs of the report that are hard to part from those of a place."""
+        return frozenset(o for o in self.claimed if any(alike(o, each) for each in place.organs))
+
+    def _of(self, organs: frozenset[str]) -> Judgement:
+        """Some organs of the report; an image of another one of them does not contradict these."""
+        found = judge_organ(self.scores.margin(organs), self.limits)
+        if found.verdict == "contradicted" and organs < self.claimed:
+            whole = judge_organ(self.scores.margin(self.claimed), self.limits)
+            if whole.verdict == "supported":
+                return Judgement(found.value, "not_known")
+        return found
+
+    def _of_organ(self, own: frozenset[str], found: Judgement) -> str:
+        """The reason for what is said of the organ that is claimed."""
+        seen, claimed = self.seen(), " or ".join(sorted(own))
+        if found.verdict == "supported":
+            return f"the tissue looks like {claimed}"
+        if found.verdict == "contradicted":
+            return (
+                f"the tissue looks like {seen.likeliest} ({seen.share:.0%} of patches), "
+                f"not like {claimed}"
+            )
+        if seen.likeliest in own:
+            return f"the tissue looks most like {claimed}, but not clearly enough to say so"
+        if seen.likeliest in self.claimed:
+            return (
+                f"the tissue looks like {seen.likeliest}, which the report names beside {claimed}"
+            )
+        return (
+            f"the tissue does not look enough like {claimed} to say so; "
             f"likeliest is {seen.likeliest} ({seen.share:.0%} of patches)"
         )
-        return calibrated(margin, limits.curve), verdict, why
 
 
-class _Specimen(NamedTuple):
-    """The place that a claim of a report names, and the organs there that an encoder can tell."""
+def _judgement(support: Support) -> Judgement | None:
+    """What was said of a claim that is known."""
+    if support.value is None or support.verdict is None:
+        return None
+    return Judgement(support.value, support.verdict)
 
-    phrase: str
-    organs: frozenset[str]
 
-
-def _specimens(claims: Claims, organs: tuple[str, ...]) -> list[_Specimen]:
+def _specimens(claims: Claims, organs: tuple[str, ...]) -> list[NamedPlace]:
     """The places that a report is of, in its order.
 
-    What it names counts more than where a disease arises: squamous cell carcinoma arises in the
-    lung, and a report of the skin is not of the lung for that.
+    Where diagnoses and specimens are counts more than where a finding is (invasion in the colon),
+    and what is named more than where a disease arises: squamous cell carcinoma arises in the lung,
+    and a report of the skin is not of the lung for that.
     """
     named = [
-        _Specimen(claim.phrase, some)
+        (claim.type, NamedPlace(claim.phrase, some))
         for claim in claims.asserted
         if (some := organs_named(claim.phrase, organs)) is not None
     ]
-    return [each for each in named if find_sites(each.phrase)] or named
+    said = [(kind, place) for kind, place in named if find_places(place.phrase)]
+    held = [(kind, place) for kind, place in said if kind is not EntityType.FINDING]
+    return [place for _, place in held or said or named]

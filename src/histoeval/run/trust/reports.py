@@ -20,6 +20,7 @@ from histoeval.run.pipeline import Job, Watch, no_more, no_progress
 from histoeval.run.results import Verdicts
 from histoeval.run.totals import ExactSum
 from histoeval.run.trust.case import Instruments, Verdict, judge_case
+from histoeval.run.trust.patch_scores import keep_patch_scores
 from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.version import __version__
 
@@ -41,7 +42,7 @@ def trust_source(
 
     `illustrate` is called for each verdict before its row is written, `conclude` with the summary.
     """
-    job = TrustJob(source, tools, illustrate)
+    job = TrustJob(source, tools, illustrate, None if folder is None else folder.folder)
     with protecting(() if folder is None else _images_near(folder, source)):
         done = job.run(folder, overwrite=overwrite, watch=watch, conclude=conclude)
     return Verdicts(done.summary, done.rows)
@@ -71,11 +72,16 @@ class TrustJob(Job[TrustCase, TrustRow]):
     source: CaseSource
 
     def __init__(
-        self, source: CaseSource, tools: Instruments, illustrate: Illustrate | None = None
+        self,
+        source: CaseSource,
+        tools: Instruments,
+        illustrate: Illustrate | None = None,
+        folder: Path | None = None,
     ) -> None:
         super().__init__(source)
         self.tools = tools
         self.illustrate = illustrate
+        self.folder = folder
         self._sums = {name: ExactSum() for name in (*DIMENSIONS, "trust")}
         self._known: Counter[str] = Counter()
         self._routes: Counter[str] = Counter()
@@ -83,6 +89,9 @@ class TrustJob(Job[TrustCase, TrustRow]):
     def work(self, chunk: Sequence[TrustCase]) -> list[TrustRow]:
         """The verdict on each case, its pictures drawn where they are wanted."""
         verdicts = [judge_case(case, self.source.folder, self.tools) for case in chunk]
+        if self.folder is not None:
+            for verdict in verdicts:
+                keep_patch_scores(verdict, self.folder, self.tools)
         if self.illustrate is None:
             return [verdict.row for verdict in verdicts]
         return [self.illustrate(verdict) for verdict in verdicts]

@@ -2,7 +2,8 @@
 
 `DIR/trust.jsonl` has a row for each report, in the order of the input, with `trust.jsonl.meta.json`
 beside it, which says what made them; `DIR/summary.json` sums up all rows, and
-`DIR/evidence` holds pictures. The same command resumes a stopped run.
+`DIR/evidence` holds pictures and what each patch says of each claim. The same command resumes a
+stopped run.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ class TrustFolder(RowStore[TrustRow]):
         remove(self.page)
 
     def _written(self) -> Iterable[Path]:
-        return [*super()._written(), *self.evidence.glob("[0-9]*_*.png")]
+        kept = [*self.evidence.glob("[0-9]*_*.png"), *self.evidence.glob("[0-9]*_patches.npz")]
+        return [*super()._written(), *kept]
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Write what all rows come to."""

@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import field_validator
+
+from histoeval.callers import argument
 from histoeval.errors import MissingDependency, Problem, SettingError
 from histoeval.io.trust_cases import CaseSource
 from histoeval.nli.entailer import Entailer
@@ -50,6 +53,17 @@ class TrustOptions(Noun):
     examination: Mapping[str, Any] = {}
     """The task of the model, as `histoeval.pathgls.stability.examine.make_examination` takes it."""
 
+    @field_validator("calibration", mode="before")
+    @classmethod
+    def _files(cls, given: Any) -> Any:
+        """One file is as good as a list of one."""
+        return (given,) if isinstance(given, str | Path) else given
+
+    @field_validator("tiles", mode="before")
+    @classmethod
+    def _written(cls, given: Any) -> Any:
+        return str(given) if isinstance(given, int) else given
+
 
 def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
     """The instruments that are wanted, less those that no row can need."""
@@ -59,6 +73,7 @@ def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
     tiling = TileSelection(tiles_of(wanted.tiles), wanted.seed, wanted.mpp)
     top = DEFAULT_TOP if wanted.top is None else top_of(wanted.top)
     encoders = () if layout.image is None else _encoders(wanted)
+    calibrations = _calibrations(wanted, encoders)
     seeing = encoders if isinstance(encoders, tuple) else ()
     reader = load_reader(wanted.models)
     entailer = _entailer(wanted)
@@ -71,7 +86,7 @@ def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
         tiling=tiling,
         encoder=encoders if isinstance(encoders, Problem) else next(iter(encoders), None),
         further=seeing[1:],
-        calibrations=_calibrations(wanted, seeing),
+        calibrations=calibrations,
         distance=_distance(wanted, reader, entailer) if attacked else None,
         asking=None if wanted.subject is None else _asking(wanted),
         language=wanted.models.language,
@@ -117,9 +132,18 @@ def _number_or_share(text: str) -> tuple[str, float]:
 
 
 def _calibrations(
-    wanted: TrustOptions, encoders: Sequence[ImageTextEncoder]
+    wanted: TrustOptions, encoders: Sequence[ImageTextEncoder] | Problem
 ) -> dict[str, Decisions]:
     """The user's own limits, each for the encoder that it was measured for."""
+    if not wanted.calibration:
+        return {}
+    if isinstance(encoders, Problem):
+        raise SettingError(f"{argument('calibration')} is for an image encoder: {encoders.message}")
+    if not encoders:
+        raise SettingError(
+            f"{argument('calibration')} is for grounding, and the input names no images: add a "
+            f"column image, or leave {argument('calibration')} out"
+        )
     found = {}
     for path in wanted.calibration:
         limits = read_calibration(Path(path))

@@ -1,7 +1,8 @@
 """`histoeval train grounding`: an image tower and a text tower in one space, from tiles."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,7 +61,13 @@ from histoeval.train.grounding.text_tower import Distillation, PhraseTower, dist
 _LEARNED = ("train", "val")
 _PIXELS_ONLY = "unlabelled"
 _AT_ONCE = 256
-_LISTS = ("tile_concepts.tsv", "tile_laboratories.tsv", "tile_kinds.tsv", "tile_organs.tsv")
+_LISTS = (
+    "tile_concepts.tsv",
+    "tile_corrections.tsv",
+    "tile_laboratories.tsv",
+    "tile_kinds.tsv",
+    "tile_organs.tsv",
+)
 
 
 class GroundingSettings(Noun):
@@ -90,6 +97,8 @@ class GroundingSettings(Noun):
     continuation: SelfSupervision = SelfSupervision()
     """Learning from pixels alone, before labels; the split `unlabelled` is used here."""
     learning: LoopSettings = LoopSettings()
+    averaged: Annotated[int, Field(ge=1)] = 1
+    """Trainings with other draws, from one start, whose weights are averaged (a model soup)."""
     seed: int = 1
     name: str = "grounding"
     """What the model is called in signatures."""
@@ -152,8 +161,17 @@ def train_grounding(
                 else:
                     continue_trunk(model.image, pixels, settings.continuation, stage)
                     stage.finish({"trunk": model.image.trunk.state_dict()})
-            stage = stages(name, steps_of(settings.learning, len(rows)))
-            return learn(model, lesson, rows, settings.learning, stage)
+            return averaged(
+                model,
+                settings.averaged,
+                lambda nth, one: learn(
+                    one,
+                    lesson,
+                    rows,
+                    replace(settings.learning, seed=settings.learning.seed + nth),
+                    stages(f"{name}, {nth + 1}", steps_of(settings.learning, len(rows))),
+                ),
+            )
 
         cases = case_folds(lesson.tiles, settings.folds)
         steps = steps_for(settings)
@@ -172,6 +190,18 @@ def train_grounding(
         return write(settings, request, matcher.eval(), phrases, lesson, trials, draft)
 
     return ModelFolder(output).fill(request, make, grounding_card, overwrite=overwrite)
+
+
+def averaged(
+    start: ContrastiveModel,
+    count: int,
+    train: Callable[[int, ContrastiveModel], ContrastiveModel],
+) -> ContrastiveModel:
+    """The mean of so many models that were trained from one start (Wortsman and others 2022)."""
+    trained = [train(nth, deepcopy(start)).state_dict() for nth in range(count)]
+    mean = {name: sum(state[name] for state in trained) / count for name in trained[0]}
+    start.load_state_dict(mean)
+    return start
 
 
 def grounding_request(settings: GroundingSettings) -> dict[str, Any]:
@@ -200,7 +230,8 @@ def steps_for(settings: GroundingSettings) -> Callable[[int], int]:
     """The steps of a model that learns from so many tiles."""
     more = len(unlabelled_tiles(settings))
     return lambda count: (
-        steps_of(settings.learning, count) + settings.continuation.steps(count + more)
+        settings.averaged * steps_of(settings.learning, count)
+        + settings.continuation.steps(count + more)
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from histoeval.errors import MissingDependency
@@ -11,7 +11,7 @@ from histoeval.io.writing import write_text, writing_to
 from histoeval.run.stored_studies import read_agreement
 from histoeval.table import ResultTable, html_table, markdown, markdown_text
 from histoeval.version import __version__
-from histoeval.view.html.page import render
+from histoeval.view.html.page import Website, render
 from histoeval.view.terminal.agreement import agreement_tables, remarks
 from histoeval.view.terminal.experiments import write_picture
 
@@ -37,7 +37,7 @@ def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
     return written
 
 
-def agreement_page(folder: Path) -> str:
+def agreement_page(folder: Path, site: Website | None = None) -> str:
     """The page of a finished study, from the files in its folder.
 
     Figures need the extra [figures]; without it, or in a folder of an earlier version, which has
@@ -45,7 +45,9 @@ def agreement_page(folder: Path) -> str:
     """
     found, command = read_agreement(folder)
     tables = list(agreement_tables(found.study, found.plan, every_metric=True))
-    return report_html(found, tables, _drawn(found), command)
+    if site is not None:  # whoever visits need not know the folders of this machine
+        command = " ".join(PurePath(word).name or word for word in command.split())
+    return report_html(found, tables, _drawn(found), command, site)
 
 
 def _drawn(found: Agreement) -> list[tuple[str, Canvas]]:
@@ -97,12 +99,14 @@ def report_html(
     tables: Sequence[ResultTable],
     drawn: Sequence[tuple[str, Canvas]],
     command: str,
+    site: Website | None = None,
 ) -> str:
     """The same as one page."""
     from markupsafe import Markup
 
     return render(
         "agreement.html",
+        site=site,
         title=_title(found),
         facts=_facts(found),
         tables=map(html_table, tables),

@@ -9,17 +9,18 @@ from typing import Any
 from histoeval.run.stored_studies import read_comparison
 from histoeval.table import html_table
 from histoeval.view.findings import Findings, findings_in
-from histoeval.view.html.page import render
+from histoeval.view.html.page import Website, render
 from histoeval.view.html.scores.pair import shown_errors
 from histoeval.view.terminal.comparison import comparison_tables, remarks
 
 
-def comparison_page(folder: Path) -> str:
+def comparison_page(folder: Path, site: Website | None = None) -> str:
     """The page of a finished comparison, from the file in its folder."""
     found = read_comparison(folder)
     names = [each.system for each in found.contest.systems]
     return render(
         "comparison.html",
+        site=site,
         styles=("scores.css",),
         title=f"Systems compared: {', '.join(names)}",
         metric=found.metric,

@@ -14,7 +14,7 @@ from histoeval.experiments.sensitivity import ScoredReports
 from histoeval.io.finished_run import experiments_in
 from histoeval.table import html_table, tables_in_markdown
 from histoeval.view.highlight import HighlightSpan, html
-from histoeval.view.html.page import data_uri, jpeg, render
+from histoeval.view.html.page import Website, data_uri, jpeg, render
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -49,11 +49,12 @@ def experiment_page(
     )
 
 
-def experiment_tables_page(folder: Path) -> str:
+def experiment_tables_page(folder: Path, site: Website | None = None) -> str:
     """Every table in a folder of `experiment`, with its notes and figures."""
     names = experiments_in(folder)
     return render(
         "experiment_tables.html",
+        site=site,
         title=f"Experiments: {folder.resolve().name}",
         blocks=[_block(folder / f"{name}.md") for name in names],
         figures=[_svg_uri(file) for file in sorted(folder.glob("*.svg"))],

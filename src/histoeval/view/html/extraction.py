@@ -11,20 +11,21 @@ from histoeval.io.store import RowStore, read_json
 from histoeval.report import Report
 from histoeval.table import ResultTable, html_table
 from histoeval.view.highlight import html
-from histoeval.view.html.page import render
+from histoeval.view.html.page import Website, render
 from histoeval.view.terminal.extraction import entity_spans, marked_entity
 
 MAX_ROWS = 200
 """Reports on the page, the first of the input; all are in the file."""
 
 
-def extraction_page(file: Path) -> str:
+def extraction_page(file: Path, site: Website | None = None) -> str:
     """The page of a finished run, from its file."""
     store = RowStore(file, ReadRow.of_line)
     summary = read_json(store.meta, file)["summary"]
     counts = [("reports", summary["rows"]), ("reports with errors", summary["rows_with_errors"])]
     return render(
         "extraction.html",
+        site=site,
         styles=("scores.css",),
         scripts=("marks.js",),
         title=f"Extracted: {summary['input']['name']}",

@@ -55,12 +55,14 @@ class Website(NamedTuple):
     """What a served page shows of the place around it; an offline page has no site.
 
     `nav` are addresses and names, `here` is the address of the page's place among them, and
-    `csrf` is what a form or request sends back so that no other page can send it.
+    `csrf` is what a form or request sends back so that no other page can send it. `links` are
+    addresses and names too: what else can be done with what the page shows.
     """
 
     nav: Sequence[tuple[str, str]]
     here: str
     csrf: str
+    links: Sequence[tuple[str, str]] = ()
 
 
 class Asset(NamedTuple):

@@ -15,7 +15,7 @@ from histoeval.pathgls.results import Grounding, GroundingVerdict
 from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.table import ResultTable, html_table, number
 from histoeval.view.highlight import HighlightSpan, html
-from histoeval.view.html.page import data_uri, jpeg, render
+from histoeval.view.html.page import Website, data_uri, jpeg, render
 from histoeval.view.image_evidence import claims_seen, grounding_of, organ_lines, verdict_words
 from histoeval.view.terminal.trust import (
     meaning_lines,
@@ -64,27 +64,36 @@ def write_page(
         write_text(folder.page, page_text(folder, rows, summary))
 
 
-def trust_page(path: Path) -> str:
+def trust_page(path: Path, site: Website | None = None) -> str:
     """The page of a finished run, from the files in its folder."""
     folder = TrustFolder(path)
-    rows = zip(folder, _texts(path), strict=False)
-    return page_text(folder, rows, read_json(folder.summary, path))
+    rows = zip(folder, kept_texts(path), strict=False)
+    return page_text(folder, rows, read_json(folder.summary, path), site)
 
 
-def _texts(path: Path) -> Iterator[str | None]:
+def kept_texts(path: Path) -> Iterator[str | None]:
     """The reports of a run; a run of an earlier version has not kept them."""
     if not has_texts(path):
         yield from repeat(None)
     yield from (texts.get("report") for texts in read_texts(path))
 
 
+def report_content(path: Path, row: TrustRow, text: str | None) -> dict[str, Any]:
+    """What `trust_report.html` shows of one report of a run."""
+    return _report(row, text, _Gallery(path))
+
+
 def page_text(
-    folder: TrustFolder, rows: Iterable[tuple[TrustRow, str | None]], summary: Mapping[str, Any]
+    folder: TrustFolder,
+    rows: Iterable[tuple[TrustRow, str | None]],
+    summary: Mapping[str, Any],
+    site: Website | None = None,
 ) -> str:
     """The page of a run, whose pictures lie in its folder."""
     gallery = _Gallery(folder.folder)
     return render(
         "trust.html",
+        site=site,
         title=f"Trust in reports: {summary['input']['name']}",
         tables=map(html_table, trust_tables(summary, ())),
         policy=policy_line(summary["policy"]),

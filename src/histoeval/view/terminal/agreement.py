@@ -42,13 +42,18 @@ def agreement_tables(
         if each.apart:
             yield _apart_from_experts(each)
     if len(study.raters.names) > 1:
-        yield _raters(study.raters)
-        yield _each_rater(study.raters)
-        yield _rater_pairs(study.raters)
+        yield from rater_tables(study.raters)
     for label, parts in study.by.items():
         yield _apart(label, parts)
     if plan.power is not None and study.power is not None:
         yield _power(plan.power, study.power)
+
+
+def rater_tables(raters: Raters) -> Iterator[ResultTable]:
+    """How well raters agree: all of them, each with the others, and every two."""
+    yield _raters(raters)
+    yield _each_rater(raters)
+    yield _rater_pairs(raters)
 
 
 def remarks(study: Study, plan: StudyPlan) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from histoeval.evaluate.grounding_verdicts import decided_remarks
 from histoeval.evaluate.nli import COLUMNS as NLI_COLUMNS
 from histoeval.evaluate.nli import nli_rows
 from histoeval.table import ResultTable, terminal_table
@@ -47,7 +48,8 @@ def nli_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
 def grounding_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
     """A table for each set of tiles."""
     for name, found in sets_of(scores):
-        yield terminal_table(ResultTable(name, GROUNDING_COLUMNS, figure_rows(found)))
+        table = ResultTable(name, GROUNDING_COLUMNS, figure_rows(found))
+        yield _with_remarks(table, decided_remarks(found))
 
 
 def training_table(results: Mapping[str, Any]) -> RenderableType:

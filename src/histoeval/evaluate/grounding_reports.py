@@ -1,0 +1,133 @@
+"""Reports in words on labelled images, judged by grounding itself: true, foreign, or wrong.
+
+The bank stands for what a model has learned; a report is worded, and compared with the decoys of
+grounding. Of each image the true report is judged, one of another organ, and one that states
+another diagnosis of the same organ, drawn by a seed.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from histoeval.errors import Problem
+from histoeval.evaluate.grounding_images import picture_rows, slide_rows
+from histoeval.evaluate.grounding_scores import ScoredTiles, diagnoses_by_organ
+from histoeval.evaluate.grounding_verdicts import (
+    FOREIGN,
+    KINDS_OF_REPORT,
+    OTHER_DIAGNOSIS,
+    TRUE,
+    verdict_shares,
+)
+from histoeval.evaluate.tile_labels import LabelledTile
+from histoeval.pathgls.grounding.decisions import Decisions, alike
+from histoeval.pathgls.grounding.decoys import builtin_decoys
+from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
+from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
+from histoeval.pathgls.grounding.score import ground
+from histoeval.pathgls.results import Claim, GroundingVerdict, ReportSpan, Spot
+from histoeval.report import Assertion, EntityType
+from histoeval.terms.sites import find_places
+
+_SPOT = Spot(x=0, y=0, width=1, height=1)
+
+
+class WordedReport(NamedTuple):
+    """What grounding says of a report; the value is missing where it knows nothing of it."""
+
+    kind: str
+    verdict: GroundingVerdict
+    value: float | None
+
+
+def worded_figures(
+    found: ScoredTiles, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions
+) -> dict[str, dict[str, float | int]]:
+    """For tiles, pictures and slides how often worded reports are supported, and what they drop.
+
+    A drop is that of the mean value beside true reports on the same images, where both are known.
+    """
+    bench = _Bench(found, vectors, encoder, decisions, diagnoses_by_organ(found))
+    images = {
+        "tiles": [[n] for n in range(len(found.tiles))],
+        "pictures": picture_rows(found),
+        "slides": slide_rows(found),
+    }
+    figures = {}
+    for name, rows in images.items():
+        judged = [reports for some in rows if (reports := [*bench.judged(some)])]
+        if judged:
+            figures[f"decided, {name} in words"] = _summed(judged)
+    return figures
+
+
+def report_claim(organ: str, diagnosis: str) -> Claim:
+    """What a report claims that states a diagnosis of an organ."""
+    phrase = diagnosis if find_places(diagnosis) else f"{diagnosis} of the {organ}"
+    span = ReportSpan(text=phrase, start=0, end=len(phrase))
+    return Claim(span=span, type=EntityType.DIAGNOSIS, assertion=Assertion.PRESENT, phrase=phrase)
+
+
+class _Bench(NamedTuple):
+    """Labelled tiles with their vectors, and what judges them."""
+
+    found: ScoredTiles
+    vectors: Vectors
+    encoder: ImageTextEncoder
+    decisions: Decisions
+    diagnoses: Mapping[str, Sequence[str]]
+    """By organ."""
+
+    def judged(self, rows: Sequence[int]) -> Iterator[WordedReport]:
+        """The reports on an image of these tiles, if its organ and diagnosis are in the lists."""
+        tile = self.found.tiles[rows[0]]
+        if tile.organ not in self.decisions.organs:
+            return
+        if tile.concept not in self.diagnoses.get(tile.organ, ()):
+            return
+        count = len(rows)
+        image = EmbeddedImage(self.vectors[list(rows)], (_SPOT,) * count, (), (None,) * count)
+        for kind, stated in self._reports(tile, rows[0]):
+            claims = [report_claim(*stated)]
+            said = ground(image, claims, self.encoder, builtin_decoys(), self.decisions)
+            if isinstance(said, Problem):
+                yield WordedReport(kind, "not_known", None)
+            else:
+                yield WordedReport(kind, said.verdict or "not_known", said.value)
+
+    def _reports(self, tile: LabelledTile, seed: int) -> Iterator[tuple[str, tuple[str, str]]]:
+        """Organ and diagnosis of the true report and of one of each wrong kind."""
+        organ, concept = str(tile.organ), str(tile.concept)
+        foreign = [
+            (other, each)
+            for other in self.decisions.organs
+            if not alike(other, organ)
+            for each in self.diagnoses.get(other, ())
+        ]
+        wrong = [(organ, each) for each in self.diagnoses[organ] if each != concept]
+        draws = np.random.default_rng(seed)
+        yield TRUE, (organ, concept)
+        for kind, some in ((FOREIGN, foreign), (OTHER_DIAGNOSIS, wrong)):
+            if some:
+                yield kind, some[int(draws.integers(len(some)))]
+
+
+def _summed(images: Sequence[Sequence[WordedReport]]) -> dict[str, float | int]:
+    """Shares of verdicts by kind of report, and the drop of the value by each wrong kind."""
+    verdicts: dict[str, Counter[str]] = defaultdict(Counter)
+    values: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for reports in images:
+        by_kind = {each.kind: each for each in reports}
+        for kind, each in by_kind.items():
+            verdicts[kind][each.verdict] += 1
+            if (true := by_kind[TRUE].value) is not None and each.value is not None:
+                values[kind].append((true, each.value))
+    figures: dict[str, float | int] = {}
+    for kind in KINDS_OF_REPORT:
+        figures |= verdict_shares(kind, verdicts[kind])
+        if kind != TRUE and values[kind]:
+            true_mean, wrong_mean = np.mean(values[kind], axis=0)
+            figures[f"{kind}, drop"] = float(1 - wrong_mean / true_mean)
+    return figures

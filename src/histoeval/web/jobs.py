@@ -1,0 +1,214 @@
+"""Tables that are scored in the background, one after the other, each by a process of its own.
+
+What is asked for lies in the run's folder (`upload.json`), so that a run whose server was stopped
+can be continued. The process is that of `histoeval score`: it resumes after its last whole row.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from histoeval.errors import InputError
+from histoeval.io.results import SCORES
+from histoeval.io.store import read_json
+from histoeval.io.writing import write_json
+
+UPLOAD = "upload.json"
+BATCH = 16
+"""Pairs that are written together, so that progress is seen to move."""
+
+MOST_WAITING = 20
+PATIENCE_S = 5.0
+
+State = Literal["waiting", "running", "finished", "failed", "cancelled", "unfinished"]
+
+
+class Progress(NamedTuple):
+    """How far a table is: its state, pairs done and in all, and what went wrong."""
+
+    state: State
+    done: int
+    pairs: int
+    message: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing will change any more."""
+        return self.state not in {"waiting", "running"}
+
+
+class UploadRequest(NamedTuple):
+    """What is to be scored: a file of the run's folder, by which metrics, and its columns.
+
+    Columns that are not named are guessed, as `histoeval score` does.
+    """
+
+    file: str
+    metrics: Sequence[str]
+    reference: str
+    candidates: Sequence[str]
+    pairs: int
+
+    def save(self, folder: Path) -> None:
+        """Write it beside the file."""
+        write_json(folder / UPLOAD, self._asdict())
+
+    @classmethod
+    def load(cls, folder: Path) -> UploadRequest:
+        """Read it again."""
+        return cls(**read_json(folder / UPLOAD, folder))
+
+    def command(self, folder: Path) -> list[str]:
+        """The command that scores it."""
+        words = ["score", str(folder / self.file), "--output", str(folder)]
+        words += ["--metrics", ",".join(self.metrics), "--batch-size", str(BATCH)]
+        words += ["--reference", self.reference] if self.reference else []
+        for column in self.candidates:
+            words += ["--candidate", column]
+        return [sys.executable, "-m", "histoeval", *words]
+
+
+class _Job:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.state: State = "waiting"
+        self.message = ""
+        self.process: subprocess.Popen[bytes] | None = None
+
+
+class Jobs:
+    """The tables that wait or are being scored. A worker takes them in turn."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[Path, _Job] = {}
+        self._queue: deque[_Job] = deque()
+        self._lock = threading.Condition()
+        self._worker: threading.Thread | None = None
+        self._is_closed = False
+
+    def start(self, folder: Path) -> None:
+        """Score what the folder asks for, or continue it."""
+        with self._lock:
+            if (known := self._jobs.get(folder)) and known.state in {"waiting", "running"}:
+                return
+            if len(self._queue) >= MOST_WAITING:
+                raise InputError(
+                    f"{MOST_WAITING} tables are waiting to be scored; try again when some are done"
+                )
+            job = _Job(folder)
+            self._jobs[folder] = job
+            self._queue.append(job)
+            if self._worker is None:
+                self._worker = threading.Thread(target=self._work, daemon=True)
+                self._worker.start()
+            self._lock.notify_all()
+
+    def cancel(self, folder: Path) -> None:
+        """Stop it; what is scored stays, and it can be continued."""
+        with self._lock:
+            job = self._jobs.get(folder)
+            if job is None or job.state not in {"waiting", "running"}:
+                return
+            job.state = "cancelled"
+            _end(job.process)
+
+    def close(self) -> None:
+        """Stop everything, as the server does."""
+        with self._lock:
+            self._is_closed = True
+            for job in self._jobs.values():
+                if job.state in {"waiting", "running"}:
+                    job.state = "cancelled"
+                    _end(job.process)
+            self._lock.notify_all()
+        if self._worker is not None:
+            self._worker.join(PATIENCE_S)
+
+    def knows(self, folder: Path) -> bool:
+        """Whether a folder holds something that was uploaded."""
+        return (folder / UPLOAD).is_file()
+
+    def progress(self, folder: Path) -> Progress:
+        """How far it is, also where another server began it."""
+        pairs = UploadRequest.load(folder).pairs
+        done = _lines(folder / SCORES)
+        job = self._jobs.get(folder)
+        if job is not None and job.state != "finished":
+            return Progress(job.state, done, pairs, job.message)
+        state: State = "finished" if (folder / "summary.json").is_file() else "unfinished"
+        return Progress(state, done, pairs)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                while not self._queue and not self._is_closed:
+                    self._lock.wait()
+                if self._is_closed:
+                    return
+                job = self._queue.popleft()
+                if job.state != "waiting":
+                    continue
+                _begin(job)
+            _watch(job)
+
+
+def _begin(job: _Job) -> None:
+    try:
+        words = UploadRequest.load(job.folder).command(job.folder)
+        job.process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"NO_COLOR": "1"},
+        )
+        job.state = "running"
+    except Exception as error:  # noqa: BLE001 - it is shown, and the worker goes on
+        job.state, job.message = "failed", f"{type(error).__name__}: {error}"
+
+
+def _watch(job: _Job) -> None:
+    """Wait for the end; a run whose pairs could not be scored has ended as well, and says why."""
+    if job.process is None:
+        return
+    _, said = job.process.communicate()
+    if job.state == "cancelled":
+        return
+    if (job.folder / "summary.json").is_file():
+        job.state = "finished"
+        return
+    job.state = "failed"
+    lines = said.decode("utf-8", "replace").strip().splitlines()
+    job.message = lines[-1].removeprefix("histoeval: ") if lines else "the process was ended"
+
+
+def _end(process: subprocess.Popen[bytes] | None) -> None:
+    if process is None:
+        return
+    with suppress(OSError):
+        process.terminate()
+    later = threading.Timer(PATIENCE_S, _kill, (process,))
+    later.daemon = True
+    later.start()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        with suppress(OSError):
+            process.kill()
+
+
+def _lines(path: Path) -> int:
+    try:
+        with path.open("rb") as file:
+            return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,131 @@
+"""The judge's reasons beside the offline rubric, pair by pair, the largest differences first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from histoeval.concordance.rubric import CRITERIA
+from histoeval.io.results import MetricResult, ResultRow, read_rows
+from histoeval.io.run_texts import has_texts, read_texts
+from histoeval.web.kept import Kept
+from histoeval.web.pages import page, page_number
+from histoeval.web.score import Scorer
+from histoeval.web.shelf import Shelf, StoredRun
+
+RUBRIC = "rubric_offline"
+A_PAGE = 10
+
+
+class JudgedPair(NamedTuple):
+    """A pair with the judge's answer, and that of the rubric where the run has it."""
+
+    row: ResultRow
+    place: int
+    """Of the row in the run, from 1."""
+    judge: MetricResult
+    rubric: MetricResult | None
+
+    @property
+    def gap(self) -> float:
+        """How far the two are apart; not known counts as no difference."""
+        return 0.0 if self.rubric is None else abs(self.judge.value - self.rubric.value)
+
+
+def routes(shelf: Shelf, kept: Kept, scorer: Scorer) -> list[BaseRoute]:
+    """A page with the reasons of a judge run."""
+
+    def shown(request: Request) -> Response:
+        run = shelf.run(request.path_params["run"], "judge")
+        metric, pairs = kept.once(("judged", run.stamp), lambda: judged_pairs(run))
+        number, pages = page_number(request, len(pairs), A_PAGE)
+        some = pairs[(number - 1) * A_PAGE : number * A_PAGE]
+        return page(
+            request,
+            "serve/reasons.html",
+            title=f"The judge's reasons: {run.name}",
+            run=run,
+            metric=metric,
+            pairs=[_shown(pair) for pair in _with_rubric(run, some, kept, scorer)],
+            total=len(pairs),
+            number=number,
+            pages=pages,
+        )
+
+    return [Route("/runs/{run}/reasons", shown)]
+
+
+def judged_pairs(run: StoredRun) -> tuple[str, list[JudgedPair]]:
+    """The name of the judge's metric, and its pairs, the largest differences first."""
+    metric, found = "", []
+    for place, row in enumerate(read_rows(run.place), start=1):
+        names = [name for name in row.scores if name.startswith("judge")]
+        if names:
+            metric = names[-1]  # the panel comes after its judges
+            judged, rubric = row.scores[metric], row.scores.get(RUBRIC)
+            found.append(JudgedPair(row, place, judged, rubric))
+    return metric, sorted(found, key=lambda pair: (-pair.gap, pair.judge.value, pair.place))
+
+
+def _with_rubric(
+    run: StoredRun, pairs: Sequence[JudgedPair], kept: Kept, scorer: Scorer
+) -> Iterator[JudgedPair]:
+    """The same, where the run has no rubric with one that is computed now from its texts."""
+    wanted = {pair.place for pair in pairs if pair.rubric is None}
+    texts: dict[int, Mapping[str, Any]] = {}
+    if wanted and has_texts(run.place):
+        texts = {n: each for n, each in enumerate(read_texts(run.place), 1) if n in wanted}
+    for pair in pairs:
+        both = texts.get(pair.place, {})
+        key = ("rubric", run.stamp, pair.place)
+        rubric = kept.once(key, partial(_rubric, scorer, both)) if both else pair.rubric
+        yield pair._replace(rubric=rubric)
+
+
+def _rubric(scorer: Scorer, texts: Mapping[str, Any]) -> MetricResult | None:
+    """The rubric on two texts, None where it has no score for them."""
+    reference, candidate = texts.get("reference"), texts.get("candidate")
+    if not reference or not candidate:
+        return None
+    found = scorer.score(reference, candidate)["scores"].get(RUBRIC)
+    return None if found is None else MetricResult(**found)
+
+
+def _shown(pair: JudgedPair) -> dict[str, Any]:
+    judge, rubric = pair.judge, pair.rubric
+    names = [name for name in judge.parts if not name.endswith("spread")]
+    criteria = [
+        {
+            "name": name.replace("_", " "),
+            "judge": judge.parts[name],
+            "rubric": None if rubric is None else rubric.parts.get(name),
+            "most": CRITERIA.get(name),
+        }
+        for name in names
+    ]
+    return {
+        "id": pair.row.id,
+        "system": pair.row.system,
+        "place": pair.place,
+        "judge": judge.value,
+        "rubric": None if rubric is None else rubric.value,
+        "criteria": criteria,
+        "reasons": list(_reasons(judge.evidence)),
+        "rubric_reasons": "" if rubric is None else str(rubric.evidence.get("reasoning", "")),
+        "inconsistent": judge.evidence.get("inconsistent", ()),
+    }
+
+
+def _reasons(evidence: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What each judge said; one that was asked several times is numbered."""
+    answers = evidence.get("answers") or [{"reasoning": evidence.get("reasoning", "")}]
+    for answer in answers:
+        name = str(answer.get("judge", "")).rpartition("@")[0]
+        again = f", repeat {answer['repeat'] + 1}" if answer.get("repeat") else ""
+        swapped = ", candidate shown first" if answer.get("order", "usual") != "usual" else ""
+        yield f"{name}{again}{swapped}", str(answer.get("reasoning", ""))

@@ -1,0 +1,249 @@
+"""Score here and now: two texts that are pasted, or a table that is uploaded."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path, PurePosixPath
+from time import perf_counter
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from histoeval.callers import Caller, called_from
+from histoeval.errors import HistoEvalError
+from histoeval.io.files import ENDINGS
+from histoeval.io.pairs import open_source
+from histoeval.io.tables.columns import Columns
+from histoeval.io.writing import write_whole
+from histoeval.metric import Metric
+from histoeval.run.inputs import pair_source
+from histoeval.run.models import DEFAULT_METRICS, load_metrics
+from histoeval.run.score import score_source
+from histoeval.view.html.scores.pair import pair_html
+from histoeval.web.jobs import Jobs, UploadRequest
+from histoeval.web.pages import page, part, without_paths
+from histoeval.web.security import form_of
+from histoeval.web.shelf import Shelf, StoredRun
+
+METRICS = {
+    "concordance": "what both reports state, as experts weigh it",
+    "hare": "entities and relations, aligned",
+    "rubric_offline": "the judge's four criteria, without an LLM",
+    "bleu": "word n-grams",
+    "rouge_l": "longest common sequence of words",
+    "chrf": "character n-grams",
+}
+"""Metrics that need nothing but this package, and what they compare."""
+
+MARKED_BY = "concordance"
+MOST_CHARACTERS = 100_000
+"""Of a text that is pasted; a report is rarely longer than 20,000."""
+
+TABLES = tuple(ending for ending, kind in ENDINGS.items() if kind != "text")
+
+_WARM_UP = (
+    "Left breast, core biopsy: invasive carcinoma, grade 2. ER positive, 14 mm, no necrosis.",
+    "Right breast, core biopsy: benign tissue with necrosis. ER negative, 9 mm.",
+)
+_CALLER = Caller(frozenset({"reference_column", "candidate_column"}))
+
+
+class Scorer:
+    """The metrics, loaded once, and used by one request at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loaded: list[Metric] | None = None
+
+    def warm_up(self) -> None:
+        """Load the models before somebody waits for them."""
+        threading.Thread(target=self._warm_up, daemon=True).start()
+
+    def _warm_up(self) -> None:
+        reference, candidate = _WARM_UP
+        row = self.score(reference, candidate)
+        pair_html(row, {"reference": reference, "candidate": candidate}, MARKED_BY)
+
+    def score(self, reference: str, candidate: str) -> dict[str, Any]:
+        """One pair by all metrics, as a row of `scores.jsonl`."""
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = load_metrics(list(METRICS))
+            source = pair_source(references=reference, candidates=candidate)
+            (row,) = score_source(source, self._loaded).rows
+            return row.model_dump(mode="json")
+
+
+def routes(shelf: Shelf, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
+    """A form for two texts and one for a table, and how far a table is."""
+
+    def form(request: Request) -> Response:
+        return _form(request)
+
+    async def paste(request: Request) -> Response:
+        async with form_of(request) as given:
+            reference, candidate = _text(given, "reference"), _text(given, "candidate")
+        if problem := _problem(reference, candidate):
+            return _form(request, 400, reference, candidate, problem)
+        started = perf_counter()
+        row = await run_in_threadpool(scorer.score, reference, candidate)
+        return page(
+            request,
+            "serve/pair.html",
+            title="Two reports, scored",
+            scripts=["marks.js"],
+            styles=["scores.css"],
+            pair=pair_html(row, {"reference": reference, "candidate": candidate}, MARKED_BY),
+            seconds=perf_counter() - started,
+            reference=reference,
+            candidate=candidate,
+        )
+
+    async def upload(request: Request) -> Response:
+        try:
+            async with form_of(request) as given:
+                folder = await run_in_threadpool(_received, shelf, given, await _content(given))
+        except HistoEvalError as error:
+            problem = without_paths(str(error), shelf.folder)
+            return _form(request, 400, table_problem=problem)
+        jobs.start(folder)
+        return RedirectResponse(f"/runs/{shelf.run_in(folder).id}/progress", 303)
+
+    return [
+        Route("/score", form),
+        Route("/score", paste, methods=["POST"]),
+        Route("/score/table", upload, methods=["POST"]),
+        *_progress_routes(shelf, jobs),
+    ]
+
+
+def _progress_routes(shelf: Shelf, jobs: Jobs) -> list[BaseRoute]:
+    def found(request: Request) -> StoredRun:
+        run = shelf.run(request.path_params["run"], "score")
+        if not jobs.knows(run.place):
+            raise HTTPException(404, "This run was not started here.")
+        return run
+
+    def shown(run: StoredRun) -> dict[str, Any]:
+        progress = jobs.progress(run.place)
+        message = without_paths(progress.message, shelf.folder)
+        return {"run": run, "progress": progress._replace(message=message)}
+
+    def watch(request: Request) -> Response:
+        run = found(request)
+        return page(
+            request,
+            "serve/progress.html",
+            title=f"Scoring {run.name}",
+            scripts=["vendor/htmx.min.js"],
+            **shown(run),
+        )
+
+    def state(request: Request) -> Response:
+        return part(request, "serve/progress_state.html", **shown(found(request)))
+
+    def cancel(request: Request) -> Response:
+        run = found(request)
+        jobs.cancel(run.place)
+        return RedirectResponse(f"/runs/{run.id}/progress", 303)
+
+    def resume(request: Request) -> Response:
+        run = found(request)
+        jobs.start(run.place)
+        return RedirectResponse(f"/runs/{run.id}/progress", 303)
+
+    return [
+        Route("/runs/{run}/progress", watch),
+        Route("/runs/{run}/progress/state", state),
+        Route("/runs/{run}/cancel", cancel, methods=["POST"]),
+        Route("/runs/{run}/continue", resume, methods=["POST"]),
+    ]
+
+
+def _form(
+    request: Request,
+    status: int = 200,
+    reference: str = "",
+    candidate: str = "",
+    problem: str = "",
+    table_problem: str = "",
+) -> Response:
+    return page(
+        request,
+        "serve/score.html",
+        title="Score reports",
+        status=status,
+        reference=reference,
+        candidate=candidate,
+        problem=problem,
+        table_problem=table_problem,
+        metrics=METRICS,
+        chosen=DEFAULT_METRICS.split(","),
+        endings=TABLES,
+    )
+
+
+def _text(given: FormData, name: str) -> str:
+    value = given.get(name)
+    return value.replace("\r\n", "\n") if isinstance(value, str) else ""
+
+
+def _problem(reference: str, candidate: str) -> str:
+    for name, text in (("reference", reference), ("candidate", candidate)):
+        if not text.strip():
+            return f"The {name} is empty: paste a report into both fields."
+        if len(text) > MOST_CHARACTERS:
+            return (
+                f"The {name} has {len(text):,} characters; {MOST_CHARACTERS:,} can be pasted. "
+                "Upload longer reports as a table."
+            )
+    return ""
+
+
+async def _content(given: FormData) -> bytes:
+    file = given.get("table")
+    return await file.read() if isinstance(file, UploadFile) else b""
+
+
+def _received(shelf: Shelf, given: FormData, content: bytes) -> Path:
+    """The folder of a new run with the uploaded table in it, which was looked at as a whole."""
+    file = given.get("table")
+    name = file.filename or "" if isinstance(file, UploadFile) else ""
+    ending = PurePosixPath(name.lower()).suffix
+    if ending not in TABLES:
+        raise HistoEvalError(f"choose a table ({', '.join(TABLES)}); this file is none of them")
+    metrics = [each for each in given.getlist("metric") if each in METRICS]
+    if not metrics:
+        raise HistoEvalError("choose at least one metric")
+    folder = shelf.new_folder(_text(given, "name") or PurePosixPath(name).stem.split(".")[0])
+    try:
+        write_whole(folder / f"input{ending}", content)
+        request = UploadRequest(
+            file=f"input{ending}",
+            metrics=[str(each) for each in metrics],
+            reference=_text(given, "reference_column").strip(),
+            candidates=_listed(_text(given, "candidate_column")),
+            pairs=0,
+        )
+        request._replace(pairs=_pairs(folder, request)).save(folder)
+    except BaseException:
+        (folder / f"input{ending}").unlink(missing_ok=True)
+        folder.rmdir()
+        raise
+    return folder
+
+
+def _pairs(folder: Path, request: UploadRequest) -> int:
+    """How many pairs there are to score; an error says why the table cannot be read."""
+    named = Columns(reference=request.reference or None, candidates=tuple(request.candidates))
+    with called_from(_CALLER):
+        return sum(1 for _ in open_source([folder / request.file], named).rows())
+
+
+def _listed(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

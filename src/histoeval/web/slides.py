@@ -1,0 +1,268 @@
+"""Slides of trust runs in deep zoom, with the places of claims on them."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple
+
+import numpy as np
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from histoeval.errors import HistoEvalError, InputError, Problem
+from histoeval.run.trust.finished import CHANGED, CaseImage, FinishedTrust
+from histoeval.run.trust.patch_scores import PatchScores
+from histoeval.run.trust.rows import ROWS, TrustRow
+from histoeval.slides.open_slides import FileState, OpenSlides, file_state
+from histoeval.slides.pyramid import SIDE, NoSuchTile, TilePyramid
+from histoeval.view.html.slide import slide_case
+from histoeval.view.image_evidence import grounding_of
+from histoeval.view.qupath import geojson, objects
+from histoeval.web.pages import page, without_paths
+from histoeval.web.shelf import Shelf, StoredRun
+
+LISTED, LISTED_OF_RUN = 50, 2000
+"""Cases of a run in the list of all runs, and in that of one."""
+
+KEPT_RUNS, KEPT_CASES = 16, 32
+"""What stays in memory of runs and cases that were opened last."""
+
+SCRIPTS = ("vendor/openseadragon.min.js", "slide.js")
+STYLES = ("slide.css",)
+
+_DIGITS = 9
+
+
+class OpenCase(NamedTuple):
+    """A case that somebody looks at."""
+
+    run: StoredRun
+    row: TrustRow
+    scores: PatchScores | None
+    image: CaseImage | Problem
+    seen: FileState | None
+    """The file of the image when it was found."""
+
+    @property
+    def path(self) -> Path:
+        """The file of its slide; a 404 where it is gone."""
+        if isinstance(self.image, Problem):
+            raise HTTPException(404, self.image.message)
+        return self.image.path
+
+
+class SlideShelf:
+    """Runs of trust and their cases by the ids in addresses, the latest of them in memory."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._runs: OrderedDict[tuple[str, int, int], tuple[StoredRun, FinishedTrust]]
+        self._runs = OrderedDict()
+        self._cases: OrderedDict[tuple[Any, ...], OpenCase] = OrderedDict()
+        self._keys: dict[str, StoredRun] = {}
+        self._lock = threading.Lock()
+
+    def runs(self) -> list[StoredRun]:
+        """All runs of trust."""
+        return [run for run in self._shelf.runs() if run.kind == "trust"]
+
+    def run(self, name: str) -> tuple[StoredRun, FinishedTrust, tuple[str, int, int]]:
+        """A run, read again when its rows have changed."""
+        found = self._keys.get(name)
+        if found is None or not (found.folder / ROWS).is_file():
+            found = self._keys[name] = self._shelf.run(name, "trust")
+        state = (found.folder / ROWS).stat()
+        key = (name, state.st_mtime_ns, state.st_size)
+        with self._lock:
+            if key not in self._runs:
+                _keep(self._runs, key, (found, FinishedTrust(found.folder)), KEPT_RUNS)
+            return (*self._runs[key], key)
+
+    def case(self, request: Request) -> OpenCase:
+        """The case that an address names; a 404 where there is none."""
+        run, finished, key = self.run(request.path_params["run"])
+        number = _number(request, "row")
+        with self._lock:
+            if number not in finished:
+                raise HTTPException(404, "There is no such case in this run.")
+            kept = self._cases.get((key, number))
+            if kept is None or kept.seen is None or kept.seen != _state(kept.image):
+                row, scores = finished.row(number), finished.scores(number)
+                image = finished.image(row, scores)
+                kept = OpenCase(run, row, scores, image, _state(image))
+                _keep(self._cases, (key, number), kept, KEPT_CASES)
+        return kept
+
+    def report(self, case: OpenCase) -> str | None:
+        """The text of the report, where the run has kept it."""
+        _, finished, _ = self.run(case.run.id)
+        return finished.report(case.row.row)
+
+
+def routes(shelf: Shelf) -> list[BaseRoute]:
+    """The list of slides, a page for each, its tiles, heatmaps and places."""
+    cases, slides = SlideShelf(shelf), OpenSlides()
+
+    def listed(request: Request) -> Response:
+        shown = [_listed(run, cases, LISTED) for run in cases.runs()]
+        if shown:
+            slides.prepare()
+        return page(request, "serve/slides.html", title="Slides", runs=shown, whole=False)
+
+    def of_run(request: Request) -> Response:
+        run, _, _ = cases.run(request.path_params["run"])
+        shown = [_listed(run, cases, LISTED_OF_RUN)]
+        slides.prepare()
+        title = f"Slides of {run.name}"
+        return page(request, "serve/slides.html", title=title, runs=shown, whole=True)
+
+    def shown(request: Request) -> Response:
+        case = cases.case(request)
+        return _page(request, case, cases.report(case), slides)
+
+    def tile(request: Request) -> Response:
+        case = cases.case(request)
+        place = [_number(request, name) for name in ("level", "column", "line")]
+        return _answered(request, lambda: _tile(slides, case.path, *place))
+
+    def patches(request: Request) -> Response:
+        scores = _scores(cases.case(request))
+        return JSONResponse({"spots": scores.spots.tolist()})
+
+    def heat(request: Request) -> Response:
+        shares = _scores(cases.case(request)).shares(_number(request, "claim") - 1)
+        if shares is None:
+            raise HTTPException(404, "This claim was not looked for tile by tile.")
+        return JSONResponse({"shares": np.rint(shares * 255).astype(int).tolist()})
+
+    def qupath(request: Request) -> Response:
+        case = cases.case(request)
+        found = objects(case.row.id, grounding_of(case.row.evidence), case.scores)
+        name = f'attachment; filename="case-{case.row.row}.geojson"'
+        return Response(
+            geojson(found), 200, {"Content-Disposition": name}, media_type="application/geo+json"
+        )
+
+    home = "/slides/{run}/{row}"
+    return [
+        Route("/slides", listed),
+        Route("/slides/{run}", of_run),
+        Route(home, shown),
+        Route(f"{home}/tile/{{level}}/{{column}}/{{line}}.jpg", tile),
+        Route(f"{home}/patches.json", patches),
+        Route(f"{home}/heat/{{claim}}.json", heat),
+        Route(f"{home}/qupath.geojson", qupath),
+    ]
+
+
+def _page(request: Request, case: OpenCase, report: str | None, slides: OpenSlides) -> Response:
+    """The page of a case; without its slide where that cannot be opened, with the reason."""
+    facts, problem = None, ""
+    if isinstance(case.image, Problem):
+        problem = _sentence(case.image.message)
+    else:
+        try:
+            with slides.pyramid(case.path) as pyramid:
+                facts = _facts(pyramid, case)
+        except HistoEvalError as error:
+            reason = str(error).replace(str(case.path), case.path.name)
+            problem = without_paths(reason, request.app.state.folder)
+    is_changed = isinstance(case.image, CaseImage) and case.image.changed
+    return page(
+        request,
+        "serve/slide.html",
+        title=case.row.id,
+        scripts=SCRIPTS if facts else (),
+        styles=STYLES,
+        case=slide_case(case.row, report, case.scores),
+        slide=facts,
+        problem=problem,
+        notes=[_sentence(CHANGED)] if is_changed else [],
+        name=PurePath(str(case.row.evidence.get("image", ""))).name,
+        address=f"/slides/{case.run.id}/{case.row.row}",
+        review=f"/review/{case.run.id}/{case.row.row}" if case.run.finished else None,
+    )
+
+
+def _sentence(message: str) -> str:
+    return f"{message[:1].upper()}{message[1:].removesuffix('.')}."
+
+
+def _facts(pyramid: TilePyramid, case: OpenCase) -> dict[str, Any]:
+    """What the viewer and people need to know of a slide."""
+    slide = pyramid.slide
+    mpp = None if slide.resolution is None else slide.resolution.mean
+    size = f"{case.path.name}: {slide.width:,} x {slide.height:,} pixels"
+    return {
+        "width": slide.width,
+        "height": slide.height,
+        "side": SIDE,
+        "min_level": pyramid.min_level,
+        "max_level": pyramid.max_level,
+        "mpp": "" if mpp is None else f"{mpp:.6g}",
+        "size": size if mpp is None else f"{size}, {mpp:.3g} µm each",
+    }
+
+
+def _listed(run: StoredRun, cases: SlideShelf, most: int) -> dict[str, Any]:
+    try:
+        _, finished, _ = cases.run(run.id)
+        found = [case for case in finished.cases() if case.image is not None]
+    except HistoEvalError as error:
+        problem = without_paths(str(error), run.folder)
+        return {"id": run.id, "name": run.name, "problem": problem}
+    rows = [
+        {"row": case.row, "id": case.id, "route": case.route, "image": PurePath(case.image).name}
+        for case in found[:most]
+        if case.image is not None
+    ]
+    more = max(0, len(found) - most)
+    return {"id": run.id, "name": run.name, "problem": "", "cases": rows, "more": more}
+
+
+def _tile(slides: OpenSlides, path: Path, level: int, column: int, row: int) -> Response:
+    kept = {"Cache-Control": "private, max-age=600"}
+    return Response(slides.jpeg(path, level, column, row), 200, kept, media_type="image/jpeg")
+
+
+def _answered(request: Request, answer: Callable[[], Response]) -> Response:
+    """An answer for a script: what cannot be done is said in one line, not as a page."""
+    try:
+        return answer()
+    except NoSuchTile as error:
+        return PlainTextResponse(str(error), 404)
+    except HistoEvalError as error:
+        return PlainTextResponse(without_paths(str(error), request.app.state.folder), 422)
+
+
+def _scores(case: OpenCase) -> PatchScores:
+    if case.scores is None:
+        raise HTTPException(404, "This run has kept no scores of single tiles.")
+    return case.scores
+
+
+def _number(request: Request, name: str) -> int:
+    text = str(request.path_params[name])
+    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
+        raise HTTPException(404, "There is no such place.")
+    return int(text)
+
+
+def _state(image: CaseImage | Problem) -> FileState | None:
+    """The file as it is now; None where there is none."""
+    try:
+        return None if isinstance(image, Problem) else file_state(image.path)
+    except InputError:
+        return None
+
+
+def _keep(memory: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> None:
+    """Keep a value, and forget the oldest ones."""
+    memory[key] = value
+    while len(memory) > most:
+        memory.popitem(last=False)

@@ -1,0 +1,1 @@
+"""Experts' scores collected in the browser: the plan of a study, its ratings, its pages."""

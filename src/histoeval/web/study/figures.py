@@ -1,0 +1,193 @@
+"""What a coordinator sees of a study: progress, agreement as it grows, and where opinions part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from pydantic import FiniteFloat
+
+from histoeval.agreement.metric_vs_experts import Disagreement, most_apart
+from histoeval.agreement.panel import Column, Panel
+from histoeval.agreement.study import Raters, rater_agreement
+from histoeval.io.results import Key, ScoredMetric
+from histoeval.report import Noun
+from histoeval.statistics.raters import krippendorff_alpha
+from histoeval.statistics.resampling import Estimate, Numbers, Resamples, resample
+from histoeval.web.study.export import Ratings
+from histoeval.web.study.plan import ExpertStudy
+
+RESAMPLES = 1_000
+"""Enough for a page that is looked at while ratings come in; `agree` makes ten times as many."""
+
+MOST_APART = 10
+MOST_STEPS = 20
+
+
+class RaterProgress(Noun):
+    """How far a rater is."""
+
+    rater: str
+    saved: int
+    drafts: int
+    pairs: int
+    last: str = ""
+    """When the last rating was saved; empty before the first."""
+
+
+class CriterionAgreement(Noun):
+    """How well raters agree on one criterion: Krippendorff's alpha for ordinal scores."""
+
+    criterion: str
+    alpha: Estimate
+
+
+class GrowthStep(Noun):
+    """Krippendorff's alpha after so many pairs with two ratings or more."""
+
+    pairs: int
+    alpha: FiniteFloat
+
+
+class RaterGap(Noun):
+    """A pair that raters score differently: by how much, and what each gave."""
+
+    number: int
+    key: Key
+    gap: FiniteFloat
+    scores: Mapping[str, FiniteFloat]
+
+
+class MetricGap(Noun):
+    """A pair that a metric and the raters place differently."""
+
+    number: int
+    metric: str
+    found: Disagreement
+
+
+class StudyFigures(Noun):
+    """Everything that is known of a study at one time; `agreement` is None before two raters."""
+
+    progress: tuple[RaterProgress, ...]
+    agreement: Raters | None = None
+    criteria: tuple[CriterionAgreement, ...] = ()
+    growth: tuple[GrowthStep, ...] = ()
+    apart: tuple[RaterGap, ...] = ()
+    metric_apart: tuple[MetricGap, ...] = ()
+
+
+def figures(
+    study: ExpertStudy, ratings: Ratings, metrics: Mapping[str, ScoredMetric]
+) -> StudyFigures:
+    """All figures, from the ratings that were saved."""
+    panel = _panel(study, ratings, metrics)
+    if not len(panel):
+        return StudyFigures(progress=progress(study, ratings))
+    several = bool(((~np.isnan(panel.ratings)).sum(axis=1) > 1).any())
+    drawn = resample(panel.groups, RESAMPLES, study.file.seed)
+    return StudyFigures(
+        progress=progress(study, ratings),
+        agreement=rater_agreement(panel, drawn) if several else None,
+        criteria=_criteria(panel, study, ratings, drawn) if several else (),
+        growth=_growth(panel, study, ratings) if several else (),
+        apart=_apart(panel, study),
+        metric_apart=_metric_apart(panel, study),
+    )
+
+
+def progress(study: ExpertStudy, ratings: Ratings) -> tuple[RaterProgress, ...]:
+    """How far every rater is."""
+    return tuple(
+        RaterProgress(
+            rater=rater,
+            saved=len(each.saved),
+            drafts=len(each.drafts),
+            pairs=len(study.pairs),
+            last=max((line.time for line in each.saved.values()), default=""),
+        )
+        for rater, each in ratings.items()
+    )
+
+
+def _panel(study: ExpertStudy, ratings: Ratings, metrics: Mapping[str, ScoredMetric]) -> Panel:
+    """The pairs that somebody has scored, with the scores of raters and metrics."""
+    rated = [pair for pair in study.pairs if any(pair.key in r.saved for r in ratings.values())]
+    return Panel(
+        ids=tuple(pair.key[0] for pair in rated),
+        systems=tuple(pair.key[1] for pair in rated),
+        groups=tuple(pair.group for pair in rated),
+        raters={
+            rater: _numbers([each.score_of(pair.key) for pair in rated])
+            for rater, each in ratings.items()
+            if each.saved
+        },
+        metrics={
+            name: Column(
+                _numbers([each.values.get(pair.key) for pair in rated]),
+                each.signature,
+                each.range,
+                each.higher_is_better,
+            )
+            for name, each in metrics.items()
+        },
+    )
+
+
+def _numbers(values: Sequence[float | None]) -> Numbers:
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def _criteria(
+    panel: Panel, study: ExpertStudy, ratings: Ratings, drawn: Resamples
+) -> tuple[CriterionAgreement, ...]:
+    """Alpha of every criterion, on the pairs of the panel."""
+    keys = list(zip(panel.ids, panel.systems, strict=True))
+    found = []
+    for criterion in study.criteria:
+        columns = []
+        for rater in panel.raters:
+            lines = [ratings[rater].saved.get(key) for key in keys]
+            levels = [line.rating.criteria.get(criterion.name) if line else None for line in lines]
+            columns.append(_numbers(levels))
+        alpha = krippendorff_alpha(np.column_stack(columns), drawn)
+        found.append(CriterionAgreement(criterion=criterion.name, alpha=alpha))
+    return tuple(found)
+
+
+def _growth(panel: Panel, study: ExpertStudy, ratings: Ratings) -> tuple[GrowthStep, ...]:
+    """Alpha over the first pairs that two raters have scored, then more of them, up to all."""
+    keys = list(zip(panel.ids, panel.systems, strict=True))
+    times = [sorted(r.saved[key].time for r in ratings.values() if key in r.saved) for key in keys]
+    shared = [row for row, each in enumerate(times) if len(each) > 1]
+    order = sorted(shared, key=lambda row: (times[row][1], keys[row]))
+    counts = sorted({round(len(order) * step / MOST_STEPS) for step in range(1, MOST_STEPS + 1)})
+    steps = []
+    for count in counts:
+        rows = np.array(order[:count], dtype=np.intp)
+        part = panel.of(rows)
+        found = krippendorff_alpha(part.ratings, resample(part.groups, 1, study.file.seed))
+        if found.value is not None:
+            steps.append(GrowthStep(pairs=count, alpha=found.value))
+    return tuple(steps)
+
+
+def _apart(panel: Panel, study: ExpertStudy) -> tuple[RaterGap, ...]:
+    numbers = {pair.key: number for number, pair in enumerate(study.pairs, start=1)}
+    gaps = []
+    for row, key in enumerate(zip(panel.ids, panel.systems, strict=True)):
+        scores = {name: float(column[row]) for name, column in panel.raters.items()}
+        given = {name: score for name, score in scores.items() if not np.isnan(score)}
+        gap = max(given.values()) - min(given.values())
+        if gap:
+            gaps.append(RaterGap(number=numbers[key], key=key, gap=gap, scores=given))
+    return tuple(sorted(gaps, key=lambda each: (-each.gap, each.number))[:MOST_APART])
+
+
+def _metric_apart(panel: Panel, study: ExpertStudy) -> tuple[MetricGap, ...]:
+    numbers = {pair.key: number for number, pair in enumerate(study.pairs, start=1)}
+    return tuple(
+        MetricGap(number=numbers[found.id, found.system], metric=name, found=found)
+        for name in panel.metrics
+        for found in most_apart(name, panel, MOST_APART)
+    )

@@ -1,0 +1,212 @@
+"""What a rater sees: the list of pairs, one pair to score, and the answer to a save.
+
+Nothing here knows a system, an id of a pair or a metric: pairs have the number that they have in
+this rater's order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from histoeval.concordance.evidence import ErrorKind, Severity
+from histoeval.errors import HistoEvalError, InputError
+from histoeval.report import Noun
+from histoeval.resources import load_toml
+from histoeval.web.pages import page, without_paths
+from histoeval.web.security import visitor_of
+from histoeval.web.study.access import visitor_named
+from histoeval.web.study.plan import ExpertStudy, StudyPair
+from histoeval.web.study.rating import LONGEST_COMMENT, ExpertRating, rating_of, spelt, unusable
+from histoeval.web.study.store import ChangedElsewhere, RaterRatings, RaterStore, RequestId
+from histoeval.web.study.texts import text_pieces
+
+Stores = Mapping[str, RaterStore]
+
+SEVERITIES = {
+    Severity.MINOR: "a detail",
+    Severity.MODERATE: "worth correcting",
+    Severity.MAJOR: "changes what is done",
+    Severity.CRITICAL: "could harm the patient",
+}
+
+
+class RatingRequest(Noun):
+    """What a browser sends: a rating or a draft, and the requests for the pair that it knows."""
+
+    request: RequestId
+    seen: Annotated[tuple[RequestId, ...], Field(max_length=1_000)] = ()
+    is_draft: bool
+    rating: dict[str, Any]
+
+
+def routes(study: ExpertStudy, stores: Stores) -> list[BaseRoute]:
+    """The pages of every rater."""
+    desks = {rater: RaterDesk(study, rater, store) for rater, store in stores.items()}
+
+    def desk_of(request: Request) -> RaterDesk:
+        rater = request.path_params["rater"]
+        if rater not in desks or visitor_of(request) != visitor_named(rater):
+            raise HTTPException(404)
+        return desks[rater]
+
+    async def overview(request: Request) -> Response:
+        return desk_of(request).overview(request)
+
+    async def pair(request: Request) -> Response:
+        desk, number = desk_of(request), request.path_params["number"]
+        if not 1 <= number <= len(study.pairs):
+            raise HTTPException(404)
+        if request.method == "POST":
+            return await desk.save(request, number)
+        return desk.pair(request, number)
+
+    return [
+        Route("/study/{rater}/", overview),
+        Route("/study/{rater}/pairs/{number:int}", pair, methods=["GET", "POST"]),
+    ]
+
+
+class RaterDesk:
+    """The pages of one rater, with the pairs in this rater's order."""
+
+    def __init__(self, study: ExpertStudy, rater: str, store: RaterStore) -> None:
+        self._study = study
+        self._rater = rater
+        self._store = store
+        self._pairs: Sequence[StudyPair] = study.order(rater)
+        about = json.dumps([study.identity(), rater], sort_keys=True)
+        self._name = hashlib.sha256(about.encode()).hexdigest()[:12]
+
+    @property
+    def _ratings(self) -> RaterRatings:
+        return self._store.ratings
+
+    def overview(self, request: Request) -> Response:
+        """How far the rater is, what is asked, and every pair by its number."""
+        states = [self._state(pair) for pair in self._pairs]
+        return page(
+            request,
+            "study_rater.html",
+            title=self._study.file.name,
+            scripts=("study_saving.js", "study.js"),
+            styles=("study.css",),
+            states=states,
+            start=self._next_open(0),
+            **self._shared(),
+        )
+
+    def pair(self, request: Request, number: int) -> Response:
+        """One pair, with what was said of it before."""
+        pair = self._pairs[number - 1]
+        line = self._ratings.latest(pair.key)
+        rating = ExpertRating() if line is None else line.rating
+        marks = [error.model_dump(mode="json") for error in rating.errors]
+        return page(
+            request,
+            "study_pair.html",
+            title=f"Pair {number} of {len(self._pairs)}",
+            scripts=("study_saving.js", "study_marks.js", "study.js"),
+            styles=("study.css",),
+            number=number,
+            state=self._state(pair),
+            seen="" if line is None else line.request,
+            rating=rating,
+            marks=json.dumps(marks),
+            reports={
+                "reference": text_pieces(pair.reference),
+                "candidate": text_pieces(pair.candidate),
+            },
+            ends={"reference": len(pair.reference), "candidate": len(pair.candidate)},
+            longest_comment=LONGEST_COMMENT,
+            **self._shared(),
+        )
+
+    async def save(self, request: Request, number: int) -> Response:
+        """Take a rating in; the answer means that it is on the disk."""
+        pair = self._pairs[number - 1]
+        try:
+            sent = _sent(await request.body())
+            rating = rating_of(sent.rating, self._study, pair, is_draft=sent.is_draft)
+            line = await run_in_threadpool(
+                self._store.append,
+                pair.key,
+                rating,
+                request=sent.request,
+                is_draft=sent.is_draft,
+                seen=sent.seen,
+            )
+        except ChangedElsewhere as error:
+            latest = self._ratings.latest(pair.key)
+            assert latest is not None, "something was changed"
+            return JSONResponse({"message": str(error), "latest": latest.request}, 409)
+        except InputError as error:
+            return JSONResponse({"message": str(error)}, 400)
+        except HistoEvalError as error:
+            message = without_paths(str(error), self._study.folder)
+            return JSONResponse({"message": message}, 500)
+        return JSONResponse(
+            {
+                "request": line.request,
+                "saved": len(self._ratings.saved),
+                "next": self._address(self._next_open(number)),
+            }
+        )
+
+    def _shared(self) -> dict[str, Any]:
+        """What both pages need."""
+        study = self._study
+        return {
+            "rater": self._rater,
+            "study": self._name,
+            "home": self._address(None),
+            "pairs": len(self._pairs),
+            "saved": len(self._ratings.saved),
+            "scale": study.scale,
+            "steps": {step: _meaning(study, step) for step in study.steps},
+            "criteria": study.criteria,
+            "kinds": {kind.value: load_toml("web/study/kinds.toml")[kind] for kind in ErrorKind},
+            "severities": {int(each): (each.name, says) for each, says in SEVERITIES.items()},
+            "spelt": spelt,
+        }
+
+    def _state(self, pair: StudyPair) -> str:
+        if pair.key in self._ratings.drafts:
+            return "changed" if pair.key in self._ratings.saved else "started"
+        return "scored" if pair.key in self._ratings.saved else "open"
+
+    def _next_open(self, after: int) -> int | None:
+        """The next pair without a score, from the start again after the last one."""
+        count = len(self._pairs)
+        around = [(after + step) % count + 1 for step in range(count)]
+        return next(
+            (each for each in around if self._pairs[each - 1].key not in self._ratings.saved), None
+        )
+
+    def _address(self, number: int | None) -> str:
+        home = f"/study/{self._rater}/"
+        return home if number is None else f"{home}pairs/{number}"
+
+
+def _sent(body: bytes) -> RatingRequest:
+    try:
+        return RatingRequest.model_validate_json(body)
+    except ValidationError as error:
+        raise unusable(error) from error
+
+
+def _meaning(study: ExpertStudy, step: float) -> str:
+    """What a score means; half a point lies between two meanings."""
+    levels = study.scale.levels
+    if step == int(step):
+        return levels[int(step)]
+    return f"between {int(step)} and {int(step) + 1}"

@@ -1,0 +1,192 @@
+"""Reports of trust runs for people to decide on: a queue, the worst first, and one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, cast
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from histoeval.run.trust.rows import TrustFolder, TrustRow
+from histoeval.view.html.trust import report_content
+from histoeval.web.kept import Kept
+from histoeval.web.pages import page, page_number
+from histoeval.web.reviews import (
+    DECISIONS,
+    MAX_COMMENT,
+    Decision,
+    Review,
+    add_review,
+    read_reviews,
+)
+from histoeval.web.security import form_of
+from histoeval.web.shelf import Shelf, StoredRun
+
+WORST_FIRST = {"reject": 0, "review": 1, "deploy": 2}
+"""Verdicts in the order of the queue."""
+
+A_PAGE = 100
+"""Reports of the queue on one page."""
+
+WORDS = {"accept": "accepted", "send_back": "sent back"}
+
+
+class QueuedReport(NamedTuple):
+    """A report of a trust run, and what was decided on it."""
+
+    run: StoredRun
+    row: TrustRow
+    reviews: tuple[Review, ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody should look at it: not to be deployed, and not yet decided."""
+        return self.row.route != "deploy" and not self.reviews
+
+    @property
+    def address(self) -> str:
+        """Where it is looked at."""
+        return f"/review/{self.run.id}/{self.row.row}"
+
+
+def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
+    """The queue, a report of it, and a decision."""
+
+    def queue(request: Request) -> Response:
+        runs = _trust_runs(shelf)
+        asked = request.query_params.get("run", "")
+        chosen = [run for run in runs if run.id == asked] or runs
+        state = request.query_params.get("state", "open")
+        reports = in_order(each for run in chosen for each in reports_of(run, kept))
+        listed = [each for each in reports if state in ("all", _state(each))]
+        number, pages = page_number(request, len(listed), A_PAGE)
+        return page(
+            request,
+            "serve/queue.html",
+            title="Review",
+            runs=runs,
+            asked=asked,
+            state=state,
+            counts=_counts(reports),
+            reports=[_line(each) for each in listed[(number - 1) * A_PAGE : number * A_PAGE]],
+            number=number,
+            pages=pages,
+        )
+
+    return [Route("/review", queue), *_report_routes(shelf, kept)]
+
+
+def _report_routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
+    def one(request: Request) -> Response:
+        run, report = _found(request, shelf, kept)
+        reports = in_order(reports_of(run, kept))
+        place = reports.index(report)
+        text = kept.once(("trust texts", run.stamp), lambda: trust_texts(run))[report.row.row]
+        return page(
+            request,
+            "serve/review.html",
+            title=f"Review {report.row.id}",
+            scripts=["review.js"],
+            run=run,
+            report=report_content(run.place, report.row, text),
+            row=report.row,
+            reviews=[_said(each) for each in report.reviews],
+            before=reports[place - 1].address if place else None,
+            after=reports[place + 1].address if place + 1 < len(reports) else None,
+            left=sum(each.is_open for each in reports),
+            most=MAX_COMMENT,
+        )
+
+    async def decide(request: Request) -> Response:
+        names = ("decision", "comment", "reviewer")
+        async with form_of(request) as given:
+            decision, comment, reviewer = (str(given.get(name, "")).strip() for name in names)
+        run, report = await run_in_threadpool(_found, request, shelf, kept)
+        if decision not in DECISIONS:
+            raise HTTPException(400, "Choose to accept the report or to send it back.")
+        if len(comment) > MAX_COMMENT or len(reviewer) > 100:
+            raise HTTPException(400, f"A comment has {MAX_COMMENT:,} characters at most.")
+        row = report.row
+        await run_in_threadpool(
+            add_review, run.folder, row.row, row.id, cast(Decision, decision), comment, reviewer
+        )
+        reports = in_order(reports_of(run, kept))
+        following = next((each.address for each in reports if each.is_open), None)
+        return RedirectResponse(following or f"/review?run={run.id}", 303)
+
+    return [
+        Route("/review/{run}/{row:int}", one),
+        Route("/review/{run}/{row:int}", decide, methods=["POST"]),
+    ]
+
+
+def reports_of(run: StoredRun, kept: Kept) -> list[QueuedReport]:
+    """The reports of a run with what was decided on each."""
+    rows = kept.once(("trust rows", run.stamp), lambda: list(TrustFolder(run.place)))
+    reviews = read_reviews(run.folder)
+    return [QueuedReport(run, row, tuple(reviews.get(row.row, ()))) for row in rows]
+
+
+def in_order(reports: Iterable[QueuedReport]) -> list[QueuedReport]:
+    """The worst first: rejected ones, then by trust, an unknown one before all."""
+
+    def rank(each: QueuedReport) -> tuple[int, float, str, int]:
+        trust = -1.0 if each.row.trust is None else each.row.trust
+        return WORST_FIRST.get(each.row.route, 0), trust, each.run.id, each.row.row
+
+    return sorted(reports, key=rank)
+
+
+def trust_texts(run: StoredRun) -> dict[int, str | None]:
+    """The report of each row; None where the run has not kept them."""
+    from histoeval.view.html.trust import kept_texts
+
+    return {
+        row.row: text
+        for row, text in zip(TrustFolder(run.place), kept_texts(run.place), strict=False)
+    }
+
+
+def _trust_runs(shelf: Shelf) -> list[StoredRun]:
+    return [run for run in shelf.runs() if run.kind == "trust" and run.finished]
+
+
+def _found(request: Request, shelf: Shelf, kept: Kept) -> tuple[StoredRun, QueuedReport]:
+    run = shelf.run(request.path_params["run"], "trust")
+    for each in reports_of(run, kept):
+        if each.row.row == request.path_params["row"]:
+            return run, each
+    raise HTTPException(404, "There is no such report in this run.")
+
+
+def _state(report: QueuedReport) -> str:
+    if report.reviews:
+        return report.reviews[-1].decision
+    return "open" if report.is_open else "deploy"
+
+
+def _counts(reports: Sequence[QueuedReport]) -> dict[str, int]:
+    states = [_state(each) for each in reports]
+    return {name: states.count(name) for name in ("open", *DECISIONS, "deploy")}
+
+
+def _line(report: QueuedReport) -> dict[str, Any]:
+    row = report.row
+    return {
+        "address": report.address,
+        "id": row.id,
+        "run": report.run.name,
+        "route": row.route,
+        "trust": row.trust,
+        "reason": row.evidence.get("trust", {}).get("reason", ""),
+        "review": _said(report.reviews[-1]) if report.reviews else None,
+    }
+
+
+def _said(review: Review) -> dict[str, Any]:
+    when = review.time[:16].replace("T", " ")
+    return {**review.model_dump(), "words": WORDS[review.decision], "when": f"{when} UTC"}

@@ -1,0 +1,174 @@
+"""The places of the server: what they show is right, and nothing in a run can do harm there."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra [web] is not installed")
+
+from starlette.testclient import TestClient
+
+from histoeval.web import runs
+from histoeval.web.app import create_app
+from histoeval.web.shelf import Shelf
+from tests.support.served_runs import EVIL, REASON, RUBRIC_REASON, write_runs
+from tests.web.conftest import HOME, TOKEN, enter
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_runs(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="module")
+def client(folder: Path) -> TestClient:
+    return enter(TestClient(create_app(folder, token=TOKEN), base_url=HOME))
+
+
+@pytest.fixture(scope="module")
+def ids(folder: Path) -> dict[str, str]:
+    return {run.name: run.id for run in Shelf(folder).runs()}
+
+
+def addresses(ids: dict[str, str]) -> list[str]:
+    first, second = ids["first"], ids["nested/second"]
+    return [
+        "/",
+        "/score",
+        f"/runs/{first}/",
+        f"/compare?run={first}",
+        f"/compare?run={first}&run={second}&metric=chrf",
+        "/compare",
+        "/leaderboard",
+        "/leaderboard?metric=chrf",
+        f"/runs/{ids['judged']}/reasons",
+        "/review",
+        f"/review?run={ids['trust']}&state=all",
+        f"/review/{ids['trust']}/3",
+    ]
+
+
+def test_no_text_of_a_run_becomes_part_of_a_page(client: TestClient, ids: dict[str, str]) -> None:
+    for address in addresses(ids):
+        answer = client.get(address)
+        assert answer.status_code == 200, address
+        assert "<script>alert" not in answer.text, address
+        assert "<img src=x" not in answer.text, address
+        assert not re.search("[\u202e\x1b]", answer.text), address
+
+
+def test_no_page_names_a_folder_of_the_machine(
+    client: TestClient, ids: dict[str, str], folder: Path
+) -> None:
+    for address in [*addresses(ids), "/runs/none/", f"/compare?run={ids['first']}&metric=hare"]:
+        assert str(folder) not in client.get(address).text, address
+
+
+@pytest.mark.parametrize("name", ["..", "%2e%2e", "..%2f..%2fetc", "first", "a" * 5000, "%00"])
+def test_an_id_that_is_none_leads_nowhere(client: TestClient, name: str) -> None:
+    for address in ("/runs/{}/", "/runs/{}/reasons", "/runs/{}/as/csv", "/review/{}/1"):
+        answer = client.get(address.format(name))
+        assert answer.status_code == 404 or answer.url.path == "/", address
+
+
+def test_a_picture_is_one_of_the_run(client: TestClient, ids: dict[str, str], folder: Path) -> None:
+    evidence = folder / "trust" / "evidence"
+    evidence.mkdir(exist_ok=True)
+    (evidence / "1_spot.png").write_bytes(b"png")
+    place = f"/runs/{ids['trust']}/evidence"
+    assert client.get(f"{place}/1_spot.png").content == b"png"
+    for name in ("..%2ftrust.jsonl", "2_spot.png"):
+        assert client.get(f"{place}/{name}").status_code == 404
+
+
+def test_the_leaderboard_ranks_all_runs_on_the_same_pairs(client: TestClient) -> None:
+    text = client.get("/leaderboard?metric=bleu").text
+    assert "8 pairs" in text
+    ranks = re.findall(r'<tr[^>]*><td class="n">(\d)</td><td>(alpha|beta)', text)
+    assert [rank for rank, _ in ranks] == ["1", "1", "2", "2"]
+    assert "History" in text
+
+
+def test_systems_are_compared_by_wins_ties_and_losses(
+    client: TestClient, ids: dict[str, str]
+) -> None:
+    text = client.get(f"/compare?run={ids['first']}").text
+    assert 'aria-label="8 won, 0 tied, 0 lost"' in text
+    assert "Where they differ most" in text
+    assert f"/runs/{ids['first']}/#pair-" in text
+
+
+def test_a_metric_that_is_not_there_is_named(client: TestClient, ids: dict[str, str]) -> None:
+    text = client.get(f"/compare?run={ids['first']}&metric=hare").text
+    assert "not every file has scores of" in text
+
+
+def test_the_reasons_of_the_judge_stand_beside_the_rubric(
+    client: TestClient, ids: dict[str, str]
+) -> None:
+    text = client.get(f"/runs/{ids['judged']}/reasons").text
+    assert REASON in text
+    assert RUBRIC_REASON in text
+    assert text.index("pair 12</h2>") < text.index("pair 11</h2>")
+    assert "Page 1 of 2" in text
+    assert "Page 2 of 2" in client.get(f"/runs/{ids['judged']}/reasons?page=99").text
+
+
+def test_a_run_is_taken_away_as_a_table(client: TestClient, ids: dict[str, str]) -> None:
+    answer = client.get(f"/runs/{ids['first']}/as/csv")
+    assert answer.headers["content-disposition"] == f'attachment; filename="{ids["first"]}.csv"'
+    assert len(list(csv.DictReader(io.StringIO(answer.text)))) == 16
+    assert client.get(f"/runs/{ids['first']}/as/exe").status_code == 404
+
+
+def test_new_runs_appear_and_names_become_plain(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    assert shelf.new_folder("../../etc/passwd").parent == tmp_path
+    assert shelf.new_folder("") == tmp_path / "run"
+    assert shelf.new_folder("") == tmp_path / "run-2"
+    assert shelf.new_folder(EVIL).parent == tmp_path
+
+
+def test_a_page_that_takes_long_says_so_until_it_is_there(
+    client: TestClient, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = threading.Event()
+
+    def slowly(*_: object) -> str:
+        assert go.wait(30)
+        return "made"
+
+    monkeypatch.setattr(runs, "run_page", slowly)
+    monkeypatch.setattr(runs, "PATIENCE_S", 0.05)
+    place = f"/runs/{ids['nested/second']}"
+    assert "is being made" in client.get(f"{place}/").text
+    assert "hx-refresh" not in client.get(f"{place}/ready").headers
+    go.set()
+    deadline = time.monotonic() + 30
+    while "hx-refresh" not in client.get(f"{place}/ready").headers:
+        assert time.monotonic() < deadline
+    assert client.get(f"{place}/").text == "made"
+
+
+def test_a_damaged_run_does_not_close_the_list(tmp_path: Path) -> None:
+    run = tmp_path / "torn"
+    run.mkdir()
+    (run / "scores.jsonl").write_text("{", "utf-8")
+    (run / "summary.json").write_text("[", "utf-8")
+    client = enter(TestClient(create_app(tmp_path, token=TOKEN), base_url=HOME))
+    assert "torn" in client.get("/").text
+    (run_id,) = [each.id for each in Shelf(tmp_path).runs()]
+    answer = client.get(f"/runs/{run_id}/")
+    assert answer.status_code == 400
+    assert str(tmp_path) not in answer.text
+    for address in ("/leaderboard", "/compare"):
+        answer = client.get(address)
+        assert answer.status_code == 200
+        assert "torn is left out" in answer.text

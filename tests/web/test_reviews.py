@@ -1,0 +1,92 @@
+"""Decisions on reports: the worst come first, the last decision counts, and none is lost."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra [web] is not installed")
+
+from starlette.testclient import TestClient
+
+from histoeval.errors import OutputError
+from histoeval.web.app import create_app
+from histoeval.web.reviews import REVIEWS, add_review, read_reviews
+from histoeval.web.shelf import Shelf
+from tests.support.served_runs import EVIL, write_trust
+from tests.web.conftest import HOME, TOKEN, enter
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> TestClient:
+    write_trust(tmp_path / "trust")
+    return enter(TestClient(create_app(tmp_path, token=TOKEN), base_url=HOME))
+
+
+@pytest.fixture
+def run(client: TestClient, tmp_path: Path) -> str:
+    (found,) = Shelf(tmp_path).runs()
+    return found.id
+
+
+def queued(client: TestClient, state: str) -> list[str]:
+    text = client.get(f"/review?state={state}").text
+    return re.findall(r'<td><a href="/review/[^/]+/(\d+)"', text)
+
+
+def test_the_worst_come_first_and_what_was_cleared_not_at_all(client: TestClient, run: str) -> None:
+    assert queued(client, "open") == ["3", "4", "2"]
+    assert queued(client, "deploy") == ["1"]
+    assert queued(client, "all") == ["3", "4", "2", "1"]
+
+
+def test_a_decision_leads_to_the_next_report(client: TestClient, run: str, tmp_path: Path) -> None:
+    given = {"decision": "send_back", "comment": f"Wrong organ. {EVIL}", "reviewer": "Anna"}
+    answer = client.post(f"/review/{run}/3", data=given, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/review/{run}/4")
+    assert queued(client, "open") == ["4", "2"]
+    assert queued(client, "send_back") == ["3"]
+    text = client.get(f"/review/{run}/3").text
+    assert "sent back by Anna" in text
+    assert "<script>alert" not in text
+    ((review,),) = read_reviews(tmp_path / "trust").values()
+    assert review.comment == given["comment"].strip()
+
+
+def test_the_last_decision_counts_and_those_before_it_stay(
+    client: TestClient, run: str, tmp_path: Path
+) -> None:
+    for decision in ("send_back", "accept"):
+        client.post(f"/review/{run}/2", data={"decision": decision})
+    assert queued(client, "accept") == ["2"]
+    assert [each.decision for each in read_reviews(tmp_path / "trust")[2]] == [
+        "send_back",
+        "accept",
+    ]
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"decision": "burn"}, {"decision": "accept", "comment": "x" * 5000}]
+)
+def test_what_is_no_decision_is_refused(
+    client: TestClient, run: str, tmp_path: Path, given: dict[str, str]
+) -> None:
+    assert client.post(f"/review/{run}/2", data=given).status_code == 400
+    assert not (tmp_path / "trust" / REVIEWS).exists()
+
+
+def test_half_a_line_of_a_killed_server_is_dropped(tmp_path: Path) -> None:
+    add_review(tmp_path, 1, "one", "accept")
+    with (tmp_path / REVIEWS).open("ab") as file:
+        file.write(b'{"row": 2, "id"')
+    assert list(read_reviews(tmp_path)) == [1]
+    add_review(tmp_path, 3, "three", "send_back", "why")
+    assert list(read_reviews(tmp_path)) == [1, 3]
+
+
+def test_a_line_that_is_no_review_is_named(tmp_path: Path) -> None:
+    (tmp_path / REVIEWS).write_text('{"row": 1}\n', "utf-8")
+    with pytest.raises(OutputError, match="line 1 of"):
+        read_reviews(tmp_path)

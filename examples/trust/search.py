@@ -75,7 +75,8 @@ def quality(
     scopes, limits = encoder.image_scope(vectors), encoder.manifest.scope
     far = max(scope.distance for scope in scopes) - limits.image.threshold + ROOM
     stain = max(scope.stain for scope in scopes) - limits.stain.threshold + ROOM
-    margin = organ_scores(vectors, encoder, decisions.organs).margin([organ])
+    organs = organ_scores(vectors, encoder, decisions.organs, decisions.handicaps)
+    margin = organs.margin([organ]).less
     shown = CLAIM_WEIGHT * float((vectors @ encoder.texts([claim]).T).max()) if claim else 0.0
     return margin + shown - 2 * max(0.0, far) - 2 * max(0.0, stain)
 

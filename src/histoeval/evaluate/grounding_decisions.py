@@ -27,8 +27,8 @@ class KindScores(NamedTuple):
 
     true: Array
     foreign: Array
-    weights: Array
-    """How often a foreign claim comes up: an organ about as often as a laboratory gets it."""
+    plain: Array
+    """The true ones without a handicap: what contradicts a claim."""
 
     @property
     def enough(self) -> bool:
@@ -44,8 +44,6 @@ LEAST_CASES = 3
 _CALM = 1e-6
 _LEAST_SCORES = 20
 _HALF = 0.5
-_MOST_CASES = 30
-"""More cases of an organ than this do not make it more frequent in a laboratory."""
 
 
 def told_organs(tiles: Sequence[LabelledTile], least: int = LEAST_CASES) -> tuple[str, ...]:
@@ -57,12 +55,32 @@ def told_organs(tiles: Sequence[LabelledTile], least: int = LEAST_CASES) -> tupl
     return tuple(sorted(organ for organ, some in cases.items() if len(some) >= least))
 
 
-def claim_scores(images: JudgedImages, organs: Sequence[str], often: Array | None = None) -> Scores:
-    """The scores of all claims of the bank whose truth is known.
+def organ_handicaps(trials: Sequence[ScoredTiles], organs: Sequence[str]) -> dict[str, float]:
+    """How far each organ stands above others in images of none of them, at the laboratory's worst.
 
-    `often` says how often reports of each organ come up; all alike when omitted.
+    Colours go with laboratories: one that was left out may look like a certain organ all over, and
+    a limit over all organs together would not show it.
     """
-    margins = images.organ_margins(organs)
+    found = dict.fromkeys(organs, 0.0)
+    for trial in trials:
+        margins = JudgedImages.of_tiles(trial).organ_margins(organs)
+        told = np.isfinite(margins).sum(axis=1) > len(organs) / 2
+        laboratories = np.array([tile.laboratory for tile in trial.tiles])
+        for place, organ in enumerate(organs):
+            unlike = [t.organ is not None and not alike(organ, t.organ) for t in trial.tiles]
+            foreign = told & np.isfinite(margins[:, place]) & np.array(unlike)
+            for laboratory in sorted(set(laboratories)):
+                some = margins[foreign & (laboratories == laboratory), place]
+                if len(some) >= _LEAST_SCORES:
+                    found[organ] = max(found[organ], float(np.quantile(some, 1 - ALLOWED)))
+    return found
+
+
+def claim_scores(
+    images: JudgedImages, organs: Sequence[str], handicaps: Mapping[str, float]
+) -> Scores:
+    """The scores of all claims of the bank whose truth is known."""
+    plain, margins = (images.organ_margins(organs, some) for some in ({}, handicaps))
     # A model that has learned hardly any of the organs says nothing on telling them apart.
     usable = np.isfinite(margins).sum(axis=1) > len(organs) / 2
     own = np.array([[t.organ == organ for organ in organs] for t in images.means.tiles])
@@ -73,9 +91,9 @@ def claim_scores(images: JudgedImages, organs: Sequence[str], often: Array | Non
         ]
     )
     told = usable[:, None] & np.isfinite(margins)
-    weights = np.broadcast_to(np.ones(len(organs)) if often is None else often, margins.shape)
-    foreign = told & unlike
-    found = {EntityType.SITE: KindScores(margins[told & own], margins[foreign], weights[foreign])}
+    found = {
+        EntityType.SITE: KindScores(margins[told & own], margins[told & unlike], plain[told & own])
+    }
     targets, stands = images.targets, images.standings()
     groups = Counter(entry.group for entry in images.means.entries)
     for kind in (EntityType.DIAGNOSIS, EntityType.FINDING):
@@ -85,23 +103,8 @@ def claim_scores(images: JudgedImages, organs: Sequence[str], often: Array | Non
             for e in images.means.entries
         ]
         true, false = (stands[:, columns][targets[:, columns] == t] for t in (TRUE, FALSE))
-        found[kind] = KindScores(true, false, np.ones(len(false)))
+        found[kind] = KindScores(true, false, true)
     return found
-
-
-def frequencies(tiles: Sequence[LabelledTile], organs: Sequence[str]) -> Array:
-    """How often reports of each organ come up: by the square root of its cases."""
-    cases: dict[str | None, set[str]] = defaultdict(set)
-    for tile in tiles:
-        cases[tile.organ].add(tile.case)
-    return np.array([max(1, min(_MOST_CASES, len(cases[organ]))) ** 0.5 for organ in organs])
-
-
-def weighted_quantile(values: Array, weights: Array, share: float) -> float:
-    """What this share of the weight lies at or below."""
-    order = np.argsort(values)
-    reached = np.cumsum(weights[order]) / weights.sum()
-    return float(values[order][np.searchsorted(reached, share)])
 
 
 def fit_decisions(
@@ -117,20 +120,20 @@ def fit_decisions(
             f"{len(organs)} organs have tiles of {LEAST_CASES} cases or more, and two are needed "
             "to tell one from another; add cases"
         )
-    often = frequencies(trials[0].tiles, organs)
-    scores = [claim_scores(JudgedImages.of_tiles(trial), organs, often) for trial in trials]
+    handicaps = organ_handicaps(trials, organs)
+    scores = [claim_scores(JudgedImages.of_tiles(trial), organs, handicaps) for trial in trials]
     tile = _limits(scores)
     if EntityType.SITE not in tile:
         raise InputError(_without_organs(scores))
-    slides = [JudgedImages.of_slides(trial) for trial in trials]
-    slide = _limits(
-        [claim_scores(images, organs, often) for images in slides if images is not None]
-    )
+    makers = (JudgedImages.of_slides, JudgedImages.of_pictures)
+    many = [images for make in makers for trial in trials if (images := make(trial)) is not None]
+    slide = _limits([claim_scores(images, organs, handicaps) for images in many])
     return Decisions(
         encoder=encoder,
         organs=tuple(organs),
         tile=tile,
         slide={kind: slide.get(kind, limits) for kind, limits in tile.items()},
+        handicaps=handicaps,
         measured_on=measured_on,
     )
 
@@ -158,7 +161,7 @@ def _limits(trials: Sequence[Scores]) -> dict[EntityType, ClaimLimits]:
         if not enough:
             continue
         supported = max(
-            weighted_quantile(part.foreign, part.weights, 1 - ALLOWED)
+            float(np.quantile(part.foreign, 1 - ALLOWED))
             for part in parts
             if len(part.foreign) >= _LEAST_SCORES
         )
@@ -167,7 +170,7 @@ def _limits(trials: Sequence[Scores]) -> dict[EntityType, ClaimLimits]:
         if kind is EntityType.SITE:
             # However far apart organs lie, the one that is claimed must be the likeliest.
             supported = max(supported, _CALM)
-        contradicted = min(float(np.quantile(part.true, ALLOWED)) for part in enough)
+        contradicted = min(float(np.quantile(part.plain, ALLOWED)) for part in enough)
         slope, middle = _curve(enough[0].true, enough[0].foreign)
         if slope > 0:
             found[kind] = ClaimLimits(

@@ -8,6 +8,7 @@ both are the tiles, so that every tile is encoded once.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +58,9 @@ class JudgedImages:
         """What is true of each image."""
         return self.means.targets()
 
-    def organ_margins(self, organs: Sequence[str]) -> Array:
+    def organ_margins(
+        self, organs: Sequence[str], handicaps: Mapping[str, float] = MappingProxyType({})
+    ) -> Array:
         """For each image and organ how far it stands above all unlike ones; -inf: not learned."""
         names = {e.name: n for n, e in enumerate(self.means.entries) if e.group == "organ"}
         places = [names[organ] for organ in organs]
@@ -71,7 +74,7 @@ class JudgedImages:
                 continue
             learned = np.isfinite(rows[:, place]) & np.isfinite(rows[:, rivals].max(axis=1))
             margins[learned, place] = organ_margins(
-                rows[learned], tuple(organs), frozenset({organ})
+                rows[learned], tuple(organs), frozenset({organ}), handicaps
             )
         return margins
 

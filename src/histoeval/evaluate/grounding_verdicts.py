@@ -12,7 +12,7 @@ import numpy as np
 from histoeval.evaluate.grounding_images import JudgedImages
 from histoeval.evaluate.grounding_scores import diagnoses_by_organ
 from histoeval.evaluate.tile_labels import HE
-from histoeval.pathgls.grounding.decisions import Decisions, Limits, alike
+from histoeval.pathgls.grounding.decisions import Decisions, Limits, OrganMargin, alike
 from histoeval.pathgls.grounding.verdicts import judge_lesion, judge_organ, judge_report
 from histoeval.pathgls.results import GroundingVerdict
 from histoeval.report import EntityType
@@ -60,7 +60,9 @@ def verdict_shares(kind: str, verdicts: Counter[str]) -> dict[str, float | int]:
 
 def judged_reports(images: JudgedImages, decisions: Decisions) -> Iterator[ReportOnImage]:
     """All reports on all images in H&E."""
-    margins, stands = images.organ_margins(decisions.organs), images.standings()
+    plain = images.organ_margins(decisions.organs)
+    less = images.organ_margins(decisions.organs, decisions.handicaps)
+    stands = images.standings()
     names = {e.name: n for n, e in enumerate(images.means.entries) if e.group == "concept"}
     diagnoses = diagnoses_by_organ(images.means)
     for row, tile in enumerate(images.means.tiles):
@@ -68,8 +70,9 @@ def judged_reports(images: JudgedImages, decisions: Decisions) -> Iterator[Repor
         if tile.organ is None or tile.stain_kind != HE:
             continue
         for place, organ in enumerate(decisions.organs):
-            own, margin = organ == tile.organ, float(margins[row, place])
-            if not np.isfinite(margin) or (not own and alike(organ, tile.organ)):
+            own = organ == tile.organ
+            margin = OrganMargin(float(plain[row, place]), float(less[row, place]))
+            if not np.isfinite(margin.plain) or (not own and alike(organ, tile.organ)):
                 continue
             for concept in diagnoses.get(organ, ()):
                 if own and tile.concept is None:
@@ -79,7 +82,7 @@ def judged_reports(images: JudgedImages, decisions: Decisions) -> Iterator[Repor
                 yield ReportOnImage(kind, judge_stated(margin, height, limits))
 
 
-def judge_stated(margin: float, stands: float, limits: Limits) -> GroundingVerdict:
+def judge_stated(margin: OrganMargin, stands: float, limits: Limits) -> GroundingVerdict:
     """A report that states a diagnosis of an organ, by how far both stand out."""
     if EntityType.DIAGNOSIS not in limits:
         return "not_known"

@@ -119,16 +119,11 @@ def _corrected(tile: LabelledTile) -> LabelledTile:
     """
     for row in _table("tile_corrections.tsv"):
         if tile.key.startswith(row["key begins with"]):
-            image = tile.key.rpartition("__")[0]
-            stem, _, number = image.rpartition("_")
+            stem, _, number = tile.key.rpartition("__")[0].rpartition("_")
             kind = stem.rpartition("_")[0]
-            return replace(
-                tile,
-                concept=row["concept"],
-                behaviour=row["behaviour"],
-                slide=image,
-                case=f"{kind} {int(number) // _IMAGES_OF_A_CASE}",
-            )
+            case = f"{kind} {int(number) // _IMAGES_OF_A_CASE}"
+            shown = {"concept": row["concept"], "behaviour": row["behaviour"]}
+            return replace(tile, slide=case, case=case, **shown)
     return tile
 
 

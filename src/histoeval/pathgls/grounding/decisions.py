@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -80,6 +81,11 @@ class Decisions(Noun):
     """For single tiles and pictures of a few."""
     slide: dict[EntityType, ClaimLimits]
     """For slides, and pictures of many tiles."""
+    handicaps: dict[str, Annotated[FiniteFloat, Field(ge=0)]] = Field(default_factory=dict)
+    """How far an organ must stand above all others before it counts as likelier than these.
+
+    Images of other organs of some laboratory reach it in 5 % of cases. None where it is missing.
+    """
     measured_on: str = ""
     kind: Literal["grounding_calibration"] = "grounding_calibration"
 
@@ -140,21 +146,37 @@ def top_mean(cosines: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.sort(cosines, axis=1)[:, -count:].mean(axis=1), np.float64)
 
 
+class OrganMargin(NamedTuple):
+    """How far an organ stands above all that are unlike it."""
+
+    plain: float
+    """What it may be contradicted by."""
+    less: float
+    """What it is supported by: less its handicap."""
+
+
 class OrganScores(NamedTuple):
     """How much the patches of an image look like each organ that an encoder can tell."""
 
     organs: tuple[str, ...]
     cosines: NDArray[np.float64]
     """Patches by organs."""
+    handicaps: Mapping[str, float] = MappingProxyType({})
+    """What is taken from an organ when it is claimed."""
 
     @property
     def means(self) -> NDArray[np.float64]:
         """For each organ the mean over all patches."""
         return np.asarray(self.cosines.mean(axis=0), np.float64)
 
-    def margin(self, claimed: Iterable[str]) -> float:
+    def margin(self, claimed: Iterable[str]) -> "OrganMargin":
         """How far the likeliest of these organs stands above all that are unlike each of them."""
-        return float(organ_margins(self.means[None], self.organs, frozenset(claimed))[0])
+        own = frozenset(claimed)
+        plain, less = (
+            float(organ_margins(self.means[None], self.organs, own, some)[0])
+            for some in (MappingProxyType({}), self.handicaps)
+        )
+        return OrganMargin(plain, less)
 
     def agreeing(self, claimed: Iterable[str], margin: float) -> int:
         """The patches in which it stands so far above the likeliest of the others.
@@ -164,8 +186,11 @@ class OrganScores(NamedTuple):
         own, rivals = _sides(self.organs, frozenset(claimed))
         if not rivals:
             return 0
-        best, other = (max(some, key=self.means.__getitem__) for some in (own, rivals))
-        return int((self.cosines[:, best] - self.cosines[:, other] >= margin - _ROUNDING).sum())
+        less = handicaps_of(self.organs, self.handicaps)
+        best = max(own, key=lambda n: float(self.means[n] - less[n]))
+        other = max(rivals, key=self.means.__getitem__)
+        above = self.cosines[:, best] - less[best] - self.cosines[:, other]
+        return int((above >= margin - _ROUNDING).sum())
 
     def seen(self, claimed: Iterable[str]) -> OrganSeen:
         """The likeliest organ, in words for people."""
@@ -173,22 +198,31 @@ class OrganScores(NamedTuple):
         return OrganSeen(
             likeliest=self.organs[best],
             share=float((self.cosines.argmax(axis=1) == best).mean()),
-            margin=self.margin([self.organs[best]]),
+            margin=self.margin([self.organs[best]]).plain,
             claimed=tuple(sorted(claimed)),
         )
 
 
 def organ_margins(
-    means: NDArray[np.float64], organs: tuple[str, ...], claimed: frozenset[str]
+    means: NDArray[np.float64],
+    organs: tuple[str, ...],
+    claimed: frozenset[str],
+    handicaps: Mapping[str, float] = MappingProxyType({}),
 ) -> NDArray[np.float64]:
     """For each image (rows) how far some organs stand above all that are unlike each of them.
 
-    0 where there are no others.
+    What is claimed has its handicap; 0 where there are no others.
     """
     own, rivals = _sides(organs, claimed)
     if not rivals:
         return np.zeros(len(means))
-    return np.asarray(means[:, own].max(axis=1) - means[:, rivals].max(axis=1), np.float64)
+    claims = means[:, own] - handicaps_of(organs, handicaps)[own]
+    return np.asarray(claims.max(axis=1) - means[:, rivals].max(axis=1), np.float64)
+
+
+def handicaps_of(organs: Sequence[str], handicaps: Mapping[str, float]) -> NDArray[np.float64]:
+    """Those of some organs, in their order."""
+    return np.array([handicaps.get(organ, 0.0) for organ in organs])
 
 
 @lru_cache(maxsize=1 << 12)
@@ -206,11 +240,16 @@ def organ_vectors(encoder: ImageTextEncoder, organs: Sequence[str]) -> Vectors:
     return encoder.texts([f"{organ} tissue" for organ in organs])
 
 
-def organ_scores(vectors: Vectors, encoder: ImageTextEncoder, organs: Sequence[str]) -> OrganScores:
+def organ_scores(
+    vectors: Vectors,
+    encoder: ImageTextEncoder,
+    organs: Sequence[str],
+    handicaps: Mapping[str, float] = MappingProxyType({}),
+) -> OrganScores:
     """Patches against each organ."""
     phrases = organ_vectors(encoder, organs).astype(np.float64)
     cosines = np.round(vectors.astype(np.float64) @ phrases.T, 8)
-    return OrganScores(tuple(organs), cosines)
+    return OrganScores(tuple(organs), cosines, handicaps)
 
 
 @lru_cache(maxsize=1 << 12)

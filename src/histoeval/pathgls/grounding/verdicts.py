@@ -9,6 +9,7 @@ from histoeval.pathgls.grounding.decisions import (
     ClaimLimits,
     Decisions,
     Limits,
+    OrganMargin,
     OrganScores,
     alike,
     organ_scores,
@@ -48,10 +49,14 @@ def gated(value: float, organ: float) -> float:
     return value if organ >= _HALF else min(value, organ)
 
 
-def judge_organ(margin: float, limits: Limits) -> Judgement:
+def judge_organ(margin: OrganMargin, limits: Limits) -> Judgement:
     """An organ that stands so far above all that are unlike it."""
     own = limits[EntityType.SITE]
-    return Judgement(calibrated(margin, own.curve), own.verdict(margin))
+    verdict = own.verdict(margin.plain)
+    if verdict == "supported":
+        verdict = own.verdict(margin.less)
+        verdict = "not_known" if verdict == "contradicted" else verdict
+    return Judgement(calibrated(margin.less, own.curve), verdict)
 
 
 def judge_lesion(stands: float, limits: ClaimLimits, organs: Sequence[Judgement]) -> Judgement:
@@ -112,7 +117,7 @@ class SpecimenOrgan:
     ) -> Self:
         """Decide over all patches of an image."""
         return cls(
-            organ_scores(vectors, encoder, decisions.organs),
+            organ_scores(vectors, encoder, decisions.organs, decisions.handicaps),
             decisions.limits(len(vectors)),
             tuple(_specimens(claims, decisions.organs)),
         )

@@ -10,6 +10,7 @@ to which it is contradicted.
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from histoeval.errors import InputError
 from histoeval.evaluate.grounding_images import JudgedImages
 from histoeval.evaluate.grounding_scores import KINDS, Array, ScoredTiles, auroc
 from histoeval.evaluate.tile_labels import FALSE, HE, TRUE, LabelledTile
-from histoeval.pathgls.grounding.decisions import Decisions, alike
+from histoeval.pathgls.grounding.decisions import FEW, Decisions, alike
 from histoeval.pathgls.grounding.decoys import FEWEST
 from histoeval.pathgls.grounding.judging.limits import (
     ALLOWED,
@@ -55,6 +56,9 @@ LEAST_CASES_OF_A_SIDE = 5
 
 LEAST_AUROC = 0.7
 """Where benign and malignant tissue is told apart less well, most true claims would be doubted."""
+
+NEVER = -4.0
+"""Behaviour is a sum of four cosines, and lies no lower."""
 
 _CALM = 1e-6
 _LEAST_SCORES = 20
@@ -143,7 +147,7 @@ def fit_decisions(
         raise InputError(_without_organs(scores))
     slides, pictures = (
         [images for trial in trials if (images := make(trial)) is not None]
-        for make in (JudgedImages.of_slides, JudgedImages.of_pictures)
+        for make in (JudgedImages.of_slides, partial(JudgedImages.of_pictures, least=FEW))
     )
     slide = _limits([claim_scores(images, organs, handicaps) for images in (*slides, *pictures)])
     return Decisions(
@@ -227,9 +231,11 @@ def fit_behaviour(
 ) -> dict[str, BehaviourLimits]:
     """Limits for benign and malignant in each organ where both are told apart.
 
-    Enough cases of either must have been held out, and every trial must tell them apart.
+    Enough cases of either must have been held out, and every trial must tell them apart. Where some
+    trial could not count them, as when no other laboratory has both, nothing is contradicted: how
+    benign tissue looks differs between laboratories.
     """
-    found = {}
+    found: dict[str, BehaviourLimits] = {}
     for organ in organs:
         sides = [
             [behaviour_scores_of(images, organ, side) for side in ("malignant", "benign")]
@@ -241,8 +247,12 @@ def fit_behaviour(
         pairs = [(pair[0].scores, pair[1].scores) for pair in told]
         malignant = _limits_of([KindScores(m, b, m) for m, b in pairs], [b for _, b in pairs])
         benign = _limits_of([KindScores(-b, -m, -b) for m, b in pairs], [-m for m, _ in pairs])
-        if malignant is not None and benign is not None:
-            found[organ] = BehaviourLimits(malignant=malignant, benign=benign)
+        if malignant is None or benign is None:
+            continue
+        if len(told) < len(trials):
+            never = {"contradicted": NEVER}
+            malignant, benign = (some.model_copy(update=never) for some in (malignant, benign))
+        found[organ] = BehaviourLimits(malignant=malignant, benign=benign)
     return found
 
 

@@ -40,9 +40,12 @@ class JudgedImages:
         return cls(found, found, found, [[n] for n in range(len(found.tiles))])
 
     @classmethod
-    def of_pictures(cls, found: ScoredTiles, seed: int = 0) -> "JudgedImages | None":
-        """A picture of each slide; nothing where there is one tile each."""
-        return cls._joined(found, picture_rows(found, seed))
+    def of_pictures(
+        cls, found: ScoredTiles, seed: int = 0, least: int = 2
+    ) -> "JudgedImages | None":
+        """A picture of each slide, of so many tiles at least; nothing where there is none."""
+        rows = picture_rows(found, seed)
+        return cls._joined(found, [some for some in rows if len(some) >= least])
 
     @classmethod
     def of_slides(cls, found: ScoredTiles) -> "JudgedImages | None":

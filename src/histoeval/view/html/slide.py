@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from histoeval.view.image_evidence import (
     grounding_of,
     organ_words,
     verdict_words,
+    without_cosines,
 )
 
 if TYPE_CHECKING:
@@ -34,9 +34,6 @@ KINDS: Mapping[GroundingVerdict | None, str] = {
 SIGNS = {"supported": "✓", "refuted": "✕", "unknown": "?"}
 """Beside the words of a verdict."""
 
-_COSINE = re.compile(r" \(-?[01]\.\d+\)")
-"""Behind a phrase; a number of an encoder says nothing to who reads a slide."""
-
 NO_SCORES = (
     "This run has kept no scores of single tiles. Runs that are made now keep them: run "
     "`histoeval trust` again for a heatmap."
@@ -51,7 +48,7 @@ def slide_case(row: TrustRow, report: str | None, scores: PatchScores | None) ->
     return {
         "id": row.id,
         "route": row.route,
-        "reason": _COSINE.sub("", row.evidence.get("trust", {}).get("reason", "")),
+        "reason": without_cosines(row.evidence.get("trust", {}).get("reason", "")),
         "image": None if grounding is None else _whole(grounding),
         "missing": [
             error.message for error in row.errors if error.dimension in (None, "grounding")
@@ -85,7 +82,7 @@ def _claim(number: int, seen: ClaimEvidence, scores: PatchScores | None) -> dict
         "verdict": seen.verdict,
         "kind": kind,
         "sign": SIGNS[kind],
-        "why": _COSINE.sub("", seen.why),
+        "why": without_cosines(seen.why),
         "agreeing": seen.agreeing,
         "spot": _numbers(support.spot),
         "against": _numbers(seen.against),

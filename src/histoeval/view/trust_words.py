@@ -84,7 +84,7 @@ def _worded(reason: Reason, row: TrustRow) -> Iterator[WordedReason]:
         words = f"{worded.words.rstrip('.')}: {one} and {other} cannot both be true."
         worded = worded._replace(words=words)
     if reason.kind == "image_not_known" and (why := row.evidence["grounding"]["why"]):
-        worded = worded._replace(words=f"{worded.words.rstrip('.')}: {without_cosines(why)}.")
+        worded = worded._replace(words=f"{worded.words.rstrip('.')}: {plain_why(why)}.")
     about = reason.about if reason.kind == "below_floor" else ("",)
     for name in about:
         yield worded._replace(
@@ -111,6 +111,14 @@ def _missing(error: MissingReason) -> WordedReason:
     if error.code == "grounding_unknown" and UNKNOWN_CLAIMS in error.message:
         return WordedReason(**codes["unknown_claims"])
     return WordedReason(**codes.get(error.code, codes["failed"]))
+
+
+def plain_why(why: str) -> str:
+    """Why the image says what it says, as the files have it, without what only engineers need."""
+    for begins, words in _words()["whys"].items():
+        if why.startswith(begins):
+            return str(words)
+    return without_cosines(why).replace("the encoder", "the image check")
 
 
 def found_words(row: TrustRow, dimension: str) -> str:

@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from histoeval.io.store import read_json
+from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import Policy
 from histoeval.run.trust.reasons import policy_of
 from histoeval.run.trust.rows import TrustFolder, TrustRow
@@ -70,7 +71,9 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         chosen = [run for run in runs if run.id == asked] or runs
         state = request.query_params.get("state", "open")
         reports = in_order(each for run in chosen for each in reports_of(run, kept))
-        listed = [each for each in reports if state in ("all", _state(each))]
+        in_state = [each for each in reports if state in ("all", _state(each))]
+        verdict = request.query_params.get("verdict", "")
+        listed = [each for each in in_state if verdict in ("", each.row.route)]
         number, pages = page_number(request, len(listed), A_PAGE)
         return page(
             request,
@@ -80,6 +83,8 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
             asked=asked,
             state=state,
             counts=_counts(reports),
+            verdict=verdict,
+            verdicts=_verdicts(in_state),
             reports=[_line(each) for each in listed[(number - 1) * A_PAGE : number * A_PAGE]],
             number=number,
             pages=pages,
@@ -182,6 +187,13 @@ def _state(report: QueuedReport) -> str:
 def _counts(reports: Sequence[QueuedReport]) -> dict[str, int]:
     states = [_state(each) for each in reports]
     return {name: states.count(name) for name in ("open", *DECISIONS, "deploy")}
+
+
+def _verdicts(reports: Sequence[QueuedReport]) -> list[tuple[str, str, int]]:
+    """What the queue can be narrowed to: in an address, in words, and how many there are."""
+    routes = [each.row.route for each in reports]
+    some = [(name, name, routes.count(name)) for name in reversed(ROUTES) if name in routes]
+    return [("", "all", len(routes)), *some]
 
 
 def _line(report: QueuedReport) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from histoeval.view.image_evidence import (
     grounding_of,
     organ_lines,
     verdict_words,
-    without_cosines,
 )
 from histoeval.view.terminal.trust import trust_text
 from histoeval.view.trust_words import (
@@ -26,6 +25,7 @@ from histoeval.view.trust_words import (
     check_meanings,
     found_words,
     missing_words,
+    plain_why,
     worded_reasons,
 )
 
@@ -116,7 +116,7 @@ def _image(grounding: Grounding | None) -> dict[str, Any] | None:
     return {
         "verdict": verdict_words(grounding),
         "kind": grounding.verdict or "not_known",
-        "why": without_cosines(grounding.why),
+        "why": plain_why(grounding.why),
         "organ": _organ(grounding),
         "models": [verdict_words(member) for member in grounding.members],
     }
@@ -202,7 +202,7 @@ def _claims(grounding: Grounding | None) -> Iterator[TextFinding]:
             claim.span.start,
             claim.span.end,
             _MARKS.get(verdict, "unknown"),
-            f"{claim.phrase}: {seen.verdict}{by}; {without_cosines(seen.why)}",
+            f"{claim.phrase}: {seen.verdict}{by}; {plain_why(seen.why)}",
             tuple(_beside(seen)),
             claim.phrase,
         )

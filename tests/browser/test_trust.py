@@ -53,3 +53,14 @@ def test_the_page_has_no_barrier_with_its_details_open(
     page.goto(link)
     page.get_by_text("Technical details").click()
     assert axe(page) == []
+
+
+def test_paper_has_the_colours_of_light_mode(page: Page, link: str) -> None:
+    page.goto(link)
+    colour = "getComputedStyle(document.querySelector('mark.supported')).backgroundColor"
+    page.emulate_media(color_scheme="light")
+    light = page.evaluate(colour)
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate(colour) != light
+    page.emulate_media(color_scheme="dark", media="print")
+    assert page.evaluate(colour) == light

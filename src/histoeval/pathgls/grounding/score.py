@@ -26,6 +26,7 @@ from histoeval.pathgls.grounding.encoder import (
     Vectors,
     unknown_phrases,
 )
+from histoeval.pathgls.grounding.judging.rules import UNSUPPORTED
 from histoeval.pathgls.grounding.verdicts import UNVALIDATED, SpecimenOrgan, unknown_support
 from histoeval.pathgls.results import Claim, Grounding, Support
 from histoeval.report import EntityType
@@ -96,6 +97,8 @@ def ground(
     denial = None if organs is None else organs.denial()
     value = float(np.mean(values if denial is None else [*values, denial.value]))
     verdict, why = (None, UNVALIDATED) if organs is None else organs.of_report(supports)
+    if verdict is not None and verdict != "supported":
+        value = min(value, UNSUPPORTED)
     return Grounding(
         value=value,
         raw=equation_1(cosines),

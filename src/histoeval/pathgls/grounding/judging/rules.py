@@ -8,8 +8,8 @@ from histoeval.pathgls.grounding.judging.limits import ClaimLimits, Judgement, L
 from histoeval.pathgls.results import GroundingVerdict
 from histoeval.report import EntityType
 
-UNTIED = 0.49
-"""What a claim is worth at most in a report that names no organ."""
+UNSUPPORTED = 0.49
+"""What a lesion without an organ, or a report that is not supported, is worth at most."""
 _HALF = 0.5
 
 
@@ -47,7 +47,9 @@ def judge_lesion(
     """
     value, verdict = calibrated(stands, limits.curve), limits.verdict(stands)
     if not organs:
-        return Judgement(min(value, UNTIED), "not_known" if verdict == "supported" else verdict)
+        return Judgement(
+            min(value, UNSUPPORTED), "not_known" if verdict == "supported" else verdict
+        )
     organ = min(organs, key=lambda each: each.value)
     value = gated(value, organ.value)
     verdict = verdict if organ.verdict == "supported" else organ.verdict

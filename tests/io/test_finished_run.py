@@ -11,6 +11,8 @@ from histoeval.errors import InputError, OutputError
 from histoeval.io.finished_run import finished_run
 from histoeval.io.run_texts import RowTexts, beside, has_texts, read_texts, write_texts
 
+SUMMED_UP: dict[str, object] = {"input": {}, "metrics": {}, "routes": {}}
+
 
 def put(folder: Path, **files: object) -> Path:
     folder.mkdir(exist_ok=True)
@@ -23,9 +25,9 @@ def put(folder: Path, **files: object) -> Path:
 @pytest.mark.parametrize(
     ("kind", "files"),
     [
-        ("score", {"scores": {}, "summary": {}, "run": {}}),
-        ("judge", {"scores": {}, "summary": {"judge": {}}, "run": {}}),
-        ("trust", {"trust": {}, "summary": {}}),
+        ("score", {"scores": {}, "summary": SUMMED_UP, "run": {}}),
+        ("judge", {"scores": {}, "summary": {"judge": {}, **SUMMED_UP}, "run": {}}),
+        ("trust", {"trust": {}, "summary": SUMMED_UP}),
         ("agree", {"agreement": {}}),
         ("compare", {"comparison": {}}),
         ("experiment", {"table1": {"found": []}}),
@@ -40,7 +42,7 @@ def test_each_kind_is_known_by_its_files(
 
 
 def test_the_file_of_a_run_stands_for_its_folder(tmp_path: Path) -> None:
-    put(tmp_path, scores={}, summary={})
+    put(tmp_path, scores={}, summary=SUMMED_UP)
     assert finished_run(tmp_path / "scores.jsonl").place == tmp_path
 
 
@@ -50,6 +52,29 @@ def test_the_file_of_a_run_stands_for_its_folder(tmp_path: Path) -> None:
 def test_an_unfinished_run_says_how_to_finish_it(files: dict[str, object], tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"is not finished: run the same .* command again"):
         finished_run(put(tmp_path, **files))
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"scores": {}, "summary": {"a": 1}}, r"not of `histoeval score` \(missing: input, met"),
+        ({"trust": {}, "summary": {"input": {}}}, r"not of `histoeval trust` \(missing: routes"),
+        ({"scores": {}, "summary": []}, "summary.json is damaged, or of another program"),
+        ({"run": {}, "summary": SUMMED_UP}, "scores.jsonl is missing: the rows of the run are go"),
+    ],
+)
+def test_a_folder_of_another_program_or_without_its_rows_is_refused(
+    files: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=message):
+        finished_run(put(tmp_path, **files))
+
+
+@pytest.mark.parametrize("line", ['{"id":', "5", "null"])
+def test_damaged_texts_are_named_by_their_line(line: str, tmp_path: Path) -> None:
+    (tmp_path / "texts.jsonl").write_text(line, "utf-8")
+    with pytest.raises(InputError, match=r"line 1 of .*texts.jsonl .* the run is damaged; run it"):
+        list(read_texts(tmp_path))
 
 
 def test_an_agreement_without_its_end_is_unfinished(tmp_path: Path) -> None:

@@ -128,3 +128,33 @@ def test_a_visitor_stays_in_its_area() -> None:
     assert not rater.may_open("/study/rates")
     assert not rater.may_open("/")
     assert Visitor("owner").may_open("/anything")
+
+
+@pytest.mark.parametrize("host", ["[::1", "[", "127.0.0.1@evil.example", ""])
+def test_a_host_that_cannot_be_read_is_refused(stranger: TestClient, host: str) -> None:
+    assert stranger.get("/", headers={"Host": host}).status_code == 421
+
+
+def test_an_origin_or_length_that_cannot_be_read_is_refused(visitor: TestClient) -> None:
+    assert visitor.post("/score", headers={"Origin": "http://[::1"}).status_code == 403
+    endless = {"Content-Length": "9" * 5000}
+    assert visitor.post("/score", content=b"x", headers=endless).status_code == 413
+
+
+def test_one_broken_folder_does_not_hide_the_runs(visitor: TestClient, tmp_path: Path) -> None:
+    for name in ("fine", "dangling", "half \udcff name", "upload"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "dangling" / "scores.jsonl").symlink_to(tmp_path / "nothing")
+    (tmp_path / "upload" / "upload.json").write_text('{"x": 1}', "utf-8")
+    for name in ("fine", "half \udcff name"):
+        (tmp_path / name / "scores.jsonl").write_text("", "utf-8")
+    runs = Shelf(tmp_path).runs()
+    assert {run.name for run in runs} == {"fine", "half \udcff name", "upload"}
+    listed = visitor.get("/")
+    assert listed.status_code == 200
+    assert "half \\udcff name" in listed.text
+    for run in runs:
+        assert visitor.get(f"/runs/{run.id}/").status_code == 400
+    uploaded = next(run for run in runs if run.name == "upload")
+    answer = visitor.get(f"/runs/{uploaded.id}/progress")
+    assert (answer.status_code, "upload.json is damaged" in answer.text) == (400, True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from histoeval.errors import InputError
+from histoeval.errors import InputError, OutputError
 from histoeval.io.files import check_there
 from histoeval.io.store import ENDINGS, read_json
 
@@ -19,6 +19,14 @@ SCORES, TRUST, AGREEMENT, COMPARISON = (
 )
 EXPERIMENTS = ("table1", "table2", "table3", "figure3a", "figure3b", "hierarchy")
 """What `experiment` calls its tables, in the order of a page."""
+
+ROWS: dict[Kind, str] = {"score": SCORES, "judge": SCORES, "trust": TRUST}
+SUMMED_UP: dict[Kind, tuple[str, ...]] = {
+    "score": ("input", "metrics"),
+    "judge": ("input", "metrics"),
+    "trust": ("input", "routes"),
+}
+"""What the summary of each kind says; a file of the same name without it is another program's."""
 
 KNOWN = (
     "a folder of `histoeval score`, `judge`, `trust`, `agree`, `compare` or `experiment`, or a "
@@ -65,7 +73,23 @@ def finished_run(path: Path) -> FinishedRun:
         "compare": True,
         "experiment": True,
     }.get(kind, "summary.json" in there)
-    return _finished(FinishedRun(kind, path), is_finished)
+    run = _finished(FinishedRun(kind, path), is_finished)
+    _check_whole(run, there)
+    return run
+
+
+def _check_whole(run: FinishedRun, there: set[str]) -> None:
+    """Refuse a folder whose rows were removed, or whose summary is of another program."""
+    if run.kind not in ROWS:
+        return
+    if ROWS[run.kind] not in there:
+        raise InputError(f"{run.place / ROWS[run.kind]} is missing: the rows of the run are gone")
+    summary = _summary(run.place)
+    if absent := [name for name in SUMMED_UP[run.kind] if not isinstance(summary.get(name), dict)]:
+        raise InputError(
+            f"{run.place / 'summary.json'} is damaged, or not of `histoeval {run.kind}` "
+            f"(missing: {', '.join(absent)}); give {KNOWN}"
+        )
 
 
 def _kind(folder: Path, there: set[str]) -> Kind | None:
@@ -88,8 +112,18 @@ def experiments_in(folder: Path) -> list[str]:
 
 def _scoring(folder: Path, there: set[str]) -> Kind:
     """Whether scores are of judges, as only a finished run says."""
-    is_judge = "summary.json" in there and "judge" in read_json(folder / "summary.json", folder)
+    is_judge = "summary.json" in there and "judge" in _summary(folder)
     return "judge" if is_judge else "score"
+
+
+def _summary(folder: Path) -> dict[str, Any]:
+    try:
+        return read_json(folder / "summary.json", folder)
+    except OutputError as error:
+        raise InputError(
+            f"{folder / 'summary.json'} is damaged, or of another program: run the same command "
+            f"again, or give {KNOWN}"
+        ) from error
 
 
 def _finished(run: FinishedRun, is_finished: bool) -> FinishedRun:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from histoeval.errors import OutputError
+from histoeval.errors import InputError, OutputError
 from histoeval.io.store import read_lines
 from histoeval.io.writing import remove, whole_file, writing_to
+
+T = TypeVar("T")
 
 TEXTS = "texts.jsonl"
 KEEP = "HISTOEVAL_KEEP_TEXTS"
@@ -44,7 +46,23 @@ def has_texts(folder: Path) -> bool:
 
 def read_texts(folder: Path) -> Iterator[dict[str, Any]]:
     """The texts of all rows of a run, in their order."""
-    return read_lines(folder / TEXTS, json.loads)
+    return read_finished_lines(folder / TEXTS, _texts)
+
+
+def read_finished_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
+    """The rows of a run that is only looked at: nothing of it is to be overwritten."""
+    try:
+        yield from read_lines(path, read)
+    except OutputError as error:
+        reason = str(error).partition(";")[0]
+        raise InputError(f"{reason}: the run is damaged; run it again") from error
+
+
+def _texts(line: bytes) -> dict[str, Any]:
+    texts = json.loads(line)
+    if not isinstance(texts, dict):
+        raise ValueError("not the texts of a row")
+    return texts
 
 
 def beside(rows: Iterable[dict[str, Any]], folder: Path) -> Iterator[tuple[dict[str, Any], Any]]:

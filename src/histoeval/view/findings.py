@@ -8,7 +8,8 @@ to (`m1` is match 1, `e1` error 1), so that both sides can light up together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -116,17 +117,17 @@ class Findings(_Shown):
         """The parts that both reports have."""
         return tuple(match for match in self.matches or () if match.part == SPECIMENS)
 
-    @property
+    @cached_property
     def facts(self) -> tuple[ShownMatch, ...]:
         """What matches within the parts."""
         return tuple(match for match in self.matches or () if match.part != SPECIMENS)
 
-    def listed(self) -> Iterator[tuple[str, str, ShownMatch | ShownError]]:
+    @cached_property
+    def listed(self) -> tuple[tuple[str, str, ShownMatch | ShownError], ...]:
         """Every match and error with its key and its label."""
-        for n, match in enumerate(self.facts, start=1):
-            yield f"m{n}", f"={n}", match
-        for n, error in enumerate(self.errors or (), start=1):
-            yield f"e{n}", f"{error.marks}{n}", error
+        matches = [(f"m{n}", f"={n}", match) for n, match in enumerate(self.facts, start=1)]
+        errors = [(f"e{n}", f"{e.marks}{n}", e) for n, e in enumerate(self.errors or (), start=1)]
+        return *matches, *errors
 
 
 def findings_of(score: Score) -> Findings:
@@ -158,18 +159,24 @@ def spans_of(found: Findings, side: Side, text: str) -> list[HighlightSpan]:
     An entity whose text differs from the text at its place is listed but not highlighted.
     """
     places: dict[tuple[int, int], list[tuple[str, str, ShownMatch | ShownError]]] = {}
-    for key, label, listed in found.listed():
-        entity = listed.reference if side == "reference" else listed.candidate
-        if entity is not None and text[entity.start : entity.end] == entity.text:
-            places.setdefault((entity.start, entity.end), []).append((key, label, listed))
-    spans = []
-    for place, here in places.items():
-        worst = max((listed for _, _, listed in here), key=lambda listed: listed.rank)
-        style = SEVERITIES[worst.severity] if isinstance(worst, ShownError) else MATCH
+    for listed in found.listed:
+        entity = listed[2].reference if side == "reference" else listed[2].candidate
+        if entity is not None and text.startswith(entity.text, entity.start):
+            places.setdefault((entity.start, entity.end), []).append(listed)
+    return [_span(*place, here) for place, here in places.items()]
+
+
+def _span(
+    start: int, end: int, here: Sequence[tuple[str, str, ShownMatch | ShownError]]
+) -> HighlightSpan:
+    """One place with the keys and labels of all that it belongs to."""
+    keys, labels, listed = here[0]
+    if len(here) > 1:
         keys = " ".join(key for key, _, _ in here)
         labels = " ".join(label for _, label, _ in here)
-        spans.append(HighlightSpan(*place, labels, style, kind=worst.outcome, mark=keys))
-    return spans
+        listed = max((each for _, _, each in here), key=lambda each: each.rank)
+    style = SEVERITIES[listed.severity] if isinstance(listed, ShownError) else MATCH
+    return HighlightSpan(start, end, labels, style, kind=listed.outcome, mark=keys)
 
 
 def mention_spans(evidence: Mapping[str, Any]) -> dict[Side, list[HighlightSpan]] | None:

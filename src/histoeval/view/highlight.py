@@ -59,6 +59,9 @@ def pieces(text: str, spans: Iterable[HighlightSpan]) -> Iterator[Piece]:
     over: list[HighlightSpan] = []
     for start, end in pairwise(sorted({0, len(text), *starts, *ends})):
         starting = starts.get(start, [])
+        if not starting and not over:
+            yield Piece(text[start:end], (), (), ())
+            continue
         over += starting
         ending = [span for span in reversed(over) if span.end == end]
         yield Piece(text[start:end], tuple(over), tuple(starting), tuple(ending))

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 from histoeval.errors import MissingDependency, pip_install
 
-PACKAGES = {"starlette": "starlette", "uvicorn": "uvicorn", "multipart": "python-multipart"}
+PACKAGES = {"starlette": "starlette", "uvicorn": "uvicorn", "python_multipart": "python-multipart"}
 """Modules of the extra ``[web]``, and the packages to install for them."""
 
 if absent := [package for module, package in PACKAGES.items() if find_spec(module) is None]:

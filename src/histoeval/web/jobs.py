@@ -64,7 +64,10 @@ class UploadRequest(NamedTuple):
     @classmethod
     def load(cls, folder: Path) -> UploadRequest:
         """Read it again."""
-        return cls(**read_json(folder / UPLOAD, folder))
+        content = read_json(folder / UPLOAD, folder)
+        if content.keys() != set(cls._fields):
+            raise InputError(f"{folder / UPLOAD} is damaged: remove the folder, and upload again")
+        return cls(**content)
 
     def command(self, folder: Path) -> list[str]:
         """The command that scores it."""

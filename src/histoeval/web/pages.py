@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -45,12 +45,17 @@ def page(
     text = render(
         template, site=site_of(request), title=title, scripts=scripts, styles=styles, **context
     )
-    return HTMLResponse(text, status, HEADERS)
+    return html_answer(text, status)
 
 
 def part(request: Request, template: str, **context: Any) -> HTMLResponse:
     """A part of a page, to be put into one that is open."""
-    return HTMLResponse(fragment(template, site=site_of(request), **context))
+    return html_answer(fragment(template, site=site_of(request), **context))
+
+
+def html_answer(text: str, status: int = 200, headers: Mapping[str, str] = HEADERS) -> HTMLResponse:
+    """A page as bytes; half a character, as in a damaged name, is spelled out."""
+    return HTMLResponse(text.encode("utf-8", "backslashreplace"), status, headers)
 
 
 def site_of(request: Request, links: Sequence[tuple[str, str]] = ()) -> Website:

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from histoeval.io.finished_run import finished_run
@@ -18,7 +18,7 @@ from histoeval.view.html.page import Website
 from histoeval.view.run_report import FORMATS, PAGES, run_page
 from histoeval.web.jobs import UPLOAD
 from histoeval.web.kept import SCORED, Kept
-from histoeval.web.pages import page, site_of, time_text
+from histoeval.web.pages import html_answer, page, site_of, time_text
 from histoeval.web.security import HEADERS, POLICY
 from histoeval.web.shelf import Shelf, StoredRun
 
@@ -54,7 +54,7 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         text = pages.soon((run.stamp, site), lambda: _made(run, site), PATIENCE_S)
         if text is None:
             return _awaited(request, run)
-        return HTMLResponse(text, headers=HEADERS | _policy(run))
+        return html_answer(text, headers=HEADERS | _policy(run))
 
     def ready(request: Request) -> Response:
         run = shelf.run(request.path_params["run"], *PAGES)

@@ -26,6 +26,9 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 MAX_BODY = 32 * 2**20
 """Bytes of a request, uploads among them."""
 
+MAX_DIGITS = 18
+"""Digits of a length that can be meant; Python refuses to read thousands."""
+
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
     "img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -146,7 +149,7 @@ class Guard:
         return await _unforged(request)
 
     def _check_host(self, headers: Headers) -> None:
-        name = (urlsplit(f"//{headers.get('host', '')}").hostname or "").lower()
+        name = _host_in(f"//{headers.get('host', '')}")
         if name not in self._hosts and not (self._any_address and _is_address(name)):
             raise HTTPException(
                 421, "This server does not go by that name. Open the link that it printed."
@@ -199,7 +202,7 @@ async def _unforged(request: Request) -> Receive:
     """The body again, once it is known that one of our own pages sent it."""
     headers = request.headers
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+    if origin is not None and origin.partition("://")[2] != headers.get("host"):
         raise HTTPException(403, "Another site sent this request; it was not carried out.")
     body = await _limited_body(request)
     given = headers.get("x-csrf-token")
@@ -218,7 +221,7 @@ async def _unforged(request: Request) -> Receive:
 async def _limited_body(request: Request) -> bytes:
     most = f"More than {MAX_BODY // 2**20} MB were sent. Use `histoeval score` for large tables."
     length = request.headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > MAX_BODY:
+    if not length.isdecimal() or len(length) > MAX_DIGITS or int(length) > MAX_BODY:
         raise HTTPException(413, most)
     chunks, size = [], 0
     async for chunk in request.stream():
@@ -255,6 +258,14 @@ def _derived(token: str, purpose: str) -> str:
 
 def _same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode(), other.encode())
+
+
+def _host_in(address: str) -> str:
+    """The name in an address; none where it cannot be read, as in ``//[::1``."""
+    try:
+        return (urlsplit(address).hostname or "").lower()
+    except ValueError:
+        return ""
 
 
 def _is_address(name: str) -> bool:

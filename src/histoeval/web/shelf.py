@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -102,19 +103,21 @@ class Shelf:
                 folders.clear()  # what lies in a run belongs to it
             if known:
                 ended = KINDS[known[0]] not in SUMMED_UP or "summary.json" in files
-                yield _run(where, name or self.folder.name, KINDS[known[0]], known[0], ended)
+                yield from _run(where, name or self.folder.name, KINDS[known[0]], known[0], ended)
             for file in files:
                 rows = file.removesuffix(".meta.json")
                 if file.endswith(META) and rows not in KINDS and rows in files:
-                    yield _run(where / rows, f"{name}/{rows}".strip("/"), "extract", "", True)
+                    yield from _run(where / rows, f"{name}/{rows}".strip("/"), "extract", "", True)
 
 
-def _run(place: Path, name: str, kind: str, file: str, finished: bool) -> StoredRun:
+def _run(place: Path, name: str, kind: str, file: str, finished: bool) -> Iterator[StoredRun]:
+    """The run, unless its file went away meanwhile or is a link to nothing."""
     digest = sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:6]
     summary = place / "summary.json"
     dated = summary if file and finished and summary.exists() else place / file
-    changed = dated.stat().st_mtime
-    return StoredRun(f"{_slug(name) or 'run'}-{digest}", name, kind, place, changed, finished)
+    with suppress(FileNotFoundError):
+        changed = dated.stat().st_mtime
+        yield StoredRun(f"{_slug(name) or 'run'}-{digest}", name, kind, place, changed, finished)
 
 
 def _slug(text: str) -> str:

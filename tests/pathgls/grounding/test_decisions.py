@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from histoeval.errors import InputError
 from histoeval.pathgls.grounding.decisions import (
     FEW,
-    ClaimLimits,
     Decisions,
     alike,
     decisions_of,
@@ -22,6 +21,7 @@ from histoeval.pathgls.grounding.decisions import (
     read_calibration,
     top_mean,
 )
+from histoeval.pathgls.grounding.judging.limits import ClaimLimits
 from histoeval.report import EntityType
 from tests.support.organ_encoder import TOLD, OrganEncoder, decisions_for, limits_of, patch
 
@@ -114,9 +114,9 @@ def test_an_organ_is_like_itself_and_its_parts_and_unlike_others() -> None:
 def test_margins_are_means_over_all_patches() -> None:
     seen = np.stack([patch({"liver": 1.0})] * 3 + [patch({"colon": 1.0})])
     found = organ_scores(seen, OrganEncoder(), TOLD)
-    assert found.margin(["liver"]) == pytest.approx(0.5)
-    assert found.margin(["colon"]) == pytest.approx(-0.5)
-    assert found.margin(["lung"]) == pytest.approx(-0.75)
+    assert found.margin(["liver"]) == pytest.approx((0.5, 0.5))
+    assert found.margin(["colon"]) == pytest.approx((-0.5, -0.5))
+    assert found.margin(["lung"]) == pytest.approx((-0.75, -0.75))
     assert found.seen(["colon"]).likeliest == "liver"
     assert found.seen(["colon"]).share == 0.75
 
@@ -124,8 +124,15 @@ def test_margins_are_means_over_all_patches() -> None:
 def test_organs_that_are_hard_to_part_are_no_rivals() -> None:
     seen = np.stack([patch({"colon": 1.0, "liver": 0.5})])
     found = organ_scores(seen, OrganEncoder(), ("colon", "intestine", "liver"))
-    assert found.margin(["intestine"]) == found.means[1] - found.means[2]
-    assert found.margin(["colon"]) > 0
+    assert found.margin(["intestine"]).plain == found.means[1] - found.means[2]
+    assert found.margin(["colon"]).plain > 0
+
+
+def test_what_is_claimed_has_its_handicap_and_its_rivals_have_none() -> None:
+    seen = np.stack([patch({"liver": 1.0})] * 3 + [patch({"colon": 1.0})])
+    found = organ_scores(seen, OrganEncoder(), TOLD, {"liver": 0.3})
+    assert found.margin(["liver"]) == pytest.approx((0.5, 0.2))
+    assert found.margin(["colon"]) == pytest.approx((-0.5, -0.5))
 
 
 def test_an_encoder_without_limits_has_none() -> None:

@@ -92,7 +92,9 @@ def ground(
         next(found) if reason is None else unknown_support(claim, reason, limits)
         for claim, reason in zip(parts.asserted, reasons, strict=True)
     )
-    value = float(np.mean([each.value for each in supports if each.value is not None]))
+    values = [each.value for each in supports if each.value is not None]
+    denial = None if organs is None else organs.denial()
+    value = float(np.mean(values if denial is None else [*values, denial.value]))
     verdict, why = (None, UNVALIDATED) if organs is None else organs.of_report(supports)
     return Grounding(
         value=value,

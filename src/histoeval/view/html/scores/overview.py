@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,7 +103,7 @@ def headlines(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[Headline
 def overviews(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[MetricOverview]:
     """Means with intervals and distributions, of every metric and system."""
     drawn = {
-        system: (rows := columns.of_system(system), resample([*rows], DRAWS))
+        system: (rows := columns.of_system(system), _resamples(len(rows)))
         for system in columns.systems
         if system
     }
@@ -116,6 +117,12 @@ def overviews(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[MetricOv
         ]
         found.append(MetricOverview(name, low, high, about["higher_is_better"], systems))
     return found
+
+
+@lru_cache(maxsize=1)
+def _resamples(pairs: int) -> Resamples:
+    """The draws of a system; another one with as many pairs has the same."""
+    return resample(range(pairs), DRAWS)
 
 
 def _system_mean(

@@ -8,9 +8,8 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from histoeval.errors import InputError, OutputError
-from histoeval.io.run_texts import beside, has_texts
-from histoeval.io.store import read_json, read_lines
+from histoeval.io.run_texts import beside, has_texts, read_finished_lines
+from histoeval.io.store import read_json
 from histoeval.table import html_table
 from histoeval.view.html.packs import PACKED, Packs, embedded_json
 from histoeval.view.html.page import Website, render
@@ -26,11 +25,7 @@ STYLES = ("vendor/tabulator.min.css", "scores.css")
 
 def score_rows(folder: Path) -> Iterator[dict[str, Any]]:
     """The rows of a run as they are stored."""
-    try:
-        yield from read_lines(folder / "scores.jsonl", _row)
-    except OutputError as error:
-        reason = str(error).partition(";")[0]
-        raise InputError(f"{reason}: the run is damaged; run it again") from error
+    return read_finished_lines(folder / "scores.jsonl", _row)
 
 
 def _row(line: bytes) -> dict[str, Any]:

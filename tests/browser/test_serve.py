@@ -52,6 +52,7 @@ def test_every_page_opens_without_an_error_or_a_barrier(
         f"/runs/{ids['judged']}/reasons",
         "/review?state=all",
         f"/review/{ids['trust']}/3",
+        f"/runs/{ids['trust']}/",
     ):
         page.goto(home + address)
         assert axe(page) == [], address

@@ -10,12 +10,13 @@ import pytest
 
 from histoeval.errors import InputError
 from histoeval.evaluate.grounding import decided
-from histoeval.evaluate.grounding_decisions import claim_scores, fit_decisions, told_organs
+from histoeval.evaluate.grounding_decisions import NEVER, claim_scores, fit_decisions, told_organs
 from histoeval.evaluate.grounding_images import JudgedImages, judged_images
 from histoeval.evaluate.grounding_scores import ScoredTiles, replaced_figures
 from histoeval.evaluate.grounding_verdicts import decided_figures, decided_remarks, judge_stated
 from histoeval.evaluate.tile_labels import LabelledTile, entries_of, targets_of
-from histoeval.pathgls.grounding.decisions import ALLOWED, FEW, Decisions, OrganScores
+from histoeval.pathgls.grounding.decisions import FEW, Decisions, OrganScores
+from histoeval.pathgls.grounding.judging.limits import ALLOWED, ALLOWED_AGAINST
 from histoeval.pathgls.grounding.manifest import LogisticCalibration
 from histoeval.pathgls.grounding.verdicts import NamedPlace, SpecimenOrgan
 from histoeval.pathgls.results import Support
@@ -154,7 +155,7 @@ def test_the_bank_is_judged_as_reports_in_words_are() -> None:
             judged = organ.judged(lesion, float(stands), Support(claim=lesion))
             said, _ = organ.of_report([Support(claim=lesion, **judged)])
             own = organ.scores.margin(["liver"])
-            assert judge_stated(own, float(stands), decisions.tile) == said
+            assert judge_stated(own, float(stands), decisions.tile)[0] == said
 
 
 def test_a_picture_is_up_to_36_tiles_of_a_slide_that_show_the_same() -> None:
@@ -283,3 +284,62 @@ def test_the_same_tiles_give_the_same_limits() -> None:
 def test_an_encoder_that_has_it_backwards_is_refused() -> None:
     with pytest.raises(InputError, match=r"does not tell the organs.*check the labels"):
         fitted(made_up(tiles_of(20, 6), -0.5))
+
+
+@pytest.mark.parametrize("kind", ["tiles", "slides"])
+def test_a_wrong_behaviour_is_supported_in_one_of_twenty_and_a_true_one_seldom_contradicted(
+    kind: str,
+) -> None:
+    found = made_up(tiles_of(40, 6), 0.1)
+    decisions = fitted(found)
+    assert set(decisions.tile_behaviour) == set(decisions.slide_behaviour) == {"colon", "liver"}
+    figures = decided_figures(judged_images(found)[kind], with_diagnoses(decisions))
+    assert figures["wrong behaviour, supported"] <= ALLOWED
+    assert figures["true behaviour, contradicted"] <= ALLOWED_AGAINST + 1 / 80
+    assert figures["true behaviour, supported"] > 0.3
+    assert figures["other behaviour, contradicted"] > 0.1
+    assert figures["other behaviour reports"] == figures["other diagnosis reports"]
+
+
+def test_behaviour_is_decided_only_where_it_is_told_apart_in_enough_cases() -> None:
+    assert fitted(made_up(tiles_of(40, 6), 0.01)).tile_behaviour == {}
+    assert fitted(made_up(tiles_of(4, 20), 0.3)).tile_behaviour == {}
+    assert fitted(made_up(tiles_of(5, 20), 0.3)).tile_behaviour.keys() == {"colon", "liver"}
+
+
+def without_malignant_colon(found: ScoredTiles) -> ScoredTiles:
+    """By a model that had not learned of it."""
+    taught = np.ones(found.cosines.shape, bool)
+    names = [(entry.group, entry.name) for entry in found.entries]
+    taught[:, names.index(("site", "malignant colon"))] = False
+    return replace(found, taught=taught)
+
+
+def test_a_model_that_had_not_learned_both_sides_says_nothing_of_behaviour() -> None:
+    found = without_malignant_colon(made_up(tiles_of(40, 6), 0.3))
+    assert fitted(found).tile_behaviour.keys() == {"liver"}
+
+
+def test_what_was_not_counted_on_other_laboratories_contradicts_nothing() -> None:
+    found = made_up(tiles_of(40, 6), 0.3)
+    decisions = fitted(found, without_malignant_colon(found))
+    assert decisions.tile_behaviour["colon"].malignant.contradicted == NEVER
+    assert decisions.tile_behaviour["colon"].benign.contradicted == NEVER
+    assert decisions.tile_behaviour["liver"].malignant.contradicted > NEVER
+
+
+def test_the_limits_of_few_slides_lie_beyond_all_of_them() -> None:
+    found = made_up(tiles_of(6, 6), 0.3)
+    limits = fitted(found).slide_behaviour["liver"]
+    slides = judged_images(found)["slides"]
+    scores, tiles = slides.malignancy("liver"), slides.means.tiles
+    benign = [s for s, t in zip(scores, tiles, strict=True) if t.concept == KINDS[3][1]]
+    assert len(benign) == 6
+    assert limits.malignant.supported > max(benign)
+    assert limits.benign.contradicted < -max(benign)
+
+
+def test_remarks_tell_what_is_said_of_behaviour() -> None:
+    found = made_up(tiles_of(20, 6), 0.6)
+    lines = list(decided_remarks(decided(found, with_diagnoses(fitted(found)))))
+    assert all("the wrong behaviour (benign or malignant) is 0." in line for line in lines)

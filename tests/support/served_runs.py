@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from histoeval.api import extract, score
 from histoeval.io.results import MetricResult, ResultRow
+from histoeval.pathgls.fusion import ROUTES, fuse
+from histoeval.pathgls.policy.policy import DIMENSIONS, Policy, read_policy
 from histoeval.run.agree import agree
 from histoeval.run.compare import compare
-from histoeval.run.trust.rows import TrustRow
+from histoeval.run.trust.rows import MissingReason, TrustRow
 from tests.support.rating_sheets import rows, write
 
 EVIL = "a\u202eb \x1b[2J</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -84,31 +87,46 @@ def write_judged(folder: Path) -> None:
 
 
 def write_trust(folder: Path) -> None:
+    """One report to deploy, two to review, one of them without an image, and one to reject."""
     folder.mkdir(parents=True)
-    routes: list[tuple[Any, float | None]] = [
-        ("deploy", 0.9),
-        ("review", 0.6),
-        ("reject", 0.2),
-        ("review", None),
-    ]
+    policy = read_policy("without_endpoint")
+    values = [(0.95, 0.95), (0.6, 0.8), (0.1, 0.3), (None, 0.1)]
     trusted = [
-        TrustRow(
-            id=f"report {n} {EVIL if n == 3 else ''}",
-            row=n,
-            trust=trust,
-            logic=trust,
-            route=route,
-            evidence={"trust": {"reason": f"reason {n}", "low": 0.2, "high": 0.9}},
-        )
-        for n, (route, trust) in enumerate(routes, start=1)
+        _trusted(n, grounding, logic, policy) for n, (grounding, logic) in enumerate(values, 1)
     ]
     write_lines(folder / "trust.jsonl", (json.loads(row.line()) for row in trusted))
     write_lines(
         folder / "texts.jsonl", ({"id": row.id, "report": f"Text of {row.id}."} for row in trusted)
     )
     write_json(folder / "trust.jsonl.meta.json", {})
-    counted = {"deploy": 1, "review": 2, "reject": 1}
-    write_json(folder / "summary.json", {"rows": 4, "routes": counted})
+    routes = Counter(row.route for row in trusted)
+    made_with = ("reader", "encoder", "nli", "distance", "subject", "top", "tiles")
+    mean = {"mean": 0.5, "known": 3, "missing": 1}
+    summary = {
+        "input": {"name": "reports.csv"},
+        "rows": 4,
+        "routes": {name: routes[name] for name in ROUTES},
+        "means": dict.fromkeys((*DIMENSIONS, "trust"), mean),
+        "policy": policy.content(),
+        **dict.fromkeys(made_with),
+    }
+    write_json(folder / "summary.json", summary)
+
+
+def _trusted(number: int, grounding: float | None, logic: float, policy: Policy) -> TrustRow:
+    trust = fuse(grounding, logic, None, policy.weights, policy)
+    found = trust.model_dump(mode="json", include={"low", "high", "reason", "missing"})
+    unseen = MissingReason(dimension="grounding", code="no_image", message="the row names no image")
+    return TrustRow(
+        id=f"report {number} {EVIL if number == 3 else ''}",
+        row=number,
+        grounding=grounding,
+        logic=logic,
+        trust=trust.value,
+        route=trust.route,
+        evidence={"trust": found},
+        errors=(unseen,) if grounding is None else (),
+    )
 
 
 def write_json(path: Path, content: Any) -> None:

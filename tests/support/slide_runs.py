@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from histoeval.io.images import image_hash
 from histoeval.io.run_texts import write_texts
+from histoeval.pathgls.policy.policy import read_policy
 from histoeval.pathgls.results import Claim, Grounding, ReportSpan, Spot, Support
 from histoeval.report import Assertion, EntityType
 from histoeval.run.trust.patch_scores import PatchScores, patches_file, write_patch_scores
@@ -104,7 +106,8 @@ def write_slide_run(
     ]
     (folder / "trust.jsonl").write_bytes(b"".join(row.line() for row in rows))
     (folder / "trust.jsonl.meta.json").write_text('{"run": {}, "finished": true}', "utf-8")
-    (folder / "summary.json").write_text("{}", "utf-8")
+    summary = {"policy": read_policy("without_endpoint").content()}
+    (folder / "summary.json").write_text(json.dumps(summary), "utf-8")
     write_texts(folder, [{"id": name, "report": REPORT} for name in ids])
     for row in rows if scores else ():
         write_patch_scores(patches_file(folder, row.row), _scores(folder, image, places))

@@ -90,3 +90,25 @@ def test_a_line_that_is_no_review_is_named(tmp_path: Path) -> None:
     (tmp_path / REVIEWS).write_text('{"row": 1}\n', "utf-8")
     with pytest.raises(OutputError, match="line 1 of"):
         read_reviews(tmp_path)
+
+
+def test_the_queue_gives_reasons_in_words_and_is_narrowed_to_a_verdict(client: TestClient) -> None:
+    text = client.get("/review").text
+    assert "Too little speaks for the report" in text
+    assert "No image belongs to this report." in text
+    assert "without_endpoint" not in text
+    narrowed = client.get("/review?state=all&verdict=review").text
+    assert re.findall(r'<td><a href="/review/[^/]+/(\d+)"', narrowed) == ["4", "2"]
+    assert re.search(r'aria-current="true">review 2</a>', narrowed)
+    assert "all 4</a>" in narrowed
+
+
+def test_a_report_under_review_explains_itself_and_folds_numbers_away(
+    client: TestClient, run: str
+) -> None:
+    shown, technical = client.get(f"/review/{run}/4").text.split('<details class="technical">')
+    assert "A pathologist reads it" in shown
+    assert "Grounding compares" in shown
+    assert "This policy does not ask for it." in shown
+    assert "no_image" not in shown
+    assert "no_image" in technical

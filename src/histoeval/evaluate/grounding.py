@@ -167,6 +167,8 @@ def calibrate(
         kept_limits = {
             "tile": {**shipped.tile, **decisions.tile},
             "slide": {**shipped.slide, **decisions.slide},
+            "tile_behaviour": {**shipped.tile_behaviour, **decisions.tile_behaviour},
+            "slide_behaviour": {**shipped.slide_behaviour, **decisions.slide_behaviour},
         }
         decisions = decisions.model_copy(update=kept_limits)
     usual = [n for n in known if tiles[n].stain_kind == HE]

@@ -2,23 +2,32 @@
 
 A claim of each kind gets a score, as it does when a report is grounded: an organ by how far it
 stands above all unlike organs, over all patches; a diagnosis or finding by how far it stands above
-decoys in the tenth of the patches that speak for it most. Foreign claims set the limit from which a
-claim is supported, true ones the limit up to which it is contradicted.
+decoys in the tenth of the patches that speak for it most; benign or malignant, within an organ, by
+words for both. Foreign claims set the limit from which a claim is supported, true ones the limit up
+to which it is contradicted.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
 from histoeval.errors import InputError
 from histoeval.evaluate.grounding_images import JudgedImages
-from histoeval.evaluate.grounding_scores import KINDS, Array, ScoredTiles
+from histoeval.evaluate.grounding_scores import KINDS, Array, ScoredTiles, auroc
 from histoeval.evaluate.tile_labels import FALSE, HE, TRUE, LabelledTile
-from histoeval.pathgls.grounding.decisions import ALLOWED, FEW, ClaimLimits, Decisions, alike
+from histoeval.pathgls.grounding.decisions import FEW, Decisions, alike
 from histoeval.pathgls.grounding.decoys import FEWEST
+from histoeval.pathgls.grounding.judging.limits import (
+    ALLOWED,
+    ALLOWED_AGAINST,
+    BehaviourLimits,
+    ClaimLimits,
+)
 from histoeval.report import EntityType
 from histoeval.statistics.calibration import fit_logistic
 
@@ -41,6 +50,15 @@ Scores = Mapping[EntityType, KindScores]
 
 LEAST_CASES = 3
 """An organ that was seen in fewer cases cannot be told from what is particular to these."""
+
+LEAST_CASES_OF_A_SIDE = 5
+"""Of fewer benign or malignant cases of an organ nobody knows how much cases differ."""
+
+LEAST_AUROC = 0.7
+"""Where benign and malignant tissue is told apart less well, most true claims would be doubted."""
+
+NEVER = -4.0
+"""Behaviour is a sum of four cosines, and lies no lower."""
 
 _CALM = 1e-6
 _LEAST_SCORES = 20
@@ -122,19 +140,24 @@ def fit_decisions(
             "to tell one from another; add cases"
         )
     handicaps = organ_handicaps(trials, organs)
-    scores = [claim_scores(JudgedImages.of_tiles(trial), organs, handicaps) for trial in trials]
+    tiles = [JudgedImages.of_tiles(trial) for trial in trials]
+    scores = [claim_scores(images, organs, handicaps) for images in tiles]
     tile = _limits(scores)
     if EntityType.SITE not in tile:
         raise InputError(_without_organs(scores))
-    makers = (JudgedImages.of_slides, partial(JudgedImages.of_pictures, least=FEW))
-    many = [images for make in makers for trial in trials if (images := make(trial)) is not None]
-    slide = _limits([claim_scores(images, organs, handicaps) for images in many])
+    slides, pictures = (
+        [images for trial in trials if (images := make(trial)) is not None]
+        for make in (JudgedImages.of_slides, partial(JudgedImages.of_pictures, least=FEW))
+    )
+    slide = _limits([claim_scores(images, organs, handicaps) for images in (*slides, *pictures)])
     return Decisions(
         encoder=encoder,
         organs=tuple(organs),
         tile=tile,
         slide={kind: slide.get(kind, limits) for kind, limits in tile.items()},
         handicaps=handicaps,
+        tile_behaviour=fit_behaviour(tiles, organs),
+        slide_behaviour=fit_behaviour(slides, organs),
         measured_on=measured_on,
     )
 
@@ -157,30 +180,109 @@ def _limits(trials: Sequence[Scores]) -> dict[EntityType, ClaimLimits]:
     """For each kind of claim that enough is known of."""
     found: dict[EntityType, ClaimLimits] = {}
     for kind in (EntityType.SITE, EntityType.DIAGNOSIS, EntityType.FINDING):
+        # However far apart organs lie, the one that is claimed must be the likeliest.
+        least = _CALM if kind is EntityType.SITE else -np.inf
         parts = [trial[kind] for trial in trials]
-        enough = [part for part in parts if part.enough]
-        if not enough:
-            continue
-        supported = max(
-            float(np.quantile(part.foreign, 1 - ALLOWED))
-            for part in parts
-            if len(part.foreign) >= _LEAST_SCORES
-        )
-        # A score at the quantile would be one too many, since limits hold from their value on.
-        supported = float(np.nextafter(supported, np.inf))
-        if kind is EntityType.SITE:
-            # However far apart organs lie, the one that is claimed must be the likeliest.
-            supported = max(supported, _CALM)
-        contradicted = min(float(np.quantile(part.plain, ALLOWED)) for part in enough)
-        slope, middle = _curve(enough[0].true, enough[0].foreign)
-        if slope > 0:
-            found[kind] = ClaimLimits(
-                slope=slope,
-                midpoint=supported if kind is EntityType.SITE else middle,
-                supported=supported,
-                contradicted=min(contradicted, supported),
-            )
+        foreign = [part.foreign for part in parts if len(part.foreign) >= _LEAST_SCORES]
+        limits = _limits_of([part for part in parts if part.enough], foreign, least)
+        if limits is not None and kind is EntityType.SITE:
+            limits = limits.model_copy(update={"midpoint": limits.supported})
+        if limits is not None:
+            found[kind] = limits
     return found
+
+
+def _limits_of(
+    enough: Sequence[KindScores], foreign: Sequence[Array], least: float = -np.inf
+) -> ClaimLimits | None:
+    """The limits for claims of one kind, if enough is known of it; support begins at `least`."""
+    if not enough:
+        return None
+    # A score at the quantile would be one too many, since limits hold from their value on.
+    highest = max(float(np.nextafter(_reached(some, ALLOWED), np.inf)) for some in foreign)
+    supported = max(highest, least)
+    contradicted = min(-_reached(-part.plain, ALLOWED_AGAINST) for part in enough)
+    slope, middle = _curve(enough[0].true, enough[0].foreign)
+    if slope <= 0:
+        return None
+    return ClaimLimits(
+        slope=slope,
+        midpoint=middle,
+        supported=supported,
+        contradicted=min(contradicted, supported),
+    )
+
+
+def _reached(scores: Array, share: float) -> float:
+    """What this share of scores lies above.
+
+    Where there are too few to say, it is what scores of a normal distribution would reach, and no
+    less than the highest.
+    """
+    if len(scores) * share >= 1:
+        return float(np.quantile(scores, 1 - share))
+    wide = float(np.std(scores, ddof=1)) * math.sqrt(1 + 1 / len(scores))
+    usual = float(scores.mean()) + NormalDist().inv_cdf(1 - share) * wide
+    return max(usual, float(scores.max()))
+
+
+def fit_behaviour(
+    trials: Sequence[JudgedImages], organs: Sequence[str]
+) -> dict[str, BehaviourLimits]:
+    """Limits for benign and malignant in each organ where both are told apart.
+
+    Enough cases of either must have been held out, and every trial must tell them apart. Where some
+    trial could not count them, as when no other laboratory has both, nothing is contradicted: how
+    benign tissue looks differs between laboratories.
+    """
+    found: dict[str, BehaviourLimits] = {}
+    for organ in organs:
+        sides = [
+            [behaviour_scores_of(images, organ, side) for side in ("malignant", "benign")]
+            for images in trials
+        ]
+        told = [pair for pair in sides if all(part.enough for part in pair)]
+        if not told or not all(_tells_apart(*pair) for pair in told):
+            continue
+        pairs = [(pair[0].scores, pair[1].scores) for pair in told]
+        malignant = _limits_of([KindScores(m, b, m) for m, b in pairs], [b for _, b in pairs])
+        benign = _limits_of([KindScores(-b, -m, -b) for m, b in pairs], [-m for m, _ in pairs])
+        if malignant is None or benign is None:
+            continue
+        if len(told) < len(trials):
+            never = {"contradicted": NEVER}
+            malignant, benign = (some.model_copy(update=never) for some in (malignant, benign))
+        found[organ] = BehaviourLimits(malignant=malignant, benign=benign)
+    return found
+
+
+class SideScores(NamedTuple):
+    """How malignant images of an organ look that are benign, or that are malignant."""
+
+    scores: Array
+    cases: int
+
+    @property
+    def enough(self) -> bool:
+        """Whether limits can be fitted to them."""
+        return self.cases >= LEAST_CASES_OF_A_SIDE
+
+
+def behaviour_scores_of(images: JudgedImages, organ: str, side: str) -> SideScores:
+    """Of the images by models that had learned both sides in this organ."""
+    scores, tiles = images.malignancy(organ), images.means.tiles
+    rows = [
+        n
+        for n, tile in enumerate(tiles)
+        if tile.organ == organ and tile.behaviour == side and np.isfinite(scores[n])
+    ]
+    return SideScores(scores[rows], len({tiles[n].case for n in rows}))
+
+
+def _tells_apart(malignant: SideScores, benign: SideScores) -> bool:
+    scores = np.concatenate([malignant.scores, benign.scores])
+    truth = [True] * len(malignant.scores) + [False] * len(benign.scores)
+    return (auroc(scores, truth) or 0.0) >= LEAST_AUROC
 
 
 def _curve(true: Array, foreign: Array) -> tuple[float, float]:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from histoeval.evaluate.grounding_scores import Array, ScoredTiles, distances_of
 from histoeval.evaluate.tile_labels import Targets
 from histoeval.pathgls.grounding.decisions import FEW, alike, organ_margins, top_mean
+from histoeval.pathgls.grounding.judging.behaviour import malignancy
 
 PICTURE_TILES = 36
 """In rows and columns of six."""
@@ -29,12 +30,14 @@ class JudgedImages:
     """One row for each image: the mean over its patches."""
     heights: ScoredTiles
     """The same over the tenth of the patches that speak for an entry most."""
-    patches: npt.NDArray[np.int64]
+    tiles: ScoredTiles
+    rows: Sequence[Sequence[int]]
+    """For each image its patches among the tiles."""
 
     @classmethod
     def of_tiles(cls, found: ScoredTiles) -> "JudgedImages":
         """Each tile by itself."""
-        return cls(found, found, np.ones(len(found.tiles), np.int64))
+        return cls(found, found, found, [[n] for n in range(len(found.tiles))])
 
     @classmethod
     def of_pictures(
@@ -53,8 +56,12 @@ class JudgedImages:
     def _joined(cls, found: ScoredTiles, rows: Sequence[Sequence[int]]) -> "JudgedImages | None":
         if not rows:
             return None
-        means, heights = found.joined(rows), found.joined(rows, _top_of_tiles)
-        return cls(means, heights, np.array([len(some) for some in rows], np.int64))
+        return cls(found.joined(rows), found.joined(rows, _top_of_tiles), found, rows)
+
+    @property
+    def patches(self) -> npt.NDArray[np.int64]:
+        """How many each image has."""
+        return np.array([len(some) for some in self.rows], np.int64)
 
     @property
     def targets(self) -> Targets:
@@ -81,9 +88,28 @@ class JudgedImages:
             )
         return margins
 
+    def malignancy(self, organ: str) -> Array:
+        """How malignant each image looks as tissue of an organ; NaN: that was not learned."""
+        by_tile = tile_malignancy(self.tiles, organ)
+        return np.array([malignancy(by_tile[list(some)]) for some in self.rows])
+
     def standings(self) -> Array:
         """For each image and entry how far it stands above decoys of its group."""
         return distances_of(self.heights, self.targets)
+
+
+def tile_malignancy(found: ScoredTiles, organ: str) -> Array:
+    """How much more malignant than benign each tile looks, by words for both in an organ."""
+    total = np.zeros(len(found.tiles))
+    places = {(entry.group, entry.name): n for n, entry in enumerate(found.entries)}
+    for sign, side in ((1, "malignant"), (-1, "benign")):
+        for entry in (("behaviour", side), ("site", f"{side} {organ}")):
+            if (place := places.get(entry)) is None:
+                return np.full(len(found.tiles), np.nan)
+            total += sign * found.cosines[:, place]
+            if found.taught is not None:
+                total[~found.taught[:, place]] = np.nan
+    return total
 
 
 def picture_rows(found: ScoredTiles, seed: int = 0) -> list[list[int]]:

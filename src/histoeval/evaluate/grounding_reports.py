@@ -17,8 +17,11 @@ from histoeval.evaluate.grounding_scores import ScoredTiles, diagnoses_by_organ
 from histoeval.evaluate.grounding_verdicts import (
     FOREIGN,
     KINDS_OF_REPORT,
+    OTHER_BEHAVIOUR,
     OTHER_DIAGNOSIS,
+    SAME_BEHAVIOUR,
     TRUE,
+    part_of,
     verdict_shares,
 )
 from histoeval.evaluate.tile_labels import LabelledTile
@@ -40,6 +43,8 @@ class WordedReport(NamedTuple):
     kind: str
     verdict: GroundingVerdict
     value: float | None
+    part: str | None = None
+    """Of another diagnosis whether its behaviour is another."""
 
 
 def worded_figures(
@@ -91,11 +96,12 @@ class _Bench(NamedTuple):
         image = EmbeddedImage(self.vectors[list(rows)], (_SPOT,) * count, (), (None,) * count)
         for kind, stated in self._reports(tile, rows[0]):
             claims = [report_claim(*stated)]
+            part = part_of(tile, stated[1]) if kind == OTHER_DIAGNOSIS else None
             said = ground(image, claims, self.encoder, builtin_decoys(), self.decisions)
             if isinstance(said, Problem):
-                yield WordedReport(kind, "not_known", None)
+                yield WordedReport(kind, "not_known", None, part)
             else:
-                yield WordedReport(kind, said.verdict or "not_known", said.value)
+                yield WordedReport(kind, said.verdict or "not_known", said.value, part)
 
     def _reports(self, tile: LabelledTile, seed: int) -> Iterator[tuple[str, tuple[str, str]]]:
         """Organ and diagnosis of the true report and of one of each wrong kind."""
@@ -119,15 +125,22 @@ def _summed(images: Sequence[Sequence[WordedReport]]) -> dict[str, float | int]:
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
     values: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for reports in images:
-        by_kind = {each.kind: each for each in reports}
-        for kind, each in by_kind.items():
-            verdicts[kind][each.verdict] += 1
-            if (true := by_kind[TRUE].value) is not None and each.value is not None:
-                values[kind].append((true, each.value))
+        (true,) = [each.value for each in reports if each.kind == TRUE]
+        for each in reports:
+            for kind in (each.kind, each.part):
+                if kind is None:
+                    continue
+                verdicts[kind][each.verdict] += 1
+                if true is not None and each.value is not None:
+                    values[kind].append((true, each.value))
     figures: dict[str, float | int] = {}
     for kind in KINDS_OF_REPORT:
         figures |= verdict_shares(kind, verdicts[kind])
-        if kind != TRUE and values[kind]:
-            true_mean, wrong_mean = np.mean(values[kind], axis=0)
+    for kind in (OTHER_BEHAVIOUR, SAME_BEHAVIOUR):
+        if verdicts[kind]:
+            figures |= verdict_shares(kind, verdicts[kind])
+    for kind, pairs in values.items():
+        if kind != TRUE:
+            true_mean, wrong_mean = np.mean(pairs, axis=0)
             figures[f"{kind}, drop"] = float(1 - wrong_mean / true_mean)
     return figures

@@ -24,7 +24,7 @@ from histoeval.evaluate.tile_labels import (
     organs,
     targets_of,
 )
-from histoeval.pathgls.grounding.decisions import ClaimLimits
+from histoeval.pathgls.grounding.judging.limits import ClaimLimits
 from histoeval.pathgls.grounding.manifest import LogisticCalibration
 from histoeval.statistics.calibration import logistic
 

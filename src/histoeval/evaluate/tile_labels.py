@@ -20,6 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from histoeval.errors import InputError, MissingDependency
+from histoeval.pathgls.grounding.judging.behaviour import behaviour_wordings, behaviour_wordings_of
+from histoeval.pathgls.grounding.judging.limits import BehaviourSide
 from histoeval.resources import resource_text
 
 TRUE, FALSE, UNKNOWN = 1, 0, -1
@@ -27,10 +29,7 @@ GROUPS = ("organ", "concept", "behaviour", "family", "site", "stain")
 """`site` is a behaviour in an organ: benign colon, malignant tumour of the liver."""
 
 HE = "H&E"
-_SITES = {
-    "benign": ("benign {} tissue", "benign lesion of the {}", "{} without malignancy"),
-    "malignant": ("malignant tumour of the {}", "{} cancer", "malignancy in the {}"),
-}
+_SIDES: tuple[BehaviourSide, ...] = ("benign", "malignant")
 _ORGAN_WORDINGS = ("{}", "{} tissue", "tissue of the {}")
 
 
@@ -161,7 +160,7 @@ def _tiles(path: Path) -> Iterator[LabelledTile]:
                     key=row["key"],
                     organ=_organ_of().get(organ, organ if organ in organs() else None),
                     concept=_concept_of().get(row["concept"], row["concept"]) or None,
-                    behaviour=behaviour if behaviour in _SITES else None,
+                    behaviour=behaviour if behaviour in _SIDES else None,
                     stain=row["stain"],
                     slide=row["slide_or_patient"],
                     case=row["case_group"],
@@ -206,15 +205,16 @@ def _concept_entries() -> Iterator[TileConcept]:
 
 
 def _kind_entries() -> Iterator[TileConcept]:
+    for side in _SIDES:
+        yield TileConcept("behaviour", side, behaviour_wordings(side))
     for row in _table("tile_kinds.tsv"):
         yield TileConcept(row["group"], row["kind"], _listed(row["names"]))
 
 
 def _site_entries() -> Iterator[TileConcept]:
     for organ in organs():
-        for behaviour, wordings in _SITES.items():
-            phrases = tuple(wording.format(organ) for wording in wordings)
-            yield TileConcept("site", f"{behaviour} {organ}", phrases)
+        for side in _SIDES:
+            yield TileConcept("site", f"{side} {organ}", behaviour_wordings_of(side, organ))
 
 
 def targets_of(tiles: Sequence[LabelledTile], entries: Sequence[TileConcept]) -> Targets:

@@ -89,7 +89,7 @@ def _with(bound: float, known: dict[Dimension, float | None], weights: Dimension
 def _route(report: RoutedReport, policy: Policy) -> tuple[Route, str]:
     """What is done with a report, and the gravest reason for it."""
     if (wrong := next(reasons_to_reject(report, policy), None)) is not None:
-        return "reject", wrong
+        return "reject", wrong.text
     if (doubt := next(reasons_to_review(report, policy), None)) is not None:
-        return "review", doubt
+        return "review", doubt.text
     return "deploy", f"trust {report.low:.3f} is at least {policy.deploy_from:g}"

@@ -97,6 +97,11 @@ class Grounding(Noun):
     members: tuple["Grounding", ...] = ()
     """What each encoder of a panel found, claim for claim in the same order."""
 
+    @property
+    def claims_known(self) -> float:
+        """The share of the claims that the encoder knows."""
+        return sum(each.unknown is None for each in self.supports) / len(self.supports)
+
 
 class Contradiction(Noun):
     """Two stretches of a report that cannot both be true."""

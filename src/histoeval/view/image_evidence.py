@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -16,6 +17,9 @@ _WORDS: Mapping[GroundingVerdict | None, str] = {
     "not_known": "not known",
     None: NO_VERDICT,
 }
+
+
+_COSINE = re.compile(r" \(-?[01]\.\d+\)")
 
 
 class ClaimEvidence(NamedTuple):
@@ -65,6 +69,11 @@ class ClaimEvidence(NamedTuple):
         for name, spot in (("for", self.support.spot), ("against", self.against)):
             if spot is not None:
                 yield f"best tile {name} it: x {spot.x:,}, y {spot.y:,}"
+
+
+def without_cosines(text: str) -> str:
+    """A reason without the numbers that earlier versions wrote behind phrases."""
+    return _COSINE.sub("", text)
 
 
 def grounding_of(evidence: Mapping[str, Any]) -> Grounding | None:

@@ -105,6 +105,9 @@ def _shown(found: Comparison, addresses: Mapping[tuple[str, str], str]) -> dict[
         "duels": [_duel(duel) for duel in found.contest.duels],
         "remarks": remarks(found.contest),
         "signature": found.signature,
+        "has_findings": any(
+            score["evidence"] for pair in found.apart for score in pair["systems"].values()
+        ),
         "apart": [
             {
                 "id": pair["id"],

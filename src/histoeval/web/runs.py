@@ -143,6 +143,8 @@ def _address(run: StoredRun) -> str:
 def about_run(run: StoredRun) -> str:
     """What a run is of, in a few words; nothing where its summary does not say."""
     try:
+        if run.kind == "agree":
+            return _agreed(json.loads((run.place / "agreement.json").read_text("utf-8")))
         summary = json.loads((run.folder / "summary.json").read_text("utf-8"))
         if run.kind in SCORED:
             return _scored(summary)
@@ -152,6 +154,11 @@ def about_run(run: StoredRun) -> str:
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return ""
     return ""
+
+
+def _agreed(result: dict[str, Any]) -> str:
+    metrics = result["metrics"]
+    return f"{result['rows']:,} pairs scored by experts, {len(metrics)} metrics against them"
 
 
 def _scored(summary: dict[str, Any]) -> str:

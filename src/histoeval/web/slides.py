@@ -15,9 +15,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from histoeval.errors import HistoEvalError, InputError, Problem
+from histoeval.io.store import read_json
+from histoeval.pathgls.policy.policy import Policy
 from histoeval.run.trust.finished import CHANGED, CaseImage, FinishedTrust
 from histoeval.run.trust.patch_scores import PatchScores
-from histoeval.run.trust.rows import ROWS, TrustRow
+from histoeval.run.trust.reasons import policy_of
+from histoeval.run.trust.rows import ROWS, TrustFolder, TrustRow
 from histoeval.slides.open_slides import FileState, OpenSlides, file_state
 from histoeval.slides.pyramid import SIDE, NoSuchTile, TilePyramid
 from histoeval.view.html.slide import slide_case
@@ -177,7 +180,7 @@ def _page(request: Request, case: OpenCase, report: str | None, slides: OpenSlid
         title=case.row.id,
         scripts=SCRIPTS if facts else (),
         styles=STYLES,
-        case=slide_case(case.row, report, case.scores),
+        case=slide_case(case.row, report, case.scores, _policy(case.run)),
         slide=facts,
         problem=problem,
         notes=[_sentence(CHANGED)] if is_changed else [],
@@ -185,6 +188,13 @@ def _page(request: Request, case: OpenCase, report: str | None, slides: OpenSlid
         address=f"/slides/{case.run.id}/{case.row.row}",
         review=f"/review/{case.run.id}/{case.row.row}" if case.run.finished else None,
     )
+
+
+def _policy(run: StoredRun) -> Policy | None:
+    """The policy of a run, known once it is finished."""
+    if not run.finished:
+        return None
+    return policy_of(read_json(TrustFolder(run.place).summary, run.place))
 
 
 def _sentence(message: str) -> str:

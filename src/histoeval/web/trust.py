@@ -11,8 +11,19 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from histoeval.io.store import read_json
+from histoeval.pathgls.fusion import ROUTES
+from histoeval.pathgls.policy.policy import Policy
+from histoeval.run.trust.reasons import policy_of
 from histoeval.run.trust.rows import TrustFolder, TrustRow
-from histoeval.view.html.trust import report_content
+from histoeval.view.html.trust import kept_texts
+from histoeval.view.html.trust_card import Gallery, card, technical_part
+from histoeval.view.trust_words import (
+    check_meanings,
+    verdict_meanings,
+    worded_reasons,
+    worst_first,
+)
 from histoeval.web.kept import Kept
 from histoeval.web.pages import page, page_number
 from histoeval.web.reviews import (
@@ -26,9 +37,6 @@ from histoeval.web.reviews import (
 from histoeval.web.security import form_of
 from histoeval.web.shelf import Shelf, StoredRun
 
-WORST_FIRST = {"reject": 0, "review": 1, "deploy": 2}
-"""Verdicts in the order of the queue."""
-
 A_PAGE = 100
 """Reports of the queue on one page."""
 
@@ -40,6 +48,7 @@ class QueuedReport(NamedTuple):
 
     run: StoredRun
     row: TrustRow
+    policy: Policy
     reviews: tuple[Review, ...]
 
     @property
@@ -62,7 +71,9 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         chosen = [run for run in runs if run.id == asked] or runs
         state = request.query_params.get("state", "open")
         reports = in_order(each for run in chosen for each in reports_of(run, kept))
-        listed = [each for each in reports if state in ("all", _state(each))]
+        in_state = [each for each in reports if state in ("all", _state(each))]
+        verdict = request.query_params.get("verdict", "")
+        listed = [each for each in in_state if verdict in ("", each.row.route)]
         number, pages = page_number(request, len(listed), A_PAGE)
         return page(
             request,
@@ -72,6 +83,8 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
             asked=asked,
             state=state,
             counts=_counts(reports),
+            verdict=verdict,
+            verdicts=_verdicts(in_state),
             reports=[_line(each) for each in listed[(number - 1) * A_PAGE : number * A_PAGE]],
             number=number,
             pages=pages,
@@ -92,7 +105,10 @@ def _report_routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
             title=f"Review {report.row.id}",
             scripts=["review.js"],
             run=run,
-            report=report_content(run.place, report.row, text),
+            report=card(report.row, text, report.policy, Gallery(run.place)),
+            technical=technical_part(report.row),
+            meaning=verdict_meanings(report.policy)[report.row.route],
+            checks=check_meanings(),
             row=report.row,
             reviews=[_said(each) for each in report.reviews],
             before=reports[place - 1].address if place else None,
@@ -127,24 +143,23 @@ def _report_routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
 def reports_of(run: StoredRun, kept: Kept) -> list[QueuedReport]:
     """The reports of a run with what was decided on each."""
     rows = kept.once(("trust rows", run.stamp), lambda: list(TrustFolder(run.place)))
+    policy = kept.once(("trust policy", run.stamp), lambda: _policy(run))
     reviews = read_reviews(run.folder)
-    return [QueuedReport(run, row, tuple(reviews.get(row.row, ()))) for row in rows]
+    return [QueuedReport(run, row, policy, tuple(reviews.get(row.row, ()))) for row in rows]
+
+
+def _policy(run: StoredRun) -> Policy:
+    folder = TrustFolder(run.place)
+    return policy_of(read_json(folder.summary, run.place))
 
 
 def in_order(reports: Iterable[QueuedReport]) -> list[QueuedReport]:
-    """The worst first: rejected ones, then by trust, an unknown one before all."""
-
-    def rank(each: QueuedReport) -> tuple[int, float, str, int]:
-        trust = -1.0 if each.row.trust is None else each.row.trust
-        return WORST_FIRST.get(each.row.route, 0), trust, each.run.id, each.row.row
-
-    return sorted(reports, key=rank)
+    """The worst first, whatever run they are of."""
+    return sorted(reports, key=lambda each: (*worst_first(each.row), each.run.id))
 
 
 def trust_texts(run: StoredRun) -> dict[int, str | None]:
     """The report of each row; None where the run has not kept them."""
-    from histoeval.view.html.trust import kept_texts
-
     return {
         row.row: text
         for row, text in zip(TrustFolder(run.place), kept_texts(run.place), strict=False)
@@ -174,6 +189,13 @@ def _counts(reports: Sequence[QueuedReport]) -> dict[str, int]:
     return {name: states.count(name) for name in ("open", *DECISIONS, "deploy")}
 
 
+def _verdicts(reports: Sequence[QueuedReport]) -> list[tuple[str, str, int]]:
+    """What the queue can be narrowed to: in an address, in words, and how many there are."""
+    routes = [each.row.route for each in reports]
+    some = [(name, name, routes.count(name)) for name in reversed(ROUTES) if name in routes]
+    return [("", "all", len(routes)), *some]
+
+
 def _line(report: QueuedReport) -> dict[str, Any]:
     row = report.row
     return {
@@ -181,8 +203,7 @@ def _line(report: QueuedReport) -> dict[str, Any]:
         "id": row.id,
         "run": report.run.name,
         "route": row.route,
-        "trust": row.trust,
-        "reason": row.evidence.get("trust", {}).get("reason", ""),
+        "reasons": [each.words for each in worded_reasons(row, report.policy)],
         "review": _said(report.reviews[-1]) if report.reviews else None,
     }
 

@@ -16,7 +16,8 @@ pytest.importorskip("openslide")
 
 import histoeval.run.trust.case
 from histoeval.api import trust as trust_reports
-from histoeval.view.html.trust import MAX_CHARS, TextFinding, findings_of, shown_text
+from histoeval.view.figures.evidence import COLOURS
+from histoeval.view.html.trust_card import MAX_CHARS, TextFinding, findings_of, shown_text
 from tests.support.colour_encoder import ColourEncoder
 from tests.support.groundings import judged_grounding
 from tests.support.painted_slides import stained, write_pyramid
@@ -98,11 +99,42 @@ def test_texts_verdicts_and_reasons_are_shown_as_they_are(page: Balanced) -> Non
         "review",
         "reject",
         "cannot both be true",
-        "trust lies between",
-        "names no image",
-        "Under attack; moved most by: prompt",
+        "No image belongs to this report.",
+        "With a misleading request: ",
     ):
         assert said in shown
+
+
+def test_reports_speak_to_clinicians_and_the_rest_is_folded_away(
+    folder: Path, quick: object
+) -> None:
+    write(folder / "reports.csv", [*ROWS, {"id": "calm", "report": TRUE}])
+    judged(folder)
+    page = (folder / "out" / "report.html").read_text("utf-8")
+    shown, technical = page[page.index("<main") :].split('<details class="technical">')
+    for internal in (r"--\w", r"[a-z]_[a-z]", "@[0-9a-f]{12}", "cosine", r"\d\.\d\d", "decoy"):
+        assert re.search(internal, re.sub(r"<[^>]*>", "", shown)) is None, internal
+    for engineers in ("no_attacked_reports", "with_endpoint@", "trust lies between", "distance"):
+        assert engineers in technical
+    for check in ("Grounding compares", "Logic reads", "Stability asks"):
+        assert check in shown
+    assert "Do not use it: the report contradicts itself" in shown
+
+
+def test_the_worst_come_first_with_counts_and_what_to_do(folder: Path, quick: object) -> None:
+    write(folder / "reports.csv", [*ROWS, {"id": "calm", "report": TRUE}])
+    judged(folder)
+    page = (folder / "out" / "report.html").read_text("utf-8")
+    assert re.findall(r'<section id="(\w+)" data-verdict="(\w+)"', page) == [
+        ("r2", "reject"),
+        ("r1", "review"),
+        ("r3", "review"),
+    ]
+    counts = re.findall(r'<button type="button" value="(\w+)"[^>]*>\w+ (\d+)<', page)
+    assert counts == [("all", "3"), ("reject", "1"), ("review", "2"), ("deploy", "0")]
+    assert re.search(r"<li>there is no image <span[^>]*>1</span>", page)
+    assert "Do not use the rejected reports (1)." in page
+    assert "Name the image of each report" in page
 
 
 def test_what_was_found_is_marked_in_the_text(page: Balanced) -> None:
@@ -162,14 +194,16 @@ def test_a_report_shows_what_the_image_says_and_the_tiles_of_each_claim(
     for said in (
         "image: contradicted",
         "the tissue looks like prostate & not like colon",
-        "organ seen: prostate (84% of patches); organs that fit the report: colon",
+        "The image does not show the organ or the diagnosis that the report names.",
         "crypts of the <colon>: contradicted by the image; the image shows <b>renal tubules</b>",
-        "patches that agree: 120 of 337",
-        "nearest decoy: renal tubules",
-        "best tile against it",
+        "120 of 337 patches of the image speak for it",
+        "of other organs and diseases the image fits best: renal tubules",
+        "the patch that speaks least for it",
+        "organ seen: prostate (84% of patches); organs that fit the report: colon",
+        "calibrated value: 0.90",
     ):
         assert said in shown
-    assert "<b>" not in text
+    assert "<b>renal" not in text
     assert "0.314" not in text
     item = text[text.index('<li id="r1-1"') : text.index('<li id="r1-2"')]
     assert item.count("<figure>") == 2
@@ -177,7 +211,9 @@ def test_a_report_shows_what_the_image_says_and_the_tiles_of_each_claim(
     assert "evidence/00001_01_against.png" in item
 
 
-def test_the_heatmap_of_a_panel_says_whose_it_is(folder: Path, quick: object) -> None:
+def test_a_heatmap_has_a_scale_in_words_and_details_say_whose_it_is(
+    folder: Path, quick: object
+) -> None:
     class Hasty(ColourEncoder):
         identity = "hasty-1"
 
@@ -186,6 +222,13 @@ def test_the_heatmap_of_a_panel_says_whose_it_is(folder: Path, quick: object) ->
     rows = [{"id": "one", "image": "case.tif", "report": TRUE}]
     out = folder / "out"
     trust_reports(rows, images=folder, output=out, encoder=[ColourEncoder(), Hasty()])
-    shown = "".join(parsed((out / "report.html").read_text("utf-8")).text)
-    assert "blue least, by colours-1" in shown
-    assert "hasty-1: not known" in shown
+    page = (out / "report.html").read_text("utf-8")
+    shown, technical = page[page.index("<main") :].split('<details class="technical">')
+    scale = '<span class="scale"><span>least</span><i></i><span>most</span></span>'
+    assert shown.count(scale) == shown.count("<figcaption>where the image speaks for it") > 0
+    assert "Of 2 image models: not known, not known." in shown
+    assert "colours-1" not in shown
+    assert "heatmaps by colours-1" in technical
+    assert "hasty-1: not known" in technical
+    for _, (red, green, blue) in COLOURS:
+        assert f"rgb({red} {green} {blue})" in page

@@ -19,14 +19,11 @@ from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from histoeval.errors import InputError
 from histoeval.pathgls.grounding.decoys import home_of
-from histoeval.pathgls.grounding.encoder import ClaimCalibration, ImageTextEncoder, Vectors
-from histoeval.pathgls.results import GroundingVerdict, OrganSeen
+from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
+from histoeval.pathgls.grounding.judging.limits import BehaviourLimits, ClaimLimits, Limits
+from histoeval.pathgls.results import OrganSeen
 from histoeval.report import EntityType, Noun
 from histoeval.terms.sites import find_sites, site_closeness, site_tree
-
-ALLOWED = 0.05
-"""The share of claims of another organ that may be supported, and of true ones that may be
-contradicted."""
 
 FEW = 5
 """With fewer patches than this an image is judged as a single tile."""
@@ -36,38 +33,6 @@ TOP_SHARE = 0.1
 
 _SAME_PLACE = 0.5
 _ROUNDING = 1e-9
-
-
-class ClaimLimits(Noun):
-    """How a score of one kind of claim becomes a value and a verdict."""
-
-    slope: Annotated[FiniteFloat, Field(gt=0)]
-    midpoint: FiniteFloat
-    """The score at which the value is 0.5."""
-    supported: FiniteFloat
-    """From this score on a claim is supported: a foreign one in 5 % of cases."""
-    contradicted: FiniteFloat
-    """Up to this score it is contradicted: a true one in 5 % of cases."""
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.contradicted > self.supported:
-            raise ValueError("what is contradicted lies above what is supported")
-        return self
-
-    @property
-    def curve(self) -> ClaimCalibration:
-        """The curve alone."""
-        return ClaimCalibration(self.slope, self.midpoint)
-
-    def verdict(self, score: float) -> GroundingVerdict:
-        """What a score says."""
-        if score >= self.supported:
-            return "supported"
-        return "contradicted" if score <= self.contradicted else "not_known"
-
-
-Limits = Mapping[EntityType, ClaimLimits]
 
 
 class Decisions(Noun):
@@ -86,6 +51,9 @@ class Decisions(Noun):
 
     Images of other organs of some laboratory reach it in 5 % of cases. None where it is missing.
     """
+    tile_behaviour: dict[str, BehaviourLimits] = Field(default_factory=dict)
+    """By organ, where benign and malignant tissue was shown to be told apart; none elsewhere."""
+    slide_behaviour: dict[str, BehaviourLimits] = Field(default_factory=dict)
     measured_on: str = ""
     kind: Literal["grounding_calibration"] = "grounding_calibration"
 
@@ -103,6 +71,10 @@ class Decisions(Noun):
     def limits(self, patches: int) -> Limits:
         """Those for an image of so many patches."""
         return self.tile if patches < FEW else self.slide
+
+    def behaviour_limits(self, patches: int) -> Mapping[str, BehaviourLimits]:
+        """Those of behaviour, by organ, for an image of so many patches."""
+        return self.tile_behaviour if patches < FEW else self.slide_behaviour
 
 
 @runtime_checkable

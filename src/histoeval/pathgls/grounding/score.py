@@ -31,6 +31,9 @@ from histoeval.pathgls.results import Claim, Grounding, Support
 from histoeval.report import EntityType
 
 UNKNOWN = "grounding_unknown"
+UNKNOWN_IMAGE = "the image is not known to the encoder"
+UNKNOWN_CLAIMS = "no claim is known to the encoder"
+"""How the two messages of that code begin."""
 _DIGITS = 8
 """Of cosines; the last ones follow how many claims are multiplied at once."""
 
@@ -65,7 +68,7 @@ def ground(
         return nothing
     seen = [number for number, reason in enumerate(image.unknown) if reason is None]
     if not seen:
-        return Problem(UNKNOWN, f"the image is not known to the encoder: {_usual(image.unknown)}")
+        return Problem(UNKNOWN, f"{UNKNOWN_IMAGE}: {_usual(image.unknown)}")
     looking = _Looking(image, seen, encoder)
     limits = decisions or decisions_of(encoder)
     organs = None if limits is None else SpecimenOrgan.of(looking.vectors, encoder, limits, parts)
@@ -79,7 +82,7 @@ def ground(
     ]
     known = [claim for claim, reason in zip(parts.asserted, reasons, strict=True) if reason is None]
     if not known:
-        return Problem(UNKNOWN, f"no claim is known to the encoder: {_usual(reasons)}")
+        return Problem(UNKNOWN, f"{UNKNOWN_CLAIMS}: {_usual(reasons)}")
     scales = _scales(looking, claims, known, decoys)
     if isinstance(scales, Problem):
         return scales
@@ -89,7 +92,9 @@ def ground(
         next(found) if reason is None else unknown_support(claim, reason, limits)
         for claim, reason in zip(parts.asserted, reasons, strict=True)
     )
-    value = float(np.mean([each.value for each in supports if each.value is not None]))
+    values = [each.value for each in supports if each.value is not None]
+    denial = None if organs is None else organs.denial()
+    value = float(np.mean(values if denial is None else [*values, denial.value]))
     verdict, why = (None, UNVALIDATED) if organs is None else organs.of_report(supports)
     return Grounding(
         value=value,

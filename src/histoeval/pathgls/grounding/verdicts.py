@@ -6,17 +6,20 @@ from typing import Any, NamedTuple, Self
 
 from histoeval.pathgls.grounding.claims import Claims
 from histoeval.pathgls.grounding.decisions import (
-    ClaimLimits,
     Decisions,
-    Limits,
-    OrganMargin,
     OrganScores,
     alike,
     organ_scores,
     organs_named,
 )
-from histoeval.pathgls.grounding.decoys import calibrated
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
+from histoeval.pathgls.grounding.judging.behaviour import (
+    DENIED_IN_VAIN,
+    SpecimenBehaviour,
+    behaviour_reason,
+)
+from histoeval.pathgls.grounding.judging.limits import Judgement, Limits
+from histoeval.pathgls.grounding.judging.rules import judge_lesion, judge_organ, judge_report
 from histoeval.pathgls.results import Claim, GroundingVerdict, OrganSeen, Support
 from histoeval.report import EntityType
 from histoeval.terms.sites import find_places
@@ -26,74 +29,12 @@ UNVALIDATED = (
     "`histoeval evaluate grounding --calibration FILE`"
 )
 NO_ORGAN = "the report names no organ that would tie it to this tissue"
-UNTIED = 0.49
-"""What a claim is worth at most in a report that names no organ."""
-_HALF = 0.5
 
 
 def unknown_support(claim: Claim, reason: str, limits: Decisions | None) -> Support:
     """A claim of which an encoder can say nothing."""
     verdict: GroundingVerdict | None = None if limits is None else "not_known"
     return Support(claim=claim, unknown=reason, verdict=verdict, why=reason)
-
-
-class Judgement(NamedTuple):
-    """The value and the verdict of a claim, or of the organ that a report names."""
-
-    value: float
-    verdict: GroundingVerdict
-
-
-def gated(value: float, organ: float) -> float:
-    """The value of a claim: its own where its organ is supported, else no more than that has."""
-    return value if organ >= _HALF else min(value, organ)
-
-
-def judge_organ(margin: OrganMargin, limits: Limits) -> Judgement:
-    """An organ that stands so far above all that are unlike it."""
-    own = limits[EntityType.SITE]
-    verdict = own.verdict(margin.plain)
-    if verdict == "supported":
-        verdict = own.verdict(margin.less)
-        verdict = "not_known" if verdict == "contradicted" else verdict
-    return Judgement(calibrated(margin.less, own.curve), verdict)
-
-
-def judge_lesion(stands: float, limits: ClaimLimits, organs: Sequence[Judgement]) -> Judgement:
-    """A diagnosis or finding that stands so far above decoys, in a report that names some organs.
-
-    It is worth no more than the least likely of these. Without any it may be of anybody: nothing
-    supports it, and it is worth less than one half.
-    """
-    value, verdict = calibrated(stands, limits.curve), limits.verdict(stands)
-    if not organs:
-        return Judgement(min(value, UNTIED), "not_known" if verdict == "supported" else verdict)
-    organ = min(organs, key=lambda each: each.value)
-    return Judgement(
-        gated(value, organ.value), verdict if organ.verdict == "supported" else organ.verdict
-    )
-
-
-def judge_report(
-    sites: Sequence[Judgement],
-    lesions: Sequence[Judgement | None],
-    whole: Judgement | None,
-    specimens: Sequence[Judgement],
-) -> GroundingVerdict:
-    """A report, by its claims, by all organs that it names together, and by each of them.
-
-    A lesion that the encoder does not know is None. The organ alone supports no report that states
-    a lesion: one of these must be supported.
-    """
-    claims = [*sites, *(each for each in lesions if each is not None)]
-    verdicts = [each.verdict for each in claims]
-    if "contradicted" in verdicts or (whole is not None and whole.verdict == "contradicted"):
-        return "contradicted"
-    if whole is None or any(each.verdict != "supported" for each in specimens):
-        return "not_known"
-    value = sum(each.value for each in claims) / max(1, len(claims))
-    decisive = [each and each.verdict for each in lesions] or verdicts
-    return "supported" if value >= _HALF and "supported" in decisive else "not_known"
 
 
 class NamedPlace(NamedTuple):
@@ -110,16 +51,25 @@ class SpecimenOrgan:
     scores: OrganScores
     limits: Limits
     specimens: tuple[NamedPlace, ...]
+    behaviour: SpecimenBehaviour | None = None
 
     @classmethod
     def of(
         cls, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions, claims: Claims
     ) -> Self:
         """Decide over all patches of an image."""
+        specimens = tuple(_specimens(claims, decisions.organs))
         return cls(
             organ_scores(vectors, encoder, decisions.organs, decisions.handicaps),
             decisions.limits(len(vectors)),
-            tuple(_specimens(claims, decisions.organs)),
+            specimens,
+            SpecimenBehaviour.of(
+                vectors,
+                encoder,
+                decisions.behaviour_limits(len(vectors)),
+                {organ for each in specimens for organ in each.organs},
+                claims,
+            ),
         )
 
     @property
@@ -156,13 +106,18 @@ class SpecimenOrgan:
             return self._decided_by(own, self._of(own))
         limits = self.limits[claim.type]
         places = {some: self._of(some) for some in (self.claimed, own) if some}
-        found = judge_lesion(stands, limits, [*places.values()])
+        stated = self.behaviour and self.behaviour.of_claim(claim, own or self.claimed)
+        found = judge_lesion(stands, limits, [*places.values()], stated)
         if not places and limits.verdict(stands) == "supported":
             return {**found._asdict(), "why": NO_ORGAN, "agreeing": None}
         if places:
             organ = min(places, key=lambda each: places[each].value)
+            if _against(stated) and places[organ].verdict != "contradicted":
+                return {**found._asdict(), "why": behaviour_reason(claim, "contradicted")}
             if places[organ].verdict != "supported":
                 return self._decided_by(organ, found)
+        if found.verdict == "not_known" and limits.verdict(stands) == "supported":
+            return {**found._asdict(), "why": behaviour_reason(claim, "not_known")}
         why = (
             "stands out from claims of other organs and diseases"
             if found.verdict == "supported"
@@ -185,12 +140,11 @@ class SpecimenOrgan:
         sites = [_judgement(each) for each in supports if each.claim.type is EntityType.SITE]
         lesions = [_judgement(each) for each in supports if each.claim.type is not EntityType.SITE]
         known = [each for each in sites if each is not None]
+        denial = self.denial()
+        lesions += [] if denial is None else [denial]
         verdict = judge_report(known, lesions, whole, [*places.values()])
         if verdict == "contradicted":
-            if whole is not None and whole.verdict == verdict:
-                return verdict, self._of_organ(self.claimed, whole)
-            against = next(each for each in supports if each.verdict == verdict)
-            return verdict, f"{against.claim.phrase}: {against.why}"
+            return verdict, self._against_report(supports, whole, denial)
         if whole is None:
             return verdict, NO_ORGAN
         for organs, found in places.items():
@@ -202,6 +156,21 @@ class SpecimenOrgan:
                 "the image shows the organ, but supports too little of what is said of it",
             )
         return verdict, "the image shows the organ and supports what the report claims"
+
+    def _against_report(
+        self, supports: Sequence[Support], whole: Judgement | None, denial: Judgement | None
+    ) -> str:
+        """Why a report is contradicted: by its organ, by what it denies, or by a claim."""
+        if whole is not None and _against(whole):
+            return self._of_organ(self.claimed, whole)
+        if _against(denial):
+            return DENIED_IN_VAIN
+        against = next(each for each in supports if each.verdict == "contradicted")
+        return f"{against.claim.phrase}: {against.why}"
+
+    def denial(self) -> Judgement | None:
+        """What the image says of the report's word that there is no malignancy, if it says so."""
+        return self.behaviour and self.behaviour.of_denial()
 
     def _alike(self, place: NamedPlace) -> frozenset[str]:
         """The organs of the report that are hard to part from those of a place."""
@@ -236,6 +205,10 @@ class SpecimenOrgan:
             f"the tissue does not look enough like {claimed} to say so; "
             f"likeliest is {seen.likeliest} ({seen.share:.0%} of patches)"
         )
+
+
+def _against(found: Judgement | None) -> bool:
+    return found is not None and found.verdict == "contradicted"
 
 
 def _judgement(support: Support) -> Judgement | None:

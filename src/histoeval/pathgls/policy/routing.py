@@ -8,13 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from histoeval.pathgls.policy.policy import ROUNDING, Dimension, Policy
 from histoeval.pathgls.results import Contradiction, GroundingVerdict
 
+ReasonKind = Literal[
+    "contradicts_itself",
+    "image_contradicts",
+    "too_low",
+    "never_deploys",
+    "missing",
+    "image_not_known",
+    "in_between",
+    "below_floor",
+    "few_claims",
+]
+
 MAX_QUOTED = 80
 """Characters of a report that a reason quotes."""
+
+
+class Reason(NamedTuple):
+    """Why a report is not deployed: what kind of reason, and the same in a sentence."""
+
+    kind: ReasonKind
+    text: str
+    about: tuple[str, ...] = ()
+    """The dimensions, or the two quotations, that it is about."""
 
 
 class RoutedReport(NamedTuple):
@@ -33,43 +54,55 @@ class RoutedReport(NamedTuple):
     """For dimensions that are missing: why."""
 
 
-def reasons_to_reject(report: RoutedReport, policy: Policy) -> Iterator[str]:
+def reasons_to_reject(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
     """What rejects a report, the gravest first."""
     if (clash := _certain_contradiction(report, policy)) is not None:
         yield clash
     if report.image_verdict == "contradicted" and policy.reject_if.image_contradicts:
-        yield "the image contradicts the organ or the diagnosis that the report names"
+        yield _IMAGE_CONTRADICTS
     if report.high < policy.reject_below - ROUNDING:
-        yield _too_low(report, policy)
+        yield Reason("too_low", _too_low(report, policy))
 
 
-def reasons_to_review(report: RoutedReport, policy: Policy) -> Iterator[str]:
+def reasons_to_review(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
     """What keeps a report that is not rejected from being deployed, the gravest first."""
     if policy.deploy_from is None:
-        yield (
+        yield Reason(
+            "never_deploys",
             f"the policy {policy.name} deploys nothing by itself: a person reads what is not "
-            "rejected"
+            "rejected",
         )
         return
     if report.missing:
-        yield _not_known(report, policy)
+        yield Reason("missing", _not_known(report, policy), report.missing)
     if report.image_verdict == "contradicted":
-        yield "the image contradicts the organ or the diagnosis that the report names"
+        yield _IMAGE_CONTRADICTS
     if report.image_verdict == "not_known" and policy.asks("grounding"):
-        yield (
+        yield Reason(
+            "image_not_known",
             "whether the image supports the report is not known, and nothing is deployed without "
-            "that"
+            "that",
         )
-    if report.low < policy.deploy_from - ROUNDING:
-        yield (
+    if not report.missing and report.low < policy.deploy_from - ROUNDING:
+        yield Reason(
+            "in_between",
             f"trust {report.low:.3f} lies between {policy.reject_below:g} and "
-            f"{policy.deploy_from:g}"
+            f"{policy.deploy_from:g}",
         )
-    if below := [*_below_floors(report, policy), *_too_few_claims(report, policy)]:
-        yield f"trust {report.low:.3f} would do, but {' and '.join(below)}"
+    low, few = _below_floors(report, policy), _too_few_claims(report, policy)
+    text = f"trust {report.low:.3f} would do, but {' and '.join([*low.values(), *few])}"
+    if low:
+        yield Reason("below_floor", text, tuple(low))
+    if few:
+        yield Reason("few_claims", text)
 
 
-def _certain_contradiction(report: RoutedReport, policy: Policy) -> str | None:
+_IMAGE_CONTRADICTS = Reason(
+    "image_contradicts", "the image contradicts the organ or the diagnosis that the report names"
+)
+
+
+def _certain_contradiction(report: RoutedReport, policy: Policy) -> Reason | None:
     """That a report contradicts itself with certainty, with the places where they are known.
 
     Where they are not, logic is the mean of the highest probabilities, subtracted from 1: from
@@ -83,12 +116,14 @@ def _certain_contradiction(report: RoutedReport, policy: Policy) -> str | None:
             one, other = _quoted(found.first.text), _quoted(found.second.text)
             rule = found.source.removeprefix("rule:")
             how = "the NLI model" if found.source == "nli" else f"the rule {rule}"
-            return (
+            return Reason(
+                "contradicts_itself",
                 f"the report contradicts itself: {one} and {other} cannot both be true "
-                f"(by {how}; logic {logic:.3f})"
+                f"(by {how}; logic {logic:.3f})",
+                (one, other),
             )
     if logic <= 1 - when.certain_from + ROUNDING:
-        return f"the report contradicts itself (logic {logic:.3f})"
+        return Reason("contradicts_itself", f"the report contradicts itself (logic {logic:.3f})")
     return None
 
 
@@ -125,14 +160,18 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _below_floors(report: RoutedReport, policy: Policy) -> Iterator[str]:
-    for name, value in report.known.items():
-        floor = getattr(policy.floors, name)
-        if floor is not None and value is not None and value < floor - ROUNDING:
-            yield f"{name} {value:.3f} is below its floor {floor:g}"
+def _below_floors(report: RoutedReport, policy: Policy) -> dict[str, str]:
+    """The dimensions that are below their floors, each in words."""
+    floors = {name: getattr(policy.floors, name) for name in report.known}
+    return {
+        name: f"{name} {value:.3f} is below its floor {floors[name]:g}"
+        for name, value in report.known.items()
+        if floors[name] is not None and value is not None and value < floors[name] - ROUNDING
+    }
 
 
-def _too_few_claims(report: RoutedReport, policy: Policy) -> Iterator[str]:
+def _too_few_claims(report: RoutedReport, policy: Policy) -> list[str]:
     known = report.claims_known
-    if known is not None and known < policy.claims_known - ROUNDING:
-        yield f"only {known:.0%} of the claims are known to the encoder"
+    if known is None or known >= policy.claims_known - ROUNDING:
+        return []
+    return [f"only {known:.0%} of the claims are known to the encoder"]

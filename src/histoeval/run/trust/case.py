@@ -279,18 +279,12 @@ def _beside_values(case: TrustCase, found: Dimensions) -> dict[str, Any]:
     seen, logic = found.get("grounding"), found.get("logic")
     beside: dict[str, Any] = {}
     if isinstance(seen, Grounding):
-        beside |= {"claims_known": _known(seen), "image_verdict": seen.verdict}
+        beside |= {"claims_known": seen.claims_known, "image_verdict": seen.verdict}
     if isinstance(logic, Logic):
         beside["contradictions"] = logic.contradictions
     row = dict.fromkeys(DIMENSIONS, case.problems[0].message) if case.problems else {}
     why = {name: each.message for name, each in found.items() if isinstance(each, Problem)}
     return {**beside, "unknown": {**row, **why}}
-
-
-def _known(grounding: Grounding) -> float:
-    """The share of the claims that the encoder knows."""
-    known = [support.unknown is None for support in grounding.supports]
-    return sum(known) / len(known)
 
 
 def _evidence(

@@ -90,12 +90,14 @@ def _rows(name: str, found: Mapping[str, Any], before: str = "") -> Iterator[lis
 
 
 def _decided_rows(name: str, found: Mapping[str, Any]) -> Iterator[list[str]]:
-    for kind in ("foreign", "true"):
+    for kind in ("foreign", "true", "other diagnosis"):
         if found.get(f"{kind} reports"):
             shares = [
                 f"{verdict.replace('_', ' ')} {found[f'{kind}, {verdict}']:.3f}"
                 for verdict in ("not_known", "contradicted")
             ]
+            if f"{kind}, drop" in found:
+                shares.append(f"drop of the value {found[f'{kind}, drop']:.0%}")
             label = f"{name}: {kind} reports supported, n = {found[f'{kind} reports']}"
             yield [label, f"{found[f'{kind}, supported']:.3f}", "; ".join(shares)]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from histoeval.pathgls.policy.policy import Policy
 from histoeval.pathgls.results import Claim, Grounding, GroundingVerdict, Spot
 from histoeval.run.trust.patch_scores import PatchScores
 from histoeval.run.trust.rows import TrustRow
@@ -18,6 +18,7 @@ from histoeval.view.image_evidence import (
     organ_words,
     verdict_words,
 )
+from histoeval.view.trust_words import missing_words, plain_why, worded_reasons
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -34,9 +35,6 @@ KINDS: Mapping[GroundingVerdict | None, str] = {
 SIGNS = {"supported": "✓", "refuted": "✕", "unknown": "?"}
 """Beside the words of a verdict."""
 
-_COSINE = re.compile(r" \(-?[01]\.\d+\)")
-"""Behind a phrase; a number of an encoder says nothing to who reads a slide."""
-
 NO_SCORES = (
     "This run has kept no scores of single tiles. Runs that are made now keep them: run "
     "`histoeval trust` again for a heatmap."
@@ -44,18 +42,21 @@ NO_SCORES = (
 FEW_PATCHES = "The image is too small for a heatmap: it has only {} tiles with tissue."
 
 
-def slide_case(row: TrustRow, report: str | None, scores: PatchScores | None) -> dict[str, Any]:
-    """What the page of a slide shows of a case."""
+def slide_case(
+    row: TrustRow,
+    report: str | None,
+    scores: PatchScores | None,
+    policy: Policy | None,
+) -> dict[str, Any]:
+    """What the page of a slide shows of a case; a run that is not finished has no policy yet."""
     grounding = grounding_of(row.evidence)
     claims = [] if grounding is None else claims_seen(grounding)
     return {
         "id": row.id,
         "route": row.route,
-        "reason": _COSINE.sub("", row.evidence.get("trust", {}).get("reason", "")),
+        "reasons": [] if policy is None else [each.words for each in worded_reasons(row, policy)],
         "image": None if grounding is None else _whole(grounding),
-        "missing": [
-            error.message for error in row.errors if error.dimension in (None, "grounding")
-        ],
+        "missing": [each.words for each in missing_words(row, "grounding")],
         "claims": [_claim(number, seen, scores) for number, seen in enumerate(claims, start=1)],
         "denied": [] if grounding is None else [claim.phrase for claim in grounding.denied],
         "text": None if report is None else _text(report, claims, grounding),
@@ -71,7 +72,7 @@ def _whole(grounding: Grounding) -> dict[str, str]:
         "verdict": verdict_words(grounding),
         "kind": kind,
         "sign": SIGNS[kind],
-        "why": grounding.why,
+        "why": plain_why(grounding.why),
         "organ": organ_words(grounding.organ),
     }
 
@@ -85,7 +86,7 @@ def _claim(number: int, seen: ClaimEvidence, scores: PatchScores | None) -> dict
         "verdict": seen.verdict,
         "kind": kind,
         "sign": SIGNS[kind],
-        "why": _COSINE.sub("", seen.why),
+        "why": plain_why(seen.why),
         "agreeing": seen.agreeing,
         "spot": _numbers(support.spot),
         "against": _numbers(seen.against),

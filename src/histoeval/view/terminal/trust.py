@@ -11,6 +11,7 @@ from histoeval.run.trust.tune import FIGURES, TuningResult, share_text
 from histoeval.table import ResultTable, number
 from histoeval.view.highlight import one_line
 from histoeval.view.image_evidence import claims_seen, grounding_of, organ_words, verdict_words
+from histoeval.view.trust_words import worst_first
 
 MAX_CLAIMS = 20
 """Claims of the least trusted reports that are shown; all are on the page."""
@@ -82,11 +83,7 @@ def trust_text(row: TrustRow) -> str:
 
 def least_trusted(rows: Iterable[TrustRow], most: int) -> list[TrustRow]:
     """The rejected rows, then those to review; of each the lowest upper bound of trust first."""
-
-    def order(row: TrustRow) -> tuple[int, float, int]:
-        return -ROUTES.index(row.route), row.evidence["trust"]["high"], row.row
-
-    return nsmallest(most, rows, key=order)
+    return nsmallest(most, rows, key=worst_first)
 
 
 def policy_line(policy: Mapping[str, Any]) -> str:

@@ -1,0 +1,188 @@
+"""Benign or malignant: what a report states of its tissue, and what the image says of that.
+
+A patch looks malignant by how much nearer it lies to words for malignant tissue than to those for
+benign, anywhere and in the organ of the report. A carcinoma has benign tissue beside it, so that of
+many patches the tenth that looks most malignant decides: it must look malignant where a report says
+so, and benign where a report says that.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from histoeval.pathgls.grounding.claims import Claims, visual
+from histoeval.pathgls.grounding.decisions import FEW, top_mean
+from histoeval.pathgls.grounding.decoys import calibrated
+from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
+from histoeval.pathgls.grounding.judging.limits import BehaviourLimits, BehaviourSide, Judgement
+from histoeval.pathgls.results import Claim, GroundingVerdict
+from histoeval.report import EntityType
+from histoeval.resources import load_toml
+from histoeval.terms.assertion import without_denial
+from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, diagnosis_tree
+from histoeval.terms.naming import main_concept
+
+DENIED_IN_VAIN = "the tissue looks malignant, the report says that there is no malignancy"
+_DYSPLASIA = "dysplasia"
+
+
+def behaviour_wordings(side: BehaviourSide) -> tuple[str, ...]:
+    """What tissue of a side is called, wherever it is."""
+    return tuple(_wordings(side)["anywhere"])
+
+
+def behaviour_wordings_of(side: BehaviourSide, organ: str) -> tuple[str, ...]:
+    """What tissue of a side is called in an organ."""
+    return tuple(each.format(organ) for each in _wordings(side)["of_organ"])
+
+
+def _wordings(side: BehaviourSide) -> dict[str, Any]:
+    found: dict[str, Any] = load_toml("pathgls/grounding/data/phrases.toml")["behaviour"][side]
+    return found
+
+
+def malignancy(patches: NDArray[np.float64]) -> float:
+    """How malignant an image looks, from how malignant each of its patches does."""
+    if len(patches) < FEW:
+        return float(patches.mean())
+    return float(top_mean(patches[None])[0])
+
+
+def malignancy_of_patches(
+    vectors: Vectors, encoder: ImageTextEncoder, organ: str
+) -> NDArray[np.float64]:
+    """How much more malignant than benign each patch looks, for tissue of an organ."""
+    direction = _direction(encoder, organ)
+    return np.asarray(np.round(vectors.astype(np.float64) @ direction, 8), np.float64)
+
+
+def _direction(encoder: ImageTextEncoder, organ: str) -> NDArray[np.float64]:
+    def place(side: BehaviourSide) -> NDArray[np.float64]:
+        return sum(
+            (
+                _middle(encoder, wordings)
+                for wordings in (behaviour_wordings(side), behaviour_wordings_of(side, organ))
+            ),
+            np.zeros(()),
+        )
+
+    return place("malignant") - place("benign")
+
+
+def _middle(encoder: ImageTextEncoder, phrases: Sequence[str]) -> NDArray[np.float64]:
+    """Where an encoder puts something, over its wordings."""
+    mean = encoder.texts(phrases).astype(np.float64).mean(axis=0)
+    return np.asarray(mean / np.linalg.norm(mean), np.float64)
+
+
+# --- what a report states -------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1 << 12)
+def side_of(phrase: str) -> BehaviourSide | None:
+    """The side that a diagnosis is on; None where it leaves that open.
+
+    Dysplasia stands between both, as does what is borderline or of uncertain behaviour.
+    """
+    concept = main_concept(phrase)
+    return None if concept is None else _side(concept)
+
+
+def _side(concept: Concept) -> BehaviourSide | None:
+    if concept.behaviour in HARMLESS:
+        return "benign"
+    malignant = concept.behaviour in (Behaviour.MALIGNANT, Behaviour.IN_SITU)
+    if malignant and not diagnosis_tree().is_a(concept.id, _DYSPLASIA):
+        return "malignant"
+    return None
+
+
+def denies_malignancy(claims: Claims) -> bool:
+    """Whether a report says that there is no malignancy, and speaks of none otherwise.
+
+    That something is no small cell carcinoma does not make it benign.
+    """
+    spoken = [*claims.asserted, *claims.uncertain]
+    if any(side_of(each.phrase) == "malignant" for each in spoken):
+        return False
+    named = (main_concept(visual(without_denial(each.span.text)[0])) for each in claims.denied)
+    return any(
+        each is not None and each.generic and each.behaviour is Behaviour.MALIGNANT
+        for each in named
+    )
+
+
+class SpecimenBehaviour(NamedTuple):
+    """What the image says of the behaviour that a report states."""
+
+    scores: Mapping[str, float]
+    """How malignant the image looks, for each organ of the report that has limits."""
+    limits: Mapping[str, BehaviourLimits]
+    sides: frozenset[BehaviourSide]
+    """Those that diagnoses of the report are on."""
+    denied: bool
+    """The report says that there is no malignancy."""
+
+    @classmethod
+    def of(
+        cls,
+        vectors: Vectors,
+        encoder: ImageTextEncoder,
+        limits: Mapping[str, BehaviourLimits],
+        organs: Iterable[str],
+        claims: Claims,
+    ) -> Self:
+        """Decide over all patches of an image."""
+        scores = {
+            organ: malignancy(malignancy_of_patches(vectors, encoder, organ))
+            for organ in sorted(organs)
+            if organ in limits
+        }
+        stated = (side_of(c.phrase) for c in claims.asserted if c.type is EntityType.DIAGNOSIS)
+        sides = frozenset(side for side in stated if side is not None)
+        return cls(scores, limits, sides, denies_malignancy(claims))
+
+    def of_claim(self, claim: Claim, organs: Iterable[str]) -> Judgement | None:
+        """What the image says of the behaviour of a diagnosis in some organs.
+
+        Beside a malignant diagnosis a benign one may well be there, and the image may be of either.
+        """
+        side = side_of(claim.phrase) if claim.type is EntityType.DIAGNOSIS else None
+        if side is None or (side == "benign" and "malignant" in self.sides):
+            return None
+        found = self._judged(side, organs)
+        if found is not None and found.verdict == "contradicted" and len(self.sides) > 1:
+            return Judgement(found.value, "not_known")
+        return found
+
+    def of_denial(self) -> Judgement | None:
+        """What the image says of a report's word that there is no malignancy."""
+        return self._judged("benign", self.scores) if self.denied else None
+
+    def _judged(self, side: BehaviourSide, organs: Iterable[str]) -> Judgement | None:
+        """Of several organs the one that speaks for the claim most."""
+        found = [
+            judge_behaviour(self.scores[organ], side, self.limits[organ])
+            for organ in sorted(organs)
+            if organ in self.scores
+        ]
+        return max(found, key=lambda each: each.value, default=None)
+
+
+def judge_behaviour(score: float, side: BehaviourSide, limits: BehaviourLimits) -> Judgement:
+    """A behaviour that is claimed of an image that looks so malignant."""
+    own = limits.malignant if side == "malignant" else limits.benign
+    towards = score if side == "malignant" else -score
+    return Judgement(calibrated(towards, own.curve), own.verdict(towards))
+
+
+def behaviour_reason(claim: Claim, verdict: GroundingVerdict) -> str:
+    """Why a diagnosis is not supported by an image that looks too little like its behaviour."""
+    side = side_of(claim.phrase)
+    other = "benign" if side == "malignant" else "malignant"
+    if verdict == "contradicted":
+        return f"the tissue looks {other}, the report says {claim.phrase}"
+    return f"the tissue looks {other} rather than {side}, but not clearly enough to say so"

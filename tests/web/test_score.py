@@ -150,7 +150,9 @@ def test_what_the_process_of_a_killed_server_goes_on_with_is_not_called_stopped(
 ) -> None:
     folder = request(tmp_path / "one")
     with locked(folder / jobs.LOCK, folder):
-        found = Jobs().progress(folder)
+        work = Jobs()
+        work.start(folder)
+        found = work.progress(folder)
         assert (found.state, found.is_over) == ("elsewhere", False)
     assert Jobs().progress(folder).state == "unfinished"
     (folder / jobs.LOCK).write_text("of a process that was killed", "utf-8")

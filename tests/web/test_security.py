@@ -181,5 +181,9 @@ def test_an_upload_that_is_broken_off_is_no_failure(visitor: TestClient) -> None
             *((b"cookie", f"{key}={value}".encode()) for key, value in visitor.cookies.items()),
         ],
     }
-    asyncio.run(visitor.app(scope, receive, send))
+
+    async def answer() -> None:
+        await visitor.app(scope, receive, send)
+
+    asyncio.run(answer())
     assert not gone

@@ -103,7 +103,9 @@ class Jobs:
         self._is_closed = False
 
     def start(self, folder: Path) -> None:
-        """Score what the folder asks for, or continue it."""
+        """Score what the folder asks for, or continue it, unless another process does so."""
+        if _is_locked(folder / LOCK):
+            return
         with self._lock:
             if (known := self._jobs.get(folder)) and known.state in {"waiting", "running"}:
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,25 @@ def test_what_is_no_finished_run_is_refused_in_one_sentence(
     done = histoeval_here("report", "run", cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
     assert done.code == 2
     assert "the run in run is not finished" in done.err
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("pipe", "pipe is a device or a pipe: name a file for the output"),
+        (f"{'x' * 300}.html", "for results: File name too long"),
+    ],
+)
+def test_a_page_replaces_no_device(
+    output: str,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    make_score_run(tmp_path / "run")
+    os.mkfifo(tmp_path / "pipe")
+    words = ("report", "run", "--output", output)
+    done = histoeval_here(*words, cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert (done.code, message in done.err) == (2, True)
+    assert (tmp_path / "pipe").is_fifo()

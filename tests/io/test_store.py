@@ -95,7 +95,7 @@ def test_a_row_is_one_line_of_json_with_nothing_left_out(folder: ResultFolder) -
     }
 
 
-def test_what_is_kept_of_a_score_is_all_but_its_signature() -> None:
+def test_what_is_kept_of_a_score_is_all_but_its_signature_and_texts() -> None:
     score = Score(
         value=0.5,
         parts={"precision": 1.0},
@@ -103,7 +103,7 @@ def test_what_is_kept_of_a_score_is_all_but_its_signature() -> None:
         counts=(1, 2),
         signature=Signature(metric="mine"),
     )
-    expected = score.model_dump(exclude={"signature"})
+    expected = score.model_dump(exclude={"signature", "pair"})
     assert MetricResult.of(score).model_dump() == expected
 
 

@@ -13,6 +13,7 @@ pytest.importorskip("starlette", reason="the extra [web] is not installed")
 
 from starlette.testclient import TestClient
 
+from histoeval.io.store import locked
 from histoeval.web import jobs, score
 from histoeval.web.jobs import Jobs, UploadRequest
 from histoeval.web.shelf import Shelf
@@ -142,3 +143,17 @@ def test_what_another_server_began_is_unfinished(tmp_path: Path) -> None:
     folder = request(tmp_path / "one")
     (folder / "scores.jsonl").write_text("{}\n", "utf-8")
     assert Jobs().progress(folder) == jobs.Progress("unfinished", 1, 2)
+
+
+def test_what_the_process_of_a_killed_server_goes_on_with_is_not_called_stopped(
+    tmp_path: Path,
+) -> None:
+    folder = request(tmp_path / "one")
+    with locked(folder / jobs.LOCK, folder):
+        work = Jobs()
+        work.start(folder)
+        found = work.progress(folder)
+        assert (found.state, found.is_over) == ("elsewhere", False)
+    assert Jobs().progress(folder).state == "unfinished"
+    (folder / jobs.LOCK).write_text("of a process that was killed", "utf-8")
+    assert Jobs().progress(folder).state == "unfinished"

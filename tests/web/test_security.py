@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra [web] is not installed")
 
 from starlette.testclient import TestClient
+from starlette.types import Message
 
 from histoeval.web.app import create_app
 from histoeval.web.pages import without_paths
@@ -158,3 +160,30 @@ def test_one_broken_folder_does_not_hide_the_runs(visitor: TestClient, tmp_path:
     uploaded = next(run for run in runs if run.name == "upload")
     answer = visitor.get(f"/runs/{uploaded.id}/progress")
     assert (answer.status_code, "upload.json is damaged" in answer.text) == (400, True)
+
+
+def test_an_upload_that_is_broken_off_is_no_failure(visitor: TestClient) -> None:
+    gone: list[Message] = [{"type": "http.request", "body": b"--a", "more_body": True}]
+
+    async def receive() -> Message:
+        return gone.pop() if gone else {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        raise AssertionError(f"nobody is there for {message}")
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/score/table",
+        "query_string": b"",
+        "headers": [
+            (b"host", b"127.0.0.1"),
+            *((b"cookie", f"{key}={value}".encode()) for key, value in visitor.cookies.items()),
+        ],
+    }
+
+    async def answer() -> None:
+        await visitor.app(scope, receive, send)
+
+    asyncio.run(answer())
+    assert not gone

@@ -93,11 +93,19 @@ def remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
+def _check_not_device(path: Path) -> None:
+    """A file takes the place of what has its name, and must not take that of a device."""
+    is_other = path.exists() and not (path.is_file() or path.is_dir())
+    if is_other or path.parent == Path("/dev"):
+        raise OutputError(f"{path} is a device or a pipe: name a file for the output")
+
+
 @contextmanager
 def whole_file(path: Path, *, private: bool = True) -> Iterator[BinaryIO]:
     """A file that appears under its name when all of it is written, or not at all."""
     draft = path.with_name(f"{path.name}.part")
     check_not_input([path, draft])
+    _check_not_device(path)
     draft.unlink(missing_ok=True)
     try:
         with os.fdopen(os.open(draft, _NEW, file_mode() if private else 0o666), "wb") as file:

@@ -37,8 +37,9 @@ def write_run_report(run: Path, output: Path | None = None, to: str = "html") ->
         raise SettingError(f"there is no report as {to!r}; choose one of {', '.join(FORMATS)}")
     found = finished_run(run)
     target = output or found.beside(to)
-    if target.is_dir():
-        raise OutputError(f"{target} is a folder; name a file: {argument('output', 'FILE')}")
+    with writing_to(target):
+        if target.is_dir():
+            raise OutputError(f"{target} is a folder; name a file: {argument('output', 'FILE')}")
     with protecting(_files_of(found)):
         check_not_input([target])
         content = _content(found, to)

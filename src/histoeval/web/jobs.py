@@ -16,19 +16,24 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from filelock import FileLock, Timeout
+
 from histoeval.errors import InputError
 from histoeval.io.results import SCORES
 from histoeval.io.store import read_json
 from histoeval.io.writing import write_json
 
 UPLOAD = "upload.json"
+LOCK = ".lock"
+"""What `histoeval score` holds in the folder that it writes into."""
+
 BATCH = 16
 """Pairs that are written together, so that progress is seen to move."""
 
 MOST_WAITING = 20
 PATIENCE_S = 5.0
 
-State = Literal["waiting", "running", "finished", "failed", "cancelled", "unfinished"]
+State = Literal["waiting", "running", "finished", "failed", "cancelled", "unfinished", "elsewhere"]
 
 
 class Progress(NamedTuple):
@@ -42,7 +47,7 @@ class Progress(NamedTuple):
     @property
     def is_over(self) -> bool:
         """Whether nothing will change any more."""
-        return self.state not in {"waiting", "running"}
+        return self.state not in {"waiting", "running", "elsewhere"}
 
 
 class UploadRequest(NamedTuple):
@@ -98,7 +103,9 @@ class Jobs:
         self._is_closed = False
 
     def start(self, folder: Path) -> None:
-        """Score what the folder asks for, or continue it."""
+        """Score what the folder asks for, or continue it, unless another process does so."""
+        if _is_locked(folder / LOCK):
+            return
         with self._lock:
             if (known := self._jobs.get(folder)) and known.state in {"waiting", "running"}:
                 return
@@ -146,8 +153,9 @@ class Jobs:
         job = self._jobs.get(folder)
         if job is not None and job.state != "finished":
             return Progress(job.state, done, pairs, job.message)
-        state: State = "finished" if (folder / "summary.json").is_file() else "unfinished"
-        return Progress(state, done, pairs)
+        if (folder / "summary.json").is_file():
+            return Progress("finished", done, pairs)
+        return Progress("elsewhere" if _is_locked(folder / LOCK) else "unfinished", done, pairs)
 
     def _work(self) -> None:
         while True:
@@ -207,6 +215,17 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         with suppress(OSError):
             process.kill()
+
+
+def _is_locked(lock: Path) -> bool:
+    """Whether another process writes there now; a lock file without a holder does not count."""
+    if not lock.exists():
+        return False
+    try:
+        with FileLock(lock, thread_local=False).acquire(blocking=False):
+            return False
+    except Timeout:
+        return True
 
 
 def _lines(path: Path) -> int:

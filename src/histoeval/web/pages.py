@@ -28,6 +28,7 @@ TITLES = {
 }
 """The heading of a failure, by its status."""
 
+_DIGITS = 9
 _PATH = re.compile(r"(?<![\w.:/])/(?:[\w.+@-]+/)+(?=[\w.+-])")
 
 
@@ -72,6 +73,14 @@ def page_number(request: Request, items: int, a_page: int) -> tuple[int, int]:
     pages = max(1, -(-items // a_page))
     asked = request.query_params.get("page", "1")
     return min(pages, max(1, int(asked) if asked.isdecimal() and len(asked) < 9 else 1)), pages
+
+
+def number_in(request: Request, name: str) -> int:
+    """A number in the address; a 404 where there is something else."""
+    text = str(request.path_params[name])
+    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
+        raise HTTPException(404, "There is no such place.")
+    return int(text)
 
 
 def time_text(seconds: float) -> str:

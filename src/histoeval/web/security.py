@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 
 from starlette.datastructures import FormData, Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -126,6 +126,8 @@ class Guard:
             answer = await self._checked(request)
         except HTTPException as refusal:
             answer = await self._refuse(request, refusal)
+        except ClientDisconnect:
+            return  # an upload that was broken off: nobody waits for an answer
         if isinstance(answer, Response):
             await answer(scope, receive, _with_headers(send))
         else:

@@ -26,7 +26,7 @@ from histoeval.slides.pyramid import SIDE, NoSuchTile, TilePyramid
 from histoeval.view.html.slide import slide_case
 from histoeval.view.image_evidence import grounding_of
 from histoeval.view.qupath import geojson, objects
-from histoeval.web.pages import page, without_paths
+from histoeval.web.pages import number_in, page, without_paths
 from histoeval.web.shelf import Shelf, StoredRun
 
 LISTED, LISTED_OF_RUN = 50, 2000
@@ -37,8 +37,6 @@ KEPT_RUNS, KEPT_CASES = 16, 32
 
 SCRIPTS = ("vendor/openseadragon.min.js", "slide.js")
 STYLES = ("slide.css",)
-
-_DIGITS = 9
 
 
 class OpenCase(NamedTuple):
@@ -89,7 +87,7 @@ class SlideShelf:
     def case(self, request: Request) -> OpenCase:
         """The case that an address names; a 404 where there is none."""
         run, finished, key = self.run(request.path_params["run"])
-        number = _number(request, "row")
+        number = number_in(request, "row")
         with self._lock:
             if number not in finished:
                 raise HTTPException(404, "There is no such case in this run.")
@@ -130,7 +128,7 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
 
     def tile(request: Request) -> Response:
         case = cases.case(request)
-        place = [_number(request, name) for name in ("level", "column", "line")]
+        place = [number_in(request, name) for name in ("level", "column", "line")]
         return _answered(request, lambda: _tile(slides, case.path, *place))
 
     def patches(request: Request) -> Response:
@@ -138,7 +136,7 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
         return JSONResponse({"spots": scores.spots.tolist()})
 
     def heat(request: Request) -> Response:
-        shares = _scores(cases.case(request)).shares(_number(request, "claim") - 1)
+        shares = _scores(cases.case(request)).shares(number_in(request, "claim") - 1)
         if shares is None:
             raise HTTPException(404, "This claim was not looked for tile by tile.")
         return JSONResponse({"shares": np.rint(shares * 255).astype(int).tolist()})
@@ -254,13 +252,6 @@ def _scores(case: OpenCase) -> PatchScores:
     if case.scores is None:
         raise HTTPException(404, "This run has kept no scores of single tiles.")
     return case.scores
-
-
-def _number(request: Request, name: str) -> int:
-    text = str(request.path_params[name])
-    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
-        raise HTTPException(404, "There is no such place.")
-    return int(text)
 
 
 def _state(image: CaseImage | Problem) -> FileState | None:

@@ -258,6 +258,12 @@ def test_the_coordinator_sees_progress_agreement_and_differences(
     assert coordinator.get("/study/coordinator/tables/secret.key").status_code == 404
 
 
+@pytest.mark.parametrize("number", ["0", "-1", "9" * 5000, "x", "٣"])
+def test_a_number_that_is_no_pair_is_nowhere(opening: Opening, number: str) -> None:
+    for who in ("anna", "coordinator"):
+        assert opening(who).get(f"/study/{who}/pairs/{number}").status_code == 404
+
+
 def test_the_links_that_are_printed_are_those_that_open(tmp_path: Path) -> None:
     app = create_study_app(write_plan(tmp_path))
     lines = list(study_links(app, HOME))

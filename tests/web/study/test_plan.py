@@ -50,7 +50,8 @@ def test_the_order_does_not_depend_on_the_order_of_the_table(tmp_path: Path) -> 
     [
         ({"name": None}, "the setting name is missing"),
         ({"rater": ["anna"]}, r"there is no setting rater \(did you mean raters\?\)"),
-        ({"raters": []}, "raters"),
+        ({"raters": []}, r"raters should have 1 or more entries and is \[\]"),
+        ({"raters": "anna"}, "raters should be a list and is 'anna'"),
         ({"raters": ["anna", "anna"]}, "give every rater a name of their own"),
         ({"raters": ["../anna"]}, "small letters, digits"),
         ({"raters": ["coordinator"]}, "not 'coordinator'"),

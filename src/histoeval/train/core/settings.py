@@ -8,6 +8,7 @@ file's folder, on the command line from the folder that one stands in.
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from reprlib import Repr
 from typing import Annotated, Any, TypeVar
 
 import yaml
@@ -17,6 +18,10 @@ from histoeval.errors import InputError, SettingError
 from histoeval.io.yaml_files import read_yaml
 
 Settings = TypeVar("Settings", bound=BaseModel)
+
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = 200
+"""A message shows what was written, and of much of it the beginning."""
 
 
 class _Typed(str):
@@ -118,7 +123,10 @@ def _fault(
     if fault["type"] == "extra_forbidden":
         return f"{where}: there is no setting {key}{_instead(place, model_class)}"
     message = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    given = "" if isinstance(fault["input"], dict) else f" and is {fault['input']!r}"
+    if fault["type"] == "too_short":
+        message = f"should have {fault['ctx']['min_length']} or more entries"
+    message = message.replace("a valid tuple", "a list")
+    given = "" if isinstance(fault["input"], dict) else f" and is {_SHORT.repr(fault['input'])}"
     return f"{where}: {key} {message}{given}" if key else f"{where}: {message}"
 
 

@@ -15,7 +15,7 @@ from histoeval.concordance.evidence import Severity
 from histoeval.io.files import check_there
 from histoeval.io.results import Key, ScoredMetric, scores_file
 from histoeval.statistics.resampling import Estimate
-from histoeval.web.pages import page
+from histoeval.web.pages import number_in, page
 from histoeval.web.study.export import (
     SHEET,
     Ratings,
@@ -68,7 +68,7 @@ def routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> list[BaseRou
         )
 
     async def pair(request: Request) -> Response:
-        number = request.path_params["number"]
+        number = number_in(request, "number")
         if not 1 <= number <= len(study.pairs):
             raise HTTPException(404)
         scored = await run_in_threadpool(metrics.read)
@@ -90,7 +90,7 @@ def routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> list[BaseRou
 
     return [
         Route(HOME, overview),
-        Route(f"{HOME}pairs/{{number:int}}", pair),
+        Route(f"{HOME}pairs/{{number}}", pair),
         Route(f"{HOME}tables/{{name}}", table),
     ]
 

@@ -22,7 +22,7 @@ from histoeval.concordance.evidence import ErrorKind, Severity
 from histoeval.errors import HistoEvalError, InputError
 from histoeval.report import Noun
 from histoeval.resources import load_toml
-from histoeval.web.pages import page, without_paths
+from histoeval.web.pages import number_in, page, without_paths
 from histoeval.web.security import visitor_of
 from histoeval.web.study.access import visitor_named
 from histoeval.web.study.plan import ExpertStudy, StudyPair
@@ -63,7 +63,7 @@ def routes(study: ExpertStudy, stores: Stores) -> list[BaseRoute]:
         return desk_of(request).overview(request)
 
     async def pair(request: Request) -> Response:
-        desk, number = desk_of(request), request.path_params["number"]
+        desk, number = desk_of(request), number_in(request, "number")
         if not 1 <= number <= len(study.pairs):
             raise HTTPException(404)
         if request.method == "POST":
@@ -72,7 +72,7 @@ def routes(study: ExpertStudy, stores: Stores) -> list[BaseRoute]:
 
     return [
         Route("/study/{rater}/", overview),
-        Route("/study/{rater}/pairs/{number:int}", pair, methods=["GET", "POST"]),
+        Route("/study/{rater}/pairs/{number}", pair, methods=["GET", "POST"]),
     ]
 
 

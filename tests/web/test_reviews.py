@@ -112,3 +112,16 @@ def test_a_report_under_review_explains_itself_and_folds_numbers_away(
     assert "This policy does not ask for it." in shown
     assert "no_image" not in shown
     assert "no_image" in technical
+
+
+def test_a_damaged_run_hides_no_other_from_the_queue(client: TestClient, tmp_path: Path) -> None:
+    write_trust(tmp_path / "broken")
+    (tmp_path / "broken" / "trust.jsonl").write_text("{no row\n", "utf-8")
+    text = client.get("/review?state=open").text
+    assert "broken cannot be read" in text
+    assert str(tmp_path) not in text
+    assert queued(client, "open") == ["3", "4", "2"]
+
+
+def test_a_number_of_thousands_of_digits_is_no_report(client: TestClient, run: str) -> None:
+    assert client.get(f"/review/{run}/{'9' * 5000}").status_code == 404

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from histoeval.errors import HistoEvalError
 from histoeval.io.store import read_json
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import Policy
@@ -25,7 +26,7 @@ from histoeval.view.trust_words import (
     worst_first,
 )
 from histoeval.web.kept import Kept
-from histoeval.web.pages import page, page_number
+from histoeval.web.pages import number_in, page, page_number, without_paths
 from histoeval.web.reviews import (
     DECISIONS,
     MAX_COMMENT,
@@ -70,7 +71,8 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         asked = request.query_params.get("run", "")
         chosen = [run for run in runs if run.id == asked] or runs
         state = request.query_params.get("state", "open")
-        reports = in_order(each for run in chosen for each in reports_of(run, kept))
+        found, damaged = _readable(chosen, kept)
+        reports = in_order(found)
         in_state = [each for each in reports if state in ("all", _state(each))]
         verdict = request.query_params.get("verdict", "")
         listed = [each for each in in_state if verdict in ("", each.row.route)]
@@ -80,6 +82,7 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
             "serve/queue.html",
             title="Review",
             runs=runs,
+            damaged=damaged,
             asked=asked,
             state=state,
             counts=_counts(reports),
@@ -135,8 +138,8 @@ def _report_routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         return RedirectResponse(following or f"/review?run={run.id}", 303)
 
     return [
-        Route("/review/{run}/{row:int}", one),
-        Route("/review/{run}/{row:int}", decide, methods=["POST"]),
+        Route("/review/{run}/{row}", one),
+        Route("/review/{run}/{row}", decide, methods=["POST"]),
     ]
 
 
@@ -146,6 +149,20 @@ def reports_of(run: StoredRun, kept: Kept) -> list[QueuedReport]:
     policy = kept.once(("trust policy", run.stamp), lambda: _policy(run))
     reviews = read_reviews(run.folder)
     return [QueuedReport(run, row, policy, tuple(reviews.get(row.row, ()))) for row in rows]
+
+
+def _readable(
+    runs: Iterable[StoredRun], kept: Kept
+) -> tuple[list[QueuedReport], list[tuple[str, str]]]:
+    """The reports of all runs that can be read, and what is wrong with the others."""
+    found: list[QueuedReport] = []
+    damaged = []
+    for run in runs:
+        try:
+            found += reports_of(run, kept)
+        except HistoEvalError as error:
+            damaged.append((run.name, without_paths(str(error), run.folder)))
+    return found, damaged
 
 
 def _policy(run: StoredRun) -> Policy:
@@ -172,8 +189,9 @@ def _trust_runs(shelf: Shelf) -> list[StoredRun]:
 
 def _found(request: Request, shelf: Shelf, kept: Kept) -> tuple[StoredRun, QueuedReport]:
     run = shelf.run(request.path_params["run"], "trust")
+    number = number_in(request, "row")
     for each in reports_of(run, kept):
-        if each.row.row == request.path_params["row"]:
+        if each.row.row == number:
             return run, each
     raise HTTPException(404, "There is no such report in this run.")
 

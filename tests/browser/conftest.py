@@ -20,9 +20,12 @@ TOKEN = "a-token-for-tests"
 OURS = {"127.0.0.1", "localhost", ""}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Headless chromium of the system; without it tests are skipped."""
+    """Headless chromium of the system; without it tests are skipped.
+
+    For a file only: while the driver runs, no other test of the process could run an event loop.
+    """
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("chromium is not installed")

@@ -108,7 +108,9 @@ class NliDistance:
     there word for word is supported fully.
     """
 
-    def __init__(self, entailer: Entailer | None = None, facts: ConcordanceDistance | None = None):
+    def __init__(
+        self, entailer: Entailer | None = None, facts: ConcordanceDistance | None = None
+    ) -> None:
         self._given = entailer
         self._facts = facts or ConcordanceDistance()
 
@@ -152,7 +154,9 @@ class NliDistance:
 class EmbeddingDistance:
     """1 minus the cosine of the mean vectors of the sentences, at most 1."""
 
-    def __init__(self, aligner: Aligner | None = None, facts: ConcordanceDistance | None = None):
+    def __init__(
+        self, aligner: Aligner | None = None, facts: ConcordanceDistance | None = None
+    ) -> None:
         self._given = aligner
         self._facts = facts or ConcordanceDistance(aligner=aligner)
 
